@@ -1,0 +1,2 @@
+//! The `dovetail` command.
+fn main() {}

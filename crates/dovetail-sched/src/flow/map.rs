@@ -1,0 +1,48 @@
+//! A policy's state per flow.
+
+use alloc::vec::Vec;
+
+use crate::FlowId;
+
+/// A `T` for every flow, `T::default()` until it is written. Grows with the largest flow id, never per packet.
+#[derive(Debug, Clone, Default)]
+pub struct FlowMap<T> {
+    items: Vec<T>,
+}
+
+impl<T: Default + Clone> FlowMap<T> {
+    /// An empty map.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { items: Vec::new() }
+    }
+
+    /// The flow's state, to change.
+    #[inline]
+    pub fn at(&mut self, flow: FlowId) -> &mut T {
+        if flow.index() >= self.items.len() {
+            self.items.resize(flow.index() + 1, T::default());
+        }
+        &mut self.items[flow.index()]
+    }
+
+    /// The flow's state, if it was ever written.
+    #[inline]
+    #[must_use]
+    pub fn peek(&self, flow: FlowId) -> Option<&T> {
+        self.items.get(flow.index())
+    }
+
+    /// Sets the flow's state back to the default.
+    pub fn reset(&mut self, flow: FlowId) {
+        if let Some(item) = self.items.get_mut(flow.index()) {
+            *item = T::default();
+        }
+    }
+
+    /// Asks the processor to load the flow's state.
+    #[inline]
+    pub fn prefetch(&self, flow: FlowId) {
+        crate::prefetch::prefetch(&self.items, flow.index());
+    }
+}

@@ -1,0 +1,373 @@
+//! Per-flow first-in-first-out queues in one pool of packets.
+//!
+//! A waiting packet is a 32-byte node in a pool, linked to the next of its flow; its demand lies beside the pool with a
+//! stride of `m`, so that a policy which never looks at demands does not pull them into its caches before the packet
+//! leaves. Freed nodes are reused last-in-first-out, while they are warm. After the pool has grown to the largest
+//! backlog nothing allocates.
+
+use alloc::vec::Vec;
+
+use super::{DropPolicy, FlowId, Limits, Weight};
+use crate::{Backlog, Demand, DropReason, FlowHeap, MAX_RESOURCES, Nanos, Packet, prefetch::prefetch};
+
+const NIL: u32 = u32::MAX;
+
+/// The queues of all flows, with their weights and limits.
+#[derive(Debug)]
+pub struct Queues {
+    resources: usize,
+    flows: Vec<Flow>,
+    nodes: Vec<Node>,
+    demands: Vec<Nanos>,
+    free: u32,
+    backlog: Backlog,
+    limits: Limits,
+    has_limits: bool,
+    // By bytes waiting, negated into an order of the longest first; kept only when drops need it.
+    by_length: Option<FlowHeap>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    head: u32,
+    tail: u32,
+    packets: u32,
+    bytes: u64,
+    weight: f64,
+}
+
+const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    next: u32,
+    bytes: u32,
+    arrival: Nanos,
+    handle: u64,
+    tag: u64,
+}
+
+/// A packet that waits in its flow's queue.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting<'a> {
+    queues: &'a Queues,
+    node: u32,
+}
+
+impl<'a> Waiting<'a> {
+    /// Length on the wire, in bytes.
+    #[inline]
+    #[must_use]
+    pub fn bytes(self) -> u32 {
+        self.queues.nodes[self.node as usize].bytes
+    }
+
+    /// Processing time on each resource.
+    #[inline]
+    #[must_use]
+    pub fn demand(self) -> &'a [Nanos] {
+        self.queues.demand(self.node)
+    }
+
+    /// The number that the policy wrote on it; 0 before.
+    #[inline]
+    #[must_use]
+    pub fn tag(self) -> u64 {
+        self.queues.nodes[self.node as usize].tag
+    }
+
+    /// The packet behind it in the same queue.
+    #[inline]
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        let next = self.queues.nodes[self.node as usize].next;
+        (next != NIL).then_some(Self { node: next, ..self })
+    }
+}
+
+/// Which limit an arriving packet meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Full {
+    Flow,
+    Buffer,
+}
+
+impl Queues {
+    pub(crate) fn new(resources: usize, limits: Limits) -> Self {
+        assert!((1..=MAX_RESOURCES).contains(&resources), "a pipeline has 1 to {MAX_RESOURCES} resources");
+        Self {
+            resources,
+            flows: Vec::new(),
+            nodes: Vec::new(),
+            demands: Vec::new(),
+            free: NIL,
+            backlog: Backlog::default(),
+            limits,
+            has_limits: limits.flow_packets.is_some()
+                || limits.flow_bytes.is_some()
+                || limits.packets.is_some()
+                || limits.bytes.is_some(),
+            by_length: (limits.on_full == DropPolicy::Longest).then(FlowHeap::new),
+        }
+    }
+
+    /// How many resources the pipeline has.
+    #[inline]
+    #[must_use]
+    pub fn resources(&self) -> usize {
+        self.resources
+    }
+
+    /// All that waits.
+    #[inline]
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    /// What waits of one flow.
+    #[must_use]
+    pub fn flow_backlog(&self, flow: FlowId) -> Backlog {
+        self.flows
+            .get(flow.index())
+            .map_or(Backlog::default(), |queue| Backlog { packets: queue.packets.into(), bytes: queue.bytes })
+    }
+
+    /// How many packets of the flow wait.
+    #[inline]
+    #[must_use]
+    pub fn len(&self, flow: FlowId) -> u32 {
+        self.flows.get(flow.index()).map_or(0, |queue| queue.packets)
+    }
+
+    /// Whether no packet of the flow waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self, flow: FlowId) -> bool {
+        self.len(flow) == 0
+    }
+
+    /// The flow's weight.
+    #[inline]
+    #[must_use]
+    pub fn weight(&self, flow: FlowId) -> f64 {
+        self.flows.get(flow.index()).map_or(1.0, |queue| queue.weight)
+    }
+
+    /// The flow's oldest waiting packet.
+    #[inline]
+    #[must_use]
+    pub fn head(&self, flow: FlowId) -> Option<Waiting<'_>> {
+        let node = self.flows.get(flow.index())?.head;
+        (node != NIL).then_some(Waiting { queues: self, node })
+    }
+
+    /// The flow's youngest waiting packet.
+    #[inline]
+    #[must_use]
+    pub fn tail(&self, flow: FlowId) -> Option<Waiting<'_>> {
+        let node = self.flows.get(flow.index())?.tail;
+        (node != NIL).then_some(Waiting { queues: self, node })
+    }
+
+    /// Writes a number of the policy's on the flow's youngest waiting packet.
+    #[inline]
+    pub fn tag_tail(&mut self, flow: FlowId, tag: u64) {
+        let tail = self.flows[flow.index()].tail;
+        if let Some(node) = self.nodes.get_mut(tail as usize) {
+            node.tag = tag;
+        }
+    }
+
+    /// Takes the flow's oldest packet.
+    ///
+    /// # Panics
+    /// If the flow has none.
+    #[inline]
+    pub fn pop(&mut self, flow: FlowId) -> Packet {
+        let queue = &mut self.flows[flow.index()];
+        let at = queue.head;
+        assert!(at != NIL, "flow {flow} has no packet");
+        let node = self.nodes[at as usize];
+        queue.head = node.next;
+        if node.next == NIL {
+            queue.tail = NIL;
+        }
+        self.release(flow, at, node)
+    }
+
+    /// Takes the flow's youngest packet. Walks its queue: O(packets of the flow), for drops only.
+    ///
+    /// # Panics
+    /// If the flow has none.
+    pub(crate) fn pop_tail(&mut self, flow: FlowId) -> Packet {
+        let Flow { head, tail, .. } = self.flows[flow.index()];
+        assert!(tail != NIL, "flow {flow} has no packet");
+        if head == tail {
+            return self.pop(flow);
+        }
+        let mut before = head;
+        while self.nodes[before as usize].next != tail {
+            before = self.nodes[before as usize].next;
+        }
+        self.nodes[before as usize].next = NIL;
+        self.flows[flow.index()].tail = before;
+        let node = self.nodes[tail as usize];
+        self.release(flow, tail, node)
+    }
+
+    #[inline]
+    fn release(&mut self, flow: FlowId, at: u32, node: Node) -> Packet {
+        let queue = &mut self.flows[flow.index()];
+        queue.packets -= 1;
+        queue.bytes -= u64::from(node.bytes);
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(node.bytes);
+        let demand = Demand::new(self.demand(at)).expect("the number of resources was checked at the start");
+        self.nodes[at as usize].next = self.free;
+        self.free = at;
+        self.order_by_length(flow);
+        Packet { flow, bytes: node.bytes, arrival: node.arrival, handle: node.handle, demand }
+    }
+
+    /// Checks that the packet can be held at all, and knows its flow from here on.
+    #[inline]
+    pub(crate) fn admit(&mut self, packet: &Packet) -> Result<(), DropReason> {
+        if packet.demand.times().len() != self.resources {
+            return Err(DropReason::WrongDemand);
+        }
+        if !self.know(packet.flow) {
+            return Err(DropReason::TooManyFlows);
+        }
+        // Node indices are 32 bits, and the last is the end of a list.
+        if self.backlog.packets >= u64::from(NIL) {
+            return Err(DropReason::BufferFull);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn know(&mut self, flow: FlowId) -> bool {
+        if flow.index() >= self.flows.len() {
+            if flow.0 >= self.limits.flows {
+                return false;
+            }
+            self.flows.resize(flow.index() + 1, NEW_FLOW);
+        }
+        true
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: &Packet) {
+        let node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, tag: 0 };
+        let at = if self.free == NIL {
+            self.nodes.push(node);
+            self.demands.extend_from_slice(packet.demand.times());
+            (self.nodes.len() - 1) as u32
+        } else {
+            let at = self.free;
+            self.free = self.nodes[at as usize].next;
+            self.nodes[at as usize] = node;
+            let start = at as usize * self.resources;
+            for (slot, &time) in self.demands[start..start + self.resources].iter_mut().zip(packet.demand.times()) {
+                *slot = time;
+            }
+            at
+        };
+        let queue = &mut self.flows[packet.flow.index()];
+        if queue.tail == NIL {
+            queue.head = at;
+        } else {
+            self.nodes[queue.tail as usize].next = at;
+        }
+        queue.tail = at;
+        queue.packets += 1;
+        queue.bytes += u64::from(packet.bytes);
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.bytes);
+        self.order_by_length(packet.flow);
+    }
+
+    #[inline]
+    fn order_by_length(&mut self, flow: FlowId) {
+        let Some(by_length) = &mut self.by_length else { return };
+        let queue = &self.flows[flow.index()];
+        if queue.packets == 0 {
+            by_length.remove(flow);
+        } else {
+            // Lengths stay far below 2^53, so the longest has the least of these non-negative keys, exactly.
+            by_length.set(flow, ((1u64 << 53) - queue.bytes.min(1 << 53)) as f64);
+        }
+    }
+
+    /// The flow with the most bytes waiting, if the limits' drop policy keeps track of it.
+    #[must_use]
+    pub fn longest(&self) -> Option<FlowId> {
+        self.by_length.as_ref()?.peek().map(|(flow, _)| flow)
+    }
+
+    /// The limits.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    #[inline]
+    pub(crate) fn has_limits(&self) -> bool {
+        self.has_limits
+    }
+
+    /// The limit that keeps `packet` out, if any.
+    pub(crate) fn full_for(&self, packet: &Packet) -> Option<Full> {
+        fn over<T: PartialOrd>(after: T, limit: Option<T>) -> bool {
+            limit.is_some_and(|limit| after > limit)
+        }
+        let bytes = u64::from(packet.bytes);
+        let flow = self.flow_backlog(packet.flow);
+        let limits = &self.limits;
+        if over(flow.packets + 1, limits.flow_packets.map(u64::from)) || over(flow.bytes + bytes, limits.flow_bytes) {
+            return Some(Full::Flow);
+        }
+        let all = self.backlog;
+        if over(all.packets + 1, limits.packets.map(u64::from)) || over(all.bytes + bytes, limits.bytes) {
+            return Some(Full::Buffer);
+        }
+        None
+    }
+
+    /// Sets the flow's weight and gives back the old one; `None` if the flow's id is over the limit.
+    pub(crate) fn set_weight(&mut self, flow: FlowId, weight: Weight) -> Option<Weight> {
+        if !self.know(flow) {
+            return None;
+        }
+        let old = core::mem::replace(&mut self.flows[flow.index()].weight, weight.as_f64());
+        Weight::new(old)
+    }
+
+    pub(crate) fn forget(&mut self, flow: FlowId) {
+        if let Some(queue) = self.flows.get_mut(flow.index()) {
+            debug_assert_eq!(queue.packets, 0);
+            *queue = NEW_FLOW;
+        }
+    }
+
+    /// Asks the processor to load the flow's queue.
+    #[inline]
+    pub fn prefetch_flow(&self, flow: FlowId) {
+        prefetch(&self.flows, flow.index());
+    }
+
+    /// Asks the processor to load the flow's head packet; its queue should have been asked for before.
+    #[inline]
+    pub fn prefetch_head(&self, flow: FlowId) {
+        let Some(queue) = self.flows.get(flow.index()) else { return };
+        prefetch(&self.nodes, queue.head as usize);
+        prefetch(&self.demands, queue.head as usize * self.resources);
+    }
+
+    #[inline]
+    fn demand(&self, node: u32) -> &[Nanos] {
+        let start = node as usize * self.resources;
+        &self.demands[start..start + self.resources]
+    }
+}

@@ -1,0 +1,72 @@
+//! Schedulers for work that needs more than one resource.
+//!
+//! # The model
+//!
+//! A *packet* belongs to a *flow* and crosses the resources `1..=m` in a fixed order: CPU, then link, say. It occupies
+//! each for a known time, its [`Demand`]. A *scheduler* holds the packets that wait for the first resource, one
+//! first-in-first-out queue a flow, and decides whose head-of-line packet goes next. Packets of a flow are never
+//! reordered.
+//!
+//! Nothing here performs I/O, reads a clock or draws a random number: time is an argument. The program that owns the
+//! resources (a simulator, a middlebox, a router) is the *environment*, and drives a scheduler in four calls:
+//!
+//! 1. [`Scheduler::enqueue`] when a packet arrives;
+//! 2. [`Scheduler::dequeue`] whenever the first resource could take a packet. The answer `None` with packets waiting
+//!    means that the policy holds them back on purpose: ask again at [`Scheduler::poll_at`], or after the next
+//!    feedback or arrival, whichever is first;
+//! 3. [`Scheduler::feedback`] when a packet starts or finishes on a resource, for the events that
+//!    [`Scheduler::interest`] names;
+//! 4. [`Scheduler::poll_evicted`] after an `enqueue` that answered [`Admission::Evicted`], to learn who lost.
+//!
+//! At one instant, feedback is given first, then arrivals, then the question who is next.
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+//!
+//! let spec: PolicySpec = "drr".parse()?;
+//! let mut scheduler = spec.build(&Setup::new(2, Limits::UNLIMITED))?;
+//! let demand = Demand::new(&[Nanos::from_micros(12), Nanos::from_micros(20)])?;
+//! for handle in 0..2 {
+//!     let packet = Packet { flow: FlowId(0), bytes: 1000, arrival: Nanos::ZERO, handle, demand };
+//!     scheduler.enqueue(&packet, Nanos::ZERO);
+//! }
+//! let first = scheduler.dequeue(Nanos::ZERO).expect("two packets wait");
+//! assert_eq!((first.packet.flow, first.packet.handle), (FlowId(0), 0));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | what |
+//! |---|---|
+//! | [`packet`] | the policies, a file each |
+//! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
+//! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
+//! | [`Policy`] | what a policy implements: it only orders |
+//! | [`Queued`] | queues + policy = [`Scheduler`] |
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
+pub mod flow;
+pub mod packet;
+pub mod registry;
+pub mod units;
+
+mod demand;
+mod heap;
+mod policy;
+mod prefetch;
+mod queued;
+mod scheduler;
+
+pub use demand::{Demand, DemandError, MAX_RESOURCES};
+pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
+pub use heap::FlowHeap;
+pub use policy::{Evicted, Policy};
+pub use queued::Queued;
+pub use registry::{PolicyError, PolicySpec, Setup};
+pub use scheduler::{Admission, Backlog, Dispatch, DropReason, Feedback, Interest, Packet, Scheduler, Stage};
+pub use units::Nanos;

@@ -1,0 +1,177 @@
+//! `drr`: deficit round robin.
+//!
+//! Shreedhar and Varghese, *Efficient fair queueing using deficit round robin*, SIGCOMM 1995. Backlogged flows take
+//! turns. On its turn flow `i` earns a quantum `Q·w_i` of bytes on top of its *deficit* `D_i`, the credit left from its
+//! last turn, and sends while its head packet fits:
+//!
+//! ```text
+//! D_i <- D_i + Q·w_i;   while backlogged and len(head) <= D_i:  send, D_i <- D_i - len(head);   if empty: D_i <- 0
+//! ```
+//!
+//! Over any interval in which `i` and `j` stay backlogged, `|sent_i/w_i - sent_j/w_j| <= Q + L/w_i + L/w_j`, `L` being
+//! the largest packet (their theorem 2, with the quantum stated for weight 1). O(1) per packet when no packet exceeds
+//! its flow's quantum; where one does, a turn of the whole round that could send nothing is not played out but skipped
+//! by arithmetic, with the same result.
+//!
+//! # Worked example
+//!
+//! With a quantum of 500 bytes, flow 0 (packets of 200) sends two packets a turn and keeps 100; flow 1 (packets of 750)
+//! must save up for two turns:
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+//!
+//! let mut drr = "drr:quantum=500".parse::<PolicySpec>()?.build(&Setup::new(1, Limits::UNLIMITED))?;
+//! let demand = Demand::new(&[Nanos(1)])?;
+//! for handle in 0..6 {
+//!     for (flow, bytes) in [(0, 200), (1, 750)] {
+//!         let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos::ZERO, handle, demand };
+//!         drr.enqueue(&packet, Nanos::ZERO);
+//!     }
+//! }
+//! let order: Vec<u32> = core::iter::from_fn(|| drr.dequeue(Nanos::ZERO)).take(8).map(|sent| sent.packet.flow.0).collect();
+//! assert_eq!(order, [0, 0, 0, 0, 0, 1, 0, 1]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, collections::VecDeque};
+
+use crate::{
+    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
+    flow::FlowMap,
+    registry::{Entry, Knob},
+};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "drr",
+    summary: "deficit round robin by bytes",
+    knobs: &[Knob {
+        key: "quantum",
+        default: "1514",
+        meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; at least the largest packet makes it O(1)",
+    }],
+    cost: "O(1)",
+    source: "Shreedhar & Varghese, SIGCOMM 1995",
+    build: |knobs, setup| {
+        let quantum = knobs.bytes("quantum", 1, 1_000_000_000)?;
+        Ok(Box::new(Queued::new(Drr::new(quantum), setup.resources, setup.limits)))
+    },
+};
+
+/// Deficit round robin.
+#[derive(Debug)]
+pub struct Drr {
+    quantum_bytes: f64,
+    // Whose turn it is stands in front, having earned its quantum when `in_turn`.
+    active: VecDeque<FlowId>,
+    in_turn: bool,
+    // Turns since a packet was sent; a whole round of them calls for skipping.
+    fruitless: usize,
+    deficit_bytes: FlowMap<f64>,
+}
+
+impl Drr {
+    /// A flow of weight 1 earns `quantum_bytes` a turn.
+    #[must_use]
+    pub fn new(quantum_bytes: u64) -> Self {
+        Self {
+            quantum_bytes: quantum_bytes as f64,
+            active: VecDeque::new(),
+            in_turn: false,
+            fruitless: 0,
+            deficit_bytes: FlowMap::new(),
+        }
+    }
+
+    /// Gives every flow what it would earn in the rounds before the first one that sends something.
+    fn skip_rounds(&mut self, queues: &Queues) {
+        let mut rounds = f64::INFINITY;
+        for &flow in &self.active {
+            let missing = queues.head(flow).map_or(0.0, |head| f64::from(head.bytes())) - *self.deficit_bytes.at(flow);
+            rounds = rounds.min(missing / (self.quantum_bytes * queues.weight(flow)));
+        }
+        // The next turn still earns its quantum, and rounding must not give a round too many.
+        let rounds = (rounds as u64).saturating_sub(1) as f64;
+        for &flow in &self.active {
+            *self.deficit_bytes.at(flow) += rounds * self.quantum_bytes * queues.weight(flow);
+        }
+        self.fruitless = 0;
+    }
+
+    fn end_turn(&mut self) {
+        self.active.rotate_left(1.min(self.active.len()));
+        self.in_turn = false;
+    }
+}
+
+impl Policy for Drr {
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
+        if queues.len(flow) == 1 {
+            *self.deficit_bytes.at(flow) = 0.0;
+            self.active.push_back(flow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+        loop {
+            let flow = *self.active.front()?;
+            let deficit = self.deficit_bytes.at(flow);
+            if !self.in_turn {
+                *deficit += self.quantum_bytes * queues.weight(flow);
+                self.in_turn = true;
+                // The flows behind will be needed soon: first their queues, later the packets at their heads.
+                if let Some(&later) = self.active.get(6) {
+                    queues.prefetch_flow(later);
+                    self.deficit_bytes.prefetch(later);
+                }
+                if let Some(&soon) = self.active.get(3) {
+                    queues.prefetch_head(soon);
+                }
+            }
+            let head = f64::from(queues.head(flow)?.bytes());
+            let deficit = self.deficit_bytes.at(flow);
+            if head > *deficit {
+                self.end_turn();
+                self.fruitless += 1;
+                if self.fruitless > self.active.len() {
+                    self.skip_rounds(queues);
+                }
+                continue;
+            }
+            *deficit -= head;
+            self.fruitless = 0;
+            let packet = queues.pop(flow);
+            match queues.head(flow) {
+                None => {
+                    *self.deficit_bytes.at(flow) = 0.0;
+                    self.active.pop_front();
+                    self.in_turn = false;
+                }
+                // Ending the turn now rather than at the next question saves that question a look at this flow.
+                Some(next) if f64::from(next.bytes()) > *self.deficit_bytes.at(flow) => self.end_turn(),
+                Some(_) => {}
+            }
+            return Some((packet, 0));
+        }
+    }
+
+    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+        if !queues.is_empty(flow) {
+            return;
+        }
+        *self.deficit_bytes.at(flow) = 0.0;
+        if self.active.front() == Some(&flow) {
+            self.active.pop_front();
+            self.in_turn = false;
+        } else {
+            self.active.retain(|&other| other != flow);
+        }
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        self.deficit_bytes.reset(flow);
+    }
+}

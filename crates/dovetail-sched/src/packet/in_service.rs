@@ -1,0 +1,113 @@
+//! The packets that were released and are not yet through the pipeline.
+//!
+//! Several policies give a newly busy flow a tag from "the largest tag among packets in service": DRFQ's `V(t, j)`,
+//! ATFQ's eq. 1. This keeps that maximum for `K` kinds of tag at once. Packets are numbered as they are released, and
+//! the number travels as the ticket; for each kind a queue of candidates with falling tags is kept, the front being
+//! the maximum, so that a release and a finish cost O(K) amortised. Packets that finish out of order are noted, and
+//! leave when all before them have.
+
+use alloc::{collections::VecDeque, vec::Vec};
+
+/// Packets in service with their tags.
+#[derive(Debug)]
+pub struct InService {
+    // One a packet from `first` on: whether it is still in service.
+    running: VecDeque<bool>,
+    first: u64,
+    kinds: Vec<VecDeque<(u64, f64)>>,
+}
+
+/// An environment that never tells of finished packets must not make this grow for ever: beyond so many the oldest
+/// counts as finished.
+const MOST: usize = 1 << 16;
+
+impl InService {
+    /// None in service; `kinds` tags a packet.
+    #[must_use]
+    pub fn new(kinds: usize) -> Self {
+        Self { running: VecDeque::new(), first: 0, kinds: (0..kinds).map(|_| VecDeque::new()).collect() }
+    }
+
+    /// Whether nothing is in service.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+
+    /// A packet is released with these tags, one a kind; the answer is its ticket.
+    #[inline]
+    pub fn release(&mut self, tags: impl IntoIterator<Item = f64>) -> u64 {
+        if self.running.len() >= MOST {
+            self.finish(self.first);
+        }
+        let number = self.first + self.running.len() as u64;
+        self.running.push_back(true);
+        for (candidates, tag) in self.kinds.iter_mut().zip(tags) {
+            while candidates.back().is_some_and(|&(_, last)| last <= tag) {
+                candidates.pop_back();
+            }
+            candidates.push_back((number, tag));
+        }
+        number
+    }
+
+    /// The packet with this ticket is through.
+    #[inline]
+    pub fn finish(&mut self, ticket: u64) {
+        let Some(running) =
+            ticket.checked_sub(self.first).and_then(|at| self.running.get_mut(usize::try_from(at).ok()?))
+        else {
+            return;
+        };
+        *running = false;
+        while self.running.front() == Some(&false) {
+            self.running.pop_front();
+            self.first += 1;
+        }
+        for candidates in &mut self.kinds {
+            while candidates.front().is_some_and(|&(number, _)| number < self.first) {
+                candidates.pop_front();
+            }
+        }
+    }
+
+    /// The largest tag of a kind among the packets in service.
+    #[inline]
+    #[must_use]
+    pub fn largest(&self, kind: usize) -> Option<f64> {
+        self.kinds[kind].front().map(|&(_, tag)| tag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn largest_of_what_is_still_there() {
+        let mut service = InService::new(2);
+        let a = service.release([5.0, 1.0]);
+        let b = service.release([3.0, 4.0]);
+        let c = service.release([1.0, 2.0]);
+        assert_eq!((service.largest(0), service.largest(1)), (Some(5.0), Some(4.0)));
+        service.finish(a);
+        assert_eq!((service.largest(0), service.largest(1)), (Some(3.0), Some(4.0)));
+        service.finish(c);
+        service.finish(b);
+        assert!(service.is_empty());
+        assert_eq!((service.largest(0), service.largest(1)), (None, None));
+        service.finish(99);
+        service.finish(a);
+    }
+
+    #[test]
+    fn stays_bounded_without_feedback() {
+        let mut service = InService::new(1);
+        for step in 0..(MOST as u64 * 3) {
+            service.release([(step % 1000) as f64]);
+        }
+        assert!(service.running.len() <= MOST);
+        assert!(service.kinds[0].len() <= MOST);
+    }
+}

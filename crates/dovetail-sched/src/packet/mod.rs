@@ -1,0 +1,9 @@
+//! The packet policies, a file each. Every file opens with the mathematics and its source, and ends with a worked
+//! example that is tested.
+
+pub mod drr;
+pub mod fifo;
+
+mod in_service;
+
+pub use in_service::InService;

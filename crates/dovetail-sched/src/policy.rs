@@ -1,0 +1,56 @@
+//! What a policy implements.
+
+use crate::{FlowId, Interest, Nanos, Packet, Queues, Weight, scheduler::Feedback};
+
+/// From which end of its flow's queue a packet was evicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Evicted {
+    /// The oldest packet went.
+    Head,
+    /// The youngest packet went.
+    Tail,
+}
+
+/// The order in which flows are served. Queues, limits, drops and weights are [`Queues`]' business; a policy is told
+/// of what happened to them and takes the packet that goes next.
+///
+/// Adding one is a file in [`packet`](crate::packet), a line in the [registry](crate::registry) and a page in the book.
+pub trait Policy {
+    /// The feedback that the policy needs.
+    fn interest(&self) -> Interest {
+        Interest::NONE
+    }
+
+    /// A packet of `flow` joined the tail of its queue at `now`.
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos);
+
+    /// Takes the next packet from its queue (by [`Queues::pop`]), with a note for its feedback. `None` holds all back.
+    ///
+    /// Not called while nothing waits.
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)>;
+
+    /// A waiting packet of `flow` was evicted; `queues` no longer has it.
+    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted);
+
+    /// A dispatched packet started or finished on a resource.
+    fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}
+
+    /// When to ask again after [`dequeue`](Self::dequeue) held packets back.
+    fn poll_at(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// The flow that should lose its youngest packet when the buffer is full, if the policy has a rule of its own.
+    fn victim(&self, _queues: &Queues) -> Option<FlowId> {
+        None
+    }
+
+    /// `flow` now has another weight than `old`; `queues` knows the new one.
+    fn weight_changed(&mut self, _queues: &mut Queues, _flow: FlowId, _old: Weight) {}
+
+    /// `flow` is empty and its id will name another.
+    fn forget(&mut self, flow: FlowId);
+
+    /// Reports the policy's own figures by name.
+    fn counters(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,135 @@
+//! Queues and a policy make a scheduler.
+
+use alloc::collections::VecDeque;
+
+use crate::{
+    Admission, Backlog, Dispatch, DropPolicy, DropReason, Evicted, Feedback, FlowId, Interest, Limits, Nanos, Packet,
+    Policy, Queues, Scheduler, Weight, flow::Full,
+};
+
+/// A [`Scheduler`] made of per-flow queues and a policy `P` over them.
+#[derive(Debug)]
+pub struct Queued<P> {
+    queues: Queues,
+    policy: P,
+    evicted: VecDeque<Packet>,
+}
+
+impl<P: Policy> Queued<P> {
+    /// A scheduler over `resources` resources (1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES)).
+    ///
+    /// # Panics
+    /// If `resources` is out of range.
+    #[must_use]
+    pub fn new(policy: P, resources: usize, limits: Limits) -> Self {
+        Self { queues: Queues::new(resources, limits), policy, evicted: VecDeque::new() }
+    }
+
+    /// The policy.
+    #[must_use]
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// Makes room for `packet`, or says why there is none.
+    fn make_room(&mut self, packet: &Packet) -> Result<(), DropReason> {
+        while let Some(full) = self.queues.full_for(packet) {
+            let (victim, end, reason) = match (full, self.queues.limits().on_full) {
+                (Full::Flow, DropPolicy::Head) => (packet.flow, Evicted::Head, DropReason::FlowFull),
+                (Full::Flow, DropPolicy::Tail | DropPolicy::Longest) => return Err(DropReason::FlowFull),
+                (Full::Buffer, DropPolicy::Tail) => return Err(DropReason::BufferFull),
+                (Full::Buffer, DropPolicy::Head) => (packet.flow, Evicted::Head, DropReason::BufferFull),
+                (Full::Buffer, DropPolicy::Longest) => {
+                    let longest = self.policy.victim(&self.queues).or_else(|| self.queues.longest());
+                    (longest.unwrap_or(packet.flow), Evicted::Tail, DropReason::BufferFull)
+                }
+            };
+            if self.queues.is_empty(victim) || (victim == packet.flow && end == Evicted::Tail) {
+                return Err(reason);
+            }
+            self.evict(victim, end);
+        }
+        Ok(())
+    }
+
+    fn evict(&mut self, victim: FlowId, end: Evicted) {
+        let lost = match end {
+            Evicted::Head => self.queues.pop(victim),
+            Evicted::Tail => self.queues.pop_tail(victim),
+        };
+        self.evicted.push_back(lost);
+        self.policy.evicted(&mut self.queues, victim, end);
+    }
+}
+
+impl<P: Policy> Scheduler for Queued<P> {
+    #[inline]
+    fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
+        if let Err(reason) = self.queues.admit(packet) {
+            return Admission::Refused(reason);
+        }
+        if self.queues.has_limits()
+            && let Err(reason) = self.make_room(packet)
+        {
+            return Admission::Refused(reason);
+        }
+        self.queues.push(packet);
+        self.policy.enqueued(&mut self.queues, packet.flow, now);
+        if self.evicted.is_empty() { Admission::Queued } else { Admission::Evicted }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
+        if self.queues.backlog().packets == 0 {
+            return None;
+        }
+        let (packet, ticket) = self.policy.dequeue(&mut self.queues, now)?;
+        Some(Dispatch { packet, ticket })
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        self.policy.poll_at()
+    }
+
+    #[inline]
+    fn feedback(&mut self, event: &Feedback, now: Nanos) {
+        self.policy.feedback(&mut self.queues, event, now);
+    }
+
+    fn interest(&self) -> Interest {
+        self.policy.interest()
+    }
+
+    fn poll_evicted(&mut self) -> Option<Packet> {
+        self.evicted.pop_front()
+    }
+
+    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
+        if let Some(old) = self.queues.set_weight(flow, weight)
+            && old != weight
+        {
+            self.policy.weight_changed(&mut self.queues, flow, old);
+        }
+    }
+
+    fn forget(&mut self, flow: FlowId) -> bool {
+        if !self.queues.is_empty(flow) {
+            return false;
+        }
+        self.queues.forget(flow);
+        self.policy.forget(flow);
+        true
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queues.backlog()
+    }
+
+    fn flow_backlog(&self, flow: FlowId) -> Backlog {
+        self.queues.flow_backlog(flow)
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.counters(report);
+    }
+}

@@ -1,0 +1,278 @@
+//! Quantities with units: times, sizes and rates, and how people write them.
+
+use core::{
+    fmt,
+    iter::Sum,
+    ops::{Add, AddAssign, Sub},
+};
+
+/// A time or a span of time, in whole nanoseconds. Sums and differences saturate: a hostile time stamp gives an absurd
+/// result, never a panic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// No time, or the start of the clock.
+    pub const ZERO: Self = Self(0);
+    /// The end of time.
+    pub const MAX: Self = Self(u64::MAX);
+
+    /// Whole microseconds.
+    #[must_use]
+    pub const fn from_micros(micros: u64) -> Self {
+        Self(micros.saturating_mul(1_000))
+    }
+
+    /// Whole milliseconds.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis.saturating_mul(1_000_000))
+    }
+
+    /// Whole seconds.
+    #[must_use]
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1_000_000_000))
+    }
+
+    /// The nearest whole nanosecond to `nanos`; negative and NaN give zero, too large the end of time.
+    #[inline]
+    #[must_use]
+    pub fn from_f64(nanos: f64) -> Self {
+        Self((nanos + 0.5) as u64)
+    }
+
+    /// In nanoseconds; exact below 2^53 ns, which is 104 days.
+    #[inline]
+    #[must_use]
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// In seconds.
+    #[inline]
+    #[must_use]
+    pub const fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// In microseconds.
+    #[inline]
+    #[must_use]
+    pub const fn as_micros_f64(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// The later of two times.
+    #[inline]
+    #[must_use]
+    pub const fn max(self, other: Self) -> Self {
+        if self.0 >= other.0 { self } else { other }
+    }
+
+    /// The earlier of two times.
+    #[inline]
+    #[must_use]
+    pub const fn min(self, other: Self) -> Self {
+        if self.0 <= other.0 { self } else { other }
+    }
+}
+
+impl Add for Nanos {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    #[inline]
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Self;
+    #[inline]
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Sum for Nanos {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Debug for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}ns", self.0)
+    }
+}
+
+/// In the largest unit that leaves a whole number: `100us`, `2s`, `1500ns`. Parses back to itself.
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (size, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+            if self.0 != 0 && self.0.is_multiple_of(size) {
+                return write!(f, "{}{unit}", self.0 / size);
+            }
+        }
+        write!(f, "{}ns", self.0)
+    }
+}
+
+/// A data rate in bits per second, more than 0 and at most 1 Pbit/s.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Rate(f64);
+
+impl Rate {
+    /// `bits_per_second`, if it is in range.
+    ///
+    /// # Errors
+    /// [`UnitError::Range`] otherwise.
+    pub fn from_bps(bits_per_second: f64) -> Result<Self, UnitError> {
+        if bits_per_second > 0.0 && bits_per_second <= 1e15 { Ok(Self(bits_per_second)) } else { Err(UnitError::Range) }
+    }
+
+    /// In bits per second.
+    #[must_use]
+    pub const fn bps(self) -> f64 {
+        self.0
+    }
+
+    /// How long `bytes` take at this rate, in nanoseconds.
+    #[must_use]
+    pub fn nanos_for(self, bytes: f64) -> f64 {
+        bytes * 8e9 / self.0
+    }
+}
+
+/// Why a quantity could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitError {
+    /// It does not start with a number.
+    Number,
+    /// The unit is none of those that the quantity has.
+    Unit(&'static str),
+    /// Negative, zero where it may not be, or too large.
+    Range,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number => f.write_str("not a number with a unit"),
+            Self::Unit(units) => write!(f, "unknown unit: use one of {units}"),
+            Self::Range => f.write_str("out of range"),
+        }
+    }
+}
+
+impl core::error::Error for UnitError {}
+
+/// Reads a time: `100us`, `1.5ms`, `2s`, `300ns`, or `0`.
+///
+/// # Errors
+/// [`UnitError`] for anything else, and for times that are negative or over 2^63 ns.
+pub fn parse_time(text: &str) -> Result<Nanos, UnitError> {
+    let (number, unit) = split(text)?;
+    let scale = match unit {
+        "ns" => 1.0,
+        "us" | "µs" | "μs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "min" => 60e9,
+        "" if number == 0.0 => 1.0,
+        _ => return Err(UnitError::Unit("ns us ms s min")),
+    };
+    let nanos = number * scale;
+    if (0.0..9.2e18).contains(&nanos) { Ok(Nanos::from_f64(nanos)) } else { Err(UnitError::Range) }
+}
+
+/// Reads a size: `1500`, `1500B`, `20kB`, `64KiB`, `1MB`, `1MiB`, `1GB`.
+///
+/// # Errors
+/// [`UnitError`] for anything else, and for sizes that are negative or over 2^53 bytes.
+pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
+    let (number, unit) = split(text)?;
+    let scale = match unit {
+        "" | "B" => 1.0,
+        "kB" | "KB" => 1e3,
+        "KiB" => 1024.0,
+        "MB" => 1e6,
+        "MiB" => 1024.0 * 1024.0,
+        "GB" => 1e9,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        _ => return Err(UnitError::Unit("B kB KiB MB MiB GB GiB")),
+    };
+    let bytes = number * scale;
+    if (0.0..9e15).contains(&bytes) { Ok((bytes + 0.5) as u64) } else { Err(UnitError::Range) }
+}
+
+/// Reads a data rate: `400Mbps`, `400Mbit/s`, `2Gbps`, `64kbit/s`, `9600bps`.
+///
+/// # Errors
+/// [`UnitError`] for anything else, zero and negative rates included.
+pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
+    let (number, unit) = split(text)?;
+    let stem = unit.strip_suffix("bps").or_else(|| unit.strip_suffix("bit/s"));
+    let scale = match stem {
+        Some("") => 1.0,
+        Some("k" | "K") => 1e3,
+        Some("M") => 1e6,
+        Some("G") => 1e9,
+        Some("T") => 1e12,
+        _ => return Err(UnitError::Unit("bps kbps Mbps Gbps Tbps, or bit/s likewise")),
+    };
+    Rate::from_bps(number * scale)
+}
+
+fn split(text: &str) -> Result<(f64, &str), UnitError> {
+    let text = text.trim();
+    let end = text
+        .char_indices()
+        .find(|&(at, c)| {
+            let exponent = matches!(c, 'e' | 'E')
+                && text[at + 1..].starts_with(|next: char| next.is_ascii_digit() || matches!(next, '+' | '-'));
+            !(c.is_ascii_digit() || matches!(c, '.' | '+' | '-') || exponent)
+        })
+        .map_or(text.len(), |(at, _)| at);
+    let number: f64 = text[..end].parse().map_err(|_| UnitError::Number)?;
+    Ok((number, text[end..].trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn times_read_and_print() {
+        for (text, nanos) in [("100us", 100_000), ("2s", 2_000_000_000), ("1.5ms", 1_500_000), ("0", 0), ("7ns", 7)] {
+            assert_eq!(parse_time(text), Ok(Nanos(nanos)), "{text}");
+            assert_eq!(parse_time(&Nanos(nanos).to_string()), Ok(Nanos(nanos)));
+        }
+        assert_eq!(parse_time("5"), Err(UnitError::Unit("ns us ms s min")));
+        assert_eq!(parse_time("-5us"), Err(UnitError::Range));
+        assert_eq!(parse_time("us"), Err(UnitError::Number));
+        assert_eq!(parse_time("1e30s"), Err(UnitError::Range));
+    }
+
+    #[test]
+    fn sizes_and_rates_read() {
+        assert_eq!(parse_bytes("20kB"), Ok(20_000));
+        assert_eq!(parse_bytes("64 KiB"), Ok(65_536));
+        assert!(parse_bytes("20 parsecs").is_err());
+        assert_eq!(parse_rate("400Mbps").map(Rate::bps), Ok(4e8));
+        assert_eq!(parse_rate("400 Mbit/s").map(Rate::bps), Ok(4e8));
+        assert_eq!(parse_rate("1e9bps").map(Rate::bps), Ok(1e9));
+        assert_eq!(parse_rate("0Mbps"), Err(UnitError::Range));
+        assert_eq!(parse_rate("-1Mbps"), Err(UnitError::Range));
+        assert!(parse_rate("nan").is_err());
+        assert_eq!(parse_rate("400Mbps").map(|rate| rate.nanos_for(1000.0)), Ok(20_000.0));
+    }
+}

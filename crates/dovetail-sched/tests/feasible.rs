@@ -1,0 +1,57 @@
+//! Every policy, in every pipeline mode, on random traffic: the schedule could have happened, and nothing is lost.
+
+mod support;
+
+use dovetail_sched::{DropPolicy, Limits, PolicySpec, Setup, registry::REGISTRY};
+use proptest::prelude::*;
+use support::{Job, Mode, assert_feasible, play};
+
+fn jobs() -> impl Strategy<Value = Vec<Job>> {
+    (1usize..=3).prop_flat_map(|m| {
+        let job = (0u32..6, 1u32..1600, 0u64..60, prop::collection::vec(0u64..50, m));
+        prop::collection::vec(job, 1..80).prop_map(|rows| {
+            let mut now = 0;
+            rows.into_iter()
+                .map(|(flow, bytes, gap, demand)| {
+                    now += gap;
+                    Job { flow, bytes, arrival: now, demand }
+                })
+                .collect()
+        })
+    })
+}
+
+fn modes() -> impl Strategy<Value = Mode> {
+    prop_oneof![Just(Mode::NoWait), Just(Mode::Unbounded), (0usize..4).prop_map(Mode::Buffer)]
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_and_flows_stay_in_order(jobs in jobs(), mode in modes()) {
+        for entry in REGISTRY {
+            let setup = Setup::new(jobs[0].demand.len(), Limits::UNLIMITED);
+            let spec: PolicySpec = entry.name.parse().expect("a policy's name is a policy string");
+            let mut scheduler = spec.build(&setup).expect("defaults are valid");
+            let sent = play(&mut scheduler, &jobs, mode);
+            prop_assert_eq!(sent.len(), jobs.len(), "{} lost packets", entry.name);
+            assert_feasible(&jobs, &sent, mode);
+        }
+    }
+
+    #[test]
+    fn limits_hold_under_every_drop_policy(
+        jobs in jobs(),
+        mode in modes(),
+        on_full in prop_oneof![Just(DropPolicy::Tail), Just(DropPolicy::Head), Just(DropPolicy::Longest)],
+        flow_packets in prop::option::of(1u32..5),
+        bytes in prop::option::of(1500u64..6000),
+    ) {
+        for entry in REGISTRY {
+            let limits = Limits { flow_packets, bytes, on_full, ..Limits::UNLIMITED };
+            let setup = Setup::new(jobs[0].demand.len(), limits);
+            let mut scheduler = entry.name.parse::<PolicySpec>().expect("named").build(&setup).expect("valid");
+            let sent = play(&mut scheduler, &jobs, mode);
+            assert_feasible(&jobs, &sent, mode);
+        }
+    }
+}
