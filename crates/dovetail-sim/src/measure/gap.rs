@@ -1,0 +1,139 @@
+//! The largest gap in active time.
+//!
+//! A flow's *active time* is how long its packets would have kept the pipeline, no-wait, had it been alone (ATFQ,
+//! definition 1 and eqs. 2-5). A policy that shares by active time keeps the difference between any two backlogged
+//! flows small. Flows come and go, so each is compared from when it became backlogged: it then starts level with what
+//! a fluid would have given by now to a flow of weight 1, and its *position* moves on by the active time it receives
+//! over its weight,
+//!
+//! ```text
+//! level += active / (sum of the weights of backlogged flows)       at every start
+//! position_i = level                                               when i becomes backlogged
+//! position_i += active / w_i                                       when a packet of i starts
+//! ```
+//!
+//! The gap at a start is the served flow's position over the least among the other backlogged flows. It grows at no
+//! other time, so its maximum over starts is its maximum. With flows that are all backlogged from the start it is the
+//! difference in normalised active time, as in the paper's Fig. 6.
+
+use dovetail_sched::{FlowHeap, FlowId, Nanos};
+
+/// Positions of the backlogged flows, and the largest gap so far.
+#[derive(Debug)]
+pub struct ActiveTimeGap {
+    resources: usize,
+    positions: FlowHeap,
+    level: f64,
+    weight_sum: f64,
+    flows: Vec<Flow>,
+    // The demand of each flow's last packet, `resources` a flow.
+    last: Vec<Nanos>,
+    largest: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    weight: f64,
+    active: Nanos,
+    newly_backlogged: bool,
+}
+
+impl ActiveTimeGap {
+    /// No flows yet.
+    #[must_use]
+    pub fn new(resources: usize) -> Self {
+        Self {
+            resources,
+            positions: FlowHeap::new(),
+            level: 0.0,
+            weight_sum: 0.0,
+            flows: Vec::new(),
+            last: Vec::new(),
+            largest: None,
+        }
+    }
+
+    /// A flow that will be spoken of.
+    pub fn appeared(&mut self, flow: FlowId, weight: f64) {
+        if flow.index() >= self.flows.len() {
+            self.flows.resize(flow.index() + 1, Flow { weight: 1.0, active: Nanos::ZERO, newly_backlogged: true });
+            self.last.resize((flow.index() + 1) * self.resources, Nanos::ZERO);
+        }
+        self.flows[flow.index()].weight = weight;
+    }
+
+    /// The flow became backlogged.
+    #[inline]
+    pub fn joined(&mut self, flow: FlowId) {
+        if self.positions.is_empty() {
+            // Nobody to be compared with: starting over keeps sums exact however long the run.
+            (self.level, self.weight_sum) = (0.0, 0.0);
+        }
+        let state = &mut self.flows[flow.index()];
+        state.newly_backlogged = true;
+        self.weight_sum += state.weight;
+        self.positions.set(flow, self.level);
+    }
+
+    /// The flow lost its last waiting packet without service.
+    pub fn left(&mut self, flow: FlowId) {
+        self.positions.remove(flow);
+        self.weight_sum -= self.flows[flow.index()].weight;
+    }
+
+    /// A packet of a backlogged flow starts, the flow's last waiting one if `leaves`. The gap in nanoseconds now.
+    #[inline]
+    pub fn served(&mut self, flow: FlowId, times: &[Nanos], leaves: bool) -> f64 {
+        let state = &mut self.flows[flow.index()];
+        let at = flow.index() * self.resources;
+        let last = &mut self.last[at..at + self.resources];
+        let increment = active_increment((!state.newly_backlogged).then_some(&*last), times);
+        last.copy_from_slice(times);
+        state.newly_backlogged = false;
+        state.active += increment;
+        let position = self.positions.key(flow).unwrap_or(self.level) + increment.as_f64() / state.weight;
+        self.level += increment.as_f64() / self.weight_sum;
+        // The least of the others is on top as soon as this flow is not.
+        if leaves {
+            self.left(flow);
+        } else {
+            self.positions.set(flow, position);
+        }
+        let least = self.positions.peek().filter(|&(least, _)| least != flow);
+        let gap = least.map_or(0.0, |(_, least)| position - least);
+        if self.positions.len() + usize::from(leaves) > 1 {
+            self.largest = Some(self.largest.unwrap_or(0.0).max(gap));
+        }
+        gap.max(0.0)
+    }
+
+    /// The flows that are backlogged.
+    pub fn backlogged(&self) -> impl Iterator<Item = (FlowId, f64)> + '_ {
+        self.positions.iter().map(|(flow, _)| (flow, self.flows[flow.index()].weight))
+    }
+
+    /// The largest gap so far; `None` if no two flows were ever backlogged at once.
+    #[must_use]
+    pub fn largest(&self) -> Option<Nanos> {
+        self.largest.map(Nanos::from_f64)
+    }
+
+    /// The active time that a flow received.
+    #[must_use]
+    pub fn active(&self, flow: FlowId) -> Nanos {
+        self.flows.get(flow.index()).map_or(Nanos::ZERO, |flow| flow.active)
+    }
+}
+
+fn active_increment(last: Option<&[Nanos]>, times: &[Nanos]) -> Nanos {
+    let total: Nanos = times.iter().copied().sum();
+    let Some(last) = last else { return total };
+    let (mut ahead, mut behind, mut gap) = (0u64, 0u64, 0u64);
+    for n in 1..times.len() {
+        ahead += last[n].0;
+        behind += times[n - 1].0;
+        gap = gap.max(ahead.saturating_sub(behind));
+    }
+    let last_total: Nanos = last.iter().copied().sum();
+    Nanos((last[0].0 + gap + total.0) - last_total.0)
+}

@@ -1,0 +1,108 @@
+//! Jain's index of dominant service.
+//!
+//! Time is cut into windows of equal width. In each, over the `n` flows that had packets waiting from its beginning to
+//! its end, with `x_i` the largest of the processing times that flow `i`'s packets started in the window take on any
+//! one resource, over the flow's weight:
+//!
+//! ```text
+//! J = (sum x_i)^2 / (n · sum x_i^2)        1 if all are equal, 1/n if one has everything
+//! ```
+//!
+//! (Jain, Chiu and Hawe, 1984.) The figure is the mean over the windows with `n >= 2` in which any of them was served.
+//! Flows that are not backlogged get what they ask for and say nothing of fairness.
+
+use dovetail_sched::{FlowId, Nanos};
+
+use super::gap::ActiveTimeGap;
+
+/// Jain's index over windows.
+#[derive(Debug)]
+pub struct Jain {
+    resources: usize,
+    window: Nanos,
+    current: u64,
+    flows: Vec<Flow>,
+    // Processing time of the packets started in the flow's window, `resources` a flow.
+    service: Vec<Nanos>,
+    sum: f64,
+    windows: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    backlogged_since: Nanos,
+    window: u64,
+}
+
+impl Jain {
+    /// Windows of width `window`, at least a nanosecond.
+    #[must_use]
+    pub fn new(resources: usize, window: Nanos) -> Self {
+        let window = window.max(Nanos(1));
+        Self { resources, window, current: 0, flows: Vec::new(), service: Vec::new(), sum: 0.0, windows: 0 }
+    }
+
+    /// Something is about to happen at `now`: windows that end by then are closed, with the flows backlogged until now.
+    #[inline]
+    pub fn advance(&mut self, now: Nanos, backlogged: &ActiveTimeGap) {
+        let window = now.0 / self.window.0;
+        if window > self.current {
+            self.close(backlogged);
+            self.current = window;
+        }
+    }
+
+    /// The flow became backlogged at `now`.
+    #[inline]
+    pub fn joined(&mut self, flow: FlowId, now: Nanos) {
+        if flow.index() >= self.flows.len() {
+            self.flows.resize(flow.index() + 1, Flow::default());
+            self.service.resize((flow.index() + 1) * self.resources, Nanos::ZERO);
+        }
+        self.flows[flow.index()].backlogged_since = now;
+    }
+
+    /// A packet of the flow starts in the current window.
+    #[inline]
+    pub fn served(&mut self, flow: FlowId, times: &[Nanos]) {
+        let state = &mut self.flows[flow.index()];
+        let at = flow.index() * self.resources;
+        let service = &mut self.service[at..at + self.resources];
+        if state.window != self.current {
+            state.window = self.current;
+            service.fill(Nanos::ZERO);
+        }
+        for (total, &time) in service.iter_mut().zip(times) {
+            *total += time;
+        }
+    }
+
+    /// The mean; `None` if no two flows ever stayed backlogged for a window.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.windows > 0).then(|| self.sum / self.windows as f64)
+    }
+
+    #[cold]
+    fn close(&mut self, backlogged: &ActiveTimeGap) {
+        let start = Nanos(self.current * self.window.0);
+        let (mut flows, mut sum, mut squares) = (0u64, 0.0, 0.0);
+        for (flow, weight) in backlogged.backlogged() {
+            let state = &self.flows[flow.index()];
+            if state.backlogged_since > start {
+                continue;
+            }
+            let at = flow.index() * self.resources;
+            let served = state.window == self.current;
+            let service = if served { &self.service[at..at + self.resources] } else { &[] };
+            let dominant = service.iter().copied().fold(Nanos::ZERO, Nanos::max).as_f64() / weight;
+            flows += 1;
+            sum += dominant;
+            squares += dominant * dominant;
+        }
+        if flows >= 2 && squares > 0.0 {
+            self.sum += sum * sum / (flows as f64 * squares);
+            self.windows += 1;
+        }
+    }
+}

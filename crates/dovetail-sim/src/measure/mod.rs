@@ -1,0 +1,332 @@
+//! Figures of a run.
+//!
+//! [`Meters`] watches a run and ends in a [`Summary`]. Every figure is a function of what the records hold (arrival,
+//! flow, bytes, start and end on each resource), so that anyone can recompute it:
+//!
+//! | figure | definition |
+//! |---|---|
+//! | makespan | first arrival to last end |
+//! | utilisation of a resource | the sum of its processing times over the makespan |
+//! | throughput | bits of the packets sent over the makespan |
+//! | latency | arrival to end on the last resource; mean and maximum exact, percentiles within 0.1 % ([`latency`]) |
+//! | Jain's index | of dominant service over flows that stay backlogged ([`jain`]) |
+//! | largest gap | in active time between backlogged flows ([`gap`]) |
+//!
+//! A packet counts as waiting from its arrival until it starts on the first resource.
+
+pub mod gap;
+pub mod jain;
+pub mod latency;
+pub mod timeline;
+
+use dovetail_sched::{FlowId, Nanos, Packet};
+
+use crate::{Observer, Passage, Profile};
+use gap::ActiveTimeGap;
+use jain::Jain;
+use latency::Latency;
+use timeline::Timeline;
+
+pub use latency::Percentiles;
+
+/// Width of the windows of Jain's index unless told otherwise.
+pub const DEFAULT_WINDOW: Nanos = Nanos::from_millis(100);
+
+/// So many flows get a line of their own over time.
+pub const FLOW_LINES: usize = 16;
+
+/// Everything measured of one run.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Packets that crossed the pipeline.
+    pub sent: u64,
+    /// Packets refused or evicted.
+    pub dropped: u64,
+    /// Bytes of the packets sent.
+    pub bytes_sent: u64,
+    /// First arrival to last end.
+    pub makespan: Nanos,
+    /// Share of the makespan that each resource was busy, in pipeline order.
+    pub utilisation: Vec<f64>,
+    /// Megabits per second sent over the makespan.
+    pub throughput_mbps: f64,
+    /// Jain's index of dominant service; `None` if no two flows ever stayed backlogged for a window.
+    pub jain_dominant: Option<f64>,
+    /// The largest gap in active time; `None` if no two flows were ever backlogged at once.
+    pub max_active_time_gap: Option<Nanos>,
+    /// Arrival to the end on the last resource; `None` if nothing was sent.
+    pub latency: Option<Percentiles>,
+    /// The distribution of latency: points of (latency, share of packets at most so late).
+    pub latency_cdf: Vec<(Nanos, f64)>,
+    /// How things went over time.
+    pub series: Series,
+    /// What each flow got, by flow id.
+    pub flows: Vec<FlowSummary>,
+}
+
+/// Figures over time, in bins of equal width from time 0 on.
+#[derive(Debug, Clone)]
+pub struct Series {
+    /// Width of a bin.
+    pub width: Nanos,
+    /// Share of the bin that each resource was busy, in pipeline order.
+    pub utilisation: Vec<Vec<f64>>,
+    /// The largest gap in active time seen in each bin.
+    pub gap: Vec<Nanos>,
+    /// Dominant service in each bin, in nanoseconds, of each of the first [`FLOW_LINES`] flows.
+    pub flows: Vec<(String, Vec<f64>)>,
+    /// Bytes sent in each bin of each of the first [`FLOW_LINES`] flows.
+    pub flow_bytes: Vec<(String, Vec<f64>)>,
+    /// Dominant service in each bin, in nanoseconds, of each application class.
+    pub classes: Vec<(String, Vec<f64>)>,
+}
+
+/// What one flow got.
+#[derive(Debug, Clone, Default)]
+pub struct FlowSummary {
+    /// Its name.
+    pub label: String,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets refused or evicted.
+    pub dropped: u64,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Processing time received on each resource.
+    pub service: Vec<Nanos>,
+    /// Active time received (ATFQ, definition 1).
+    pub active: Nanos,
+}
+
+impl FlowSummary {
+    /// Processing time received on the flow's dominant resource.
+    #[must_use]
+    pub fn dominant(&self) -> Nanos {
+        self.service.iter().copied().fold(Nanos::ZERO, Nanos::max)
+    }
+}
+
+/// Watches a run and sums it up. Cost per packet: O(m) and a heap of the backlogged flows.
+#[derive(Debug)]
+pub struct Meters {
+    resources: usize,
+    flows: Vec<Flow>,
+    labels: Vec<String>,
+    // Processing time received, `resources` a flow.
+    service: Vec<Nanos>,
+    busy: Vec<Nanos>,
+    first_arrival: Option<Nanos>,
+    last_end: Nanos,
+    sent: u64,
+    dropped: u64,
+    bytes_sent: u64,
+    latency: Latency,
+    gap: ActiveTimeGap,
+    jain: Jain,
+    lines: Lines,
+    // A released packet waits until it starts, and others may arrive before that.
+    starting: Option<(Packet, Nanos)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flow {
+    weight: f64,
+    sent: u64,
+    dropped: u64,
+    bytes: u64,
+    waiting: u32,
+    class: u32,
+}
+
+const NO_CLASS: u32 = u32::MAX;
+const NEW_FLOW: Flow = Flow { weight: 1.0, sent: 0, dropped: 0, bytes: 0, waiting: 0, class: NO_CLASS };
+
+/// The timelines of a run.
+#[derive(Debug)]
+struct Lines {
+    busy: Vec<Timeline>,
+    gap: Timeline,
+    flows: Vec<(Timeline, Timeline)>,
+    classes: Vec<(String, Timeline)>,
+}
+
+impl Meters {
+    /// Meters for a pipeline of `resources` resources, with windows of `window` (more than zero) for Jain's index.
+    #[must_use]
+    pub fn new(resources: usize, window: Nanos) -> Self {
+        Self {
+            resources,
+            flows: Vec::new(),
+            labels: Vec::new(),
+            service: Vec::new(),
+            busy: vec![Nanos::ZERO; resources],
+            first_arrival: None,
+            last_end: Nanos::ZERO,
+            sent: 0,
+            dropped: 0,
+            bytes_sent: 0,
+            latency: Latency::new(),
+            gap: ActiveTimeGap::new(resources),
+            jain: Jain::new(resources, window),
+            lines: Lines {
+                busy: (0..resources).map(|_| Timeline::sums()).collect(),
+                gap: Timeline::maxima(),
+                flows: Vec::new(),
+                classes: Vec::new(),
+            },
+            starting: None,
+        }
+    }
+
+    /// Ends the watch.
+    #[must_use]
+    pub fn finish(mut self) -> Summary {
+        self.start_before(Nanos::MAX);
+        let makespan = self.last_end - self.first_arrival.unwrap_or_default();
+        let over_makespan = |amount: f64| if makespan == Nanos::ZERO { 0.0 } else { amount / makespan.as_f64() };
+        let flows = self.flows.iter().zip(self.service.chunks(self.resources)).zip(&self.labels).enumerate();
+        Summary {
+            sent: self.sent,
+            dropped: self.dropped,
+            bytes_sent: self.bytes_sent,
+            makespan,
+            utilisation: self.busy.iter().map(|busy| over_makespan(busy.as_f64())).collect(),
+            throughput_mbps: over_makespan(self.bytes_sent as f64 * 8e3),
+            jain_dominant: self.jain.mean(),
+            max_active_time_gap: self.gap.largest(),
+            latency: self.latency.percentiles(),
+            latency_cdf: self.latency.cdf(),
+            flows: flows
+                .map(|(id, ((flow, service), label))| FlowSummary {
+                    label: label.clone(),
+                    sent: flow.sent,
+                    dropped: flow.dropped,
+                    bytes: flow.bytes,
+                    service: service.to_vec(),
+                    active: self.gap.active(FlowId(id as u32)),
+                })
+                .collect(),
+            series: self.lines.finish(&self.labels),
+        }
+    }
+
+    /// The released packet starts, if that is before `now`; what else happens at the instant of its start comes first.
+    #[inline]
+    fn start_before(&mut self, now: Nanos) {
+        let Some((packet, at)) = self.starting.take_if(|(_, at)| *at < now) else { return };
+        let flow = &mut self.flows[packet.flow.index()];
+        flow.waiting -= 1;
+        let times = packet.demand.times();
+        self.jain.advance(at, &self.gap);
+        self.jain.served(packet.flow, times);
+        let gap = self.gap.served(packet.flow, times, flow.waiting == 0);
+        self.lines.gap.add(at, gap);
+    }
+}
+
+impl Observer for Meters {
+    fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
+        let at = flow.index();
+        if at >= self.flows.len() {
+            self.flows.resize(at + 1, NEW_FLOW);
+            self.labels.resize(at + 1, String::new());
+            self.service.resize((at + 1) * self.resources, Nanos::ZERO);
+        }
+        self.flows[at].weight = profile.weight.as_f64();
+        self.flows[at].class = profile.class.map_or(NO_CLASS, |name| self.lines.class(name));
+        self.labels[at] = profile.label.to_owned();
+        self.gap.appeared(flow, profile.weight.as_f64());
+        if at < FLOW_LINES && at >= self.lines.flows.len() {
+            self.lines.flows.resize_with(at + 1, || (Timeline::sums(), Timeline::sums()));
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, packet: &Packet) {
+        self.start_before(packet.arrival);
+        self.first_arrival.get_or_insert(packet.arrival);
+        let flow = &mut self.flows[packet.flow.index()];
+        flow.waiting += 1;
+        if flow.waiting == 1 {
+            self.jain.advance(packet.arrival, &self.gap);
+            self.jain.joined(packet.flow, packet.arrival);
+            self.gap.joined(packet.flow);
+        }
+    }
+
+    #[inline]
+    fn dropped(&mut self, packet: &Packet, now: Nanos) {
+        self.start_before(now);
+        self.dropped += 1;
+        let flow = &mut self.flows[packet.flow.index()];
+        flow.dropped += 1;
+        flow.waiting -= 1;
+        if flow.waiting == 0 {
+            self.jain.advance(now, &self.gap);
+            self.gap.left(packet.flow);
+        }
+    }
+
+    #[inline]
+    fn sent(&mut self, packet: &Packet, passage: &Passage) {
+        let starts = passage.start()[0];
+        self.start_before(Nanos::MAX);
+        self.starting = Some((*packet, starts));
+        self.sent += 1;
+        self.bytes_sent += u64::from(packet.bytes);
+        self.last_end = self.last_end.max(passage.done());
+        self.latency.record(passage.done() - packet.arrival);
+        let flow = &mut self.flows[packet.flow.index()];
+        flow.sent += 1;
+        flow.bytes += u64::from(packet.bytes);
+        let at = packet.flow.index() * self.resources;
+        let totals = self.service[at..at + self.resources].iter_mut().zip(&mut self.busy);
+        for (j, (service, busy)) in totals.enumerate() {
+            let time = passage.end()[j] - passage.start()[j];
+            *service += time;
+            *busy += time;
+            self.lines.busy[j].spread(passage.start()[j], passage.end()[j]);
+        }
+        let dominant = packet.demand.dominant().as_f64();
+        if let Some((service, bytes)) = self.lines.flows.get_mut(packet.flow.index()) {
+            service.add(starts, dominant);
+            bytes.add(starts, f64::from(packet.bytes));
+        }
+        if let Some((_, line)) = self.lines.classes.get_mut(flow.class as usize) {
+            line.add(starts, dominant);
+        }
+    }
+}
+
+impl Lines {
+    fn class(&mut self, name: &str) -> u32 {
+        let at = self.classes.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            self.classes.push((name.to_owned(), Timeline::sums()));
+            self.classes.len() - 1
+        });
+        at as u32
+    }
+
+    /// All lines at one width, the widest of any.
+    fn finish(self, labels: &[String]) -> Series {
+        let all = self
+            .busy
+            .iter()
+            .chain([&self.gap])
+            .chain(self.flows.iter().flat_map(|(service, bytes)| [service, bytes]))
+            .chain(self.classes.iter().map(|(_, line)| line));
+        let width = all.map(Timeline::width).max().unwrap_or(Nanos(1));
+        let bins = |line: Timeline| line.at_width(width);
+        let per_bin = |line: Timeline| bins(line).into_iter().map(|busy| busy / width.as_f64()).collect();
+        let (services, bytes): (Vec<_>, Vec<_>) = self.flows.into_iter().unzip();
+        let named = |lines: Vec<Timeline>| labels.iter().cloned().zip(lines.into_iter().map(bins)).collect();
+        Series {
+            width,
+            utilisation: self.busy.into_iter().map(per_bin).collect(),
+            gap: bins(self.gap).into_iter().map(Nanos::from_f64).collect(),
+            flows: named(services),
+            flow_bytes: named(bytes),
+            classes: self.classes.into_iter().map(|(name, line)| (name, bins(line))).collect(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! One row a packet, for who wants to compute something else.
+//!
+//! Columns: `packet,flow,bytes,arrival_ns,<resource>_start_ns,<resource>_end_ns,…,outcome`. `packet` numbers the
+//! workload's packets from 0; start and end are empty for packets that were dropped; `outcome` is `sent` or `dropped`.
+//! Rows come in the order in which it was decided what becomes of the packet.
+
+mod csv;
+mod parquet;
+
+use std::{
+    fs::File,
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use dovetail_sched::{FlowId, Nanos, Packet};
+
+use crate::{Observer, Passage, Profile};
+
+/// How records are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// Comma-separated values.
+    #[default]
+    Csv,
+    /// Apache Parquet, compressed with Snappy.
+    Parquet,
+}
+
+impl Format {
+    /// The ending of a file's name.
+    #[must_use]
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "csv" => Ok(Self::Csv),
+            "parquet" => Ok(Self::Parquet),
+            _ => Err(format!("'{}' is not a format of records: use csv or parquet", text.escape_debug())),
+        }
+    }
+}
+
+/// The file in `folder` for the records of a policy: its string with every character outside `[A-Za-z0-9.-]` as `_`.
+#[must_use]
+pub fn path_for(folder: &Path, policy: &str, format: Format) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
+    let name: String = policy.chars().map(plain).collect();
+    folder.join(format!("{name}.{}", format.extension()))
+}
+
+/// What is written of one packet.
+struct Row<'a> {
+    packet: &'a Packet,
+    label: &'a str,
+    passage: Option<&'a Passage>,
+}
+
+trait Sink {
+    fn write(&mut self, row: &Row<'_>) -> io::Result<()>;
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+/// Writes records while a run goes on.
+pub struct Records {
+    sink: Box<dyn Sink>,
+    labels: Vec<String>,
+    failed: Option<io::Error>,
+}
+
+impl Records {
+    /// Records into a new file at `path`.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub fn create(path: &Path, format: Format, resources: &[String]) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(1 << 18, File::create(path)?);
+        let sink: Box<dyn Sink> = match format {
+            Format::Csv => Box::new(csv::CsvSink::new(file, resources)?),
+            Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources)?),
+        };
+        Ok(Self { sink, labels: Vec::new(), failed: None })
+    }
+
+    /// Writes what is still held back.
+    ///
+    /// # Errors
+    /// The first error met in writing, whenever that was.
+    pub fn finish(self) -> io::Result<()> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.sink.finish(),
+        }
+    }
+
+    fn write(&mut self, packet: &Packet, passage: Option<&Passage>) {
+        if self.failed.is_some() {
+            return;
+        }
+        let label = self.labels.get(packet.flow.index()).map_or("", String::as_str);
+        self.failed = self.sink.write(&Row { packet, label, passage }).err();
+    }
+}
+
+impl Observer for Records {
+    fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
+        if flow.index() >= self.labels.len() {
+            self.labels.resize(flow.index() + 1, String::new());
+        }
+        self.labels[flow.index()] = profile.label.to_owned();
+    }
+
+    fn arrived(&mut self, _: &Packet) {}
+
+    fn dropped(&mut self, packet: &Packet, _: Nanos) {
+        self.write(packet, None);
+    }
+
+    fn sent(&mut self, packet: &Packet, passage: &Passage) {
+        self.write(packet, Some(passage));
+    }
+}
