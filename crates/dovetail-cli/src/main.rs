@@ -1,2 +1,30 @@
-//! The `dovetail` command.
-fn main() {}
+//! The `dovetail` command: parse first, then resolve, then run.
+//!
+//! Exit status: 0 done, 1 could not, 2 wrong usage. A reader that closes the pipe is no error.
+
+mod args;
+mod compare;
+mod failure;
+mod input;
+mod output;
+mod policies;
+mod report;
+mod reproduce;
+mod run;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match &cli.command {
+        Command::Compare(args) => compare::run(args),
+        Command::Reproduce(args) => reproduce::run(args),
+        Command::Policies(args) => policies::run(args),
+    };
+    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}

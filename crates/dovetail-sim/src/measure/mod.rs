@@ -44,6 +44,10 @@ pub struct Summary {
     pub dropped: u64,
     /// Bytes of the packets sent.
     pub bytes_sent: u64,
+    /// Bytes of the packets that arrived.
+    pub bytes_arrived: u64,
+    /// First arrival to last arrival.
+    pub arrivals_took: Nanos,
     /// First arrival to last end.
     pub makespan: Nanos,
     /// Share of the makespan that each resource was busy, in pipeline order.
@@ -116,6 +120,8 @@ pub struct Meters {
     service: Vec<Nanos>,
     busy: Vec<Nanos>,
     first_arrival: Option<Nanos>,
+    last_arrival: Nanos,
+    bytes_arrived: u64,
     last_end: Nanos,
     sent: u64,
     dropped: u64,
@@ -161,6 +167,8 @@ impl Meters {
             service: Vec::new(),
             busy: vec![Nanos::ZERO; resources],
             first_arrival: None,
+            last_arrival: Nanos::ZERO,
+            bytes_arrived: 0,
             last_end: Nanos::ZERO,
             sent: 0,
             dropped: 0,
@@ -189,6 +197,8 @@ impl Meters {
             sent: self.sent,
             dropped: self.dropped,
             bytes_sent: self.bytes_sent,
+            bytes_arrived: self.bytes_arrived,
+            arrivals_took: self.last_arrival - self.first_arrival.unwrap_or_default(),
             makespan,
             utilisation: self.busy.iter().map(|busy| over_makespan(busy.as_f64())).collect(),
             throughput_mbps: over_makespan(self.bytes_sent as f64 * 8e3),
@@ -245,6 +255,8 @@ impl Observer for Meters {
     fn arrived(&mut self, packet: &Packet) {
         self.start_before(packet.arrival);
         self.first_arrival.get_or_insert(packet.arrival);
+        self.last_arrival = packet.arrival;
+        self.bytes_arrived += u64::from(packet.bytes);
         let flow = &mut self.flows[packet.flow.index()];
         flow.waiting += 1;
         if flow.waiting == 1 {

@@ -3,6 +3,7 @@
 
 #[path = "../../../dovetail-sched/tests/support/mod.rs"]
 pub mod events;
+pub mod recompute;
 
 use dovetail_sched::{Demand, FlowId, Nanos, Packet, Weight};
 use dovetail_sim::{

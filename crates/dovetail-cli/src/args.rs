@@ -1,0 +1,136 @@
+//! The command line, as it is read before anything is done.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use dovetail_sched::{
+    Nanos, PolicySpec,
+    units::{Rate, parse_rate, parse_time},
+};
+use dovetail_sim::{PipelineMode, records::Format};
+
+/// Compare, choose and reproduce schedulers for work that needs more than one resource.
+#[derive(Debug, Parser)]
+#[command(name = "dovetail", version, max_term_width = 110, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// What would each policy do to this traffic?
+    Compare(CompareArgs),
+    /// Run published experiments again, the paper's figures beside ours.
+    Reproduce(ReproduceArgs),
+    /// List the policies with their knobs, costs and sources.
+    Policies(PoliciesArgs),
+}
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  dovetail compare
+      a built-in scenario: 22 flows of four applications through a box with a CPU and a link
+  dovetail compare --trace capture.pcap --load 1.2 --policy drfq --policy atfq:batch=20 --report r.html
+      your own packets, with time compressed until the busiest resource is asked for 120 %
+  dovetail compare my-box.toml --trace capture.pcap.gz --pipeline buffer=64 --records out --format parquet
+      your own cost per packet and class, and a row a packet for your own analysis
+  dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
+      measured costs, one row a packet; one JSON document on standard output";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    /// Scenario to run; with --trace, its resources and application classes are used for the capture
+    #[arg(value_name = "SCENARIO.toml")]
+    pub(crate) scenario: Option<PathBuf>,
+
+    /// Capture to replay: pcap or pcapng, also gzip
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,<resource>_ns,…
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
+    pub(crate) workload: Option<PathBuf>,
+
+    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them)
+    #[arg(long = "policy", value_name = "P")]
+    pub(crate) policies: Vec<PolicySpec>,
+
+    /// What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or no-wait]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) pipeline: Option<PipelineMode>,
+
+    /// Packets that may wait of each flow; later ones are dropped [default: the scenario's, or no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) queue_packets: Option<u32>,
+
+    /// Rate of the link, such as 400Mbps
+    #[arg(long, value_name = "RATE", value_parser = parse_rate)]
+    pub(crate) link: Option<Rate>,
+
+    /// Scale time so that the busiest resource is asked for X times what it can do [default for captures: 0.95]
+    #[arg(long, value_name = "X", value_parser = parse_load)]
+    pub(crate) load: Option<f64>,
+
+    /// Seed of everything random [default: the scenario's, or 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Write a page of tables and charts
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Write a row a packet, one file a policy
+    #[arg(long, value_name = "DIR")]
+    pub(crate) records: Option<PathBuf>,
+
+    /// Format of the records: csv or parquet
+    #[arg(long, value_name = "FORMAT", default_value = "csv", requires = "records")]
+    pub(crate) format: Format,
+
+    /// Width of the windows over which Jain's index is taken
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
+    pub(crate) window: Nanos,
+
+    /// Policies to run at once [default: the number of cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) jobs: Option<u16>,
+
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  dovetail reproduce atfq-fig9\n  dovetail reproduce all --report figures.html")]
+pub(crate) struct ReproduceArgs {
+    /// Experiments, such as atfq-fig9; 'all' for every one; none lists them
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a page with the published figures drawn again
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PoliciesArgs {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_load(text: &str) -> Result<f64, String> {
+    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && *load > 0.0 && *load <= 1000.0);
+    load.ok_or_else(|| "a load is a number over 0, at most 1000, such as 0.95".to_owned())
+}
+
+fn parse_window(text: &str) -> Result<Nanos, String> {
+    let window = parse_time(text).map_err(|error| error.to_string())?;
+    if window == Nanos::ZERO { Err("a window is longer than nothing".to_owned()) } else { Ok(window) }
+}

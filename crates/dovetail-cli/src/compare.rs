@@ -1,0 +1,323 @@
+//! `dovetail compare`: several policies over the same traffic.
+
+use std::{fs, path::Path, thread};
+
+use dovetail_sched::{Limits, Nanos, PolicySpec};
+use dovetail_sim::measure::Percentiles;
+use serde::Serialize;
+
+use crate::{
+    args::CompareArgs,
+    failure::Failure,
+    input::Input,
+    output::{print, print_json, write_file},
+    report::{Block, Page, charts},
+    run::{Plan, Run},
+    table::{Table, count, figure},
+};
+
+/// What is compared when nobody says: the baseline, the fair-queueing classic, and one of each multi-resource family.
+const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
+
+pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
+    let policies = policies(args)?;
+    let input = Input::resolve(args)?;
+    if let Some(folder) = &args.records {
+        fs::create_dir_all(folder).map_err(|error| Failure::file("make the folder", folder, error))?;
+    }
+    let queue_packets = args.queue_packets.or(input.queue_packets());
+    let plan = Plan {
+        pipeline: args.pipeline.unwrap_or(input.pipeline()),
+        limits: queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow),
+        window: args.window,
+        stop_at: None,
+        records: args.records.as_deref().map(|folder| (folder, args.format)),
+        jobs: args.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from),
+        input: &input,
+    };
+    let runs = plan.run(&policies)?;
+    let comparison = Comparison { plan: &plan, runs: &runs, queue_packets };
+    if let Some(path) = &args.report {
+        write_file(path, &comparison.page().to_html())?;
+    }
+    if args.json {
+        return print_json(&comparison.json());
+    }
+    print(&comparison.text(args.report.as_deref(), args.records.as_deref()))
+}
+
+fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
+    if args.policies.is_empty() {
+        let parsed: Result<Vec<_>, _> = DEFAULT_POLICIES.iter().map(|name| name.parse()).collect();
+        return parsed.map_err(Failure::new);
+    }
+    for (at, policy) in args.policies.iter().enumerate() {
+        if args.policies[..at].contains(policy) {
+            return Err(Failure::usage(format!("--policy {policy} is given twice")));
+        }
+    }
+    Ok(args.policies.clone())
+}
+
+/// Runs side by side, in every form they are shown in.
+struct Comparison<'a> {
+    plan: &'a Plan<'a>,
+    runs: &'a [Run],
+    queue_packets: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct ComparisonJson {
+    workload: WorkloadJson,
+    policies: Vec<PolicyJson>,
+}
+
+#[derive(Serialize)]
+struct WorkloadJson {
+    packets: u64,
+    flows: usize,
+    bytes: u64,
+    duration_s: f64,
+}
+
+#[derive(Serialize)]
+struct PolicyJson {
+    policy: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    records: Option<String>,
+    sent: u64,
+    dropped: u64,
+    makespan_s: f64,
+    utilisation: serde_json::Map<String, serde_json::Value>,
+    throughput_mbps: f64,
+    fairness: FairnessJson,
+    latency_us: Option<LatencyJson>,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    counters: serde_json::Map<String, serde_json::Value>,
+    wall_s: f64,
+}
+
+#[derive(Serialize)]
+struct FairnessJson {
+    jain_dominant: Option<f64>,
+    max_active_time_gap_us: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct LatencyJson {
+    mean: f64,
+    p50: f64,
+    p95: f64,
+    p99: f64,
+    max: f64,
+}
+
+impl From<Percentiles> for LatencyJson {
+    fn from(latency: Percentiles) -> Self {
+        Self {
+            mean: latency.mean_nanos / 1e3,
+            p50: latency.p50.as_micros_f64(),
+            p95: latency.p95.as_micros_f64(),
+            p99: latency.p99.as_micros_f64(),
+            max: latency.max.as_micros_f64(),
+        }
+    }
+}
+
+impl Comparison<'_> {
+    fn workload(&self) -> WorkloadJson {
+        // Every run sees the same packets, unless a backlogged flow supplies as many as a policy takes.
+        let summary = self.runs.first().map(|run| &run.summary);
+        WorkloadJson {
+            packets: self.runs.first().map_or(0, |run| run.outcome.arrived),
+            flows: summary.map_or(0, |summary| summary.flows.len()),
+            bytes: summary.map_or(0, |summary| summary.bytes_arrived),
+            duration_s: summary.map_or(0.0, |summary| summary.arrivals_took.as_secs_f64()),
+        }
+    }
+
+    fn json(&self) -> ComparisonJson {
+        let policy = |run: &Run| PolicyJson {
+            policy: run.policy.clone(),
+            records: run.records.as_ref().map(|path| path.display().to_string()),
+            sent: run.outcome.sent,
+            dropped: run.outcome.dropped,
+            makespan_s: run.summary.makespan.as_secs_f64(),
+            utilisation: self
+                .plan
+                .input
+                .resources()
+                .iter()
+                .zip(&run.summary.utilisation)
+                .map(|(name, &share)| (name.clone(), share.into()))
+                .collect(),
+            throughput_mbps: run.summary.throughput_mbps,
+            fairness: FairnessJson {
+                jain_dominant: run.summary.jain_dominant,
+                max_active_time_gap_us: run.summary.max_active_time_gap.map(Nanos::as_micros_f64),
+            },
+            latency_us: run.summary.latency.map(LatencyJson::from),
+            counters: run.counters.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
+            wall_s: run.wall.as_secs_f64(),
+        };
+        ComparisonJson { workload: self.workload(), policies: self.runs.iter().map(policy).collect() }
+    }
+
+    fn table(&self) -> Table {
+        let busy = self.plan.input.resources().iter().map(|name| format!("{name} %"));
+        let fixed = ["makespan s", "Mbit/s", "Jain", "gap ms", "mean ms", "p50 ms", "p95 ms", "p99 ms", "dropped"];
+        let header = ["policy".to_owned()].into_iter().chain(busy).chain(fixed.map(str::to_owned)).collect();
+        let mut table = Table { header, rows: Vec::new(), words: 1 };
+        let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), |nanos| figure(nanos / 1e6));
+        for run in self.runs {
+            let summary = &run.summary;
+            let latency = summary.latency;
+            let busy = summary.utilisation.iter().map(|share| format!("{:.2}", share * 100.0));
+            let rest = [
+                format!("{:.4}", summary.makespan.as_secs_f64()),
+                figure(summary.throughput_mbps),
+                summary.jain_dominant.map_or_else(|| "–".to_owned(), |jain| format!("{jain:.4}")),
+                millis(summary.max_active_time_gap.map(Nanos::as_f64)),
+                millis(latency.map(|latency| latency.mean_nanos)),
+                millis(latency.map(|latency| latency.p50.as_f64())),
+                millis(latency.map(|latency| latency.p95.as_f64())),
+                millis(latency.map(|latency| latency.p99.as_f64())),
+                count(run.outcome.dropped),
+            ];
+            table.push([run.policy.clone()].into_iter().chain(busy).chain(rest));
+        }
+        table
+    }
+
+    /// What was run, in a sentence.
+    fn setting(&self) -> String {
+        let workload = self.workload();
+        let queues = self
+            .queue_packets
+            .map_or_else(|| "queues without limit".to_owned(), |packets| format!("{packets} packets a queue"));
+        format!(
+            "{}: {} packets of {} flows, {} MB over {} s; pipeline {} ({}), {queues}",
+            self.plan.input.name(),
+            count(workload.packets),
+            count(workload.flows as u64),
+            figure(workload.bytes as f64 / 1e6),
+            figure(workload.duration_s),
+            self.plan.input.resources().join(" → "),
+            self.plan.pipeline,
+        )
+    }
+
+    /// Who was best at what, for a reader who wants one line.
+    fn verdict(&self) -> String {
+        let best = |figure: &dyn Fn(&Run) -> Option<f64>| {
+            let known = self.runs.iter().filter_map(|run| Some((figure(run)?, run)));
+            known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, run)| run.policy.as_str())
+        };
+        let makespan = best(&|run| Some(run.summary.makespan.as_f64()));
+        let gap = best(&|run| run.summary.max_active_time_gap.map(Nanos::as_f64));
+        let late = best(&|run| run.summary.latency.map(|latency| latency.p99.as_f64()));
+        let parts = [("Done first", makespan), ("smallest gap", gap), ("lowest p99", late)];
+        let said: Vec<_> = parts.iter().filter_map(|(what, who)| Some(format!("{what}: {}", (*who)?))).collect();
+        said.join("; ")
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let notices = self.runs.first().map_or(&[][..], |run| &run.notices);
+        let odd = notices.iter().map(|notice| format!("{} {}", count(notice.count), notice.what));
+        let counters = self.runs.iter().flat_map(|run| {
+            run.counters.iter().map(move |(name, value)| format!("{}: {name} {}", run.policy, figure(*value)))
+        });
+        odd.chain(counters).collect()
+    }
+
+    fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
+        let legend: String = LEGEND.iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
+        let mut text = format!("{}\n\n{}\n\n{legend}", self.setting(), self.table().to_terminal());
+        if self.runs.len() > 1 {
+            text += &format!("\n{}.\n", self.verdict());
+        }
+        for line in self.notices() {
+            text += &format!("note: {line}\n");
+        }
+        if let Some(folder) = records {
+            text += &format!("records: {}\n", folder.display());
+        }
+        if let Some(path) = report {
+            text += &format!("report: {}\n", path.display());
+        }
+        text.trim_end().to_owned()
+    }
+
+    fn page(&self) -> Page {
+        let resources = self.plan.input.resources();
+        let runs: Vec<_> =
+            self.runs.iter().map(|run| charts::Run { policy: &run.policy, summary: &run.summary }).collect();
+        let mut page = Page { title: format!("Dovetail: {}", self.plan.input.name()), blocks: Vec::new() };
+        page.blocks.push(Block::Text(self.setting() + "."));
+        page.blocks.push(Block::Text(self.verdict() + "."));
+        page.blocks.push(Block::Table(self.table()));
+        page.blocks.push(Block::Terms(LEGEND.to_vec()));
+        let mut chart = |title: &str, note: &str, plot| {
+            let (title, note) = (title.to_owned(), note.to_owned());
+            page.blocks.push(Block::Chart { title, note, plot: Box::new(plot) });
+        };
+        chart(
+            "Utilisation",
+            "How busy each resource was, from the first arrival to the last end.",
+            charts::utilisation(&runs, resources),
+        );
+        for (at, name) in resources.iter().enumerate() {
+            let title = format!("Utilisation of {name} over time");
+            chart(&title, "Mean over neighbouring moments.", charts::utilisation_over_time(&runs, at));
+        }
+        chart(
+            "Service gap over time",
+            "The largest lead in active time of a backlogged flow over another: lower is fairer.",
+            charts::gap_over_time(&runs),
+        );
+        chart("Latency", "Share of packets that were through within the time below.", charts::latency_cdf(&runs));
+        for run in &runs {
+            if let Some(plot) = charts::share_over_time(run) {
+                let title = format!("Share over time: {}", run.policy);
+                chart(&title, "Of the service that each got on the resource it needs most.", plot);
+            }
+        }
+        page.blocks.push(Block::Heading("Flows".to_owned()));
+        for run in self.runs {
+            let title = format!("{}: the {FLOWS_SHOWN} flows with most packets", run.policy);
+            page.blocks.push(Block::More { title, table: flows(run) });
+        }
+        for line in self.notices() {
+            page.blocks.push(Block::Text(line));
+        }
+        page
+    }
+}
+
+/// What the columns mean.
+const LEGEND: [(&str, &str); 4] = [
+    ("<resource> %", "how busy it was until the last packet was through, which is the makespan"),
+    ("Jain", "index of dominant service over flows that stay backlogged: 1 is equal, 1/n is one flow only"),
+    ("gap", "the largest lead in active time of one backlogged flow over another: lower is fairer"),
+    ("mean … p99", "time from arrival to the end of the last resource"),
+];
+
+const FLOWS_SHOWN: usize = 30;
+
+fn flows(run: &Run) -> Table {
+    let header = ["flow", "sent", "dropped", "kB", "dominant service ms", "active time ms"];
+    let mut table = Table::new(&header, 1);
+    let mut flows: Vec<_> = run.summary.flows.iter().collect();
+    flows.sort_by_key(|flow| std::cmp::Reverse(flow.sent + flow.dropped));
+    for flow in flows.into_iter().take(FLOWS_SHOWN) {
+        table.push([
+            flow.label.clone(),
+            count(flow.sent),
+            count(flow.dropped),
+            figure(flow.bytes as f64 / 1e3),
+            figure(flow.dominant().as_f64() / 1e6),
+            figure(flow.active.as_f64() / 1e6),
+        ]);
+    }
+    table
+}

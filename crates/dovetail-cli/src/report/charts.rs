@@ -1,0 +1,137 @@
+//! The charts of a report.
+
+use dovetail_sched::Nanos;
+use dovetail_sim::measure::{Series, Summary};
+use plotly::{
+    Bar, Layout, Plot, Scatter,
+    common::{ExponentFormat, Line, LineShape, Mode},
+    layout::{Axis, AxisType, BarMode},
+};
+
+/// A run as the charts need it.
+pub(crate) struct Run<'a> {
+    pub(crate) policy: &'a str,
+    pub(crate) summary: &'a Summary,
+}
+
+/// How busy each resource was, a group of bars a resource.
+pub(crate) fn utilisation(runs: &[Run<'_>], resources: &[String]) -> Plot {
+    let mut plot = Plot::new();
+    for run in runs {
+        let percent: Vec<f64> = run.summary.utilisation.iter().map(|share| round(share * 100.0)).collect();
+        let text = percent.iter().map(|share| format!("{share:.1}")).collect();
+        plot.add_trace(Bar::new(resources.to_vec(), percent).name(plain(run.policy)).text_array(text));
+    }
+    let axis = Axis::new().title("busy, % of the makespan").range(vec![0.0, 100.0]);
+    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
+    plot
+}
+
+/// How busy one resource was over time, a line a policy.
+pub(crate) fn utilisation_over_time(runs: &[Run<'_>], resource: usize) -> Plot {
+    let lines = runs.iter().map(|run| {
+        let series = &run.summary.series;
+        (run.policy.to_owned(), points(series, &series.utilisation[resource], |share| share * 100.0))
+    });
+    over_time(lines, "busy, %", AxisType::Linear)
+}
+
+/// The gap in active time over time, a line a policy.
+pub(crate) fn gap_over_time(runs: &[Run<'_>]) -> Plot {
+    let lines = runs.iter().map(|run| {
+        let series = &run.summary.series;
+        (run.policy.to_owned(), points(series, &series.gap, |gap| gap.as_f64().max(LEAST_SHOWN) / 1e6))
+    });
+    over_time(lines, "gap, ms", AxisType::Log)
+}
+
+/// The share of packets that were at most so late, a line a policy.
+pub(crate) fn latency_cdf(runs: &[Run<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for run in runs {
+        let late =
+            run.summary.latency_cdf.iter().map(|(late, _)| round(late.as_f64().max(LEAST_SHOWN) / 1e6)).collect();
+        let share = run.summary.latency_cdf.iter().map(|(_, share)| round(share * 100.0)).collect();
+        plot.add_trace(line(run.policy, late, share));
+    }
+    let late = Axis::new().title("latency, ms").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// Who got how much of the dominant service over time under one policy: flows if they are few, else classes.
+pub(crate) fn share_over_time(run: &Run<'_>) -> Option<Plot> {
+    let series = &run.summary.series;
+    let flows = run.summary.flows.len() <= series.flows.len();
+    let lines = if flows || series.classes.is_empty() { &series.flows } else { &series.classes };
+    let bins = lines.iter().map(|(_, line)| line.len()).max()?;
+    let per_point = bins.div_ceil(POINTS);
+    let mut plot = Plot::new();
+    let sum_at = |line: &[f64], at: usize| line.iter().skip(at).take(per_point).sum::<f64>();
+    let times: Vec<f64> = (0..bins).step_by(per_point).map(|at| seconds(series.width, at)).collect();
+    let totals: Vec<f64> =
+        (0..bins).step_by(per_point).map(|at| lines.iter().map(|(_, line)| sum_at(line, at)).sum()).collect();
+    for (name, service) in lines {
+        let shares = (0..bins)
+            .step_by(per_point)
+            .zip(&totals)
+            .map(|(at, &total)| if total > 0.0 { round(sum_at(service, at) / total * 100.0) } else { 0.0 });
+        let area = Scatter::new(times.clone(), shares.collect()).mode(Mode::Lines).stack_group("share");
+        plot.add_trace(area.name(plain(name)).line(Line::new().width(0.5)));
+    }
+    let share = Axis::new().title("dominant service, %").range(vec![0.0, 100.0]);
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(share));
+    Some(plot)
+}
+
+/// Any lines over time, in seconds.
+pub(crate) fn over_time(
+    lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>,
+    title: &str,
+    scale: AxisType,
+) -> Plot {
+    let mut plot = Plot::new();
+    for (name, (times, values)) in lines {
+        plot.add_trace(line(&name, times, values));
+    }
+    let value = Axis::new().title(title).type_(scale).exponent_format(ExponentFormat::Power);
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(value));
+    plot
+}
+
+/// A line.
+pub(crate) fn line(name: &str, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
+    Scatter::new(x, y).mode(Mode::Lines).name(plain(name)).line(Line::new().width(1.6).shape(LineShape::Linear))
+}
+
+/// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
+const LEAST_SHOWN: f64 = 1e3;
+
+/// At most so many points a line: a page of ten policies stays small.
+const POINTS: usize = 400;
+
+/// Time in seconds and the mean of `value` over neighbouring bins, at most [`POINTS`] of them.
+fn points<T: Copy>(series: &Series, bins: &[T], value: impl Fn(T) -> f64) -> (Vec<f64>, Vec<f64>) {
+    let per_point = bins.len().div_ceil(POINTS).max(1);
+    let mean = |bins: &[T]| round(bins.iter().map(|&bin| value(bin)).sum::<f64>() / bins.len() as f64);
+    let times = (0..bins.len()).step_by(per_point).map(|at| seconds(series.width, at)).collect();
+    (times, bins.chunks(per_point).map(mean).collect())
+}
+
+fn seconds(width: Nanos, bin: usize) -> f64 {
+    round(width.as_secs_f64() * bin as f64)
+}
+
+/// Six significant digits: what a chart can show, at a third of the bytes.
+fn round(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+/// A name that the chart library does not take for mark-up.
+fn plain(name: &str) -> String {
+    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

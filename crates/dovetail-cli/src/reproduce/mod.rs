@@ -1,0 +1,181 @@
+//! `dovetail reproduce`: published experiments run again, the paper's figures beside ours.
+//!
+//! Every experiment is a scenario file, the policies of the paper, and rows that say what was measured. A row holds
+//! when the measurement is within its tolerance of the expected value: what an independent implementation of the same
+//! experiment gave, which is closer to the truth than a number read off a printed figure.
+
+mod atfq;
+
+use dovetail_sched::PolicyError;
+use serde::Serialize;
+
+use crate::{
+    args::ReproduceArgs,
+    failure::Failure,
+    output::{print, print_json, write_file},
+    report::{Block, Page},
+    table::{Table, figure},
+};
+
+/// A published figure or table.
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) source: &'static str,
+    pub(crate) run: fn() -> Result<Finding, Failure>,
+}
+
+/// Every experiment there is.
+const EXPERIMENTS: &[&Experiment] =
+    &[&atfq::FIG1, &atfq::FIG5, &atfq::FIG6, &atfq::FIG7, &atfq::FIG8, &atfq::FIG9, &atfq::FIG10];
+
+/// What came out of an experiment.
+#[derive(Default)]
+pub(crate) struct Finding {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) charts: Vec<Block>,
+    pub(crate) remarks: Vec<String>,
+}
+
+/// One measured value beside the published one.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Row {
+    pub(crate) what: String,
+    pub(crate) unit: &'static str,
+    /// What the paper prints, where it prints a number.
+    pub(crate) paper: Option<f64>,
+    /// What an independent implementation gave, or else what the paper's text implies.
+    pub(crate) expected: f64,
+    pub(crate) measured: f64,
+    pub(crate) tolerance: f64,
+    pub(crate) holds: bool,
+}
+
+impl Row {
+    /// A row that holds when `measured` is within `tolerance` of `expected`.
+    pub(crate) fn new(
+        what: impl Into<String>,
+        unit: &'static str,
+        paper: Option<f64>,
+        expected: f64,
+        measured: f64,
+        tolerance: f64,
+    ) -> Self {
+        let holds = (measured - expected).abs() <= tolerance;
+        Self { what: what.into(), unit, paper, expected, measured, tolerance, holds }
+    }
+}
+
+#[derive(Serialize)]
+struct ExperimentJson<'a> {
+    experiment: &'static str,
+    rows: &'a [Row],
+}
+
+pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
+    if args.names.is_empty() {
+        return list();
+    }
+    let experiments = select(&args.names)?;
+    let bar = crate::run::progress_bar("reproducing", 0, None);
+    let mut findings = Vec::new();
+    for &experiment in &experiments {
+        bar.set_prefix(experiment.name);
+        bar.tick();
+        findings.push((experiment, (experiment.run)()?));
+    }
+    bar.finish_and_clear();
+    if let Some(path) = &args.report {
+        write_file(path, &page(&findings).to_html())?;
+    }
+    if args.json {
+        let documents: Vec<_> = findings
+            .iter()
+            .map(|(experiment, finding)| ExperimentJson { experiment: experiment.name, rows: &finding.rows })
+            .collect();
+        return if let [one] = documents.as_slice() { print_json(one) } else { print_json(&documents) };
+    }
+    for (experiment, finding) in &findings {
+        print(&text(experiment, finding))?;
+    }
+    let rows = findings.iter().flat_map(|(_, finding)| &finding.rows);
+    let (held, all) = rows.fold((0, 0), |(held, all), row| (held + usize::from(row.holds), all + 1));
+    print(&format!("{held} of {all} rows hold"))?;
+    if let Some(path) = &args.report {
+        print(&format!("report: {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn list() -> Result<(), Failure> {
+    let mut table = Table::new(&["experiment", "what", "source"], 3);
+    for experiment in EXPERIMENTS {
+        table.push([experiment.name, experiment.title, experiment.source].map(str::to_owned));
+    }
+    print(&format!(
+        "{}\n\nRun one with 'dovetail reproduce NAME', all with 'dovetail reproduce all'.",
+        table.to_terminal()
+    ))
+}
+
+fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
+    if names.iter().any(|name| name == "all") {
+        return Ok(EXPERIMENTS.to_vec());
+    }
+    let find = |name: &String| {
+        EXPERIMENTS.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
+            let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+            Failure::usage(format!("there is no experiment '{name}': there are {}, or all", known.join(", ")))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+fn table(rows: &[Row]) -> Table {
+    let mut table = Table::new(&["what", "unit", "paper", "expected", "measured", "tolerance", "holds"], 2);
+    for row in rows {
+        table.push([
+            row.what.clone(),
+            row.unit.to_owned(),
+            row.paper.map_or_else(|| "–".to_owned(), fine),
+            fine(row.expected),
+            fine(row.measured),
+            format!("± {}", fine(row.tolerance)),
+            if row.holds { "yes" } else { "NO" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// With two decimals where they say something.
+fn fine(value: f64) -> String {
+    if value.abs() < 1000.0 && value.fract() != 0.0 { format!("{value:.2}") } else { figure(value) }
+}
+
+fn text(experiment: &Experiment, finding: &Finding) -> String {
+    let mut text = format!("{}: {} ({})\n\n", experiment.name, experiment.title, experiment.source);
+    text += &table(&finding.rows).to_terminal();
+    text.push('\n');
+    for remark in &finding.remarks {
+        text += &format!("{remark}\n");
+    }
+    text
+}
+
+fn page(findings: &[(&Experiment, Finding)]) -> Page {
+    let mut page = Page { title: "Dovetail: published experiments, run again".to_owned(), blocks: Vec::new() };
+    for (experiment, finding) in findings {
+        page.blocks.push(Block::Heading(format!("{}: {}", experiment.name, experiment.title)));
+        page.blocks.push(Block::Text(experiment.source.to_owned()));
+        page.blocks.push(Block::Table(table(&finding.rows)));
+        page.blocks.extend(finding.remarks.iter().cloned().map(Block::Text));
+        page.blocks.extend(finding.charts.iter().cloned());
+    }
+    page
+}
+
+impl From<PolicyError> for Failure {
+    fn from(error: PolicyError) -> Self {
+        Self::new(error)
+    }
+}

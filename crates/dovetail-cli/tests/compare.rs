@@ -1,0 +1,259 @@
+//! `dovetail compare` from outside: what it prints follows from the records it writes, and wrong use is answered.
+
+#[path = "../../dovetail-sim/tests/support/recompute.rs"]
+mod recompute;
+mod support;
+
+use std::{
+    collections::HashMap,
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use recompute::Row;
+use serde_json::Value;
+use support::{dovetail, folder, small_table, stdout, trace};
+
+/// Jain's windows by default.
+const WINDOW: u64 = 100_000_000;
+
+struct Records {
+    rows: Vec<Row>,
+    dropped: u64,
+    numbers: Vec<u64>,
+}
+
+fn read_records(path: &Path) -> Records {
+    let text = fs::read_to_string(path).expect("the records are there");
+    let mut lines = text.lines();
+    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    assert_eq!(&header[..4], ["packet", "flow", "bytes", "arrival_ns"]);
+    assert_eq!(header[header.len() - 1], "outcome");
+    let mut flows: HashMap<&str, u32> = HashMap::new();
+    let mut records = Records { rows: Vec::new(), dropped: 0, numbers: Vec::new() };
+    for line in lines {
+        let fields: Vec<&str> = line.split(',').collect();
+        assert_eq!(fields.len(), header.len(), "{line}");
+        let number = |field: &str| field.parse::<u64>().expect("a whole number");
+        records.numbers.push(number(fields[0]));
+        let times = &fields[4..fields.len() - 1];
+        match fields[fields.len() - 1] {
+            "sent" => {
+                let id = flows.len() as u32;
+                records.rows.push(Row {
+                    flow: *flows.entry(fields[1]).or_insert(id),
+                    bytes: fields[2].parse().expect("bytes"),
+                    arrival: number(fields[3]),
+                    start: times.iter().step_by(2).map(|field| number(field)).collect(),
+                    end: times.iter().skip(1).step_by(2).map(|field| number(field)).collect(),
+                });
+            }
+            "dropped" => {
+                assert!(times.iter().all(|field| field.is_empty()));
+                records.dropped += 1;
+            }
+            other => panic!("outcome {other}"),
+        }
+    }
+    records
+}
+
+fn near(got: &Value, want: f64, relative: f64, what: &str) {
+    let got = got.as_f64().unwrap_or_else(|| panic!("{what} is {got}"));
+    assert!((got - want).abs() <= relative * want.abs() + 1e-9, "{what}: printed {got}, from the records {want}");
+}
+
+/// Recomputes every number of every policy of a `compare --json` from the records it names.
+fn check(document: &Value, policies: usize) {
+    let listed = document["policies"].as_array().expect("policies");
+    assert_eq!(listed.len(), policies);
+    for policy in listed {
+        let name = policy["policy"].as_str().expect("a name");
+        let records = read_records(Path::new(policy["records"].as_str().expect("a path")));
+        let rows = &records.rows;
+        assert_eq!(policy["sent"], rows.len() as u64, "{name}");
+        assert_eq!(policy["dropped"], records.dropped, "{name}");
+        let mut numbers = records.numbers.clone();
+        numbers.sort_unstable();
+        assert!(numbers.iter().enumerate().all(|(at, &number)| at as u64 == number), "{name}: every packet once");
+        assert_eq!(document["workload"]["packets"], numbers.len() as u64);
+
+        let makespan = recompute::makespan(rows) as f64;
+        near(&policy["makespan_s"], makespan / 1e9, 1e-12, "makespan");
+        for (j, resource) in ["cpu", "link"].into_iter().enumerate() {
+            near(&policy["utilisation"][resource], recompute::busy(rows, j) as f64 / makespan, 1e-9, resource);
+        }
+        let bits: f64 = rows.iter().map(|row| f64::from(row.bytes) * 8.0).sum();
+        near(&policy["throughput_mbps"], bits * 1e3 / makespan, 1e-9, "throughput");
+        let late = recompute::latencies(rows);
+        let latency = &policy["latency_us"];
+        near(&latency["mean"], late.iter().sum::<u64>() as f64 / late.len() as f64 / 1e3, 1e-9, "mean");
+        near(&latency["max"], late[late.len() - 1] as f64 / 1e3, 1e-12, "max");
+        for (key, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
+            near(&latency[key], recompute::quantile(&late, share) as f64 / 1e3, 0.001, key);
+        }
+        let fairness = &policy["fairness"];
+        match recompute::jain(rows, |_| 1.0, WINDOW) {
+            Some(jain) => near(&fairness["jain_dominant"], jain, 1e-9, "Jain"),
+            None => assert!(fairness["jain_dominant"].is_null()),
+        }
+        match recompute::largest_gap(rows, |_| 1.0) {
+            Some(gap) => near(&fairness["max_active_time_gap_us"], gap / 1e3, 1e-6, "gap"),
+            None => assert!(fairness["max_active_time_gap_us"].is_null()),
+        }
+    }
+}
+
+const FOUR: [&str; 8] = ["--policy", "fifo", "--policy", "drfq", "--policy", "mr3", "--policy", "atfq:batch=20"];
+
+fn compare(input: &[&str], records: &Path) -> Value {
+    let records = records.to_str().expect("a plain path");
+    let args = [&["compare"], input, &FOUR, &["--records", records, "--json"]].concat();
+    serde_json::from_str(&stdout(&args)).expect("one JSON document and nothing else")
+}
+
+#[test]
+fn every_number_follows_from_the_records() {
+    let folder = folder("compare-table");
+    let table = small_table(&folder);
+    let table = table.to_str().expect("a plain path");
+    check(&compare(&["--workload", table], &folder), 4);
+    check(&compare(&["--workload", table, "--queue-packets", "5", "--pipeline", "buffer=2"], &folder), 4);
+    check(&compare(&["--workload", table, "--load", "0.5", "--pipeline", "unbounded"], &folder), 4);
+}
+
+#[test]
+fn every_number_follows_from_the_records_of_a_real_capture() {
+    let Some(trace) = trace("mix-dev.pcap") else { return };
+    let folder = folder("compare-trace");
+    let document = compare(&["--trace", trace.to_str().expect("a plain path"), "--load", "1.2"], &folder);
+    assert_eq!(document["workload"]["packets"], 94_100);
+    check(&document, 4);
+}
+
+#[test]
+fn no_argument_runs_the_built_in_scenario() {
+    let text = stdout(&["compare"]);
+    assert!(text.contains("policy") && text.contains("makespan s") && text.contains("atfq:batch=20"), "{text}");
+    assert!(text.contains("Done first:"), "{text}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = |seed: &str| {
+        let text = stdout(&["compare", "--policy", "drfq", "--seed", seed, "--json"]);
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        document["policies"][0]["wall_s"] = Value::Null;
+        document
+    };
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7"), run("8"));
+}
+
+#[test]
+fn parquet_records_hold_what_csv_records_hold() {
+    use parquet::{
+        file::reader::{FileReader, SerializedFileReader},
+        record::Field,
+    };
+    let folder = folder("compare-parquet");
+    let table = small_table(&folder);
+    let args = ["compare", "--workload", table.to_str().expect("plain"), "--policy", "drr", "--queue-packets", "9"];
+    let records = folder.to_str().expect("plain");
+    stdout(&[&args[..], &["--records", records]].concat());
+    stdout(&[&args[..], &["--records", records, "--format", "parquet"]].concat());
+    let text = fs::read_to_string(folder.join("drr.csv")).expect("records");
+    let file = fs::File::open(folder.join("drr.parquet")).expect("records");
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let mut lines = text.lines().skip(1);
+    let mut rows = 0;
+    for row in reader.get_row_iter(None).expect("rows") {
+        let row = row.expect("a row");
+        let fields = row.get_column_iter().map(|(_, field)| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            other => other.to_string(),
+        });
+        assert_eq!(Some(fields.collect::<Vec<_>>().join(",").as_str()), lines.next());
+        rows += 1;
+    }
+    assert_eq!(rows, 6000);
+    assert_eq!(lines.next(), None);
+    assert!(text.contains("dropped"));
+}
+
+#[test]
+fn wrong_use_is_answered_with_status_2_and_what_there_is() {
+    let asked = |args: &[&str], said: &[&str]| {
+        let output = dovetail(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(output.stdout.is_empty());
+        for word in said {
+            assert!(errors.contains(word), "{args:?}: no '{word}' in: {errors}");
+        }
+    };
+    asked(&["compare", "--policy", "fastest"], &["fastest", "drfq", "atfq"]);
+    asked(&["compare", "--policy", "atfq:batches=20"], &["batches", "batch", "domain"]);
+    asked(&["compare", "--policy", "atfq:batch=0"], &["batch=0"]);
+    asked(&["compare", "--policy", "drr", "--policy", "drr"], &["twice"]);
+    asked(&["compare", "--link", "0Mbps"], &["--link"]);
+    asked(&["compare", "--load", "-1"], &["load"]);
+    asked(&["compare", "--load", "nan"], &["load"]);
+    asked(&["compare", "--queue-packets", "0"], &["queue-packets"]);
+    asked(&["compare", "--pipeline", "buffer=x"], &["no-wait", "unbounded", "buffer=K"]);
+    asked(&["reproduce", "atfq-fig99"], &["atfq-fig9"]);
+    asked(&["frobnicate"], &["frobnicate"]);
+}
+
+#[test]
+fn bad_input_is_a_clear_error_with_status_1() {
+    let folder = folder("compare-bad");
+    let refused = |flag: &str, name: &str, content: &[u8], said: &[&str]| {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("written");
+        let path = path.to_str().expect("plain");
+        let args = if flag.is_empty() { vec!["compare", path] } else { vec!["compare", flag, path] };
+        let output = dovetail(&args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {errors}");
+        assert!(errors.contains(name), "{name} is not named in: {errors}");
+        for word in said {
+            assert!(errors.contains(word), "{name}: no '{word}' in: {errors}");
+        }
+        assert!(!errors.contains("panicked"), "{errors}");
+    };
+    refused("--trace", "empty.pcap", b"", &[]);
+    refused("--trace", "picture.pcap", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", &[]);
+    refused("--workload", "empty.csv", b"", &[]);
+    refused("--workload", "none.csv", b"arrival_ns,flow,bytes,cpu_ns\n", &["no packets"]);
+    let header = "arrival_ns,flow,bytes,cpu_ns,link_ns\n0,a,100,5,5\n";
+    for (name, row) in [
+        ("negative.csv", "1,a,100,-5,5\n"),
+        ("missing.csv", "1,a,100,,5\n"),
+        ("short.csv", "1,a,100,5\n"),
+        ("overflow.csv", "1,a,100,99999999999999999999999,5\n"),
+        ("words.csv", "soon,a,100,5,5\n"),
+    ] {
+        refused("--workload", name, format!("{header}{row}").as_bytes(), &["line 3"]);
+    }
+    refused("", "rate.toml", b"name = \"x\"\n[[resource]]\nname = \"link\"\nrate = \"0Mbps\"\n", &[]);
+    refused("", "not.toml", b"this is [not toml", &[]);
+    let output = dovetail(&["compare", "--trace", "/there/is/no/such.pcap"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dovetail"))
+        .arg("policies")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,56 @@
+//! Runs the command as a user would.
+#![allow(dead_code)]
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// Runs `dovetail` with these arguments.
+pub fn dovetail(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_dovetail")).args(args).output().expect("the command runs")
+}
+
+/// Standard output of a run that must succeed.
+pub fn stdout(args: &[&str]) -> String {
+    let output = dovetail(args);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?} failed: {errors}");
+    String::from_utf8(output.stdout).expect("the output is text")
+}
+
+/// A folder of a test's own, empty.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test");
+    folder
+}
+
+/// A real capture, if this machine has the captures.
+pub fn trace(name: &str) -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces");
+    let folder = std::env::var_os("DOVETAIL_TRACES").map_or(beside, PathBuf::from);
+    let path = folder.join(name);
+    if path.exists() {
+        return Some(path);
+    }
+    eprintln!("skipped: no capture {} (set DOVETAIL_TRACES to the folder that has it)", path.display());
+    None
+}
+
+/// A small table of packets: three flows of unlike costs that keep a CPU and a link busy.
+pub fn small_table(folder: &Path) -> PathBuf {
+    let mut text = String::from("arrival_ns,flow,bytes,cpu_ns,link_ns\n");
+    let mut state = 12345u64;
+    for row in 0..6000u64 {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let flow = (state >> 33) % 3;
+        let bytes = 64 + (state >> 40) % 1400;
+        let cpu = [90_000, 12_000, 6_000][flow as usize] + bytes;
+        text += &format!("{},{flow},{bytes},{cpu},{}\n", row * 30_000, bytes * 20);
+    }
+    let path = folder.join("table.csv");
+    std::fs::write(&path, text).expect("the table is written");
+    path
+}
