@@ -1,1 +1,3 @@
 //! Virtual time.
+
+pub mod workload;
