@@ -179,6 +179,14 @@ impl core::error::Error for UnitError {}
 /// # Errors
 /// [`UnitError`] for anything else, and for times that are negative or over 2^63 ns.
 pub fn parse_time(text: &str) -> Result<Nanos, UnitError> {
+    parse_nanos(text).map(Nanos::from_f64)
+}
+
+/// Reads a time as [`parse_time`] does, in nanoseconds with their fraction: what a byte costs is often less than one.
+///
+/// # Errors
+/// As [`parse_time`].
+pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
     let (number, unit) = split(text)?;
     let scale = match unit {
         "ns" => 1.0,
@@ -190,7 +198,7 @@ pub fn parse_time(text: &str) -> Result<Nanos, UnitError> {
         _ => return Err(UnitError::Unit("ns us ms s min")),
     };
     let nanos = number * scale;
-    if (0.0..9.2e18).contains(&nanos) { Ok(Nanos::from_f64(nanos)) } else { Err(UnitError::Range) }
+    if (0.0..9.2e18).contains(&nanos) { Ok(nanos) } else { Err(UnitError::Range) }
 }
 
 /// Reads a size: `1500`, `1500B`, `20kB`, `64KiB`, `1MB`, `1MiB`, `1GB`.

@@ -1,0 +1,291 @@
+//! Captures: pcap and pcapng, plain or gzip.
+//!
+//! Packets count with their length on the wire; that a capture kept only the first bytes of each is no matter as long
+//! as the headers are among them. The first packet's time is 0. Odd captures are read all the same: see
+//! [`Capture::notices`](super::Workload::notices).
+
+mod frame;
+mod records;
+
+use dovetail_sched::{FlowId, Nanos, flow::FlowTable};
+
+use self::{
+    frame::{FlowKey, KNOWN_LINKS, Sight, flow_of},
+    records::{End, Next, Record, Records, Skipped, Unopened},
+};
+use super::{
+    Arrival, ClassSet, MAX_FLOWS, Notice, Workload, WorkloadError,
+    input::{Bytes, peek, unpack},
+    mix,
+};
+
+/// How a capture becomes a workload.
+#[derive(Debug, Clone)]
+pub struct CaptureOptions {
+    /// The resources, and what packets cost on them.
+    pub classes: ClassSet,
+    /// Decides which class a flow gets that matches none, by the classes' shares.
+    pub seed: u64,
+    /// Times are multiplied by this: 0.5 doubles the load.
+    pub time_scale: f64,
+    /// How many packets there are, if somebody has counted them.
+    pub packets: Option<u64>,
+}
+
+impl CaptureOptions {
+    /// Times as captured, seed 0.
+    #[must_use]
+    pub fn new(classes: ClassSet) -> Self {
+        Self { classes, seed: 0, time_scale: 1.0, packets: None }
+    }
+}
+
+/// A capture as a workload.
+pub struct Capture {
+    records: Option<Records>,
+    file: String,
+    options: CaptureOptions,
+    flows: FlowTable<FlowKey>,
+    class_of: Vec<u16>,
+    clock: Clock,
+    packets: u64,
+    odd: Odd,
+}
+
+/// How often what was met.
+#[derive(Debug, Default)]
+struct Odd {
+    earlier: u64,
+    timeless: u64,
+    truncated: u64,
+    headers_cut: u64,
+    undecodable: u64,
+    empty: u64,
+    shorter_than_captured: u64,
+    damaged_blocks: u64,
+    no_interface: u64,
+    obsolete: u64,
+    cut_end: u64,
+    damaged_end: u64,
+}
+
+/// From the file's time to the workload's.
+#[derive(Debug, Default)]
+struct Clock {
+    first: Option<i128>,
+    latest: i128,
+}
+
+impl Clock {
+    /// Nanoseconds since the first packet, never less than before; and whether the stamp was.
+    #[inline]
+    fn tell(&mut self, time: i128) -> (u64, bool) {
+        let first = *self.first.get_or_insert(time);
+        let since = time - first;
+        let back = since < self.latest;
+        self.latest = self.latest.max(since);
+        (self.latest.min(i128::from(u64::MAX)) as u64, back)
+    }
+}
+
+/// What a record says, once its bytes are gone.
+struct Seen {
+    time: Option<i128>,
+    bytes: u32,
+    captured: usize,
+    key: FlowKey,
+    sight: Sight,
+}
+
+impl Seen {
+    #[inline]
+    fn of(record: &Record<'_>) -> Self {
+        let (key, sight) = flow_of(record.link, record.data);
+        Self { time: record.time, bytes: record.bytes, captured: record.data.len(), key, sight }
+    }
+}
+
+impl Capture {
+    /// Starts to read a capture. `file` is its name for messages.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] when the bytes cannot be read or are no capture, or the capture's link type is not known.
+    pub fn open(read: Bytes, file: &str, options: CaptureOptions) -> Result<Self, WorkloadError> {
+        let failed = |source| WorkloadError::Read { file: file.into(), source };
+        let (head, read) = unpack(read).and_then(peek::<4>).map_err(failed)?;
+        let what = match Records::open(&head, read) {
+            Ok(records) => {
+                let key = [mix(options.seed, 0), mix(options.seed, 1)].map(u64::to_le_bytes);
+                let mut hash_key = [0; 16];
+                hash_key[..8].copy_from_slice(&key[0]);
+                hash_key[8..].copy_from_slice(&key[1]);
+                // No timeout: a flow keeps its id, so that its records can be told apart from first to last.
+                let flows = FlowTable::new(MAX_FLOWS, Nanos::MAX, hash_key).expect("the bound is in the table's range");
+                return Ok(Self {
+                    records: Some(records),
+                    file: file.into(),
+                    options,
+                    flows,
+                    class_of: Vec::new(),
+                    clock: Clock::default(),
+                    packets: 0,
+                    odd: Odd::default(),
+                });
+            }
+            Err(Unopened::Failed(source)) => return Err(failed(source)),
+            Err(Unopened::Empty) => "is empty: a capture in pcap or pcapng format is needed".to_string(),
+            Err(Unopened::Unknown(magic)) => {
+                let known = known_format(magic);
+                format!("is not a capture: it starts with {magic:02x?}{known}, not as pcap or pcapng do")
+            }
+            Err(Unopened::BadHeader) => "is not a capture: its header is cut off or makes no sense".to_string(),
+            Err(Unopened::UnknownLink(number)) => unknown_link(number),
+        };
+        Err(WorkloadError::File { file: file.into(), what })
+    }
+
+    fn arrival(&mut self, seen: &Seen) -> Result<Arrival, WorkloadError> {
+        self.packets += 1;
+        let odd = &mut self.odd;
+        let since = match seen.time {
+            Some(time) => {
+                let (since, back) = self.clock.tell(time);
+                odd.earlier += u64::from(back);
+                since
+            }
+            None => {
+                odd.timeless += 1;
+                self.clock.latest.min(i128::from(u64::MAX)) as u64
+            }
+        };
+        let cut = seen.captured < seen.bytes as usize;
+        odd.truncated += u64::from(cut);
+        odd.shorter_than_captured += u64::from(seen.captured > seen.bytes as usize);
+        odd.empty += u64::from(seen.bytes == 0);
+        match (seen.sight, cut) {
+            (Sight::Whole, _) => {}
+            (Sight::Partial, true) => odd.headers_cut += 1,
+            (Sight::Partial, false) => odd.undecodable += 1,
+        }
+        let found = self.flows.lookup(seen.key, Nanos(since), |_| false);
+        let flow = found.ok_or_else(|| self.error(format!("there are more than {MAX_FLOWS} flows")))?.flow;
+        if flow.index() == self.class_of.len() {
+            let hash = seen.key.hash(self.options.seed);
+            let class = self.options.classes.of_flow(seen.key.tuple(), hash);
+            self.class_of.push(class.map_err(|error| self.error(format!("{error} (flow {})", seen.key)))?);
+        }
+        let at = if self.options.time_scale == 1.0 {
+            Nanos(since)
+        } else {
+            Nanos::from_f64(since as f64 * self.options.time_scale)
+        };
+        let demand = self.options.classes.demand(self.class_of[flow.index()], seen.bytes);
+        Ok(Arrival { at, flow, bytes: seen.bytes, demand })
+    }
+
+    fn error(&self, what: String) -> WorkloadError {
+        WorkloadError::Packet { file: self.file.clone(), packet: self.packets, what }
+    }
+}
+
+impl Workload for Capture {
+    fn resources(&self) -> &[String] {
+        self.options.classes.resource_names()
+    }
+
+    fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
+        loop {
+            let Some(records) = &mut self.records else { return Ok(None) };
+            let end = match records.next(Seen::of) {
+                Next::Packet(seen) => match self.arrival(&seen) {
+                    Ok(arrival) => return Ok(Some(arrival)),
+                    Err(error) => Err(error),
+                },
+                Next::Skipped(skipped) => {
+                    match skipped {
+                        Skipped::Damaged => self.odd.damaged_blocks += 1,
+                        Skipped::NoInterface => self.odd.no_interface += 1,
+                        Skipped::Obsolete => self.odd.obsolete += 1,
+                    }
+                    continue;
+                }
+                Next::UnknownLink(number) => {
+                    self.packets += 1;
+                    Err(self.error(unknown_link(number)))
+                }
+                Next::End(End::Clean) => Ok(None),
+                Next::End(End::Cut) => {
+                    self.odd.cut_end += 1;
+                    Ok(None)
+                }
+                Next::End(End::Damaged) => {
+                    self.odd.damaged_end += 1;
+                    Ok(None)
+                }
+                Next::End(End::Failed(source)) => {
+                    let file = format!("{}, after packet {}", self.file, self.packets);
+                    Err(WorkloadError::Read { file, source })
+                }
+            };
+            self.records = None;
+            return end;
+        }
+    }
+
+    fn label(&self, flow: FlowId) -> String {
+        self.flows.key(flow).map_or_else(|| format!("flow {flow}"), ToString::to_string)
+    }
+
+    fn class(&self, flow: FlowId) -> Option<&str> {
+        let class = *self.class_of.get(flow.index())?;
+        Some(&self.options.classes.classes()[usize::from(class)].name)
+    }
+
+    fn packets_hint(&self) -> Option<u64> {
+        self.options.packets
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        let odd = &self.odd;
+        let counts = [
+            (odd.earlier, "packets are stamped earlier than one before them; they arrive with that one"),
+            (odd.timeless, "packets bear no time; they arrive with the one before them"),
+            (odd.truncated, "packets were captured only in part; they count with their length on the wire"),
+            (odd.headers_cut, "packets were cut before their ports or addresses; their flow is told from the rest"),
+            (odd.undecodable, "packets have headers that make no sense; their flow is told from the rest"),
+            (odd.empty, "packets are of length 0"),
+            (odd.shorter_than_captured, "packets are shorter, by their record, than what was captured of them"),
+            (odd.damaged_blocks, "blocks contradict their length and were passed over"),
+            (odd.no_interface, "packets came through an interface that is not described and were passed over"),
+            (odd.obsolete, "packets are in the obsolete packet block and were passed over (editcap converts them)"),
+            (odd.cut_end, "capture ends in the midst of a record, which was left out"),
+            (odd.damaged_end, "capture has a damaged record, and what follows it was left out"),
+        ];
+        let met = counts.into_iter().filter(|&(count, _)| count > 0);
+        met.map(|(count, what)| Notice { what: what.into(), count }).collect()
+    }
+}
+
+impl std::fmt::Debug for Capture {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Capture").field("file", &self.file).field("packets", &self.packets).finish_non_exhaustive()
+    }
+}
+
+fn unknown_link(number: i32) -> String {
+    format!("link type {number} cannot be read: {KNOWN_LINKS} can")
+}
+
+/// What files that are often mistaken for captures start with.
+fn known_format(magic: [u8; 4]) -> &'static str {
+    match magic {
+        [0x89, b'P', b'N', b'G'] => " (a PNG image)",
+        [b'P', b'K', 3, 4] => " (a zip archive: unpack it first)",
+        [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first, or use gzip)",
+        [0xfd, b'7', b'z', b'X'] => " (xz: unpack it first, or use gzip)",
+        [b'B', b'Z', b'h', _] => " (bzip2: unpack it first, or use gzip)",
+        [0x34, 0xcd, 0xb2, 0xa1] => " (modified pcap of a big-endian machine: editcap converts it)",
+        [b'a', b'r', b'r', b'i'] => " (a CSV table: it is read as a workload, not as a capture)",
+        _ => "",
+    }
+}

@@ -1,0 +1,47 @@
+//! What can be wrong with a workload.
+
+use std::io;
+
+use thiserror::Error;
+
+/// Why a workload cannot be read. The message says what is wrong, where, and what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorkloadError {
+    /// The operating system, or the decompressor, could not deliver the bytes.
+    #[error("{file}: cannot be read: {source}")]
+    Read {
+        /// The file's name as it was given.
+        file: String,
+        /// What the reader said.
+        source: io::Error,
+    },
+    /// Something is wrong with the file as a whole.
+    #[error("{file}: {what}")]
+    File {
+        /// The file's name as it was given.
+        file: String,
+        /// What, and what to do.
+        what: String,
+    },
+    /// Something is wrong with a packet of a capture.
+    #[error("{file}, packet {packet}: {what}")]
+    Packet {
+        /// The file's name as it was given.
+        file: String,
+        /// Which packet, counted from 1.
+        packet: u64,
+        /// What, and what to do.
+        what: String,
+    },
+    /// Something is wrong with a line of a text file.
+    #[error("{file}, line {line}: {what}")]
+    Line {
+        /// The file's name as it was given.
+        file: String,
+        /// Which line, counted from 1.
+        line: u64,
+        /// What, and what to do.
+        what: String,
+    },
+}

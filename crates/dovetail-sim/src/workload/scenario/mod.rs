@@ -1,0 +1,405 @@
+//! Synthetic workloads, described in TOML.
+//!
+//! A [`Scenario`] is what a file says, checked and with units resolved; its public fields may be changed before
+//! [`Scenario::workload`] makes the stream of packets. The format's reference is `docs/scenarios.md`.
+
+mod agenda;
+mod cdf;
+mod format;
+mod random;
+mod size;
+mod sources;
+mod synthetic;
+
+use std::{
+    collections::HashSet,
+    io::{self, Read},
+};
+
+use dovetail_sched::{Nanos, Weight, units::Rate};
+use toml::Spanned;
+
+use self::{
+    format::{ArrivalsForm, CdfForm, ClassForm, Document, FlowForm, Pace, SizeForm, TransfersForm},
+    sources::{FlowSpec, Gap, Process, TransferSpec},
+};
+use super::{Class, ClassError, ClassSet, Cost, MAX_FLOWS, Resource, WorkloadError, clip, input::Bytes};
+
+pub use cdf::{Cdf, CdfError};
+pub use size::Size;
+pub use synthetic::Synthetic;
+
+/// The longest file of points that is read.
+const LONGEST_FILE: u64 = 1 << 22;
+/// Flows listed one by one, over all `[[flow]]`: each has a state of its own from the start.
+const MOST_LISTED: u32 = 1_000_000;
+/// Flows of a `[[transfers]]` that states no number.
+const DEFAULT_TRANSFERS: u32 = 1_000_000;
+/// Changes of class of one flow.
+const MOST_CHANGES: usize = 10_000;
+/// Packets kept waiting of a backlogged flow, if the scenario does not say.
+const DEFAULT_BACKLOG: u32 = 256;
+/// The largest packet and the largest transfer, in bytes.
+const LARGEST_PACKET: f64 = 1e9;
+const LARGEST_TRANSFER: f64 = 1e15;
+
+/// A synthetic workload, with what its file proposes for the rest of the run.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// Where it is from: a paper and its figure, say.
+    pub source: String,
+    /// Seeds all random numbers.
+    pub seed: u64,
+    /// No packet arrives at this time or later.
+    pub duration: Option<Nanos>,
+    /// No more packets than this arrive.
+    pub packets: Option<u64>,
+    /// How packets wait between resources: `no-wait`, `unbounded` or `buffer=K`.
+    pub pipeline: Option<String>,
+    /// The most packets of a flow that may wait.
+    pub queue_packets: Option<u32>,
+    /// How many packets are kept waiting of a backlogged flow; no more than `queue_packets`.
+    pub backlog: u32,
+    /// If set, all rates are scaled so that the busiest resource's offered load is this.
+    pub load: Option<f64>,
+    /// Resources and classes.
+    pub classes: ClassSet,
+    file: String,
+    flows: Vec<FlowSpec>,
+    transfers: Vec<TransferSpec>,
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` is its name for messages; `open` opens a file that the scenario names, relative to
+    /// wherever the scenario is from.
+    ///
+    /// # Errors
+    /// [`WorkloadError`], with the line, when the text is not TOML, has keys that the format does not, or contradicts
+    /// itself.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
+    ) -> Result<Self, WorkloadError> {
+        let error = |at: usize, what: String| {
+            let line = text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+            WorkloadError::Line { file: file.into(), line, what }
+        };
+        let document: Document = toml::from_str(text).map_err(|wrong| {
+            let what = wrong.message().trim().replace('\n', "; ");
+            match wrong.span() {
+                Some(span) => error(span.start, what),
+                None => WorkloadError::File { file: file.into(), what },
+            }
+        })?;
+        let whole = |what: String| WorkloadError::File { file: file.into(), what };
+        let classes = classes(&document.resource, &document.class).map_err(|(at, what)| match at {
+            Some(at) => error(at, what),
+            None => whole(what),
+        })?;
+        if let Some(pipeline) = &document.pipeline
+            && !is_pipeline(pipeline.get_ref())
+        {
+            let what = format!("pipeline '{}': it is no-wait, unbounded or buffer=K", clip(pipeline.get_ref()));
+            return Err(error(pipeline.span().start, what));
+        }
+        let limits = [document.queue_packets, document.backlog];
+        if limits.contains(&Some(0)) || document.packets == Some(0) {
+            return Err(whole("packets, queue_packets and backlog are at least 1".into()));
+        }
+        let mut scenario = Self {
+            name: document.name,
+            description: document.description,
+            source: document.source,
+            seed: document.seed,
+            duration: document.duration.map(|duration| duration.0),
+            packets: document.packets,
+            pipeline: document.pipeline.map(Spanned::into_inner),
+            queue_packets: document.queue_packets,
+            backlog: document.backlog.unwrap_or(DEFAULT_BACKLOG),
+            load: document.load,
+            classes,
+            file: file.into(),
+            flows: Vec::new(),
+            transfers: Vec::new(),
+        };
+        let mut names = HashSet::new();
+        let mut listed = 0;
+        for form in &document.flow {
+            let at = form.span().start;
+            let form = form.get_ref();
+            let what = |what: String| error(at, format!("flow '{}': {what}", clip(&form.name)));
+            let flow = scenario.flow(form, open).map_err(what)?;
+            check_name(&form.name, &mut names).map_err(what)?;
+            listed += u64::from(flow.count);
+            if listed > u64::from(MOST_LISTED) {
+                return Err(what(format!("with it there are over {MOST_LISTED} flows: use [[transfers]] for so many")));
+            }
+            scenario.flows.push(flow);
+        }
+        for form in &document.transfers {
+            let at = form.span().start;
+            let form = form.get_ref();
+            let what = |what: String| error(at, format!("transfers '{}': {what}", clip(&form.name)));
+            let transfers = scenario.transfer(form, open).map_err(what)?;
+            check_name(&form.name, &mut names).map_err(what)?;
+            listed += u64::from(transfers.flows);
+            if listed > u64::from(MAX_FLOWS) || scenario.transfers.len() == usize::from(u16::MAX) {
+                return Err(what(format!("with it there may be over {MAX_FLOWS} flows: lower 'flows'")));
+            }
+            scenario.transfers.push(transfers);
+        }
+        Ok(scenario)
+    }
+
+    /// The offered load on each resource before [`load`](Self::load) scales it: the mean time that the packets of all
+    /// sources but backlogged flows ask of it, over the duration. Without a duration, all sources count as if they ran
+    /// at the same time, in the class that they start with.
+    #[must_use]
+    pub fn offered_loads(&self) -> Vec<f64> {
+        let mut loads = vec![0.0; self.classes.resources().len()];
+        let mut add = |class: u16, bytes: f64, packets_per_ns: f64| {
+            for (load, nanos) in loads.iter_mut().zip(self.classes.mean_ns(class, bytes)) {
+                *load += nanos * packets_per_ns;
+            }
+        };
+        let chances: Vec<f64> = self.classes.chances().collect();
+        for flow in &self.flows {
+            let Some(packets_per_ns) = flow.process.packets_per_ns(&flow.size) else { continue };
+            let rate = f64::from(flow.count) * packets_per_ns;
+            for (class, part) in flow.parts(self.duration) {
+                match class {
+                    Some(class) => add(class, flow.size.mean(), rate * part),
+                    None => {
+                        for (class, chance) in chances.iter().enumerate() {
+                            add(class as u16, flow.size.mean(), rate * part * chance);
+                        }
+                    }
+                }
+            }
+        }
+        for transfers in &self.transfers {
+            let rate = transfers.process.packets_per_ns(&Size::Fixed(1)).unwrap_or(0.0);
+            let packets = transfers.mean_packets();
+            let part = transfers.part(self.duration);
+            for (class, chance) in chances.iter().enumerate() {
+                let chance = transfers.class.map_or(*chance, |own| f64::from(u8::from(usize::from(own) == class)));
+                add(class as u16, transfers.size.mean() / packets, rate * packets * part * chance);
+            }
+        }
+        loads
+    }
+
+    /// The stream of packets.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] when the scenario has no flows, would never end, or cannot be scaled to its load.
+    pub fn workload(&self) -> Result<Synthetic, WorkloadError> {
+        Synthetic::new(self).map_err(|what| WorkloadError::File { file: self.file.clone(), what })
+    }
+
+    /// By what all rates are multiplied.
+    fn rate_factor(&self) -> Result<f64, String> {
+        let Some(load) = self.load else { return Ok(1.0) };
+        if !(1e-6..=1e6).contains(&load) {
+            return Err(format!("load is a number from 0.000001 to 1000000, not {load}"));
+        }
+        let offered = self.offered_loads().into_iter().fold(0.0, f64::max);
+        if offered > 0.0 {
+            Ok(load / offered)
+        } else {
+            Err("load is given, but no source has a rate that could be scaled: backlogged flows take all there is".into())
+        }
+    }
+
+    fn class_named(&self, name: Option<&str>) -> Result<Option<u16>, String> {
+        let Some(name) = name else {
+            // With nothing to choose from, there is nothing to draw.
+            return Ok((self.classes.classes().len() == 1).then_some(0));
+        };
+        self.classes.find(name).map(Some).ok_or_else(|| {
+            let known: Vec<_> = self.classes.classes().iter().map(|class| class.name.as_str()).collect();
+            format!("there is no class '{}', only {}", clip(name), known.join(", "))
+        })
+    }
+
+    fn flow(&self, form: &FlowForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<FlowSpec, String> {
+        let size = read_size(&form.size, open)?;
+        size.check(LARGEST_PACKET).map_err(|what| format!("size: {what}"))?;
+        let process = process(&form.arrivals, &size)?;
+        let count = form.count.unwrap_or(1);
+        if count == 0 || form.packets == Some(0) {
+            return Err("count and packets are at least 1".into());
+        }
+        if form.change.len() > MOST_CHANGES {
+            return Err(format!("there are over {MOST_CHANGES} changes"));
+        }
+        let mut changes = Vec::new();
+        for change in &form.change {
+            let class = self.class_named(Some(&change.class))?.unwrap_or(0);
+            if changes.last().is_some_and(|&(before, _)| before >= change.at.0) {
+                return Err("changes are in order of time".into());
+            }
+            changes.push((change.at.0, class));
+        }
+        Ok(FlowSpec {
+            name: form.name.clone(),
+            count,
+            class: self.class_named(form.class.as_deref())?,
+            weight: weight(form.weight)?,
+            size,
+            process,
+            start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
+            stop: form.stop.as_ref().map_or(Nanos::MAX, |stop| stop.0),
+            packets: form.packets.unwrap_or(u64::MAX),
+            changes,
+        })
+    }
+
+    fn transfer(
+        &self,
+        form: &TransfersForm,
+        open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
+    ) -> Result<TransferSpec, String> {
+        let size = read_size(&form.size, open)?;
+        size.check(LARGEST_TRANSFER).map_err(|what| format!("size: {what}"))?;
+        let process = match process(&form.arrivals, &size)? {
+            process @ Process::Poisson(_) => process,
+            // At a bit rate, transfers come at the distance of mean ones: the distance must not follow the sizes.
+            Process::Constant(gap) => Process::Constant(Gap { per_packet_ns: gap.of(size.mean()), per_byte_ns: 0.0 }),
+            _ => return Err("transfers arrive constant or poisson".into()),
+        };
+        let mtu = form.mtu.as_ref().map_or(1500, |mtu| mtu.0.0);
+        let mtu = u32::try_from(mtu).ok().filter(|&mtu| (1..=LARGEST_PACKET as u32).contains(&mtu));
+        let pace = match &form.pace {
+            Some(pace) => pace.0,
+            None => Rate::from_bps(1e9).map_err(|error| error.to_string())?,
+        };
+        let flows = form.flows.unwrap_or(DEFAULT_TRANSFERS);
+        if flows == 0 {
+            return Err("flows is at least 1".into());
+        }
+        Ok(TransferSpec {
+            name: form.name.clone(),
+            class: self.class_named(form.class.as_deref())?,
+            weight: weight(form.weight)?,
+            size,
+            process,
+            mtu: mtu.ok_or("mtu is from 1 byte to 1 GB")?,
+            nanos_per_byte: pace.nanos_for(1.0),
+            start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
+            stop: form.stop.as_ref().map_or(Nanos::MAX, |stop| stop.0),
+            flows,
+            capped: form.flows.is_none(),
+        })
+    }
+}
+
+fn check_name<'a>(name: &'a str, names: &mut HashSet<&'a str>) -> Result<(), String> {
+    if name.is_empty() || name.len() > 64 || name.chars().any(|c| c.is_control() || matches!(c, ',' | '"')) {
+        return Err("a name is 1 to 64 bytes long, without commas, quotes and control characters".into());
+    }
+    if !names.insert(name) {
+        return Err("another has the same name".into());
+    }
+    Ok(())
+}
+
+fn is_pipeline(text: &str) -> bool {
+    let buffer = |text: &str| text.strip_prefix("buffer=").is_some_and(|places| places.parse::<u32>().is_ok());
+    matches!(text, "no-wait" | "unbounded") || buffer(text)
+}
+
+fn weight(weight: Option<f64>) -> Result<Weight, String> {
+    let weight = weight.unwrap_or(1.0);
+    Weight::new(weight).ok_or_else(|| format!("weight is from 0.000001 to 1000000, not {weight}"))
+}
+
+/// Errors come with where they are, if it is one place.
+fn classes(
+    resources: &[Spanned<format::ResourceForm>],
+    forms: &[Spanned<ClassForm>],
+) -> Result<ClassSet, (Option<usize>, String)> {
+    let made = resources.iter().map(|form| {
+        let form = form.get_ref();
+        Resource { name: form.name.clone(), rate: form.rate.as_ref().map(|rate| rate.0) }
+    });
+    let made: Vec<_> = made.collect();
+    let classes = forms.iter().map(|form| {
+        let form = form.get_ref();
+        Class {
+            name: form.name.clone(),
+            costs: form.cost.iter().map(|(resource, cost)| (resource.clone(), cost.0)).collect(),
+            ports: form.ports.iter().map(|ports| ports.0.clone()).collect(),
+            prefixes: form.prefixes.iter().map(|prefix| prefix.0).collect(),
+            share: form.share,
+        }
+    });
+    let classes: Vec<_> = classes.collect();
+    let free = made.iter().map(|resource| (resource.name.clone(), Cost::FREE)).collect();
+    let any = Class { costs: free, ..Class::new("any", &[]) };
+    ClassSet::new(made.clone(), vec![any])
+        .map_err(|ClassError(what)| (resources.first().map(|form| form.span().start), what))?;
+    ClassSet::new(made.clone(), classes.clone()).map_err(|ClassError(what)| {
+        // More classes never mend what fewer got wrong, so the one to name is found by halving.
+        let wrong = |most: usize| ClassSet::new(made.clone(), classes[..most].to_vec()).is_err();
+        let (mut right, mut bad) = (0, classes.len());
+        while bad - right > 1 {
+            let middle = right.midpoint(bad);
+            if wrong(middle) { bad = middle } else { right = middle }
+        }
+        (forms.get(bad.saturating_sub(1)).map(|form| form.span().start), what)
+    })
+}
+
+fn process(form: &ArrivalsForm, size: &Size) -> Result<Process, String> {
+    let gap = |pace: &Pace| match *pace {
+        Pace::PerSecond(number) => Gap { per_packet_ns: 1e9 / number, per_byte_ns: 0.0 },
+        Pace::Bits(rate) => Gap { per_packet_ns: 0.0, per_byte_ns: rate.nanos_for(1.0) },
+    };
+    Ok(match form {
+        ArrivalsForm::Backlogged => Process::Backlogged,
+        ArrivalsForm::Constant(pace) => Process::Constant(gap(pace)),
+        ArrivalsForm::Poisson(pace) => Process::Poisson(gap(pace).of(size.mean())),
+        ArrivalsForm::OnOff(form) => {
+            let (on_ns, off_ns) = (form.on.0.as_f64(), form.off.0.as_f64());
+            if on_ns == 0.0 {
+                return Err("on-off: on is over 0".into());
+            }
+            Process::OnOff { gap: gap(&form.rate.0), on_ns, off_ns }
+        }
+    })
+}
+
+fn read_size(form: &SizeForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Size, String> {
+    Ok(match form {
+        SizeForm::Fixed(bytes) => Size::Fixed(bytes.0),
+        SizeForm::Uniform(form) => Size::Uniform(form.min.0.0, form.max.0.0),
+        SizeForm::Pareto(form) => {
+            Size::Pareto { shape: form.shape, min: form.min.0.0 as f64, max: form.max.0.0 as f64 }
+        }
+        SizeForm::LogNormal(form) => {
+            let (min, max) = (form.min.0.0 as f64, form.max.0.0 as f64);
+            Size::LogNormal { mu: form.mu, sigma: form.sigma, min, max }
+        }
+        SizeForm::Cdf(form) => Size::Empirical(read_cdf(form, open)?),
+    })
+}
+
+fn read_cdf(form: &CdfForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Cdf, String> {
+    let unit = form.unit.as_ref().map_or(1.0, |unit| unit.0.0 as f64);
+    match (&form.points, &form.file) {
+        (Some(points), None) => Cdf::new(points, unit).map_err(|error| format!("cdf: {error}")),
+        (None, Some(name)) => {
+            let mut text = String::new();
+            let read = open(name).and_then(|read| read.take(LONGEST_FILE).read_to_string(&mut text));
+            read.map_err(|error| format!("{}: cannot be read: {error}", clip(name)))?;
+            Cdf::from_text(&text, unit).map_err(|error| format!("{}: {error}", clip(name)))
+        }
+        _ => Err("cdf: either points or file is needed".into()),
+    }
+}

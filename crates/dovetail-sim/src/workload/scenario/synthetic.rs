@@ -1,0 +1,363 @@
+//! The stream of packets of a scenario.
+//!
+//! Every source keeps the time of its next packet; an [`Agenda`] of these says whose turn it is. A packet costs one walk
+//! down the agenda, O(log sources), and no allocation.
+
+use dovetail_sched::{FlowId, Nanos, Weight};
+
+use super::{
+    Scenario,
+    agenda::Agenda,
+    random::Random,
+    sources::{FlowSpec, Process, TransferSpec},
+};
+use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix};
+
+/// A scenario as a workload.
+#[derive(Debug)]
+pub struct Synthetic {
+    classes: ClassSet,
+    seed: u64,
+    specs: Vec<FlowSpec>,
+    /// By spec, its first flow.
+    first_flow: Vec<u32>,
+    /// Listed flows; a source's place is its flow's id.
+    sources: Vec<Source>,
+    transfers: Vec<TransferSpec>,
+    starters: Vec<Starter>,
+    /// Transfers under way, and places that are free again.
+    running: Vec<Running>,
+    free: Vec<u32>,
+    /// Flows of transfers, by id from the first after the listed ones.
+    transfer_flows: Vec<TransferFlow>,
+    agenda: Agenda,
+    backlog: u32,
+    end: Nanos,
+    left: u64,
+    hint: Option<u64>,
+}
+
+/// A listed flow.
+#[derive(Debug, Clone)]
+struct Source {
+    random: Random,
+    on_left: f64,
+    left: u64,
+    spec: u32,
+    class: u16,
+    changed: u16,
+    /// Packets of the initial backlog that are still to come.
+    initial: u32,
+}
+
+/// Where transfers start.
+#[derive(Debug, Clone)]
+struct Starter {
+    random: Random,
+    started: u32,
+}
+
+/// A transfer under way.
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    left: u64,
+    flow: u32,
+    spec: u16,
+    class: u16,
+}
+
+/// What is kept of a transfer for good.
+#[derive(Debug, Clone, Copy)]
+struct TransferFlow {
+    ordinal: u32,
+    spec: u16,
+    class: u16,
+}
+
+impl Synthetic {
+    pub(super) fn new(scenario: &Scenario) -> Result<Self, String> {
+        let classes = scenario.classes.clone();
+        let seed = scenario.seed;
+        if scenario.flows.is_empty() && scenario.transfers.is_empty() {
+            return Err("has no packets: it needs a [[flow]] or [[transfers]]".into());
+        }
+        let end = scenario.duration.unwrap_or(Nanos::MAX);
+        let gaps = 1.0 / scenario.rate_factor()?;
+        let mut specs = scenario.flows.clone();
+        let mut first_flow = Vec::with_capacity(specs.len());
+        let mut sources = Vec::new();
+        let mut agenda = Agenda::default();
+        for (at, spec) in specs.iter_mut().enumerate() {
+            let name = &spec.name;
+            if end == Nanos::MAX && scenario.packets.is_none() && spec.stop == Nanos::MAX && spec.packets == u64::MAX {
+                return Err(format!("flow '{name}' has no end: give it stop or packets, or the scenario duration or packets"));
+            }
+            spec.process = spec.process.scaled(gaps, &spec.size).map_err(|what| format!("flow '{name}': {what}"))?;
+            first_flow.push(sources.len() as u32);
+            for _ in 0..spec.count {
+                let flow = sources.len() as u32;
+                let mut random = Random::new(seed, u64::from(flow));
+                let (gap, on_left) = spec.process.first_gap(&spec.size, &mut random);
+                let class = match spec.class {
+                    Some(class) => class,
+                    None => classes.of_flow(None, class_hash(seed, flow)).map_err(|error| error.to_string())?,
+                };
+                let initial = scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX));
+                let time = spec.start.as_f64() + gap;
+                if time < spec.stop.as_f64() {
+                    agenda.push(time, flow);
+                }
+                sources.push(Source {
+                    random,
+                    on_left,
+                    left: spec.packets,
+                    spec: at as u32,
+                    class,
+                    changed: 0,
+                    initial,
+                });
+            }
+        }
+        let mut transfers = scenario.transfers.clone();
+        let mut starters = Vec::with_capacity(transfers.len());
+        for spec in &mut transfers {
+            if spec.class.is_none() {
+                classes.of_flow(None, 0).map_err(|error| format!("transfers '{}': {error}", spec.name))?;
+            }
+            spec.process = spec.process.scaled(gaps, &spec.size)?;
+            // Streams of transfers are numbered from the other end, so that a flow more or less does not move them.
+            let mut random = Random::new(seed, u64::MAX - starters.len() as u64);
+            let (gap, _) = spec.process.first_gap(&spec.size, &mut random);
+            let time = spec.start.as_f64() + gap;
+            if time < spec.stop.as_f64() {
+                agenda.push(time, (sources.len() + starters.len()) as u32);
+            }
+            starters.push(Starter { random, started: 0 });
+        }
+        let hint = hint(scenario, 1.0 / gaps);
+        Ok(Self {
+            classes,
+            seed,
+            specs,
+            first_flow,
+            sources,
+            transfers,
+            starters,
+            running: Vec::new(),
+            free: Vec::new(),
+            transfer_flows: Vec::new(),
+            agenda,
+            backlog: scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX)),
+            end,
+            left: scenario.packets.unwrap_or(u64::MAX),
+            hint,
+        })
+    }
+
+    /// How many packets are kept waiting of a backlogged flow.
+    #[must_use]
+    pub fn backlog(&self) -> u32 {
+        self.backlog
+    }
+
+    /// The next packet of listed flow `event`, whose turn it is, and its next turn.
+    #[inline]
+    fn from_source(&mut self, event: u32, time: f64) -> Arrival {
+        let at = Nanos::from_f64(time);
+        let source = &mut self.sources[event as usize];
+        let spec = &self.specs[source.spec as usize];
+        let arrival = source.packet(spec, &self.classes, event, at);
+        if let Process::Backlogged = spec.process {
+            source.initial -= 1;
+            if source.initial == 0 || source.left == 0 {
+                self.agenda.pop();
+            }
+            return arrival;
+        }
+        let next = time + spec.process.gap(f64::from(arrival.bytes), &mut source.on_left, &mut source.random);
+        if source.left == 0 || next >= spec.stop.as_f64() {
+            self.agenda.pop();
+        } else {
+            self.agenda.replace_first(next, event);
+        }
+        arrival
+    }
+
+    /// A transfer starts: its first packet is an event of its own.
+    fn start(&mut self, at: usize, event: u32, time: f64) {
+        let spec = &self.transfers[at];
+        let starter = &mut self.starters[at];
+        let flow = (self.sources.len() + self.transfer_flows.len()) as u32;
+        let left = spec.size.sample(&mut starter.random);
+        let class = spec.class.or_else(|| self.classes.of_flow(None, class_hash(self.seed, flow)).ok()).unwrap_or(0);
+        starter.started += 1;
+        self.transfer_flows.push(TransferFlow { ordinal: starter.started, spec: at as u16, class });
+        let next = time + spec.process.gap(1.0, &mut 0.0, &mut starter.random);
+        if starter.started == spec.flows || next >= spec.stop.as_f64() {
+            self.agenda.pop();
+        } else {
+            self.agenda.replace_first(next, event);
+        }
+        let running = Running { left, flow, spec: at as u16, class };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.running[slot as usize] = running;
+                slot
+            }
+            None => {
+                self.running.push(running);
+                (self.running.len() - 1) as u32
+            }
+        };
+        self.agenda.push(time, (self.sources.len() + self.starters.len()) as u32 + slot);
+    }
+
+    /// The next packet of a transfer under way.
+    fn from_transfer(&mut self, slot: u32, event: u32, time: f64) -> Arrival {
+        let running = &mut self.running[slot as usize];
+        let spec = &self.transfers[usize::from(running.spec)];
+        let bytes = running.left.min(u64::from(spec.mtu)) as u32;
+        running.left -= u64::from(bytes);
+        let demand = self.classes.demand(running.class, bytes);
+        let arrival = Arrival { at: Nanos::from_f64(time), flow: FlowId(running.flow), bytes, demand };
+        if running.left == 0 {
+            self.free.push(slot);
+            self.agenda.pop();
+        } else {
+            self.agenda.replace_first(time + spec.nanos_per_byte * f64::from(bytes), event);
+        }
+        arrival
+    }
+
+    fn transfer_flow(&self, flow: FlowId) -> Option<&TransferFlow> {
+        self.transfer_flows.get(flow.index().checked_sub(self.sources.len())?)
+    }
+}
+
+impl Source {
+    /// A packet of this flow at `at`.
+    #[inline]
+    fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, flow: u32, at: Nanos) -> Arrival {
+        while let Some(&(change, class)) = spec.changes.get(usize::from(self.changed))
+            && change <= at
+        {
+            self.class = class;
+            self.changed += 1;
+        }
+        let bytes = spec.size.sample(&mut self.random) as u32;
+        self.left -= 1;
+        Arrival { at, flow: FlowId(flow), bytes, demand: classes.demand(self.class, bytes) }
+    }
+}
+
+/// Decides the class of a flow that is given none.
+fn class_hash(seed: u64, flow: u32) -> u64 {
+    mix(mix(seed, 0x636c_6173_7365_7321), u64::from(flow))
+}
+
+/// How many packets a scenario will have: what its rates come to, or what it limits them to.
+fn hint(scenario: &Scenario, factor: f64) -> Option<u64> {
+    let limit = scenario.packets;
+    let mut expected = 0.0;
+    let span = |start: Nanos, stop: Nanos| {
+        let end = stop.min(scenario.duration.unwrap_or(Nanos::MAX));
+        if end == Nanos::MAX { f64::INFINITY } else { (end - start).as_f64() }
+    };
+    for flow in &scenario.flows {
+        let rate = flow.process.packets_per_ns(&flow.size).unwrap_or(f64::INFINITY) * factor;
+        let packets = if flow.packets == u64::MAX { f64::INFINITY } else { flow.packets as f64 };
+        let span = span(flow.start, flow.stop);
+        let own = if span == 0.0 { 0.0 } else { (rate * span).min(packets) };
+        expected += own * f64::from(flow.count);
+    }
+    for transfers in &scenario.transfers {
+        let rate = transfers.process.packets_per_ns(&transfers.size).unwrap_or(0.0) * factor;
+        let flows = (rate * span(transfers.start, transfers.stop)).min(f64::from(transfers.flows));
+        expected += flows * transfers.mean_packets();
+    }
+    let expected = (expected < 1e18).then_some(expected as u64);
+    match (limit, expected) {
+        (Some(limit), Some(expected)) => Some(limit.min(expected)),
+        (limit, expected) => limit.or(expected),
+    }
+}
+
+impl Workload for Synthetic {
+    fn resources(&self) -> &[String] {
+        self.classes.resource_names()
+    }
+
+    #[inline]
+    fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
+        loop {
+            let Some((time, event)) = self.agenda.first() else { return Ok(None) };
+            if self.left == 0 || Nanos::from_f64(time) >= self.end {
+                self.agenda.clear();
+                return Ok(None);
+            }
+            let place = event as usize;
+            if place < self.sources.len() {
+                self.left -= 1;
+                return Ok(Some(self.from_source(event, time)));
+            }
+            let place = place - self.sources.len();
+            if place < self.starters.len() {
+                self.start(place, event, time);
+                continue;
+            }
+            self.left -= 1;
+            return Ok(Some(self.from_transfer((place - self.starters.len()) as u32, event, time)));
+        }
+    }
+
+    #[inline]
+    fn refill(&mut self, flow: FlowId, now: Nanos) -> Option<Arrival> {
+        let source = self.sources.get_mut(flow.index())?;
+        let spec = &self.specs[source.spec as usize];
+        let over = now >= spec.stop || now >= self.end || source.left == 0 || self.left == 0;
+        if over || !matches!(spec.process, Process::Backlogged) {
+            return None;
+        }
+        self.left -= 1;
+        Some(source.packet(spec, &self.classes, flow.0, now))
+    }
+
+    fn weight(&self, flow: FlowId) -> Weight {
+        let listed = self.sources.get(flow.index()).map(|source| self.specs[source.spec as usize].weight);
+        let transfer = || self.transfer_flow(flow).map(|flow| self.transfers[usize::from(flow.spec)].weight);
+        listed.or_else(transfer).unwrap_or(Weight::ONE)
+    }
+
+    fn label(&self, flow: FlowId) -> String {
+        if let Some(source) = self.sources.get(flow.index()) {
+            let spec = &self.specs[source.spec as usize];
+            let ordinal = flow.0 - self.first_flow[source.spec as usize] + 1;
+            return if spec.count == 1 { spec.name.clone() } else { format!("{}-{ordinal}", spec.name) };
+        }
+        match self.transfer_flow(flow) {
+            Some(transfer) => format!("{}-{}", self.transfers[usize::from(transfer.spec)].name, transfer.ordinal),
+            None => format!("flow {flow}"),
+        }
+    }
+
+    /// The class that the flow is in now.
+    fn class(&self, flow: FlowId) -> Option<&str> {
+        let listed = self.sources.get(flow.index()).map(|source| source.class);
+        let class = listed.or_else(|| self.transfer_flow(flow).map(|transfer| transfer.class))?;
+        Some(&self.classes.classes()[usize::from(class)].name)
+    }
+
+    fn packets_hint(&self) -> Option<u64> {
+        self.hint
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        let capped = self.transfers.iter().zip(&self.starters);
+        let capped = capped.filter(|(spec, starter)| spec.capped && starter.started == spec.flows);
+        let notice = |(spec, _): (&TransferSpec, _)| Notice {
+            what: format!("transfers '{}' ended at the default limit of {} flows: set 'flows'", spec.name, spec.flows),
+            count: 1,
+        };
+        capped.map(notice).collect()
+    }
+}
