@@ -213,10 +213,14 @@ impl Comparison<'_> {
             let known = self.runs.iter().filter_map(|run| Some((figure(run)?, run)));
             known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, run)| run.policy.as_str())
         };
+        // Who drops more is done sooner: with drops, what was carried counts.
+        let dropped = self.runs.iter().any(|run| run.outcome.dropped > 0);
+        let carried = best(&|run| Some(-run.summary.throughput_mbps));
         let makespan = best(&|run| Some(run.summary.makespan.as_f64()));
+        let efficient = if dropped { ("Most carried", carried) } else { ("Done first", makespan) };
         let gap = best(&|run| run.summary.max_active_time_gap.map(Nanos::as_f64));
         let late = best(&|run| run.summary.latency.map(|latency| latency.p99.as_f64()));
-        let parts = [("Done first", makespan), ("smallest gap", gap), ("lowest p99", late)];
+        let parts = [efficient, ("smallest gap", gap), ("lowest p99", late)];
         let said: Vec<_> = parts.iter().filter_map(|(what, who)| Some(format!("{what}: {}", (*who)?))).collect();
         said.join("; ")
     }
@@ -224,8 +228,9 @@ impl Comparison<'_> {
     fn notices(&self) -> Vec<String> {
         let notices = self.runs.first().map_or(&[][..], |run| &run.notices);
         let odd = notices.iter().map(|notice| format!("{} {}", count(notice.count), notice.what));
-        let counters = self.runs.iter().flat_map(|run| {
-            run.counters.iter().map(move |(name, value)| format!("{}: {name} {}", run.policy, figure(*value)))
+        let counters = self.runs.iter().filter(|run| !run.counters.is_empty()).map(|run| {
+            let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value)));
+            format!("{}: {}", run.policy, figures.collect::<Vec<_>>().join(", "))
         });
         odd.chain(counters).collect()
     }

@@ -165,12 +165,8 @@ impl Input {
     }
 }
 
-/// A scenario that comes with the command, as an input.
-pub(crate) fn builtin(name: &str) -> Result<Input, Failure> {
-    Input::scenario(builtin_scenario(name)?)
-}
-
-fn builtin_scenario(name: &str) -> Result<Scenario, Failure> {
+/// A scenario that comes with the command.
+pub(crate) fn builtin_scenario(name: &str) -> Result<Scenario, Failure> {
     let (_, text) = BUILTIN
         .iter()
         .find(|(known, _)| *known == name)

@@ -136,7 +136,7 @@ fn every_number_follows_from_the_records_of_a_real_capture() {
 fn no_argument_runs_the_built_in_scenario() {
     let text = stdout(&["compare"]);
     assert!(text.contains("policy") && text.contains("makespan s") && text.contains("atfq:batch=20"), "{text}");
-    assert!(text.contains("Done first:"), "{text}");
+    assert!(text.contains("Most carried:"), "{text}");
 }
 
 #[test]

@@ -2,29 +2,26 @@
 //!
 //! A flow's *active time* is how long its packets would have kept the pipeline, no-wait, had it been alone (ATFQ,
 //! definition 1 and eqs. 2-5). A policy that shares by active time keeps the difference between any two backlogged
-//! flows small. Flows come and go, so each is compared from when it became backlogged: it then starts level with what
-//! a fluid would have given by now to a flow of weight 1, and its *position* moves on by the active time it receives
-//! over its weight,
+//! flows small. Flows come and go, and a flow has no claim to what was served before it came, so a flow that becomes
+//! backlogged starts level with the one that is worst off:
 //!
 //! ```text
-//! level += active / (sum of the weights of backlogged flows)       at every start
-//! position_i = level                                               when i becomes backlogged
-//! position_i += active / w_i                                       when a packet of i starts
+//! position_i = least position of the other backlogged flows (0 if none)     when i becomes backlogged
+//! position_i += active / w_i                                                when a packet of i starts
 //! ```
 //!
 //! The gap at a start is the served flow's position over the least among the other backlogged flows. It grows at no
 //! other time, so its maximum over starts is its maximum. With flows that are all backlogged from the start it is the
-//! difference in normalised active time, as in the paper's Fig. 6.
+//! difference in active time over weight, as in the paper's Fig. 6. The lead of an older flow over one that came later
+//! includes what the older had over the worst off by then, so it is never understated.
 
-use dovetail_sched::{FlowHeap, FlowId, Nanos};
+use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
 
 /// Positions of the backlogged flows, and the largest gap so far.
 #[derive(Debug)]
 pub struct ActiveTimeGap {
     resources: usize,
     positions: FlowHeap,
-    level: f64,
-    weight_sum: f64,
     flows: Vec<Flow>,
     // The demand of each flow's last packet, `resources` a flow.
     last: Vec<Nanos>,
@@ -45,8 +42,6 @@ impl ActiveTimeGap {
         Self {
             resources,
             positions: FlowHeap::new(),
-            level: 0.0,
-            weight_sum: 0.0,
             flows: Vec::new(),
             last: Vec::new(),
             largest: None,
@@ -65,20 +60,14 @@ impl ActiveTimeGap {
     /// The flow became backlogged.
     #[inline]
     pub fn joined(&mut self, flow: FlowId) {
-        if self.positions.is_empty() {
-            // Nobody to be compared with: starting over keeps sums exact however long the run.
-            (self.level, self.weight_sum) = (0.0, 0.0);
-        }
-        let state = &mut self.flows[flow.index()];
-        state.newly_backlogged = true;
-        self.weight_sum += state.weight;
-        self.positions.set(flow, self.level);
+        self.flows[flow.index()].newly_backlogged = true;
+        let least = self.positions.peek().map_or(0.0, |(_, least)| least);
+        self.positions.set(flow, least);
     }
 
     /// The flow lost its last waiting packet without service.
     pub fn left(&mut self, flow: FlowId) {
         self.positions.remove(flow);
-        self.weight_sum -= self.flows[flow.index()].weight;
     }
 
     /// A packet of a backlogged flow starts, the flow's last waiting one if `leaves`. The gap in nanoseconds now.
@@ -91,8 +80,7 @@ impl ActiveTimeGap {
         last.copy_from_slice(times);
         state.newly_backlogged = false;
         state.active += increment;
-        let position = self.positions.key(flow).unwrap_or(self.level) + increment.as_f64() / state.weight;
-        self.level += increment.as_f64() / self.weight_sum;
+        let position = self.positions.key(flow).unwrap_or(0.0) + increment.as_f64() / state.weight;
         // The least of the others is on top as soon as this flow is not.
         if leaves {
             self.left(flow);
@@ -123,17 +111,4 @@ impl ActiveTimeGap {
     pub fn active(&self, flow: FlowId) -> Nanos {
         self.flows.get(flow.index()).map_or(Nanos::ZERO, |flow| flow.active)
     }
-}
-
-fn active_increment(last: Option<&[Nanos]>, times: &[Nanos]) -> Nanos {
-    let total: Nanos = times.iter().copied().sum();
-    let Some(last) = last else { return total };
-    let (mut ahead, mut behind, mut gap) = (0u64, 0u64, 0u64);
-    for n in 1..times.len() {
-        ahead += last[n].0;
-        behind += times[n - 1].0;
-        gap = gap.max(ahead.saturating_sub(behind));
-    }
-    let last_total: Nanos = last.iter().copied().sum();
-    Nanos((last[0].0 + gap + total.0) - last_total.0)
 }

@@ -91,7 +91,6 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
     let mut waiting: BTreeMap<u32, u32> = BTreeMap::new();
     let mut position: BTreeMap<u32, f64> = BTreeMap::new();
     let mut last_end: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-    let mut level = 0.0;
     let mut largest = None;
     for (_, _, _, event) in events {
         match event {
@@ -100,10 +99,8 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
                 let count = waiting.entry(flow).or_default();
                 *count += 1;
                 if *count == 1 {
-                    if position.is_empty() {
-                        level = 0.0;
-                    }
-                    position.insert(flow, level);
+                    let least = position.values().copied().min_by(f64::total_cmp);
+                    position.insert(flow, least.unwrap_or(0.0));
                     last_end.remove(&flow);
                 }
             }
@@ -129,8 +126,6 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
                     .collect();
                 let active = (ends.last().expect("at least one resource") - finished) as f64;
                 last_end.insert(row.flow, ends);
-                let sum: f64 = position.keys().map(|&flow| weights(flow)).sum();
-                level += active / sum;
                 let moved = position[&row.flow] + active / weight;
                 position.insert(row.flow, moved);
                 let others = position.iter().filter(|&(&flow, _)| flow != row.flow).map(|(_, &at)| at);
