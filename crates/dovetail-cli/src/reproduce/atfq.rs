@@ -4,9 +4,7 @@
 
 use std::{io::Cursor, sync::OnceLock};
 
-use dovetail_sched::{
-    FlowId, Limits, Nanos, Packet, PolicySpec, Setup, packet::nowait::active_increment,
-};
+use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup, packet::nowait::active_increment};
 use dovetail_sim::{
     Observer, Options, Passage, PipelineMode, Profile,
     measure::{DEFAULT_WINDOW, Meters, Summary},
@@ -280,7 +278,11 @@ fn fig6() -> Result<Finding, Failure> {
             .to_owned(),
     );
     let plot = over_time(lines.into_iter(), "difference in active time, µs", AxisType::Linear);
-    finding.charts.push(chart("Fig. 6", "The largest difference in active time of two flows, after each packet.", plot));
+    finding.charts.push(chart(
+        "Fig. 6",
+        "The largest difference in active time of two flows, after each packet.",
+        plot,
+    ));
     Ok(finding)
 }
 

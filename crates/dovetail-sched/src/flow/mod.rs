@@ -7,7 +7,7 @@ mod table;
 
 pub use limits::{DropPolicy, Limits};
 pub use map::FlowMap;
-pub use queues::{Queues, Waiting};
+pub use queues::{Place, Queues, Waiting};
 pub use table::{FiveTuple, FlowTable, Lookup, TableError};
 
 pub(crate) use queues::Full;

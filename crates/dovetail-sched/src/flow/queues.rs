@@ -47,6 +47,10 @@ struct Node {
     tag: u64,
 }
 
+/// Names a waiting packet across calls that change other things; means nothing once that packet has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place(u32);
+
 /// A packet that waits in its flow's queue.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting<'a> {
@@ -74,6 +78,13 @@ impl<'a> Waiting<'a> {
     #[must_use]
     pub fn tag(self) -> u64 {
         self.queues.nodes[self.node as usize].tag
+    }
+
+    /// Its name, to find it again by [`Queues::waiting`].
+    #[inline]
+    #[must_use]
+    pub fn place(self) -> Place {
+        Place(self.node)
     }
 
     /// The packet behind it in the same queue.
@@ -160,6 +171,17 @@ impl Queues {
     pub fn head(&self, flow: FlowId) -> Option<Waiting<'_>> {
         let node = self.flows.get(flow.index())?.head;
         (node != NIL).then_some(Waiting { queues: self, node })
+    }
+
+    /// The waiting packet at `place`, which must have been asked of it while it waited.
+    ///
+    /// # Panics
+    /// May panic if that packet has left.
+    #[inline]
+    #[must_use]
+    pub fn waiting(&self, place: Place) -> Waiting<'_> {
+        debug_assert!((place.0 as usize) < self.nodes.len());
+        Waiting { queues: self, node: place.0 }
     }
 
     /// The flow's youngest waiting packet.

@@ -1,8 +1,10 @@
 //! The packet policies, a file each. Every file opens with the mathematics and its source, and ends with a worked
 //! example that is tested.
 
+pub mod atfq;
 pub mod drr;
 pub mod fifo;
+pub mod nowait;
 
 mod in_service;
 

@@ -39,13 +39,7 @@ impl ActiveTimeGap {
     /// No flows yet.
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        Self {
-            resources,
-            positions: FlowHeap::new(),
-            flows: Vec::new(),
-            last: Vec::new(),
-            largest: None,
-        }
+        Self { resources, positions: FlowHeap::new(), flows: Vec::new(), last: Vec::new(), largest: None }
     }
 
     /// A flow that will be spoken of.

@@ -174,11 +174,7 @@ fn number(row: &ByteRecord, column: usize, name: &str, most: u64) -> Result<u64,
 }
 
 #[inline]
-fn intern(
-    flow_of: &mut HashMap<Arc<str>, FlowId>,
-    labels: &mut Vec<Arc<str>>,
-    field: &[u8],
-) -> Result<FlowId, String> {
+fn intern(flow_of: &mut HashMap<Arc<str>, FlowId>, labels: &mut Vec<Arc<str>>, field: &[u8]) -> Result<FlowId, String> {
     let label = std::str::from_utf8(field).map_err(|_| "column 2 (flow) is not UTF-8 text".to_string())?;
     if let Some(&flow) = flow_of.get(label) {
         return Ok(flow);

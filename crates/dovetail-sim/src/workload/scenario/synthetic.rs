@@ -90,7 +90,9 @@ impl Synthetic {
         for (at, spec) in specs.iter_mut().enumerate() {
             let name = &spec.name;
             if end == Nanos::MAX && scenario.packets.is_none() && spec.stop == Nanos::MAX && spec.packets == u64::MAX {
-                return Err(format!("flow '{name}' has no end: give it stop or packets, or the scenario duration or packets"));
+                return Err(format!(
+                    "flow '{name}' has no end: give it stop or packets, or the scenario duration or packets"
+                ));
             }
             spec.process = spec.process.scaled(gaps, &spec.size).map_err(|what| format!("flow '{name}': {what}"))?;
             first_flow.push(sources.len() as u32);
