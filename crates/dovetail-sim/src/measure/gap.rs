@@ -3,17 +3,17 @@
 //! A flow's *active time* is how long its packets would have kept the pipeline, no-wait, had it been alone (ATFQ,
 //! definition 1 and eqs. 2-5). A policy that shares by active time keeps the difference between any two backlogged
 //! flows small. Flows come and go, and a flow has no claim to what was served before it came, so a flow that becomes
-//! backlogged starts level with the one that is worst off:
+//! backlogged starts in the middle of those that are:
 //!
 //! ```text
-//! position_i = least position of the other backlogged flows (0 if none)     when i becomes backlogged
+//! position_i = mean position of the other backlogged flows (0 if none)      when i becomes backlogged
 //! position_i += active / w_i                                                when a packet of i starts
 //! ```
 //!
 //! The gap at a start is the served flow's position over the least among the other backlogged flows. It grows at no
 //! other time, so its maximum over starts is its maximum. With flows that are all backlogged from the start it is the
-//! difference in active time over weight, as in the paper's Fig. 6. The lead of an older flow over one that came later
-//! includes what the older had over the worst off by then, so it is never understated.
+//! difference in active time over weight, as in the paper's Fig. 6. (Starting at the least position instead would let
+//! a chain of flows that overlap hand on a position from long ago.)
 
 use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
 
@@ -22,6 +22,7 @@ use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
 pub struct ActiveTimeGap {
     resources: usize,
     positions: FlowHeap,
+    sum: f64,
     flows: Vec<Flow>,
     // The demand of each flow's last packet, `resources` a flow.
     last: Vec<Nanos>,
@@ -39,7 +40,7 @@ impl ActiveTimeGap {
     /// No flows yet.
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        Self { resources, positions: FlowHeap::new(), flows: Vec::new(), last: Vec::new(), largest: None }
+        Self { resources, positions: FlowHeap::new(), sum: 0.0, flows: Vec::new(), last: Vec::new(), largest: None }
     }
 
     /// A flow that will be spoken of.
@@ -55,12 +56,18 @@ impl ActiveTimeGap {
     #[inline]
     pub fn joined(&mut self, flow: FlowId) {
         self.flows[flow.index()].newly_backlogged = true;
-        let least = self.positions.peek().map_or(0.0, |(_, least)| least);
-        self.positions.set(flow, least);
+        if self.positions.is_empty() {
+            // Rounding does not outlive a busy period.
+            self.sum = 0.0;
+        }
+        let mean = self.sum.max(0.0) / self.positions.len().max(1) as f64;
+        self.positions.set(flow, mean);
+        self.sum += mean;
     }
 
     /// The flow lost its last waiting packet without service.
     pub fn left(&mut self, flow: FlowId) {
+        self.sum -= self.positions.key(flow).unwrap_or(0.0);
         self.positions.remove(flow);
     }
 
@@ -74,12 +81,14 @@ impl ActiveTimeGap {
         last.copy_from_slice(times);
         state.newly_backlogged = false;
         state.active += increment;
-        let position = self.positions.key(flow).unwrap_or(0.0) + increment.as_f64() / state.weight;
+        let before = self.positions.key(flow).unwrap_or(0.0);
+        let position = before + increment.as_f64() / state.weight;
         // The least of the others is on top as soon as this flow is not.
         if leaves {
             self.left(flow);
         } else {
             self.positions.set(flow, position);
+            self.sum += position - before;
         }
         let least = self.positions.peek().filter(|&(least, _)| least != flow);
         let gap = least.map_or(0.0, |(_, least)| position - least);

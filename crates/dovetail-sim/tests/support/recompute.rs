@@ -99,8 +99,8 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
                 let count = waiting.entry(flow).or_default();
                 *count += 1;
                 if *count == 1 {
-                    let least = position.values().copied().min_by(f64::total_cmp);
-                    position.insert(flow, least.unwrap_or(0.0));
+                    let mean = position.values().sum::<f64>() / position.len().max(1) as f64;
+                    position.insert(flow, mean);
                     last_end.remove(&flow);
                 }
             }
