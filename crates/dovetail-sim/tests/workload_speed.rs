@@ -43,7 +43,8 @@ fn arrivals_of_a_thousand_poisson_flows() {
 #[ignore = "measures time"]
 fn packets_of_a_capture() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/traces/mix-dev.pcap");
-    let Ok(bytes) = std::fs::read(std::env::var("DOVETAIL_TRACES").map_or(file.into(), |at| at + "/mix-dev.pcap")) else {
+    let Ok(bytes) = std::fs::read(std::env::var("DOVETAIL_TRACES").map_or(file.into(), |at| at + "/mix-dev.pcap"))
+    else {
         println!("skipped: no traces here");
         return;
     };

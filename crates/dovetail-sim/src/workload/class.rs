@@ -6,11 +6,7 @@
 
 use std::{ops::RangeInclusive, str::FromStr};
 
-use dovetail_sched::{
-    Demand, MAX_RESOURCES, Nanos,
-    flow::FiveTuple,
-    units::Rate,
-};
+use dovetail_sched::{Demand, MAX_RESOURCES, Nanos, flow::FiveTuple, units::Rate};
 use thiserror::Error;
 
 use super::{Cost, Prefix, clip};

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn what_is_no_cost() {
-        let texts = ["", "+", "15", "15ns*", "15ns*packets", "1us+1us", "-1us", "1us-1ns", "nan", "1ns*bytes*2", "é+1us"];
+        let texts =
+            ["", "+", "15", "15ns*", "15ns*packets", "1us+1us", "-1us", "1us-1ns", "nan", "1ns*bytes*2", "é+1us"];
         for text in texts {
             assert!(text.parse::<Cost>().is_err(), "{text}");
         }

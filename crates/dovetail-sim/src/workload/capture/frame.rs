@@ -27,7 +27,8 @@ pub(super) enum Link {
 }
 
 /// The link types that [`Link::of`] knows, for messages.
-pub(super) const KNOWN_LINKS: &str = "Ethernet (1), raw IP (101, 228, 229), loopback (0, 108) and Linux cooked (113, 276)";
+pub(super) const KNOWN_LINKS: &str =
+    "Ethernet (1), raw IP (101, 228, 229), loopback (0, 108) and Linux cooked (113, 276)";
 
 impl Link {
     /// By the number of its link type.
@@ -48,7 +49,11 @@ impl Link {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum FlowKey {
     Ip(FiveTuple),
-    Frame { ether_type: u16, source: [u8; 8], destination: [u8; 6] },
+    Frame {
+        ether_type: u16,
+        source: [u8; 8],
+        destination: [u8; 6],
+    },
     /// Not even the link header could be read.
     Unreadable,
 }

@@ -187,7 +187,7 @@ impl<R: PcapReaderIterator> Input<R> {
                 self.reader.grow(self.capacity);
                 return None;
             }
-            Lack::Room | Lack::Sense => return Some(End::Damaged),
+            Lack::Room | Lack::Sense => End::Damaged,
             Lack::CutEnd if !self.reader.data().is_empty() => End::Cut,
             Lack::End | Lack::CutEnd => End::Clean,
         };
@@ -286,7 +286,8 @@ impl Sections {
                                 None => Next::UnknownLink(interface.link),
                                 Some(link) => {
                                     let data = block.packet_data();
-                                    let snap = if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
+                                    let snap =
+                                        if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
                                     let data = &data[..data.len().min(snap as usize)];
                                     Next::Packet(see(&Record { time: None, bytes: block.origlen, data, link }))
                                 }
@@ -295,9 +296,7 @@ impl Sections {
                         self.input.reader.consume(length);
                         return found;
                     }
-                    Block::Unknown(block) if block.block_type == 2 => {
-                        (length, Some(Next::Skipped(Skipped::Obsolete)))
-                    }
+                    Block::Unknown(block) if block.block_type == 2 => (length, Some(Next::Skipped(Skipped::Obsolete))),
                     _ => (length, None),
                 },
                 Ok((length, _)) => (length, None),

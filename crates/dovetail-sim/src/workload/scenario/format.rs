@@ -321,7 +321,10 @@ impl<'de> Deserialize<'de> for ArrivalsForm {
                     return Ok(ArrivalsForm::Backlogged);
                 }
                 let text = crate::workload::clip(text);
-                Err(E::custom(format!("\"{text}\" is neither \"backlogged\" nor a table with one of {}", KINDS.join(", "))))
+                Err(E::custom(format!(
+                    "\"{text}\" is neither \"backlogged\" nor a table with one of {}",
+                    KINDS.join(", ")
+                )))
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArrivalsForm, A::Error> {
                 let form = match map.next_key::<String>()?.as_deref() {

@@ -212,7 +212,8 @@ impl Scenario {
         if offered > 0.0 {
             Ok(load / offered)
         } else {
-            Err("load is given, but no source has a rate that could be scaled: backlogged flows take all there is".into())
+            Err("load is given, but no source has a rate that could be scaled: backlogged flows take all there is"
+                .into())
         }
     }
 
