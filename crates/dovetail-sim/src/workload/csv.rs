@@ -141,7 +141,8 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     let should = || format!("the header should be {},<resource>_ns[,<resource>_ns]", FIXED.join(","));
     let mut columns = Vec::new();
     for column in header {
-        columns.push(std::str::from_utf8(column).map_err(|_| should())?.trim());
+        // Some programs start a file with a byte-order mark.
+        columns.push(std::str::from_utf8(column).map_err(|_| should())?.trim_start_matches('\u{feff}').trim());
     }
     if columns.len() < FIXED.len() || columns[..FIXED.len()] != FIXED {
         return Err(should());
@@ -178,6 +179,9 @@ fn intern(flow_of: &mut HashMap<Arc<str>, FlowId>, labels: &mut Vec<Arc<str>>, f
     let label = std::str::from_utf8(field).map_err(|_| "column 2 (flow) is not UTF-8 text".to_string())?;
     if let Some(&flow) = flow_of.get(label) {
         return Ok(flow);
+    }
+    if label.is_empty() {
+        return Err("column 2 (flow) is empty: every packet belongs to a flow".into());
     }
     if label.len() > LONGEST_FLOW {
         return Err(format!("column 2 (flow) has {} bytes: at most {LONGEST_FLOW} can be", label.len()));

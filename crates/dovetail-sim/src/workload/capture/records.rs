@@ -187,7 +187,7 @@ impl<R: PcapReaderIterator> Input<R> {
                 self.reader.grow(self.capacity);
                 return None;
             }
-            Lack::Room | Lack::Sense => return Some(End::Damaged),
+            Lack::Room | Lack::Sense => End::Damaged,
             Lack::CutEnd if !self.reader.data().is_empty() => End::Cut,
             Lack::End | Lack::CutEnd => End::Clean,
         };

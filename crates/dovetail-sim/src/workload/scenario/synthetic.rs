@@ -164,7 +164,7 @@ impl Synthetic {
 
     /// The next packet of listed flow `event`, whose turn it is, and its next turn.
     #[inline]
-    fn from_source(&mut self, event: u32, time: f64) -> Arrival {
+    fn source_packet(&mut self, event: u32, time: f64) -> Arrival {
         let at = Nanos::from_f64(time);
         let source = &mut self.sources[event as usize];
         let spec = &self.specs[source.spec as usize];
@@ -215,7 +215,7 @@ impl Synthetic {
     }
 
     /// The next packet of a transfer under way.
-    fn from_transfer(&mut self, slot: u32, event: u32, time: f64) -> Arrival {
+    fn transfer_packet(&mut self, slot: u32, event: u32, time: f64) -> Arrival {
         let running = &mut self.running[slot as usize];
         let spec = &self.transfers[usize::from(running.spec)];
         let bytes = running.left.min(u64::from(spec.mtu)) as u32;
@@ -300,7 +300,7 @@ impl Workload for Synthetic {
             let place = event as usize;
             if place < self.sources.len() {
                 self.left -= 1;
-                return Ok(Some(self.from_source(event, time)));
+                return Ok(Some(self.source_packet(event, time)));
             }
             let place = place - self.sources.len();
             if place < self.starters.len() {
@@ -308,7 +308,7 @@ impl Workload for Synthetic {
                 continue;
             }
             self.left -= 1;
-            return Ok(Some(self.from_transfer((place - self.starters.len()) as u32, event, time)));
+            return Ok(Some(self.transfer_packet((place - self.starters.len()) as u32, event, time)));
         }
     }
 
