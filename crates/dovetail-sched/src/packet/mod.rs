@@ -1,6 +1,7 @@
 //! The packet policies, a file each. Every file opens with the mathematics and its source, and ends with a worked
 //! example that is tested.
 
+pub mod drfq;
 pub mod drr;
 pub mod fifo;
 
