@@ -2,6 +2,7 @@
 //! example that is tested.
 
 pub mod atfq;
+pub mod drfq;
 pub mod drr;
 pub mod fifo;
 pub mod nowait;

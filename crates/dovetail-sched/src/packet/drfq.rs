@@ -1,0 +1,237 @@
+//! `drfq`: dominant resource fair queueing.
+//!
+//! Ghodsi, Sekar, Zaharia and Stoica, *Multi-resource fair queueing for packet processing*, SIGCOMM 2012: start-time
+//! fair queueing in which every resource has a virtual time of its own. Packet `p` of flow `i` takes `s_j(p)` on
+//! resource `j`; `prev` is the packet of `i` before it, and
+//!
+//! ```text
+//! S(p,j) = max(V(t,j), F(prev,j))      F(p,j) = S(p,j) + s_j(p) / w_i
+//! V(t,j) = the largest S(q,j) among the packets q in service at time t
+//! ```
+//!
+//! The flow is served whose head packet has the least `max_j S(p,j)`; ties go to the lower flow id.
+//!
+//! `V` enters only when a flow *becomes* backlogged. While it stays so, the start tags of its head are its own last
+//! finish tags: a flow that has spent 5 ms of CPU and 3 ms of link has 2 ms of link to its credit, and lifting its link
+//! tag to the `V` of flows that live on the link would take that away at every packet. That credit is *dovetailing*:
+//! link-heavy packets of a flow fit for nothing beside its CPU-heavy ones. `dovetail=D` says how much of it a flow may
+//! gather: after each packet a tag that lies more than `D` below the flow's largest is pulled up to `max_j F(p,j) - D`.
+//!
+//! - `0`, *memoryless*: all tags are one, and a packet costs its largest demand.
+//! - `inf`, *strict*: tags are sums, and a flow pays for the larger of its sums. A flow whose dominant resource changes
+//!   is then served on credit until its sums have changed sides (ATFQ, figure 5), the others meanwhile the less.
+//! - a time bounds how long that can last. It is in units of the tags, time at weight 1.
+//!
+//! Here `V` also never falls: `V(t,j)` is the largest `S(q,j)` of all that was released in the busy period. With one
+//! resource it cannot fall anyway. With more and few packets in service it would depend on whose they are: a flow that
+//! joins while only a CPU-bound packet is in service would start with that flow's low link tag, that is with all the
+//! link credit which the other has gathered. It also settles what `V` is when nothing is in service but others wait.
+//!
+//! A busy period ends when nothing waits and nothing is in service; in the next one all tags start at 0, so that nobody
+//! is charged for what he took while nobody else wanted it.
+//!
+//! # Bounds
+//!
+//! Write `M_i` for the largest tag of a backlogged flow, `s_i` for its largest demand, `T_ij` for the time on `j` of
+//! what was released of it in some interval, `D_i` for the sum of the largest demands of those packets. Released keys
+//! never fall, so at all times `v <= M_i <= v + s_i/w_i`, `v` being the key released last. Hence, as in start-time fair
+//! queueing, over every interval in which flows `i` and `k` stay backlogged
+//!
+//! ```text
+//! max_j T_ij/w_i - D_k/w_k  <=  s_i/w_i + s_k/w_k + D      and with D = 0:   |D_i/w_i - D_k/w_k| <= s_i/w_i + s_k/w_k
+//! ```
+//!
+//! because `M_i` grows by no more than `D_i/w_i`, and by no less than any `T_ij/w_i - D`. With `inf` and both backlogged
+//! since the busy period began, `M_i = max_j T_ij/w_i`, and two such flows differ by at most `max(s_i/w_i, s_k/w_k)`.
+//!
+//! O(log n) per packet for n backlogged flows, and O(m) for m resources; a flow's tags are `8m` bytes.
+//!
+//! # Worked example
+//!
+//! Packets of flow 0 take `<4,1>` and `<1,4>` µs by turns, those of flow 1 `<4,4>`. Memoryless, both cost 4 a packet.
+//! With dovetailing two packets of flow 0 cost 5 together:
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+//!
+//! let order = |policy: &str| -> Result<String, Box<dyn core::error::Error>> {
+//!     let mut drfq = policy.parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+//!     let us = Nanos::from_micros;
+//!     for handle in 0..9 {
+//!         let (a, b) = if handle % 2 == 0 { (us(4), us(1)) } else { (us(1), us(4)) };
+//!         for (flow, demand) in [(0, [a, b]), (1, [us(4), us(4)])] {
+//!             let demand = Demand::new(&demand)?;
+//!             let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle, demand };
+//!             drfq.enqueue(&packet, Nanos::ZERO);
+//!         }
+//!     }
+//!     let sent = core::iter::from_fn(|| drfq.dequeue(Nanos::ZERO)).take(10);
+//!     Ok(sent.map(|sent| sent.packet.flow.to_string()).collect())
+//! };
+//! assert_eq!(order("drfq:dovetail=0")?, "0101010101");
+//! assert_eq!(order("drfq")?, "0101010010");
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, vec::Vec};
+
+use super::InService;
+use crate::{
+    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, Queued, Queues, Stage,
+    flow::FlowMap,
+    registry::{Entry, Knob},
+    units::parse_time,
+};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "drfq",
+    summary: "equal time on each flow's dominant resource, by virtual times",
+    knobs: &[Knob {
+        key: "dovetail",
+        default: "inf",
+        meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless), a time, or inf",
+    }],
+    cost: "O(log n)",
+    source: "Ghodsi et al., SIGCOMM 2012",
+    build: |knobs, setup| {
+        let dovetail_ns = match knobs.text("dovetail") {
+            "inf" => f64::INFINITY,
+            text => parse_time(text)
+                .map_err(|_| knobs.wrong("dovetail", format_args!("0, inf or a time such as 100us")))?
+                .as_f64(),
+        };
+        Ok(Box::new(Queued::new(Drfq::new(setup.resources, dovetail_ns), setup.resources, setup.limits)))
+    },
+};
+
+/// Dominant resource fair queueing.
+#[derive(Debug)]
+pub struct Drfq {
+    resources: usize,
+    dovetail_ns: f64,
+    // Tags per flow: one when memoryless, otherwise one a resource.
+    kinds: usize,
+    // `kinds` a flow: while it is backlogged the start tags of its head, otherwise the finish tags of its last packet.
+    tags: Vec<f64>,
+    // The busy period that a flow's tags belong to; looked at only when it becomes backlogged.
+    period_of: FlowMap<u64>,
+    period: u64,
+    // V, one a kind of tag.
+    virtual_time: [f64; MAX_RESOURCES],
+    // Asked only whether there is any.
+    in_service: InService,
+    order: FlowHeap,
+}
+
+impl Drfq {
+    /// Over `resources` resources; a tag may lag its flow's largest by `dovetail_ns` nanoseconds at weight 1, from 0 to
+    /// infinity.
+    #[must_use]
+    pub fn new(resources: usize, dovetail_ns: f64) -> Self {
+        let kinds = if dovetail_ns > 0.0 { resources } else { 1 };
+        Self {
+            resources,
+            dovetail_ns,
+            kinds,
+            tags: Vec::new(),
+            period_of: FlowMap::new(),
+            period: 0,
+            virtual_time: [0.0; MAX_RESOURCES],
+            in_service: InService::new(0),
+            order: FlowHeap::new(),
+        }
+    }
+
+    /// Gives a flow that becomes backlogged the start tags of its head packet.
+    fn begin(&mut self, flow: FlowId) {
+        let start = flow.index() * self.kinds;
+        if self.tags.len() < start + self.kinds {
+            self.tags.resize(start + self.kinds, 0.0);
+        }
+        let tags = &mut self.tags[start..start + self.kinds];
+        let period = self.period_of.at(flow);
+        if *period != self.period {
+            *period = self.period;
+            tags.fill(0.0);
+        }
+        let mut largest = 0.0;
+        for (tag, &virtual_time) in tags.iter_mut().zip(&self.virtual_time) {
+            *tag = tag.max(virtual_time);
+            largest = tag.max(largest);
+        }
+        self.order.set(flow, largest);
+    }
+}
+
+impl Policy for Drfq {
+    fn interest(&self) -> Interest {
+        Interest::of(Stage::Finished, self.resources - 1)
+    }
+
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
+        if queues.len(flow) > 1 {
+            return;
+        }
+        if queues.backlog().packets == 1 && self.in_service.is_empty() {
+            self.period += 1;
+            self.virtual_time = [0.0; MAX_RESOURCES];
+        }
+        self.begin(flow);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+        let (flow, _) = self.order.peek()?;
+        let packet = queues.pop(flow);
+        let weight = queues.weight(flow);
+        let start = flow.index() * self.kinds;
+        let tags = &mut self.tags[start..start + self.kinds];
+        for (virtual_time, &tag) in self.virtual_time.iter_mut().zip(&*tags) {
+            *virtual_time = tag.max(*virtual_time);
+        }
+        let ticket = self.in_service.release([]);
+        let mut largest = 0.0;
+        if let [tag] = tags {
+            *tag += packet.demand.dominant().as_f64() / weight;
+            largest = *tag;
+        } else {
+            for (tag, time) in tags.iter_mut().zip(packet.demand.times()) {
+                *tag += time.as_f64() / weight;
+                largest = tag.max(largest);
+            }
+            let least = largest - self.dovetail_ns;
+            for tag in tags {
+                *tag = tag.max(least);
+            }
+        }
+        if queues.is_empty(flow) {
+            self.order.remove(flow);
+        } else {
+            self.order.set(flow, largest);
+        }
+        if let Some((next, _)) = self.order.peek() {
+            queues.prefetch_head(next);
+        }
+        Some((packet, ticket))
+    }
+
+    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+        // Tags are the flow's, whichever packet is at its head.
+        if queues.is_empty(flow) {
+            self.order.remove(flow);
+        }
+    }
+
+    #[inline]
+    fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
+        if event.stage == Stage::Finished && usize::from(event.resource) + 1 == self.resources {
+            self.in_service.finish(event.ticket);
+        }
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        self.period_of.reset(flow);
+    }
+}
