@@ -4,6 +4,7 @@
 pub mod drfq;
 pub mod drr;
 pub mod fifo;
+pub mod gmr3;
 pub mod mr3;
 
 mod in_service;

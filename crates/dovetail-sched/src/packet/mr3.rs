@@ -37,7 +37,8 @@
 //! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
 //! derivation and not the paper's theorem.
 //!
-//! O(1) per packet. A newcomer waits up to a round, which grows with the number of flows and with `1/w` of the lightest.
+//! O(1) per packet. A newcomer waits up to a round, which grows with the number of flows and with `1/w` of the lightest:
+//! see [`gmr3`](super::gmr3) where weights are uneven.
 //!
 //! # Worked example
 //!
