@@ -15,8 +15,14 @@ use crate::{
 };
 
 /// Every policy there is, in the order in which `dovetail policies` prints them.
-pub const REGISTRY: &[&Entry] =
-    &[&packet::fifo::ENTRY, &packet::drr::ENTRY, &packet::drfq::ENTRY, &packet::atfq::ENTRY];
+pub const REGISTRY: &[&Entry] = &[
+    &packet::fifo::ENTRY,
+    &packet::drr::ENTRY,
+    &packet::drfq::ENTRY,
+    &packet::mr3::ENTRY,
+    &packet::gmr3::ENTRY,
+    &packet::atfq::ENTRY,
+];
 
 /// Makes a scheduler from the knobs that were given.
 pub type Build = fn(&Knobs<'_>, &Setup) -> Result<Box<dyn Scheduler>, PolicyError>;

@@ -5,6 +5,8 @@ pub mod atfq;
 pub mod drfq;
 pub mod drr;
 pub mod fifo;
+pub mod gmr3;
+pub mod mr3;
 pub mod nowait;
 
 mod in_service;

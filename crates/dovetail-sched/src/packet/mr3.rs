@@ -1,0 +1,241 @@
+//! `mr3`: multi-resource round robin.
+//!
+//! Wang, Li and Liang, *Multi-resource round robin: a low complexity packet scheduler with dominant resource fairness*,
+//! ICNP 2013: elastic round robin (Kanhere, Sethu and Parekh, 2002) on the time that packets take on their dominant
+//! resource, and a rein on flows that run ahead in the pipeline.
+//!
+//! Backlogged flows take turns; a round gives one to each. A flow may overshoot what it was allowed, by `E_i(r)` in
+//! round `r`, and is allowed in the next round what makes all equal to the one that overshot most:
+//!
+//! ```text
+//! B = max_k E_k(r-1) - E_i(r-1);   while backlogged and B >= 0:  send p,  B <- B - max_j s_j(p) / w_i;   E_i(r) = max(0, -B)
+//! ```
+//!
+//! So each turn sends at least one packet, and no packet's cost need be known before it is sent. A flow that empties
+//! leaves the round with `E_i = 0`; its overshoot counts in the maximum all the same, as in elastic round robin. A new
+//! flow joins at the tail and waits for the next round.
+//!
+//! *Progress control.* With room between the resources, flows that are light on the first one would be released far
+//! ahead of their work on the last, and a newcomer would wait behind them. A flow's turn in round `r` begins only when
+//! its packets of earlier rounds have all started on the last resource; until then everything waits (`dequeue` answers
+//! `None`). One resource needs no such rein. With three or more, a flow alone leaves the first idle while its packet
+//! crosses those between.
+//!
+//! # Bounds
+//!
+//! Let `l_i` be the flow's largest dominant time over its weight and `l` the largest `l_i`. Cumulated and normalised,
+//! flow `i` has been sent `P(r) + E_i(r)` after its turn `r`, `P` being the sum of the rounds' maxima, the same for all;
+//! and `0 <= E_i <= l_i`. Of two flows that stay backlogged the first in the ring is ahead by `-l_k` to `l + l_i`, so
+//! over every interval what is *released* of them differs by at most
+//!
+//! ```text
+//! |T_i/w_i - T_k/w_k| <= l + l_i + l_k <= 3 l
+//! ```
+//!
+//! as in elastic round robin. Progress control carries that over to what is *processed* in a pipeline with unbounded
+//! buffers, for flows that keep their dominant resource: what is done of `i` in its turn `r` or after lies between
+//! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
+//! derivation and not the paper's theorem.
+//!
+//! O(1) per packet. A newcomer waits up to a round, which grows with the number of flows and with `1/w` of the lightest:
+//! see [`gmr3`](super::gmr3) where weights are uneven.
+//!
+//! # Worked example
+//!
+//! Flow 0 sends packets of `<1,3>` µs, flow 1 of `<2,1>` µs. In the first round each sends one and overshoots, by 3 and
+//! by 2. In the second, flow 0 is allowed 0, sends one and overshoots by 3 again; flow 1 is allowed 1, sends one and
+//! overshoots by 1. In the third it is allowed 2, sends two: six µs of dominant time each.
+//!
+//! ```
+//! use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Stage};
+//!
+//! let mut mr3 = "mr3".parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+//! let us = Nanos::from_micros;
+//! for handle in 0..9 {
+//!     for (flow, demand) in [(0, [us(1), us(3)]), (1, [us(2), us(1)])] {
+//!         let demand = Demand::new(&demand)?;
+//!         let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle, demand };
+//!         mr3.enqueue(&packet, Nanos::ZERO);
+//!     }
+//! }
+//! let mut order = Vec::new();
+//! for _ in 0..7 {
+//!     let sent = mr3.dequeue(Nanos::ZERO).expect("the packets before have started on the link");
+//!     let flow = sent.packet.flow;
+//!     order.push(flow.0);
+//!     let started = Feedback { flow, ticket: sent.ticket, resource: 1, stage: Stage::Started, took: Nanos::ZERO };
+//!     mr3.feedback(&started, Nanos::ZERO);
+//! }
+//! assert_eq!(order, [0, 1, 0, 1, 0, 1, 1]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, collections::VecDeque};
+
+use crate::{
+    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, flow::FlowMap, registry::Entry,
+};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "mr3",
+    summary: "elastic round robin on dominant processing time",
+    knobs: &[],
+    cost: "O(1)",
+    source: "Wang, Li & Liang, ICNP 2013",
+    build: |_, setup| Ok(Box::new(Queued::new(Mr3::new(setup.resources), setup.resources, setup.limits))),
+};
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    // E_i of the flow's last turn, in nanoseconds at weight 1.
+    overshoot: f64,
+    // Released packets that have not started on the last resource.
+    ahead: u32,
+    // Whether the flow is in the ring. It may be so without a packet: see `evicted`.
+    listed: bool,
+}
+
+/// Multi-resource round robin.
+#[derive(Debug)]
+pub struct Mr3 {
+    resources: usize,
+    // Whose turn it is stands in front; those who joined in this round are behind the first `left`.
+    ring: VecDeque<FlowId>,
+    // Flows whose turn in this round has not ended.
+    left: usize,
+    in_turn: bool,
+    balance: f64,
+    // Largest overshoot of the round before and, so far, of this one.
+    allowed: f64,
+    largest: f64,
+    flows: FlowMap<State>,
+}
+
+impl Mr3 {
+    /// Over `resources` resources.
+    #[must_use]
+    pub fn new(resources: usize) -> Self {
+        Self {
+            resources,
+            ring: VecDeque::new(),
+            left: 0,
+            in_turn: false,
+            balance: 0.0,
+            allowed: 0.0,
+            largest: 0.0,
+            flows: FlowMap::new(),
+        }
+    }
+
+    /// Begins the turn of `flow`, in front, unless progress control holds it; whether it did.
+    #[inline]
+    fn begin_turn(&mut self, queues: &Queues, flow: FlowId) -> bool {
+        if self.left == 0 {
+            self.left = self.ring.len();
+            self.allowed = self.largest;
+            self.largest = 0.0;
+        }
+        let state = self.flows.at(flow);
+        if state.ahead > 0 && !queues.is_empty(flow) {
+            return false;
+        }
+        self.balance = self.allowed - state.overshoot;
+        self.in_turn = true;
+        // The flows behind will be needed soon: first their queues, later the packets at their heads.
+        if let Some(&later) = self.ring.get(6) {
+            queues.prefetch_flow(later);
+            self.flows.prefetch(later);
+        }
+        if let Some(&soon) = self.ring.get(3) {
+            queues.prefetch_head(soon);
+        }
+        true
+    }
+
+    /// Ends the turn of `flow`, in front, which goes to the tail or leaves.
+    #[inline]
+    fn end_turn(&mut self, flow: FlowId, leaves: bool) {
+        let overshoot = (-self.balance).max(0.0);
+        self.largest = self.largest.max(overshoot);
+        self.ring.pop_front();
+        self.left -= 1;
+        self.in_turn = false;
+        let state = self.flows.at(flow);
+        state.listed = !leaves;
+        state.overshoot = if leaves { 0.0 } else { overshoot };
+        if !leaves {
+            self.ring.push_back(flow);
+        } else if self.ring.is_empty() {
+            self.largest = 0.0;
+        }
+    }
+}
+
+impl Policy for Mr3 {
+    fn interest(&self) -> Interest {
+        match self.resources {
+            1 => Interest::NONE,
+            resources => Interest::of(Stage::Started, resources - 1),
+        }
+    }
+
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
+        if queues.len(flow) > 1 {
+            return;
+        }
+        let state = self.flows.at(flow);
+        if !state.listed {
+            state.listed = true;
+            self.ring.push_back(flow);
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+        loop {
+            let flow = *self.ring.front()?;
+            if !self.in_turn && !self.begin_turn(queues, flow) {
+                return None;
+            }
+            if queues.is_empty(flow) {
+                self.end_turn(flow, true);
+                continue;
+            }
+            let packet = queues.pop(flow);
+            self.balance -= packet.demand.dominant().as_f64() / queues.weight(flow);
+            if self.resources > 1 {
+                let state = self.flows.at(flow);
+                state.ahead = state.ahead.saturating_add(1);
+            }
+            let emptied = queues.is_empty(flow);
+            if emptied || self.balance < 0.0 {
+                self.end_turn(flow, emptied);
+            }
+            return Some((packet, 0));
+        }
+    }
+
+    /// A flow that loses its last packet keeps its place and leaves in its turn, so that no drop searches the ring.
+    fn evicted(&mut self, _queues: &mut Queues, _flow: FlowId, _end: Evicted) {}
+
+    #[inline]
+    fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
+        if self.resources > 1
+            && event.stage == Stage::Started
+            && usize::from(event.resource) + 1 == self.resources
+            && self.flows.peek(event.flow).is_some()
+        {
+            let state = self.flows.at(event.flow);
+            state.ahead = state.ahead.saturating_sub(1);
+        }
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        // Its place in the ring and its packets in the pipeline are still there.
+        if self.flows.peek(flow).is_some() {
+            self.flows.at(flow).overshoot = 0.0;
+        }
+    }
+}
