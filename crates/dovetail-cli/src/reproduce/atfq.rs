@@ -56,15 +56,14 @@ struct Passages {
 }
 
 impl Passages {
-    /// The largest difference in active time of two flows, looked at after every so many packets, while all flows are
-    /// backlogged. A flow's first packet is its starting point: by eq. 1 its finish tag is 0.
-    fn largest_difference(&self, every: usize) -> Nanos {
-        // Each flow's last packets are sent when other flows have run dry.
+    /// The largest difference in active time of two flows, looked at after every packet while all flows are backlogged.
+    /// A flow's first packet is its starting point: by eq. 1 its finish tag is 0.
+    fn largest_difference(&self) -> Nanos {
         let mut left: Vec<usize> = self.flows.iter().map(Vec::len).collect();
         let mut active = vec![Nanos::ZERO; self.flows.len()];
         let mut last: Vec<Option<Packet>> = vec![None; self.flows.len()];
         let mut largest = Nanos::ZERO;
-        for (number, packet) in self.order.iter().enumerate() {
+        for packet in &self.order {
             let flow = packet.flow.index();
             if let Some(before) = &last[flow] {
                 active[flow] += active_increment(Some(before.demand.times()), packet.demand.times());
@@ -74,11 +73,9 @@ impl Passages {
             if left[flow] == 0 {
                 break;
             }
-            if (number + 1).is_multiple_of(every) {
-                let most = active.iter().copied().fold(Nanos::ZERO, Nanos::max);
-                let least = active.iter().copied().fold(Nanos::MAX, Nanos::min);
-                largest = largest.max(most - least);
-            }
+            let most = active.iter().copied().fold(Nanos::ZERO, Nanos::max);
+            let least = active.iter().copied().fold(Nanos::MAX, Nanos::min);
+            largest = largest.max(most - least);
         }
         largest
     }
@@ -255,26 +252,32 @@ fn settled(shares: &[Vec<f64>], width: f64) -> f64 {
     (first * per_step) as f64 * width / 1e9
 }
 
+/// An independent implementation saw 115 to 118 µs for ATFQ-10 and ATFQ-20, given to whole microseconds: the middle of
+/// that range, and its half plus rounding plus 3 %.
+const FIG6_EXPECTED: (f64, f64) = (116.5, 1.5 + 0.5 + 116.5 * SHARE);
+
 fn fig6() -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     let mut lines = Vec::new();
-    for (policy, batch) in [("drfq", 1), ("atfq:batch=10", 10), ("atfq:batch=20", 20)] {
+    for policy in ["drfq", "atfq:batch=10", "atfq:batch=20"] {
         let run = twenty_flows(policy)?;
         let name = paper_name(policy);
-        let after_loops = run.passages.largest_difference(batch).as_micros_f64();
-        let after_packets = run.passages.largest_difference(1).as_micros_f64();
-        if batch > 1 {
-            let what = format!("largest difference in active time after each loop, {name}");
-            finding.rows.push(Row::new(what, "µs", Some(100.0), 116.5, after_loops, 116.5 * SHARE));
+        let measured = run.passages.largest_difference().as_micros_f64();
+        if policy == "drfq" {
+            finding.remarks.push(format!("{name}: {measured:.1} µs; the paper only draws it."));
+        } else {
+            let what = format!("largest difference in active time, {name}");
+            let (expected, tolerance) = FIG6_EXPECTED;
+            finding.rows.push(Row::new(what, "µs", Some(100.0), expected, measured, tolerance));
         }
-        finding.remarks.push(format!("{name}: {after_packets:.1} µs when looked at after each packet."));
         let series = &run.summary.series;
         let times = (0..series.gap.len()).map(|bin| bin as f64 * series.width.as_secs_f64()).collect();
         lines.push((name, (times, series.gap.iter().map(|gap| gap.as_micros_f64()).collect())));
     }
     finding.remarks.push(
-        "The paper says \"roughly below 100 µs\" for ATFQ-10 and ATFQ-20 and that it looks after each packet. Within a loop \
-         that is sequenced for efficiency, that cannot be: a loop serves like packets together. It is so between loops."
+        "The paper says \"roughly below 100 µs\". One packet of flow 5 takes 99.5 µs, so no policy can be under that. The \
+         tolerance is 3 % beyond the 115 to 118 µs that an independent implementation gave. Looked at after each packet, \
+         from each flow's first packet (finish tag 0 by eq. 1) until the first flow runs dry."
             .to_owned(),
     );
     let plot = over_time(lines.into_iter(), "difference in active time, µs", AxisType::Linear);
