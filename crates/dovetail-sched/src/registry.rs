@@ -18,6 +18,10 @@ use crate::{
 pub const REGISTRY: &[&Entry] = &[
     &packet::fifo::ENTRY,
     &packet::drr::ENTRY,
+    &packet::wfq::ENTRY,
+    &packet::wf2q_plus::ENTRY,
+    &packet::scfq::ENTRY,
+    &packet::sfq::ENTRY,
     &packet::drfq::ENTRY,
     &packet::mr3::ENTRY,
     &packet::gmr3::ENTRY,
