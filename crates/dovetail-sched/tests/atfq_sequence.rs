@@ -72,10 +72,10 @@ fn serve(policy: &str, before: &[u64], flows: &[Vec<Vec<u64>>]) -> (u64, u64) {
     let packets = flows.iter().map(Vec::len).sum::<usize>();
     let policy = format!("{policy},batch={}", packets.max(1)).replacen(',', ":", 1);
     let setup = Setup::new(before.len(), Limits::UNLIMITED);
-    let mut atfq = policy.parse::<PolicySpec>().unwrap().build(&setup).unwrap();
+    let mut atfq = policy.parse::<PolicySpec>().expect("a policy").build(&setup).expect("a setup");
     let _ = atfq.enqueue(&packet(0, before), Nanos::ZERO);
     let mut served = vec![before.to_vec()];
-    assert_eq!(atfq.dequeue(Nanos::ZERO).unwrap().packet.flow, FlowId(0));
+    assert_eq!(atfq.dequeue(Nanos::ZERO).expect("it waits").packet.flow, FlowId(0));
     let bound_before = figure(&atfq, "gap_bound_us");
     for (flow, packets) in (1..).zip(flows) {
         for times in packets {
