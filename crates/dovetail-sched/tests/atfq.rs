@@ -117,23 +117,118 @@ proptest! {
         prop_assert_eq!(order.next(), None);
     }
 
-    /// While flows are backlogged, the active times over weights that any two have been given differ by less than a
-    /// domain and a packet; by no more than a packet with loops of one.
+    /// While flows are backlogged, the active times over weights that any two have been given differ by at most one
+    /// packet's at the end of each loop, and by less than a domain more at any time.
     #[test]
-    fn active_times_stay_together(flows in flows(40), length in prop::option::of(1u64..300)) {
+    fn active_times_stay_together(flows in flows(40), length in prop::option::of(1u64..300), batch in 1usize..20) {
         let tags: Vec<Vec<f64>> = flows.iter().map(tags).collect();
         let packet = tags.iter().flat_map(|tags| tags.windows(2).map(|pair| pair[1] - pair[0])).fold(0.0, f64::max);
-        let policy = length.map_or("atfq:batch=1".to_owned(), |length| format!("atfq:domain={length}ns"));
-        let mut last: Vec<Option<f64>> = vec![None; flows.len()];
-        for (id, number) in give_out(&policy, &flows) {
-            last[id] = Some(tags[id][number]);
+        let (policy, every) = match length {
+            None => (format!("atfq:batch={batch}"), batch),
+            Some(length) => (format!("atfq:domain={length}ns"), 1),
+        };
+        let bound = packet + length.unwrap_or(0) as f64;
+        let mut last = vec![0.0; flows.len()];
+        for (place, (id, number)) in give_out(&policy, &flows).into_iter().enumerate() {
+            last[id] = tags[id][number];
             if number + 1 == tags[id].len() {
                 break;
             }
-            let served = last.iter().map(|tag| tag.unwrap_or(0.0));
-            let (least, most) = served.fold((f64::MAX, 0.0f64), |(a, b), tag| (a.min(tag), b.max(tag)));
-            let bound = packet + length.unwrap_or(0) as f64;
-            prop_assert!(most - least <= bound + 1e-6, "{} apart, the bound is {}", most - least, bound);
+            let (least, most) = last.iter().fold((f64::MAX, 0.0f64), |(a, b), &tag| (a.min(tag), b.max(tag)));
+            if (place + 1) % every == 0 {
+                prop_assert!(most - least <= bound + 1e-6, "{} apart, the bound is {}", most - least, bound);
+            }
+        }
+    }
+}
+
+/// The rules of the module's page word by word: a tag for every packet when it arrives, all of them searched for each
+/// loop.
+#[derive(Default)]
+struct Model {
+    batch: usize,
+    weights: Vec<f64>,
+    /// Of each flow, the last packet that came in this busy period, with its tag.
+    last: HashMap<usize, (Vec<u64>, f64)>,
+    /// By tag, flow and number.
+    waiting: Vec<(f64, usize, u64)>,
+    in_process: HashMap<(usize, u64), f64>,
+    last_released: f64,
+    current_loop: Vec<(f64, usize, u64)>,
+}
+
+impl Model {
+    fn send(&mut self, flow: usize, number: u64, times: &[u64]) {
+        if self.waiting.is_empty() && self.in_process.is_empty() {
+            self.last.clear();
+            self.last_released = 0.0;
+        }
+        let own = self.last.get(&flow).map(|(before, tag)| {
+            let alone = through_alone(&[before.clone(), times.to_vec()]);
+            tag + (alone[1] - alone[0]) as f64 / self.weights[flow]
+        });
+        let newly_busy = self.waiting.iter().all(|&(_, other, _)| other != flow);
+        let largest = self.in_process.values().copied().reduce(f64::max).unwrap_or(self.last_released);
+        let tag = match own {
+            Some(own) if newly_busy => own.max(largest),
+            Some(own) => own,
+            None => largest,
+        };
+        self.last.insert(flow, (times.to_vec(), tag));
+        self.waiting.push((tag, flow, number));
+    }
+
+    /// This packet was given out: was it one of the loop?
+    fn serve(&mut self, flow: usize, number: u64) -> bool {
+        if self.current_loop.is_empty() {
+            self.waiting.sort_by(|one, other| one.partial_cmp(other).expect("tags are numbers"));
+            self.current_loop.extend(self.waiting.iter().take(self.batch));
+        }
+        let Some(at) = self.current_loop.iter().position(|&(_, id, n)| (id, n) == (flow, number)) else { return false };
+        let (tag, ..) = self.current_loop.swap_remove(at);
+        self.waiting.retain(|&(_, id, n)| (id, n) != (flow, number));
+        self.in_process.insert((flow, number), tag);
+        self.last_released = tag;
+        true
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn arrivals_at_any_time_join_the_right_loop(
+        ops in ops(),
+        batch in 1usize..6,
+        weights in prop::collection::vec(prop_oneof![Just(1.0), Just(0.5), Just(4.0)], 5),
+    ) {
+        let Op::Send { times, .. } = &ops[0] else { unreachable!("the first op is a packet") };
+        let mut atfq = build(&format!("atfq:batch={batch}"), times.len(), Limits::UNLIMITED);
+        for (flow, &weight) in weights.iter().enumerate() {
+            atfq.set_weight(FlowId(flow as u32), Weight::new(weight).expect("in range"));
+        }
+        let mut model = Model { batch, weights, ..Model::default() };
+        let mut in_service = VecDeque::new();
+        for (number, op) in (0u64..).zip(&ops) {
+            match op {
+                Op::Send { flow, times } => {
+                    let times: Vec<u64> = times.iter().map(|&time| time.min(1000)).collect();
+                    let _ = atfq.enqueue(&packet(*flow, number, &times), Nanos::ZERO);
+                    model.send(*flow as usize, number, &times);
+                }
+                Op::Serve => {
+                    let Some(sent) = atfq.dequeue(Nanos::ZERO) else { continue };
+                    let name = (sent.packet.flow.index(), sent.packet.handle);
+                    prop_assert!(model.serve(name.0, name.1), "{:?} is not in the loop {:?}", name, model.current_loop);
+                    in_service.push_back((name, sent.ticket));
+                }
+                Op::Finish => {
+                    let Some((name, ticket)) = in_service.pop_front() else { continue };
+                    model.in_process.remove(&name);
+                    finish(&mut *atfq, name.0 as u32, times.len() as u8 - 1, ticket);
+                }
+                Op::Forget(_) | Op::Weigh(..) => {}
+            }
         }
     }
 }
@@ -221,12 +316,12 @@ fn newcomers_start_where_the_others_are() {
         for _ in 0..20 {
             let sent = atfq.dequeue(Nanos::ZERO).unwrap();
             if let Some(ticket) = last.replace(sent.ticket) {
-                finish(&mut *atfq, 0, ticket);
+                finish(&mut *atfq, 0, 0, ticket);
             }
         }
         if !in_process {
             // The last packet is through and the next was not yet asked for.
-            finish(&mut *atfq, 0, last.unwrap());
+            finish(&mut *atfq, 0, 0, last.unwrap());
         }
         for handle in 0..20 {
             let _ = atfq.enqueue(&packet(1, handle, &[10]), Nanos::ZERO);
@@ -236,9 +331,9 @@ fn newcomers_start_where_the_others_are() {
     }
 }
 
-fn finish(scheduler: &mut dyn Scheduler, flow: u32, ticket: u64) {
+fn finish(scheduler: &mut dyn Scheduler, flow: u32, resource: u8, ticket: u64) {
     let (flow, took) = (FlowId(flow), Nanos(10));
-    scheduler.feedback(&Feedback { flow, ticket, resource: 0, stage: Stage::Finished, took }, Nanos::ZERO);
+    scheduler.feedback(&Feedback { flow, ticket, resource, stage: Stage::Finished, took }, Nanos::ZERO);
 }
 
 /// An empty box forgets: a flow that had it for itself owes nothing afterwards.
@@ -249,7 +344,7 @@ fn an_empty_box_starts_anew() {
         let _ = atfq.enqueue(&packet(0, handle, &[10]), Nanos::ZERO);
     }
     while let Some(sent) = atfq.dequeue(Nanos::ZERO) {
-        finish(&mut *atfq, 0, sent.ticket);
+        finish(&mut *atfq, 0, 0, sent.ticket);
     }
     for handle in 0..10 {
         for flow in [1, 0] {
@@ -258,6 +353,89 @@ fn an_empty_box_starts_anew() {
     }
     let order: Vec<u32> = (0..6).map(|_| atfq.dequeue(Nanos::ZERO).unwrap().packet.flow.0).collect();
     assert_eq!(order, [0, 1, 0, 1, 0, 1]);
+}
+
+/// After the box was empty everything goes as it went the first time, domains included.
+#[test]
+fn an_empty_box_forgets_the_time() {
+    for policy in ["atfq:batch=3", "atfq:domain=30ns"] {
+        let mut atfq = build(policy, 2, Limits::UNLIMITED);
+        let mut rounds = [(); 2].map(|()| {
+            for handle in 0..10 {
+                for (flow, times) in [(0, [10, 4]), (1, [3, 7]), (2, [17, 1])] {
+                    let _ = atfq.enqueue(&packet(flow, handle, &times), Nanos::ZERO);
+                }
+            }
+            let mut order = Vec::new();
+            while let Some(sent) = atfq.dequeue(Nanos::ZERO) {
+                order.push(sent.packet.flow.0);
+                finish(&mut *atfq, sent.packet.flow.0, 1, sent.ticket);
+            }
+            order
+        });
+        let second = rounds[1].split_off(0);
+        assert_eq!(rounds[0], second, "{policy}");
+    }
+}
+
+#[test]
+fn a_forgotten_flow_owes_nothing() {
+    for forget in [true, false] {
+        let mut atfq = build("atfq:batch=3", 1, Limits::UNLIMITED);
+        let _ = atfq.enqueue(&packet(0, 0, &[1000]), Nanos::ZERO);
+        let _ = atfq.enqueue(&packet(0, 1, &[1000]), Nanos::ZERO);
+        for handle in 0..20 {
+            let _ = atfq.enqueue(&packet(1, handle, &[400]), Nanos::ZERO);
+        }
+        // Tags 0 and 1000 of flow 0; 0, 400, 800 and so on of flow 1. The last is still in process.
+        let order: Vec<_> = (0..5).map(|_| atfq.dequeue(Nanos::ZERO).expect("packets wait")).collect();
+        assert_eq!(order.iter().map(|sent| sent.packet.flow.0).collect::<Vec<_>>(), [0, 1, 1, 1, 0]);
+        for sent in &order[..4] {
+            finish(&mut *atfq, sent.packet.flow.0, 0, sent.ticket);
+        }
+        if forget {
+            assert!(atfq.forget(FlowId(0)));
+        }
+        // Tag 1000 as that of the packet in process, or 2000 after its own.
+        let _ = atfq.enqueue(&packet(0, 2, &[1000]), Nanos::ZERO);
+        let order: Vec<u32> = (0..4).map(|_| atfq.dequeue(Nanos::ZERO).expect("packets wait").packet.flow.0).collect();
+        assert_eq!(order, if forget { [1, 0, 1, 1] } else { [1, 1, 0, 1] });
+    }
+}
+
+/// A packet whose place in a loop is already given is dropped for another while nothing else is there.
+#[test]
+fn a_place_in_a_loop_does_not_outlive_the_box_being_empty() {
+    let limits = Limits { on_full: DropPolicy::Head, ..Limits::per_flow(1) };
+    let mut atfq = build("atfq:batch=2", 1, limits);
+    for flow in 0..2 {
+        let _ = atfq.enqueue(&packet(flow, 0, &[10]), Nanos::ZERO);
+    }
+    let sent = atfq.dequeue(Nanos::ZERO).expect("two packets wait");
+    finish(&mut *atfq, sent.packet.flow.0, 0, sent.ticket);
+    let other = 1 - sent.packet.flow.0;
+    assert_eq!(atfq.enqueue(&packet(other, 1, &[10]), Nanos::ZERO), Admission::Evicted);
+    assert_eq!(atfq.dequeue(Nanos::ZERO).map(|sent| sent.packet.handle), Some(1));
+}
+
+#[test]
+fn a_weight_moves_what_waits() {
+    let mut atfq = build("atfq:batch=1", 1, Limits::UNLIMITED);
+    for handle in 0..30 {
+        for (flow, time) in [(0, 10), (1, 1000)] {
+            let _ = atfq.enqueue(&packet(flow, handle, &[time]), Nanos::ZERO);
+        }
+    }
+    let mut flows = |n: usize| -> Vec<u32> {
+        (0..n).map(|_| atfq.dequeue(Nanos::ZERO).expect("packets wait").packet.flow.0).collect()
+    };
+    assert_eq!(flows(3), [0, 1, 0]);
+    // Flow 1's next had the tag 1000; now 20, and flow 0's next has 20 too.
+    atfq.set_weight(FlowId(1), Weight::new(50.0).expect("in range"));
+    let mut flows = |n: usize| -> Vec<u32> {
+        (0..n).map(|_| atfq.dequeue(Nanos::ZERO).expect("packets wait").packet.flow.0).collect()
+    };
+    assert_eq!(flows(6), [0, 1, 0, 0, 1, 0]);
 }
 
 #[test]
@@ -318,7 +496,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         let op = prop_oneof![
             6 => send,
             4 => Just(Op::Serve),
-            2 => Just(Op::Finish),
+            4 => Just(Op::Finish),
             1 => (0u32..5).prop_map(Op::Forget),
             1 => (0u32..5, weight).prop_map(|(flow, weight)| Op::Weigh(flow, weight)),
         ];
@@ -379,9 +557,7 @@ proptest! {
                 }
                 Op::Finish => {
                     if let Some((flow, ticket)) = in_service.pop_front() {
-                        let resource = times.len() as u8 - 1;
-                        let event = Feedback { flow, ticket, resource, stage: Stage::Finished, took: Nanos(1) };
-                        atfq.feedback(&event, Nanos::ZERO);
+                        finish(&mut *atfq, flow.0, times.len() as u8 - 1, ticket);
                     }
                 }
                 Op::Forget(flow) => {

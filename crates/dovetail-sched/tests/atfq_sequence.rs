@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup};
+use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage};
 use proptest::prelude::*;
 
 /// When the first resource is next free after packets have gone through a no-wait pipeline one after another, from the
@@ -72,10 +72,10 @@ fn serve(policy: &str, before: &[u64], flows: &[Vec<Vec<u64>>]) -> (u64, u64) {
     let packets = flows.iter().map(Vec::len).sum::<usize>();
     let policy = format!("{policy},batch={}", packets.max(1)).replacen(',', ":", 1);
     let setup = Setup::new(before.len(), Limits::UNLIMITED);
-    let mut atfq = policy.parse::<PolicySpec>().unwrap().build(&setup).unwrap();
+    let mut atfq = policy.parse::<PolicySpec>().expect("a policy").build(&setup).expect("a setup");
     let _ = atfq.enqueue(&packet(0, before), Nanos::ZERO);
     let mut served = vec![before.to_vec()];
-    assert_eq!(atfq.dequeue(Nanos::ZERO).unwrap().packet.flow, FlowId(0));
+    assert_eq!(atfq.dequeue(Nanos::ZERO).expect("it waits").packet.flow, FlowId(0));
     let bound_before = figure(&atfq, "gap_bound_us");
     for (flow, packets) in (1..).zip(flows) {
         for times in packets {
@@ -128,6 +128,22 @@ proptest! {
         let least = least_idle(&before, &apart(&packets));
         prop_assert!(bound <= least, "bound {} over the least {}", bound, least);
         prop_assert!(least <= idle);
+    }
+
+    /// A packet that has left the box when the next loop is formed keeps nobody waiting.
+    #[test]
+    fn what_is_through_leaves_no_gap((before, packets) in batch(2)) {
+        let mut atfq = "atfq:batch=8".parse::<PolicySpec>().expect("a policy").build(&Setup::new(2, Limits::UNLIMITED))?;
+        let _ = atfq.enqueue(&packet(0, &before), Nanos::ZERO);
+        let sent = atfq.dequeue(Nanos::ZERO).expect("it waits");
+        let through = Feedback { flow: FlowId(0), ticket: sent.ticket, resource: 1, stage: Stage::Finished, took: Nanos(1) };
+        atfq.feedback(&through, Nanos::ZERO);
+        for (times, flow) in packets.iter().zip(1..) {
+            let _ = atfq.enqueue(&packet(flow, times), Nanos::ZERO);
+        }
+        prop_assert!(atfq.dequeue(Nanos::ZERO).is_some());
+        let least = least_idle(&vec![0, 0], &apart(&packets));
+        prop_assert!((figure(&atfq, "gap_us") * 1e3 - least as f64).abs() < 0.5);
     }
 
     /// Two flows that must each keep their order: merging them is solved exactly.
@@ -184,20 +200,21 @@ fn mean_excess(policy: &str, m: usize, flows: usize, packets: usize) -> f64 {
 }
 
 /// How good the search is where no exact algorithm is known: demands of every packet drawn evenly from 0 to 999 on each
-/// resource, which is harder than traffic. What was measured is printed; the limits leave it half again as much.
+/// resource, which is harder than traffic. What is measured is printed; nothing in it depends on
+/// the machine, and the limits are a little above.
 #[test]
 fn mean_excess_over_the_optimum() {
     for (m, flows, packets, most) in [
         // Packets of different flows: any order is allowed, and the optimum is over all of them.
-        (3, 8, 1, 0.1),
-        (4, 8, 1, 0.16),
-        (6, 8, 1, 0.27),
+        (3, 8, 1, 0.07),
+        (4, 8, 1, 0.09),
+        (6, 8, 1, 0.2),
         // Flows that keep their order.
         (2, 2, 6, 0.0),
-        (2, 3, 4, 0.5),
-        (2, 4, 3, 0.8),
-        (3, 4, 3, 1.0),
-        (4, 4, 3, 1.1),
+        (2, 3, 4, 0.35),
+        (2, 4, 3, 0.65),
+        (3, 4, 3, 0.95),
+        (4, 4, 3, 0.75),
     ] {
         let excess = mean_excess("atfq", m, flows, packets);
         println!("{m} resources, {flows} flows of {packets}: {excess:.3} % over the optimum");
@@ -208,7 +225,7 @@ fn mean_excess_over_the_optimum() {
 #[test]
 fn mean_excess_over_the_bound() {
     for (m, flows, packets, most) in
-        [(2, 4096, 1, 0.0), (3, 20, 1, 0.15), (4, 20, 1, 0.5), (3, 200, 1, 9.0), (2, 5, 4, 6.0), (2, 20, 10, 12.0)]
+        [(2, 4096, 1, 0.0), (3, 20, 1, 0.1), (4, 20, 1, 0.4), (3, 200, 1, 6.0), (2, 5, 4, 2.7), (2, 20, 10, 8.0)]
     {
         let excess = mean_excess("atfq", m, flows, packets);
         println!("{m} resources, {flows} flows of {packets}: {excess:.3} % over the bound");
