@@ -1,4 +1,5 @@
 //! Captures, made by hand byte by byte.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Read, Write};
 
@@ -379,6 +380,35 @@ fn ipv6_fragments_after_the_first_have_no_ports() {
     let names = labels(pcap(229, &[(0, 56, &first), (0, 56, &later)]));
     assert!(names[0].contains("]:53>") && names[0].ends_with("]:1053/udp"), "{names:?}");
     assert!(names[1].contains("]:0>") && names[1].ends_with("]:0/udp"), "{names:?}");
+}
+
+#[test]
+fn ipv6_headers_in_a_chain_and_cut() {
+    // Hop-by-hop options, an authentication header of 24 bytes, destination options, a fragment, then UDP.
+    let mut packet = vec![0x60, 0, 0, 0, 0, 64, 0, 64];
+    packet.extend([[0x20; 16], [0x30; 16]].concat());
+    packet.extend([51, 0, 0, 0, 0, 0, 0, 0]);
+    packet.extend([60, 4, 0, 0].iter().chain(&[0; 20]));
+    packet.extend([44, 0, 0, 0, 0, 0, 0, 0]);
+    packet.extend([17, 0, 0, 0, 0, 0, 0, 9]);
+    packet.extend([0, 53, 4, 29, 0, 8, 0, 0]);
+    let fragment = packet.len() - 16;
+    let mut later = packet.clone();
+    later[fragment + 3] = 8;
+    let names = labels(pcap(229, &[(0, 104, &packet), (0, 104, &later)]));
+    assert!(names[0].contains("]:53>") && names[0].ends_with("]:1053/udp"), "{names:?}");
+    assert!(names[1].contains("]:0>") && names[1].ends_with("]:0/udp"), "{names:?}");
+    // Cut anywhere, it is still somebody's packet.
+    for length in 40..packet.len() {
+        for whole in [&packet, &later] {
+            let (arrivals, notices) = read(pcap(229, &[(0, 104, &whole[..length])]));
+            assert!(arrivals[0].2.starts_with('[') || arrivals[0].2.starts_with("2020:"), "{arrivals:?}");
+            let blind = count(&notices, "cut before their ports");
+            // Of a later fragment, nothing is missing once its header is there.
+            let enough = if whole == &later { fragment + 8 } else { fragment + 12 };
+            assert_eq!(blind, u64::from(length < enough), "{length} bytes of {}", arrivals[0].2);
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! Tables of packets.
+#![allow(clippy::unwrap_used)]
 
 use std::io::{Cursor, Write};
 

@@ -1,4 +1,5 @@
 //! Arbitrary bytes: whatever comes, an answer comes, and soon.
+#![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
 

@@ -1,4 +1,5 @@
 //! Scenarios: what the format says, and what comes of it.
+#![allow(clippy::unwrap_used)]
 
 use std::io::Cursor;
 
@@ -504,4 +505,13 @@ fn weights_counts_and_metadata() {
     assert_eq!(made.resources(), ["cpu", "link"]);
     assert_eq!(totals(&mut made).packets, 1000);
     assert_eq!(["f-1", "f-2", "f-3"], [0, 1, 2].map(|flow| made.label(FlowId(flow))));
+}
+
+#[test]
+fn the_example_of_the_reference_runs() {
+    let page = include_str!("../../../docs/scenarios.md");
+    let example = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let mut made = parse(example).unwrap().workload().unwrap();
+    let totals = totals(&mut made);
+    assert!(totals.flows > 1500, "{totals:?}");
 }

@@ -8,7 +8,7 @@ use std::fmt::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use dovetail_sched::flow::FiveTuple;
-use etherparse::{EtherType, Ipv6ExtensionSlice, LaxNetSlice, LaxSlicedPacket, LinkSlice, ether_type};
+use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, LinkSlice, ether_type};
 
 use crate::workload::mix;
 
@@ -70,6 +70,13 @@ pub(super) enum Sight {
 /// An IEEE 802.3 frame has a length where Ethernet II has an EtherType; it counts as this.
 const LENGTH_FIELD: u16 = 0;
 const PPPOE_SESSION: u16 = 0x8864;
+
+/// Headers that stand between IPv6 and what it carries.
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
 
 /// The flow of a frame, of which `data` was captured.
 pub(super) fn flow_of(link: Link, data: &[u8]) -> (FlowKey, Sight) {
@@ -150,11 +157,7 @@ fn network(sliced: &LaxSlicedPacket<'_>) -> Option<(FlowKey, Sight)> {
         }
         LaxNetSlice::Ipv6(v6) => {
             let header = v6.header();
-            let later = |extension| match extension {
-                Ipv6ExtensionSlice::Fragment(fragment) => fragment.fragment_offset().value() != 0,
-                _ => false,
-            };
-            let later = v6.payload().fragmented && v6.extensions().clone().into_iter().any(later);
+            let later = v6.payload().fragmented && is_later_fragment(header.next_header().0, v6.extensions().slice());
             (header.source(), header.destination(), later, v6.payload())
         }
         LaxNetSlice::Arp(_) => return None,
@@ -162,12 +165,32 @@ fn network(sliced: &LaxSlicedPacket<'_>) -> Option<(FlowKey, Sight)> {
     let protocol = payload.ip_number.0;
     // Ports are read here, not by the transport header's own rules: cutting often leaves the ports and little else.
     let (ports, sight) = match (has_ports(protocol) && !later_fragment, payload.payload) {
+        // The chain of headers was cut, so that nobody knows what is carried.
+        (false, _) if matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION) => {
+            ((0, 0), Sight::Partial)
+        }
         (false, _) => ((0, 0), Sight::Whole),
         (true, &[a, b, c, d, ..]) => ((u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d])), Sight::Whole),
         (true, _) => ((0, 0), Sight::Partial),
     };
     let (source_port, destination_port) = ports;
     Some((FlowKey::Ip(FiveTuple { protocol, source, destination, source_port, destination_port }), sight))
+}
+
+/// Whether IPv6 extension headers, of which `next` is the first, hold a fragment header (RFC 8200, section 4.5) with an
+/// offset. etherparse's own iterator over them trusts lengths that it did not check when the chain is cut off.
+fn is_later_fragment(mut next: u8, mut rest: &[u8]) -> bool {
+    while let &[following, length, high, low, ..] = rest {
+        let bytes = match next {
+            FRAGMENT => return u16::from_be_bytes([high, low]) >> 3 != 0,
+            AUTHENTICATION => (usize::from(length) + 2) * 4,
+            HOP_BY_HOP | ROUTING | DESTINATION => (usize::from(length) + 1) * 8,
+            _ => return false,
+        };
+        next = following;
+        rest = rest.get(bytes..).unwrap_or_default();
+    }
+    false
 }
 
 /// TCP, UDP, DCCP, SCTP, UDP-Lite.

@@ -1,8 +1,12 @@
 //! The records of a capture file: classic pcap and pcapng.
 
 use pcap_parser::{
-    Block, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
-    pcapng::InterfaceDescriptionBlock,
+    LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
+    pcapng::{
+        InterfaceDescriptionBlock, parse_enhancedpacketblock_be, parse_enhancedpacketblock_le,
+        parse_interfacedescriptionblock_be, parse_interfacedescriptionblock_le, parse_simplepacketblock_be,
+        parse_simplepacketblock_le,
+    },
     traits::{PcapNGPacketBlock, PcapReaderIterator},
 };
 
@@ -29,7 +33,7 @@ pub(super) struct Record<'a> {
 /// What comes next in the file.
 pub(super) enum Next<T> {
     Packet(T),
-    /// A block that had to be passed over.
+    /// A packet or an interface that had to be passed over.
     Skipped(Skipped),
     End(End),
     /// A packet came through an interface of a link type that nobody here reads.
@@ -86,7 +90,7 @@ impl Records {
             0x0a0d_0d0a => {
                 let reader = PcapNGReader::new(BUFFER, read).map_err(|_| bad(&failure))?;
                 let input = Input { reader, failure, capacity: BUFFER };
-                Ok(Self::Sections(Sections { input, interfaces: Vec::new(), big_endian: false }))
+                Ok(Self::Sections(Sections { input, interfaces: Vec::new(), big_endian: false, skip: 0 }))
             }
             0xa1b2_c3d4 | 0xd4c3_b2a1 | 0xa1b2_3c4d | 0x4d3c_b2a1 | 0xa1b2_cd34 => {
                 let mut reader = LegacyPcapReader::new(BUFFER, read).map_err(|_| bad(&failure))?;
@@ -191,11 +195,16 @@ impl<R: PcapReaderIterator> Input<R> {
             Lack::CutEnd if !self.reader.data().is_empty() => End::Cut,
             Lack::End | Lack::CutEnd => End::Clean,
         };
+        Some(self.end(end))
+    }
+
+    /// `end`, unless it was a failure to read that ended the bytes.
+    fn end(&self, end: End) -> End {
         match self.failure.take() {
             // A compressed file that was cut off ends here as a plain one does.
-            Some(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Some(End::Cut),
-            Some(error) => Some(End::Failed(error)),
-            None => Some(end),
+            Some(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => End::Cut,
+            Some(error) => End::Failed(error),
+            None => end,
         }
     }
 }
@@ -247,83 +256,153 @@ pub(super) struct Sections {
     input: Input<PcapNGReader<Steady>>,
     interfaces: Vec<Interface>,
     big_endian: bool,
+    /// Bytes still to be passed over.
+    skip: usize,
+}
+
+const SECTION: u32 = 0x0a0d_0d0a;
+const INTERFACE: u32 = 1;
+const OLD_PACKET: u32 = 2;
+const SIMPLE_PACKET: u32 = 3;
+const PACKET: u32 = 6;
+
+/// Why no packet can come through an interface.
+enum Closed {
+    NotDescribed,
+    UnknownLink(i32),
+}
+
+impl Closed {
+    fn next<T>(self) -> Next<T> {
+        match self {
+            Self::NotDescribed => Next::Skipped(Skipped::NoInterface),
+            Self::UnknownLink(number) => Next::UnknownLink(number),
+        }
+    }
 }
 
 impl Sections {
+    /// Blocks are found by their length here, and only those that matter are handed to the parser, whole: some of its
+    /// parsers for other blocks trust the length that they read.
     fn next<T>(&mut self, see: impl FnOnce(&Record<'_>) -> T) -> Next<T> {
         loop {
-            let (length, found) = match self.input.reader.next() {
-                Ok((length, PcapBlockOwned::NG(block))) => match block {
-                    Block::SectionHeader(header) => {
-                        self.big_endian = header.big_endian();
-                        self.interfaces.clear();
-                        (length, None)
-                    }
-                    Block::InterfaceDescription(block) if self.interfaces.len() < MOST_INTERFACES => {
-                        self.interfaces.push(Interface::of(&block, self.big_endian));
-                        (length, None)
-                    }
-                    Block::InterfaceDescription(_) => (length, Some(Next::Skipped(Skipped::Damaged))),
-                    Block::EnhancedPacket(block) => {
-                        let found = match self.interfaces.get(block.if_id as usize) {
-                            None => Next::Skipped(Skipped::NoInterface),
-                            Some(interface) => match Link::of(interface.link) {
-                                None => Next::UnknownLink(interface.link),
-                                Some(link) => {
-                                    let time = Some(interface.time(block.ts_high, block.ts_low));
-                                    let data = block.packet_data();
-                                    Next::Packet(see(&Record { time, bytes: block.origlen, data, link }))
-                                }
-                            },
-                        };
-                        self.input.reader.consume(length);
-                        return found;
-                    }
-                    Block::SimplePacket(block) => {
-                        let found = match self.interfaces.first() {
-                            None => Next::Skipped(Skipped::NoInterface),
-                            Some(interface) => match Link::of(interface.link) {
-                                None => Next::UnknownLink(interface.link),
-                                Some(link) => {
-                                    let data = block.packet_data();
-                                    let snap =
-                                        if interface.snap_length == 0 { u32::MAX } else { interface.snap_length };
-                                    let data = &data[..data.len().min(snap as usize)];
-                                    Next::Packet(see(&Record { time: None, bytes: block.origlen, data, link }))
-                                }
-                            },
-                        };
-                        self.input.reader.consume(length);
-                        return found;
-                    }
-                    Block::Unknown(block) if block.block_type == 2 => (length, Some(Next::Skipped(Skipped::Obsolete))),
-                    _ => (length, None),
-                },
-                Ok((length, _)) => (length, None),
-                Err(error) => {
-                    let lack = Lack::of(&error);
-                    // A block that is here as a whole and still wants more contradicts itself.
-                    match self.whole_block() {
-                        Some(length) => (length, Some(Next::Skipped(Skipped::Damaged))),
-                        None => match self.input.more(lack) {
-                            Some(end) => return Next::End(end),
-                            None => continue,
-                        },
-                    }
+            if self.skip > 0 {
+                let here = self.skip.min(self.input.reader.data().len());
+                self.input.reader.consume(here);
+                self.skip -= here;
+                if self.skip > 0 && !self.fill() {
+                    return Next::End(self.input.end(End::Cut));
                 }
-            };
-            self.input.reader.consume(length);
-            if let Some(found) = found {
-                return found;
+                continue;
             }
+            let data = self.input.reader.data();
+            let Some(&[a, b, c, d, e, f, g, h, i, j, k, l]) = data.first_chunk::<12>() else {
+                let end = if data.is_empty() { End::Clean } else { End::Cut };
+                if self.fill() {
+                    continue;
+                }
+                return Next::End(self.input.end(end));
+            };
+            // A section's own order is told by the word behind its length; its type reads the same in both.
+            let section = [a, b, c, d] == SECTION.to_be_bytes();
+            if section {
+                self.big_endian = match u32::from_be_bytes([i, j, k, l]) {
+                    0x1a2b_3c4d => true,
+                    0x4d3c_2b1a => false,
+                    _ => return Next::End(self.input.end(End::Damaged)),
+                };
+            }
+            let word = |bytes| if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) };
+            let (kind, length) = (word([a, b, c, d]), word([e, f, g, h]) as usize);
+            if length < 12 {
+                return Next::End(self.input.end(End::Damaged));
+            }
+            if section {
+                self.interfaces.clear();
+            }
+            if !matches!(kind, INTERFACE | SIMPLE_PACKET | PACKET) {
+                self.skip = length;
+                if kind == OLD_PACKET {
+                    return Next::Skipped(Skipped::Obsolete);
+                }
+                continue;
+            }
+            if length > self.input.reader.data().len() {
+                if length > LARGEST_RECORD {
+                    return Next::End(self.input.end(End::Damaged));
+                }
+                if length > self.input.capacity {
+                    self.input.capacity = length.next_power_of_two();
+                    self.input.reader.grow(self.input.capacity);
+                }
+                if !self.fill() {
+                    return Next::End(self.input.end(End::Cut));
+                }
+                continue;
+            }
+            if kind == INTERFACE {
+                let understood = self.interface(length);
+                self.input.reader.consume(length);
+                if understood {
+                    continue;
+                }
+                return Next::Skipped(Skipped::Damaged);
+            }
+            let next = self.packet(kind, length, see);
+            self.input.reader.consume(length);
+            return next;
         }
     }
 
-    /// The stated length of the block that comes next, if all of it is in the buffer.
-    fn whole_block(&self) -> Option<usize> {
-        let data = self.input.reader.data();
-        let length: [u8; 4] = data.get(4..8)?.try_into().ok()?;
-        let length = if self.big_endian { u32::from_be_bytes(length) } else { u32::from_le_bytes(length) } as usize;
-        (length >= 12 && length <= data.len()).then_some(length)
+    /// Takes an interface down; false if its block makes no sense.
+    fn interface(&mut self, length: usize) -> bool {
+        let block = &self.input.reader.data()[..length];
+        let parse =
+            if self.big_endian { parse_interfacedescriptionblock_be } else { parse_interfacedescriptionblock_le };
+        match parse(block) {
+            Ok((_, block)) if self.interfaces.len() < MOST_INTERFACES => {
+                self.interfaces.push(Interface::of(&block, self.big_endian));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Hands the packet in a block to `see`.
+    fn packet<T>(&self, kind: u32, length: usize, see: impl FnOnce(&Record<'_>) -> T) -> Next<T> {
+        let block = &self.input.reader.data()[..length];
+        if kind == PACKET {
+            let parse = if self.big_endian { parse_enhancedpacketblock_be } else { parse_enhancedpacketblock_le };
+            let Ok((_, block)) = parse(block) else { return Next::Skipped(Skipped::Damaged) };
+            let (interface, link) = match self.through(block.if_id) {
+                Ok(found) => found,
+                Err(closed) => return closed.next(),
+            };
+            let time = Some(interface.time(block.ts_high, block.ts_low));
+            Next::Packet(see(&Record { time, bytes: block.origlen, data: block.packet_data(), link }))
+        } else {
+            let parse = if self.big_endian { parse_simplepacketblock_be } else { parse_simplepacketblock_le };
+            let Ok((_, block)) = parse(block) else { return Next::Skipped(Skipped::Damaged) };
+            let (interface, link) = match self.through(0) {
+                Ok(found) => found,
+                Err(closed) => return closed.next(),
+            };
+            let data = block.packet_data();
+            let most = if interface.snap_length == 0 { data.len() } else { interface.snap_length as usize };
+            Next::Packet(see(&Record { time: None, bytes: block.origlen, data: &data[..data.len().min(most)], link }))
+        }
+    }
+
+    /// The interface of this number, and what its frames start with.
+    fn through(&self, number: u32) -> Result<(&Interface, Link), Closed> {
+        let interface = self.interfaces.get(number as usize).ok_or(Closed::NotDescribed)?;
+        Ok((interface, Link::of(interface.link).ok_or(Closed::UnknownLink(interface.link))?))
+    }
+
+    /// Gets more bytes; false if there are no more.
+    fn fill(&mut self) -> bool {
+        // Errors of reading are kept by `Steady`, so that this cannot fail.
+        let _ = self.input.reader.refill();
+        !self.input.reader.reader_exhausted()
     }
 }
