@@ -229,12 +229,17 @@ proptest! {
 
     #[test]
     fn fifo_sends_in_order_of_arrival(
-        traffic in traffic(ANY, 0, 300),
+        traffic in traffic(ANY, 0, 400),
+        at_once in any::<bool>(),
         flow_packets in prop::option::of(1u32..4),
         packets in prop::option::of(2u32..20),
         on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
     ) {
         let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
+        let mut traffic = traffic;
+        if at_once {
+            traffic.jobs.iter_mut().for_each(|job| job.arrival = 0);
+        }
         let sent = play(&mut *build("fifo", 1, limits, &traffic.weights), &traffic.jobs, Mode::Unbounded);
         assert_feasible(&traffic.jobs, &sent, Mode::Unbounded);
         prop_assert!(sent.iter().is_sorted_by_key(|one| one.job));
@@ -311,6 +316,32 @@ fn offer(scheduler: &mut dyn Scheduler, flow: u32, bytes: u32, handle: u64) {
     let demand = Demand::new(&[Nanos(u64::from(bytes))]).expect("one resource");
     let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos::ZERO, handle, demand };
     let _ = scheduler.enqueue(&packet, Nanos::ZERO);
+}
+
+#[test]
+fn drr_does_not_play_out_rounds_that_send_nothing() {
+    // Flow 0 would earn a byte in a million rounds, flow 1 one a round.
+    let mut drr = build("drr:quantum=1", 1, Limits::UNLIMITED, &[1e-6, 1.0]);
+    offer(&mut *drr, 0, 4_000_000_000, 0);
+    offer(&mut *drr, 1, 4_000_000_000, 1);
+    let order: Vec<u64> = std::iter::from_fn(|| drr.dequeue(Nanos::ZERO)).map(|out| out.packet.handle).collect();
+    assert_eq!(order, [1, 0]);
+}
+
+/// Flow 0 loses a large packet from its head, and the small ones behind it take its place.
+#[test]
+fn what_is_behind_an_evicted_packet_moves_up() {
+    for (policy, expected) in [("wfq", [2, 3, 1]), ("wf2q+", [2, 1, 3]), ("scfq", [2, 3, 1]), ("sfq", [2, 1, 3])] {
+        let limits = Limits { on_full: DropPolicy::Head, ..Limits::per_flow(2) };
+        let mut scheduler = build(policy, 1, limits, &[]);
+        for (handle, flow, work) in [(0, 0, 1000), (1, 1, 500), (2, 0, 10), (3, 0, 10)] {
+            offer(&mut *scheduler, flow, work, handle);
+        }
+        assert_eq!(scheduler.poll_evicted().map(|lost| lost.handle), Some(0));
+        let order: Vec<u64> =
+            std::iter::from_fn(|| scheduler.dequeue(Nanos::ZERO)).map(|out| out.packet.handle).collect();
+        assert_eq!(order, expected, "{policy}");
+    }
 }
 
 const FAIR: [&str; 5] = ["drr:quantum=1000", "wfq", "wf2q+", "scfq", "sfq"];

@@ -217,19 +217,18 @@ fn check_worst_case_fairness(
     Ok(())
 }
 
-/// `m` flows of long packets, and `m + 1` of short ones that come back one after the other, each as soon as the virtual
-/// time may have reached its last tag. Were the virtual time paced by the backlogged flows alone, the short ones would
-/// fill the server while the long packets' tags went by, and the last newcomer would find all the long packets due.
+/// `m` flows of long packets, and `m + 2` of short ones that take turns to send one. Were the virtual time paced by the
+/// backlogged flows alone, `m + 1` at a time, it would have passed each short flow's last tag when its next turn comes:
+/// the short ones would have the server to themselves until the long packets' tags are reached, and the next of them
+/// would find all the long packets due at once.
 #[test]
 fn wf2q_plus_is_not_outrun_by_flows_that_come_and_go() {
     let (m, long, short) = (8u32, 4_000u64, 10u64);
-    let weights = vec![1.0; 2 * m as usize + 2];
     let job = |flow, arrival, work| Job { flow, bytes: 100, arrival, demand: vec![work] };
     let mut jobs: Vec<Job> = (0..m).map(|flow| job(flow, 0, long)).collect();
-    let turns = (long / short - 2) * u64::from(m + 1);
-    jobs.extend((0..turns).map(|turn| job(m + (turn % u64::from(m + 1)) as u32, turn * short, short)));
-    jobs.push(job(2 * m + 1, turns * short, short));
-    let traffic = Traffic { weights, jobs };
+    let turns = long / short * u64::from(m + 1) + 20;
+    jobs.extend((0..turns).map(|turn| job(m + (turn % u64::from(m + 2)) as u32, turn * short, short)));
+    let traffic = Traffic { weights: vec![1.0; 2 * m as usize + 2], jobs };
     check_own_server(&traffic, &traffic.play("wf2q+")).expect("the published bound");
 }
 

@@ -271,3 +271,27 @@ impl Policy for Wf2qPlus {
         self.flows.reset(flow);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Demand, Limits, Scheduler};
+
+    #[test]
+    fn a_flow_shares_until_its_last_tag_is_passed() {
+        let mut wf2q = Queued::new(Wf2qPlus::new(0), 1, Limits::UNLIMITED);
+        wf2q.set_weight(FlowId(0), Weight::new(10.0).expect("in range"));
+        let demand = Demand::new(&[Nanos(100)]).expect("one resource");
+        for flow in [0].into_iter().chain([1, 2].repeat(10)) {
+            let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle: 0, demand };
+            let _ = wf2q.enqueue(&packet, Nanos::ZERO);
+        }
+        // Flow 0 has F = 10, and the virtual time moves by 100/12 a packet.
+        for (sharing, virtual_time) in [(12.0, 0.0), (12.0, 100.0 / 12.0), (2.0, 200.0 / 12.0)] {
+            let _ = wf2q.dequeue(Nanos::ZERO);
+            let policy = wf2q.policy();
+            assert_eq!(policy.sharing.total(), sharing);
+            assert!((policy.virtual_time - virtual_time).abs() < 1e-9, "{}", policy.virtual_time);
+        }
+    }
+}
