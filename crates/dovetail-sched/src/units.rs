@@ -264,6 +264,8 @@ mod tests {
             assert_eq!(parse_time(text), Ok(Nanos(nanos)), "{text}");
             assert_eq!(parse_time(&Nanos(nanos).to_string()), Ok(Nanos(nanos)));
         }
+        assert_eq!(parse_nanos("0.8ns"), Ok(0.8));
+        assert_eq!(parse_nanos("-0.8ns"), Err(UnitError::Range));
         assert_eq!(parse_time("5"), Err(UnitError::Unit("ns us ms s min")));
         assert_eq!(parse_time("-5us"), Err(UnitError::Range));
         assert_eq!(parse_time("us"), Err(UnitError::Number));

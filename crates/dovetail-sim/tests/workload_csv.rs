@@ -85,6 +85,8 @@ fn rows_that_are_wrong_name_their_line() {
         ("-1,a,1,1,1", "column 1 (arrival_ns): '-1' is not a whole number from 0 to 18446744073709551615"),
         ("6,a,4294967296,1,1", "column 3 (bytes): '4294967296' is not a whole number from 0 to 4294967295"),
         ("6,a,1,18446744073709551616,1", "column 4 (cpu): '18446744073709551616' is not"),
+        // 2^64 + 4, where the last step up is by multiplying.
+        ("6,a,1,18446744073709551620,1", "column 4 (cpu): '18446744073709551620' is not"),
         ("6,a,1,1,1.5", "column 5 (link): '1.5' is not"),
         ("6,a,1,,1", "column 4 (cpu): '' is not"),
         ("6,a,1,nan,1", "column 4 (cpu): 'nan' is not"),
