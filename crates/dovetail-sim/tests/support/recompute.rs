@@ -38,15 +38,20 @@ pub fn quantile(sorted: &[u64], quantile: f64) -> u64 {
 
 /// Mean of Jain's index over the windows that count.
 pub fn jain(rows: &[Row], weights: impl Fn(u32) -> f64, window: u64) -> Option<f64> {
-    // Each flow's times of waiting, merged where they touch, and its rows.
-    let mut flows: BTreeMap<u32, (Vec<(u64, u64)>, Vec<&Row>)> = BTreeMap::new();
+    #[derive(Default)]
+    struct Flow<'a> {
+        // From when until when it waited, merged where spells touch.
+        waits: Vec<(u64, u64)>,
+        rows: Vec<&'a Row>,
+    }
+    let mut flows: BTreeMap<u32, Flow> = BTreeMap::new();
     for row in rows {
-        let (waits, own) = flows.entry(row.flow).or_default();
-        match waits.last_mut() {
+        let flow = flows.entry(row.flow).or_default();
+        match flow.waits.last_mut() {
             Some((_, until)) if row.arrival <= *until => *until = row.start[0],
-            _ => waits.push((row.arrival, row.start[0])),
+            _ => flow.waits.push((row.arrival, row.start[0])),
         }
-        own.push(row);
+        flow.rows.push(row);
     }
     // A window counts once something happens at or after its end.
     let last = rows.iter().map(|row| row.start[0].max(row.arrival)).max()?;
@@ -54,7 +59,7 @@ pub fn jain(rows: &[Row], weights: impl Fn(u32) -> f64, window: u64) -> Option<f
     for number in 0..last / window {
         let (from, to) = (number * window, (number + 1) * window);
         let mut shares = Vec::new();
-        for (&flow, (waits, own)) in &flows {
+        for (&flow, Flow { waits, rows: own }) in &flows {
             if !waits.iter().any(|&(since, until)| since <= from && until >= to) {
                 continue;
             }
