@@ -209,9 +209,12 @@ impl Comparison<'_> {
 
     /// Who was best at what, for a reader who wants one line.
     fn verdict(&self) -> String {
+        // All who share first place; nobody if that is everybody.
         let best = |figure: &dyn Fn(&Run) -> Option<f64>| {
-            let known = self.runs.iter().filter_map(|run| Some((figure(run)?, run)));
-            known.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, run)| run.policy.as_str())
+            let least = self.runs.iter().filter_map(figure).min_by(f64::total_cmp)?;
+            let first: Vec<_> = self.runs.iter().filter(|run| figure(run) == Some(least)).collect();
+            let names: Vec<_> = first.iter().map(|run| run.policy.as_str()).collect();
+            (first.len() < self.runs.len()).then(|| names.join(", "))
         };
         // Who drops more is done sooner: with drops, what was carried counts.
         let dropped = self.runs.iter().any(|run| run.outcome.dropped > 0);
@@ -221,8 +224,8 @@ impl Comparison<'_> {
         let gap = best(&|run| run.summary.max_active_time_gap.map(Nanos::as_f64));
         let late = best(&|run| run.summary.latency.map(|latency| latency.p99.as_f64()));
         let parts = [efficient, ("smallest gap", gap), ("lowest p99", late)];
-        let said: Vec<_> = parts.iter().filter_map(|(what, who)| Some(format!("{what}: {}", (*who)?))).collect();
-        said.join("; ")
+        let said: Vec<_> = parts.into_iter().filter_map(|(what, who)| Some(format!("{what}: {}", who?))).collect();
+        if said.is_empty() { "The policies do not differ".to_owned() } else { said.join("; ") }
     }
 
     fn notices(&self) -> Vec<String> {

@@ -51,7 +51,7 @@ fn report(folder: &Path) -> PathBuf {
 fn charts_are_drawn_and_a_phone_can_read_them() {
     let Some(browser) = browser() else { return };
     let folder = folder("page-phone");
-    let page = report(&folder);
+    report(&folder);
     // A page that looks at the report in a frame as wide as a phone and writes down what it sees.
     let probe = folder.join("probe.html");
     let script = "\

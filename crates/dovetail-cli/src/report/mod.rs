@@ -102,11 +102,11 @@ mod tests {
         let page = Page { title: "a & b".into(), blocks: vec![chart] }.to_html();
         assert!(page.contains("<title>a &amp; b</title>"));
         assert!(page.contains("&lt;i&gt;"));
-        assert!(!page.contains("{{"), "a placeholder was left");
-        assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
+        let ours = page.replace(&chart_script(), "");
+        assert!(!ours.contains("{{"), "a placeholder was left");
+        assert_eq!(ours.matches("<script").count(), ours.matches("</script>").count());
         assert!(page.contains("<\\/script>"));
         for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
-            let ours = page.replace(&chart_script(), "");
             assert!(!ours.contains(outside), "the page loads {outside}");
         }
     }

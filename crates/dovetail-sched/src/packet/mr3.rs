@@ -44,7 +44,7 @@
 //!
 //! Flow 0 sends packets of `<1,3>` µs, flow 1 of `<2,1>` µs. In the first round each sends one and overshoots, by 3 and
 //! by 2. In the second, flow 0 is allowed 0, sends one and overshoots by 3 again; flow 1 is allowed 1, sends one and
-//! overshoots by 1. In the third it is allowed 2, sends two: six µs of dominant time each.
+//! overshoots by 1. In the third flow 0 sends one more and flow 1, allowed 2, sends two: 9 µs of dominant time and 8.
 //!
 //! ```
 //! use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Stage};
