@@ -1,12 +1,14 @@
 """daytone (Rust, driven by a TOML file): one switch port between two hosts, on one thread.
 
 It may panic and still exit with 0, so its log is searched for that, and what it says it processed is held against what
-its sinks counted and what was sent. The time is its own, without its set-up.
+its sinks counted and what was sent. The time is the one it states, which leaves out its set-up, or on a busy machine
+its processor time, if that is less.
 """
 
 import csv
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -42,6 +44,11 @@ pkt_size_dist = {{type = "Uniform", low = {low}, high = {high}}}
 """
 
 
+def processor_seconds():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def run(seed):
     """Packets and seconds, or what went wrong."""
     with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +69,11 @@ def run(seed):
             )
             file.write(flow * args.flows)
         program = os.path.join(os.path.dirname(sys.executable), "daytone")
+        before = processor_seconds()
         done = subprocess.run(
             [program, path], env={**os.environ, "RUST_LOG": "info"}, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
+        processor = processor_seconds() - before
         log = done.stdout + done.stderr
         if done.returncode != 0 or "panicked" in log:
             why = next((line for line in log.splitlines() if "called `Result" in line or "panicked" in line), "no log")
@@ -77,7 +86,7 @@ def run(seed):
             counted = sum(int(row["received_packets"]) for row in csv.DictReader(file))
         if counted != int(said[1]):
             return f"it says {said[1]} packets, its sinks {counted}"
-        return counted, float(took[1])
+        return counted, min(float(took[1]), processor)
 
 
 for attempt in range(5):

@@ -51,10 +51,10 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
     }
     let _ = writeln!(
         svg,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">flows</text>\n<text x=\"{LEFT}\" y=\"{:.1}\">ns</text>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">flows</text>\n<text x=\"12\" y=\"{:.1}\">ns</text>",
         (LEFT + WIDTH - RIGHT) / 2.0,
         HEIGHT - 12.0,
-        TOP - 6.0
+        TOP - 10.0
     );
 
     let mut subjects: Vec<&str> = Vec::new();

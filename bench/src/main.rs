@@ -8,6 +8,7 @@
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
 mod chart;
+mod clock;
 mod goals;
 mod operations;
 mod peers;
@@ -24,7 +25,7 @@ use serde::Serialize;
 
 use peers::firq::Firq;
 use row::{Goal, Row, Unit};
-use simulator::Case;
+use simulator::{Measured, Subject};
 use spread::Spread;
 use traffic::Resources;
 
@@ -77,7 +78,10 @@ fn main() -> ExitCode {
     if args.only != Some(Part::Operations) {
         rows.extend(simulators(&args, &mut left_out));
     }
-    println!("{machine}; one core; median, least and largest of the repetitions\n\n{}", row::table(&rows));
+    println!(
+        "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",
+        row::table(&rows)
+    );
     for what in &left_out {
         println!("left out: {what}");
     }
@@ -146,41 +150,30 @@ fn simulators(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     if args.peers.is_none() {
         left_out.push("ns.py and daytone: no Python that has them was given".into());
     }
-    let cases = simulator::cases(|what| left_out.push(what));
-    let (ours, theirs) = simulator::run(cases, args.peers.as_deref(), args.rounds, |what| left_out.push(what));
+    let all = simulator::run(args.peers.as_deref(), args.rounds, |what| left_out.push(what));
     let mut rows = Vec::new();
-    for measured in &ours {
-        let Case { policy, resources, flows, .. } = &measured.what;
-        let goal = goals::simulator(policy.as_str()).filter(|_| *resources == Resources::CpuAndLink);
-        let name = format!("simulator, {}", measured.what.pipeline());
-        let spread = Spread::of(&measured.packets_per_second);
-        rows.extend(row(&name, policy.to_string(), *flows, spread, Unit::PacketsPerSecond, goal));
-    }
-    // By pipeline, then as they were run.
-    rows.sort_by(|a: &Row, b: &Row| b.benchmark.cmp(&a.benchmark).then(b.flows.cmp(&a.flows)));
-    for measured in &theirs {
-        let spread = Spread::of(&measured.packets_per_second);
-        let peer = measured.what;
-        rows.extend(row("simulator, link", peer.label(), peer.flows, spread, Unit::PacketsPerSecond, None));
-    }
-    for measured in &theirs {
-        let peer = measured.what;
-        let same = |case: &Case| {
-            case.policy.as_str() == peer.ours && case.resources == Resources::Link && case.flows == peer.flows
-        };
-        if let Some(ours) = ours.iter().find(|ours| same(&ours.what)) {
-            let spread = Spread::of_ratios(&ours.packets_per_second, &measured.packets_per_second);
-            let subject = format!("{} / {}", peer.ours, peer.label());
-            rows.extend(row(
-                "as fast as peer",
-                subject,
-                peer.flows,
-                spread,
-                Unit::Times,
-                Some(Goal::AtLeast(peer.goal)),
-            ));
+    let mut ratios = Vec::new();
+    for Measured { subject, packets_per_second } in &all {
+        let spread = Spread::of(packets_per_second);
+        match subject {
+            Subject::Ours(case) => {
+                let goal = goals::simulator(case.policy.as_str()).filter(|_| case.resources == Resources::CpuAndLink);
+                let name = format!("simulator, {}", case.pipeline());
+                rows.extend(row(&name, case.policy.to_string(), case.flows, spread, Unit::PacketsPerSecond, goal));
+            }
+            Subject::Peer(peer) => {
+                rows.extend(row("simulator, link", peer.label(), peer.flows, spread, Unit::PacketsPerSecond, None));
+                let ours = all.iter().find(|other| matches!(&other.subject, Subject::Ours(case) if case.is_like(peer)));
+                let spread = ours.and_then(|ours| Spread::of_ratios(&ours.packets_per_second, packets_per_second));
+                let name = format!("{} / {}", peer.ours, peer.label());
+                let goal = Some(Goal::AtLeast(peer.goal));
+                ratios.extend(row("as fast as peer", name, peer.flows, spread, Unit::Times, goal));
+            }
         }
     }
+    // By pipeline, the comparison last, then as they were run.
+    rows.sort_by(|a: &Row, b: &Row| b.benchmark.cmp(&a.benchmark).then(b.flows.cmp(&a.flows)));
+    rows.extend(ratios);
     rows
 }
 

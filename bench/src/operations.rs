@@ -7,21 +7,22 @@
 //! All subjects take turns, round after round, so that a slow moment of the machine falls on all of them; each first
 //! runs long enough to have its own data back in the caches.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use dovetail_sched::{
     Admission, Demand, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler,
     Setup, Stage,
 };
 
-use crate::{peers::firq::Firq, traffic::cpu_and_link};
+use crate::{clock::Stopwatch, peers::firq::Firq, traffic::cpu_and_link};
 
 /// How often each subject is measured.
 pub const ROUNDS: usize = 9;
 // A measurement ends after so many steps, or, for what is slow, so much time.
 const STEPS: u32 = 100_000;
 const LONGEST: Duration = Duration::from_millis(60);
-const CHUNK: u32 = 1_000;
+// Between two looks at the clock.
+const CHUNK: u32 = 5_000;
 // A prime, so that no pattern of flows falls in step with the sizes.
 const SIZES: usize = 61;
 const RESOURCES: usize = 2;
@@ -78,7 +79,7 @@ pub fn run(policies: &[PolicySpec], flows: u32, mut failed: impl FnMut(String)) 
     for round in 0..=ROUNDS {
         subjects.retain_mut(|(measured, subject)| {
             let warm_up = if round == 0 { 4 * flows } else { flows };
-            match measure(subject.as_mut(), warm_up.max(CHUNK), flows) {
+            match measure(subject.as_mut(), warm_up, flows) {
                 Ok(nanos) if round > 0 => measured.nanos.push(nanos),
                 Ok(_) => {}
                 Err(reason) => {
@@ -94,30 +95,28 @@ pub fn run(policies: &[PolicySpec], flows: u32, mut failed: impl FnMut(String)) 
 
 /// Nanoseconds a step.
 fn measure(subject: &mut dyn Subject, warm_up: u32, flows: u32) -> Result<f64, String> {
-    let deadline = Instant::now() + LONGEST;
-    for step in 0..warm_up {
-        subject.step()?;
-        if step % CHUNK == 0 && Instant::now() > deadline {
-            break;
-        }
+    step(subject, warm_up)?;
+    let (done, elapsed) = step(subject, STEPS.max(flows))?;
+    if !subject.is_as_filled(flows) {
+        return Err("lost or gained packets".into());
     }
-    let steps = STEPS.max(flows);
+    Ok(elapsed.as_nanos() as f64 / f64::from(done))
+}
+
+/// Goes on for `steps` steps or the longest time, whichever ends first; gives how many it was and how long it took.
+fn step(subject: &mut dyn Subject, steps: u32) -> Result<(u32, Duration), String> {
     let mut done = 0;
-    let start = Instant::now();
-    let elapsed = loop {
+    let start = Stopwatch::start();
+    loop {
         for _ in 0..CHUNK {
             subject.step()?;
         }
         done += CHUNK;
         let elapsed = start.elapsed();
         if done >= steps || elapsed > LONGEST {
-            break elapsed;
+            return Ok((done, elapsed));
         }
-    };
-    if !subject.is_as_filled(flows) {
-        return Err("lost or gained packets".into());
     }
-    Ok(elapsed.as_nanos() as f64 / f64::from(done))
 }
 
 /// A policy with its environment.

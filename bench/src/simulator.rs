@@ -1,9 +1,9 @@
 //! The whole simulator: workload, scheduler, pipeline and meters, without records; and peers beside it.
 //!
 //! Peers know one link only, so for the comparison ours runs over one link too. Everybody takes turns, round after
-//! round.
+//! round, each peer right after the run of ours that it is compared with.
 
-use std::{path::Path, time::Instant};
+use std::path::Path;
 
 use dovetail_sched::{Limits, PolicySpec, Setup};
 use dovetail_sim::{
@@ -13,6 +13,7 @@ use dovetail_sim::{
 };
 
 use crate::{
+    clock::Stopwatch,
     peers::python::{PEERS, Peer},
     traffic::{Poisson, Resources},
 };
@@ -34,6 +35,11 @@ impl Case {
         if self.resources == Resources::Link { "link".into() } else { self.mode.to_string() }
     }
 
+    /// Whether the peer does the same.
+    pub fn is_like(&self, peer: &Peer) -> bool {
+        self.resources == Resources::Link && self.policy.as_str() == peer.ours && self.flows == peer.flows
+    }
+
     /// Packets per second of one run.
     fn run(&self, seed: u64) -> Result<f64, String> {
         let mut workload = Poisson::new(self.resources, self.flows, PACKETS, seed);
@@ -41,8 +47,8 @@ impl Case {
         let setup = Setup::new(resources, Limits::UNLIMITED);
         let mut scheduler = self.policy.build(&setup).map_err(|error| error.to_string())?;
         let mut meters = Meters::new(resources, DEFAULT_WINDOW);
-        let start = Instant::now();
-        let outcome = simulate(&mut workload, &mut scheduler, self.mode, &mut meters, Options::default())
+        let start = Stopwatch::start();
+        let outcome = simulate(&mut workload, scheduler.as_mut(), self.mode, &mut meters, Options::default())
             .map_err(|error| error.to_string())?;
         let summary = meters.finish();
         let seconds = start.elapsed().as_secs_f64();
@@ -53,20 +59,26 @@ impl Case {
     }
 }
 
-/// Packets per second, in order of the rounds.
-pub struct Measured<T> {
-    pub what: T,
+/// A simulator, ours or another.
+pub enum Subject {
+    Ours(Case),
+    Peer(Peer),
+}
+
+/// A simulator's packets per second, in order of the rounds.
+pub struct Measured {
+    pub subject: Subject,
     pub packets_per_second: Vec<f64>,
 }
 
 /// What to run: the policies that are there, in both pipelines, and what the peers have over one link.
-pub fn cases(mut missing: impl FnMut(String)) -> Vec<Case> {
+fn cases(failed: &mut dyn FnMut(String)) -> Vec<Case> {
     let mut cases = Vec::new();
     for name in ["fifo", "drr", "wfq", "drfq", "atfq:batch=20"] {
         let policy = match name.parse::<PolicySpec>() {
             Ok(policy) => policy,
             Err(error) => {
-                missing(format!("simulator, {name}: {error}"));
+                failed(format!("simulator, {name}: {error}"));
                 continue;
             }
         };
@@ -83,40 +95,37 @@ pub fn cases(mut missing: impl FnMut(String)) -> Vec<Case> {
 }
 
 /// Runs everything `rounds` times in turn. What fails is named, and left out from then on.
-pub fn run(
-    cases: Vec<Case>,
-    python: Option<&Path>,
-    rounds: u64,
-    mut failed: impl FnMut(String),
-) -> (Vec<Measured<Case>>, Vec<Measured<Peer>>) {
-    let mut ours: Vec<_> = cases.into_iter().map(|what| Measured { what, packets_per_second: Vec::new() }).collect();
-    let peers = if python.is_some() { &PEERS[..] } else { &[] };
-    let mut theirs: Vec<_> = peers.iter().map(|&what| Measured { what, packets_per_second: Vec::new() }).collect();
+pub fn run(python: Option<&Path>, rounds: u64, mut failed: impl FnMut(String)) -> Vec<Measured> {
+    let mut peers = if python.is_some() { PEERS.to_vec() } else { Vec::new() };
+    let mut subjects = Vec::new();
+    for case in cases(&mut failed) {
+        let like: Vec<_> = peers.extract_if(.., |peer| case.is_like(peer)).map(Subject::Peer).collect();
+        subjects.push(Subject::Ours(case));
+        subjects.extend(like);
+    }
+    subjects.extend(peers.into_iter().map(Subject::Peer));
+    let measured = |subject| Measured { subject, packets_per_second: Vec::new() };
+    let mut all: Vec<Measured> = subjects.into_iter().map(measured).collect();
     // Round 0 warms up, except peers, each run of which starts afresh.
     for round in 0..=rounds {
-        ours.retain_mut(|measured| match measured.what.run(round) {
-            Ok(rate) => {
-                if round > 0 {
-                    measured.packets_per_second.push(rate);
+        all.retain_mut(|measured| {
+            let (name, outcome) = match (&measured.subject, python) {
+                (Subject::Ours(case), _) => {
+                    (format!("simulator, {}, {}", case.policy, case.pipeline()), case.run(round))
                 }
-                true
+                (Subject::Peer(peer), Some(python)) if round > 0 => (peer.label(), peer.run(python, round)),
+                (Subject::Peer(_), _) => return true,
+            };
+            match outcome {
+                Ok(rate) if round > 0 => measured.packets_per_second.push(rate),
+                Ok(_) => {}
+                Err(reason) => {
+                    failed(format!("{name}: {reason}"));
+                    return false;
+                }
             }
-            Err(reason) => {
-                failed(format!("simulator, {}, {}: {reason}", measured.what.policy, measured.what.pipeline()));
-                false
-            }
-        });
-        let Some(python) = python.filter(|_| round > 0) else { continue };
-        theirs.retain_mut(|measured| match measured.what.run(python, round) {
-            Ok(rate) => {
-                measured.packets_per_second.push(rate);
-                true
-            }
-            Err(reason) => {
-                failed(format!("{}, {} flows: {reason}", measured.what.label(), measured.what.flows));
-                false
-            }
+            true
         });
     }
-    (ours, theirs)
+    all
 }
