@@ -1,0 +1,27 @@
+//! What the figures should be. Nothing fails when one is missed: the table says so.
+
+use crate::row::Goal;
+
+/// Nanoseconds of a dequeue and an enqueue.
+pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
+    let most = match (policy, flows) {
+        ("drr", 1_000) => 30.0,
+        ("drr", 100_000) => 60.0,
+        ("wfq" | "wf2q+", 1_000) => 110.0,
+        ("drfq" | "atfq:batch=20", 1_000) => 200.0,
+        _ => return None,
+    };
+    Some(Goal::AtMost(most))
+}
+
+/// How many times as long a policy of constant cost may take with very many flows.
+pub const FLAT: Goal = Goal::AtMost(2.0);
+
+/// Packets per second of the whole simulator with 1,000 flows.
+pub fn simulator(policy: &str) -> Option<Goal> {
+    match policy {
+        "fifo" | "drr" => Some(Goal::AtLeast(5e6)),
+        "wfq" | "drfq" | "atfq:batch=20" => Some(Goal::AtLeast(2e6)),
+        _ => None,
+    }
+}

@@ -1,0 +1,203 @@
+//! How fast the schedulers and the simulator are, beside their peers, as one table.
+//!
+//! | module | what is measured |
+//! |---|---|
+//! | [`operations`] | nanoseconds of one dequeue and one enqueue, every policy |
+//! | [`simulator`] | packets per second of the whole simulator, ours and others' |
+//!
+//! `bench/run.sh` prepares the peers and runs this on one core.
+
+mod chart;
+mod clock;
+mod goals;
+mod operations;
+mod peers;
+mod row;
+mod simulator;
+mod spread;
+mod traffic;
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use clap::{Parser, ValueEnum};
+use dovetail_sched::{PolicySpec, registry::REGISTRY};
+use serde::Serialize;
+
+use peers::firq::Firq;
+use row::{Goal, Row, Unit};
+use simulator::{Measured, Subject};
+use spread::Spread;
+use traffic::Resources;
+
+/// Prints one table of how fast everything is.
+#[derive(Parser)]
+struct Args {
+    /// Measure only this
+    #[arg(long)]
+    only: Option<Part>,
+    /// Numbers of flows for the operations
+    #[arg(long, value_delimiter = ',', default_value = "100,1000,10000,100000")]
+    flows: Vec<u32>,
+    /// Policies for the operations; all, and atfq:batch=20, unless given
+    #[arg(long = "policy")]
+    policies: Vec<PolicySpec>,
+    /// How often every simulator runs
+    #[arg(long, default_value_t = 5)]
+    rounds: u64,
+    /// A Python that has the peers; without it they are left out
+    #[arg(long, value_name = "PROGRAM")]
+    peers: Option<PathBuf>,
+    /// Where to write the figures as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to draw nanoseconds over flows as SVG
+    #[arg(long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Operations,
+    Simulator,
+}
+
+#[derive(Serialize)]
+struct Results<'a> {
+    machine: &'a str,
+    rows: &'a [Row],
+    left_out: &'a [String],
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let machine = machine();
+    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+    if args.only != Some(Part::Simulator) {
+        rows.extend(operations(&args, &mut left_out));
+    }
+    if args.only != Some(Part::Operations) {
+        rows.extend(simulators(&args, &mut left_out));
+    }
+    println!(
+        "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",
+        row::table(&rows)
+    );
+    for what in &left_out {
+        println!("left out: {what}");
+    }
+    let results = Results { machine: &machine, rows: &rows, left_out: &left_out };
+    let json = serde_json::to_string_pretty(&results).ok();
+    let chart = chart::draw(&rows, &format!("One dequeue and one enqueue, 2 or 3 packets a flow; {machine}"));
+    for (file, content) in [(&args.json, json), (&args.chart, chart)] {
+        if let (Some(file), Some(content)) = (file, content)
+            && let Err(error) = fs::write(file, content)
+        {
+            eprintln!("error: {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
+    let mut policies = args.policies.clone();
+    if policies.is_empty() {
+        let names = REGISTRY.iter().map(|entry| entry.name).chain(["atfq:batch=20"]);
+        for name in names {
+            match name.parse() {
+                Ok(policy) => policies.push(policy),
+                Err(error) => left_out.push(format!("{name}: {error}")),
+            }
+        }
+    }
+    let mut flows = args.flows.clone();
+    flows.sort_unstable();
+    let mut rows: Vec<Row> = Vec::new();
+    for &flows in &flows {
+        eprintln!("operations, {flows} flows");
+        for measured in operations::run(&policies, flows, |what| left_out.push(what)) {
+            let goal = goals::operation(&measured.subject, flows);
+            rows.extend(row("operation", measured.subject, flows, Spread::of(&measured.nanos), Unit::Nanos, goal));
+        }
+    }
+    let order = |row: &Row| policies.iter().position(|policy| policy.as_str() == row.subject);
+    // The peer stands behind all of ours.
+    rows.sort_by_key(|row| (row.subject == Firq::NAME, order(row), row.flows));
+    let mut flat = Vec::new();
+    for policy in policies.iter().filter(|policy| policy.entry().cost.starts_with("O(1)")) {
+        let of = |flows| rows.iter().find(|row| row.subject == policy.as_str() && Some(&row.flows) == flows);
+        if let (Some(few), Some(many)) = (of(flows.first()), of(flows.last()))
+            && few.flows < many.flows
+        {
+            let (few, many) = (few.spread, many.spread);
+            let spread = Spread {
+                median: many.median / few.median,
+                min: many.min / few.max,
+                max: many.max / few.min,
+                repetitions: few.repetitions,
+            };
+            let name = format!("operation / that of {} flows", args.flows.iter().min().unwrap_or(&0));
+            let most = args.flows.iter().copied().max().unwrap_or(0);
+            flat.extend(row(&name, policy.to_string(), most, Some(spread), Unit::Times, Some(goals::FLAT)));
+        }
+    }
+    rows.extend(flat);
+    rows
+}
+
+fn simulators(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
+    eprintln!("simulators, {} rounds", args.rounds);
+    if args.peers.is_none() {
+        left_out.push("ns.py and daytone: no Python that has them was given".into());
+    }
+    let all = simulator::run(args.peers.as_deref(), args.rounds, |what| left_out.push(what));
+    let mut rows = Vec::new();
+    let mut ratios = Vec::new();
+    for Measured { subject, packets_per_second } in &all {
+        let spread = Spread::of(packets_per_second);
+        match subject {
+            Subject::Ours(case) => {
+                let goal = goals::simulator(case.policy.as_str()).filter(|_| case.resources == Resources::CpuAndLink);
+                let name = format!("simulator, {}", case.pipeline());
+                rows.extend(row(&name, case.policy.to_string(), case.flows, spread, Unit::PacketsPerSecond, goal));
+            }
+            Subject::Peer(peer) => {
+                rows.extend(row("simulator, link", peer.label(), peer.flows, spread, Unit::PacketsPerSecond, None));
+                let ours = all.iter().find(|other| matches!(&other.subject, Subject::Ours(case) if case.is_like(peer)));
+                let spread = ours.and_then(|ours| Spread::of_ratios(&ours.packets_per_second, packets_per_second));
+                let name = format!("{} / {}", peer.ours, peer.label());
+                let goal = Some(Goal::AtLeast(peer.goal));
+                ratios.extend(row("as fast as peer", name, peer.flows, spread, Unit::Times, goal));
+            }
+        }
+    }
+    // By pipeline, the comparison last, then as they were run.
+    rows.sort_by(|a: &Row, b: &Row| b.benchmark.cmp(&a.benchmark).then(b.flows.cmp(&a.flows)));
+    rows.extend(ratios);
+    rows
+}
+
+fn row(
+    benchmark: &str,
+    subject: String,
+    flows: u32,
+    spread: Option<Spread>,
+    unit: Unit,
+    goal: Option<Goal>,
+) -> Option<Row> {
+    Some(Row { benchmark: benchmark.into(), subject, flows, spread: spread?, unit, goal })
+}
+
+/// What the operating system calls the processor.
+fn machine() -> String {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let line = cpuinfo.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+        Some(line.split_once(':')?.1.trim().to_owned())
+    };
+    let model = field("model name").unwrap_or_else(|| "unknown processor".into());
+    match (field("cpu family"), field("model")) {
+        (Some(family), Some(number)) => format!("{model} (family {family}, model {number})"),
+        _ => model,
+    }
+}

@@ -1,0 +1,249 @@
+//! One dequeue and one enqueue in the steady state.
+//!
+//! Flows hold 2 or 3 packets in turn, of 64 to 1500 bytes. A step takes a packet out, tells the scheduler what it wants
+//! to hear of it, as a box would, and puts another packet of the same flow in its place. Virtual time goes on by what
+//! the link takes for the packet, so that a link at that speed is busy all the time and everybody stays backlogged.
+//!
+//! All subjects take turns, round after round, so that a slow moment of the machine falls on all of them; each first
+//! runs long enough to have its own data back in the caches.
+
+use std::time::Duration;
+
+use dovetail_sched::{
+    Admission, Demand, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler,
+    Setup, Stage,
+};
+
+use crate::{clock::Stopwatch, peers::firq::Firq, traffic::cpu_and_link};
+
+/// How often each subject is measured.
+pub const ROUNDS: usize = 9;
+// A measurement ends after so many steps, or, for what is slow, so much time.
+const STEPS: u32 = 100_000;
+const LONGEST: Duration = Duration::from_millis(60);
+// Between two looks at the clock.
+const CHUNK: u32 = 5_000;
+// A prime, so that no pattern of flows falls in step with the sizes.
+const SIZES: usize = 61;
+const RESOURCES: usize = 2;
+
+/// Something that can be stepped.
+pub trait Subject {
+    /// One dequeue and one enqueue.
+    ///
+    /// # Errors
+    /// What went wrong, if the subject would not.
+    fn step(&mut self) -> Result<(), String>;
+
+    /// Whether every flow still has the packets that [`packets_of`] says.
+    fn is_as_filled(&self, flows: u32) -> bool;
+}
+
+/// How many packets of the flow wait between steps.
+pub fn packets_of(flow: u32) -> u32 {
+    2 + flow % 2
+}
+
+/// Pseudo-random sizes, the same every time (SplitMix64).
+pub fn sizes() -> [u32; SIZES] {
+    let mut state = 0u64;
+    std::array::from_fn(|_| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        64 + ((z ^ (z >> 31)) % (1500 - 64 + 1)) as u32
+    })
+}
+
+/// A subject's name and the nanoseconds a step of its measurements, in order of the rounds.
+pub struct Measured {
+    pub subject: String,
+    pub nanos: Vec<f64>,
+}
+
+/// Measures `policies` and the peer with `flows` flows. Subjects that would not are named with the reason.
+pub fn run(policies: &[PolicySpec], flows: u32, mut failed: impl FnMut(String)) -> Vec<Measured> {
+    let mut subjects: Vec<(Measured, Box<dyn Subject>)> = Vec::new();
+    let mut add = |subject: &str, made: Result<Box<dyn Subject>, String>| match made {
+        Ok(made) => subjects.push((Measured { subject: subject.into(), nanos: Vec::new() }, made)),
+        Err(reason) => failed(format!("{subject}: {reason}")),
+    };
+    for policy in policies {
+        let made = Policy::filled(policy, flows).map_err(|error| error.to_string());
+        add(policy.as_str(), made.map(|policy| Box::new(policy) as _));
+        if policy.as_str() == "drr" {
+            add(Firq::NAME, Ok(Box::new(Firq::filled(flows))));
+        }
+    }
+    // The first round brings the order of service from that of filling to that of the steady state.
+    for round in 0..=ROUNDS {
+        subjects.retain_mut(|(measured, subject)| {
+            let warm_up = if round == 0 { 4 * flows } else { flows };
+            match measure(subject.as_mut(), warm_up, flows) {
+                Ok(nanos) if round > 0 => measured.nanos.push(nanos),
+                Ok(_) => {}
+                Err(reason) => {
+                    failed(format!("{}, {flows} flows: {reason}", measured.subject));
+                    return false;
+                }
+            }
+            true
+        });
+    }
+    subjects.into_iter().map(|(measured, _)| measured).collect()
+}
+
+/// Nanoseconds a step.
+fn measure(subject: &mut dyn Subject, warm_up: u32, flows: u32) -> Result<f64, String> {
+    step(subject, warm_up)?;
+    let (done, elapsed) = step(subject, STEPS.max(flows))?;
+    if !subject.is_as_filled(flows) {
+        return Err("lost or gained packets".into());
+    }
+    Ok(elapsed.as_nanos() as f64 / f64::from(done))
+}
+
+/// Goes on for `steps` steps or the longest time, whichever ends first; gives how many it was and how long it took.
+fn step(subject: &mut dyn Subject, steps: u32) -> Result<(u32, Duration), String> {
+    let mut done = 0;
+    let start = Stopwatch::start();
+    loop {
+        for _ in 0..CHUNK {
+            subject.step()?;
+        }
+        done += CHUNK;
+        let elapsed = start.elapsed();
+        if done >= steps || elapsed > LONGEST {
+            return Ok((done, elapsed));
+        }
+    }
+}
+
+/// A policy with its environment.
+struct Policy {
+    scheduler: Box<dyn Scheduler>,
+    // What is told at once when a packet is released; the end on the link is told when the link is free again.
+    at_once: Vec<(Stage, u8)>,
+    tells_last: bool,
+    on_link: Option<Feedback>,
+    now: Nanos,
+    // Packets to come, by kind of flow.
+    packets: [Vec<Packet>; 2],
+    next: usize,
+}
+
+impl Policy {
+    fn filled(policy: &PolicySpec, flows: u32) -> Result<Self, PolicyError> {
+        let scheduler = policy.build(&Setup::new(RESOURCES, Limits::UNLIMITED))?;
+        let interest = scheduler.interest();
+        let stages = [(Stage::Started, 0), (Stage::Finished, 0), (Stage::Started, 1)];
+        let packets = [0, 1].map(|kind| {
+            let flow = FlowId(kind);
+            let packet = |bytes| Packet {
+                flow,
+                bytes,
+                arrival: Nanos::ZERO,
+                handle: 0,
+                demand: Demand::new(&cpu_and_link(flow, bytes)).expect("two resources"),
+            };
+            sizes().map(packet).to_vec()
+        });
+        let mut filled = Self {
+            at_once: stages.into_iter().filter(|&(stage, resource)| wants(interest, stage, resource)).collect(),
+            tells_last: wants(interest, Stage::Finished, 1),
+            scheduler,
+            on_link: None,
+            now: Nanos::ZERO,
+            packets,
+            next: 0,
+        };
+        for place in 0..3 {
+            for flow in (0..flows).filter(|&flow| place < packets_of(flow)) {
+                filled.put(FlowId(flow)).expect("without limits nothing is refused");
+            }
+        }
+        Ok(filled)
+    }
+
+    #[inline]
+    fn put(&mut self, flow: FlowId) -> Result<(), String> {
+        // Kinds change every two flows, where the number of packets changes with every flow.
+        let packet = &mut self.packets[flow.index() / 2 % 2][self.next];
+        self.next = if self.next + 1 == SIZES { 0 } else { self.next + 1 };
+        packet.flow = flow;
+        packet.arrival = self.now;
+        match self.scheduler.enqueue(packet, self.now) {
+            Admission::Queued => Ok(()),
+            other => Err(format!("a packet was not queued: {other:?}")),
+        }
+    }
+
+    /// The policy holds packets back: it is asked again when it said.
+    #[cold]
+    fn wait(&mut self, tries: u32) -> Result<(), String> {
+        if tries > 1_000 {
+            return Err("holds packets back again and again".into());
+        }
+        let at = self.scheduler.poll_at().ok_or("holds packets back and does not say until when")?;
+        self.now = at.max(self.now + Nanos(1));
+        Ok(())
+    }
+}
+
+fn wants(interest: Interest, stage: Stage, resource: u8) -> bool {
+    interest.has(stage, resource.into())
+}
+
+impl Subject for Policy {
+    #[inline]
+    fn step(&mut self) -> Result<(), String> {
+        if let Some(finished) = self.on_link.take() {
+            self.scheduler.feedback(&finished, self.now);
+        }
+        // Looked at where it was put: moving it would be work that is not the scheduler's.
+        let mut released = self.scheduler.dequeue(self.now);
+        let mut tries = 0;
+        while released.is_none() {
+            tries += 1;
+            self.wait(tries)?;
+            released = self.scheduler.dequeue(self.now);
+        }
+        let Some(Dispatch { packet, ticket }) = &released else { return Ok(()) };
+        let (flow, ticket) = (packet.flow, *ticket);
+        let times = packet.demand.times();
+        for &(stage, resource) in &self.at_once {
+            let took = if stage == Stage::Finished { times[usize::from(resource)] } else { Nanos::ZERO };
+            self.scheduler.feedback(&Feedback { flow, ticket, resource, stage, took }, self.now);
+        }
+        let took = times[1];
+        if self.tells_last {
+            self.on_link = Some(Feedback { flow, ticket, resource: 1, stage: Stage::Finished, took });
+        }
+        self.now += took;
+        self.put(flow)
+    }
+
+    fn is_as_filled(&self, flows: u32) -> bool {
+        (0..flows).all(|flow| self.scheduler.flow_backlog(FlowId(flow)).packets == u64::from(packets_of(flow)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dovetail_sched::registry::REGISTRY;
+
+    #[test]
+    fn every_policy_can_be_stepped() {
+        for entry in REGISTRY {
+            let mut policy = Policy::filled(&entry.name.parse().unwrap(), 50).unwrap();
+            assert!(policy.is_as_filled(50));
+            for _ in 0..2_000 {
+                policy.step().unwrap();
+            }
+            assert!(policy.is_as_filled(50), "{}", entry.name);
+            policy.scheduler.dequeue(policy.now).unwrap();
+            assert!(!policy.is_as_filled(50), "{}", entry.name);
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Others who do the same.
+
+pub mod firq;
+pub mod python;

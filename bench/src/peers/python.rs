@@ -1,0 +1,90 @@
+//! Simulators in Python packages, each driven by a script that says how many packets it delivered in what time.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use serde::Deserialize;
+
+/// A peer's simulator with a discipline and a number of flows.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer {
+    pub name: &'static str,
+    script: &'static str,
+    pub discipline: &'static str,
+    pub flows: u32,
+    packets: u64,
+    /// Our simulator with `ours` is to be so many times as fast.
+    pub goal: f64,
+    /// Our policy of the same name.
+    pub ours: &'static str,
+}
+
+/// Everybody: enough packets for half a second or more.
+pub const PEERS: [Peer; 6] = {
+    const NS: Peer = Peer {
+        name: "ns.py",
+        script: "ns_py.py",
+        discipline: "DRR",
+        flows: 1000,
+        packets: 60_000,
+        goal: 100.0,
+        ours: "drr",
+    };
+    const DAYTONE: Peer = Peer {
+        name: "daytone",
+        script: "daytone.py",
+        discipline: "DRR",
+        flows: 1000,
+        packets: 200_000,
+        goal: 10.0,
+        ours: "drr",
+    };
+    [
+        NS,
+        Peer { discipline: "WFQ", ours: "wfq", ..NS },
+        DAYTONE,
+        Peer { discipline: "WFQ", ours: "wfq", ..DAYTONE },
+        Peer { flows: 20, ..DAYTONE },
+        Peer { flows: 20, discipline: "WFQ", ours: "wfq", ..DAYTONE },
+    ]
+};
+
+#[derive(Deserialize)]
+struct Report {
+    packets: u64,
+    seconds: f64,
+}
+
+impl Peer {
+    pub fn label(&self) -> String {
+        format!("{} {}", self.name, self.discipline)
+    }
+
+    /// Packets per second of one run.
+    ///
+    /// # Errors
+    /// What the script said when it could not run, or did not do what it should.
+    pub fn run(&self, python: &Path, seed: u64) -> Result<f64, String> {
+        let script = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers").join(self.script);
+        let done = Command::new(python)
+            .arg("-B")
+            .arg(script)
+            .args(["--discipline", self.discipline])
+            .args(["--flows", &self.flows.to_string()])
+            .args(["--packets", &self.packets.to_string()])
+            .args(["--seed", &seed.to_string()])
+            .output()
+            .map_err(|error| format!("{}: {error}", python.display()))?;
+        let notes = String::from_utf8_lossy(&done.stderr);
+        if !done.status.success() {
+            return Err(notes.lines().last().unwrap_or("it said nothing").into());
+        }
+        if !notes.is_empty() {
+            eprintln!("{}: {}", self.label(), notes.trim_end());
+        }
+        let report: Report = serde_json::from_slice(&done.stdout).map_err(|error| error.to_string())?;
+        Ok(report.packets as f64 / report.seconds)
+    }
+}

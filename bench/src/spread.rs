@@ -1,0 +1,44 @@
+//! Repeated measurements.
+
+use serde::Serialize;
+
+/// The median of some repetitions and how far they lie apart.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Spread {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    pub repetitions: usize,
+}
+
+impl Spread {
+    /// `None` without measurements.
+    pub fn of(measurements: &[f64]) -> Option<Self> {
+        let mut sorted = measurements.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let middle = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
+        Some(Self { median, min, max, repetitions: sorted.len() })
+    }
+
+    /// Of `ours[r] / theirs[r]`, round by round, so that a slow moment of the machine weighs on both.
+    pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Option<Self> {
+        let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
+        Self::of(&ratios)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let odd = Spread::of(&[3.0, 1.0, 2.0]).unwrap();
+        assert_eq!((odd.median, odd.min, odd.max, odd.repetitions), (2.0, 1.0, 3.0, 3));
+        assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
+        assert!(Spread::of(&[]).is_none());
+        assert_eq!(Spread::of_ratios(&[10.0, 30.0], &[1.0, 2.0]).unwrap().max, 15.0);
+    }
+}
