@@ -13,7 +13,8 @@ pub const MAX_RESOURCES: usize = 8;
 /// Processing time of one packet on each of `m` resources, in pipeline order; `1 <= m <=` [`MAX_RESOURCES`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Demand {
-    len: u8,
+    // A whole word: copying the struct loads one, and a load over a narrower store has to wait for it.
+    len: usize,
     time: [Nanos; MAX_RESOURCES],
 }
 
@@ -22,20 +23,33 @@ impl Demand {
     ///
     /// # Errors
     /// [`DemandError`] when `times` is empty or longer than [`MAX_RESOURCES`].
+    #[inline]
     pub fn new(times: &[Nanos]) -> Result<Self, DemandError> {
         if times.is_empty() || times.len() > MAX_RESOURCES {
             return Err(DemandError { resources: times.len() });
         }
-        let mut time = [Nanos::ZERO; MAX_RESOURCES];
-        time[..times.len()].copy_from_slice(times);
-        Ok(Self { len: times.len() as u8, time })
+        Ok(Self::copied(times))
+    }
+
+    /// A demand of `times`, of which there are 1 to [`MAX_RESOURCES`].
+    #[inline(always)]
+    pub(crate) fn copied(times: &[Nanos]) -> Self {
+        let mut demand = Self { len: times.len(), time: [Nanos::ZERO; MAX_RESOURCES] };
+        // Most pipelines are short. Copying a known number of times is no call, and two at once are stored as they will
+        // be loaded: a load that spans two stores waits until both have left the store buffer.
+        match times.len() {
+            1 => demand.time[0] = times[0],
+            2 => demand.time[..2].copy_from_slice(&times[..2]),
+            _ => demand.time[..times.len()].copy_from_slice(times),
+        }
+        demand
     }
 
     /// The times, one a resource, in pipeline order.
     #[inline]
     #[must_use]
     pub fn times(&self) -> &[Nanos] {
-        &self.time[..usize::from(self.len)]
+        &self.time[..self.len]
     }
 
     /// The largest of the times: the processing time on the packet's dominant resource (DRFQ, section 4).

@@ -214,7 +214,7 @@ impl Queues {
     ///
     /// # Panics
     /// If the flow has none.
-    #[inline]
+    #[inline(always)]
     pub fn pop(&mut self, flow: FlowId) -> Packet {
         let queue = &mut self.flows[flow.index()];
         let at = queue.head;
@@ -247,14 +247,14 @@ impl Queues {
         self.release(flow, tail, node)
     }
 
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, flow: FlowId, at: u32, node: Node) -> Packet {
         let queue = &mut self.flows[flow.index()];
         queue.packets -= 1;
         queue.bytes -= u64::from(node.bytes);
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(node.bytes);
-        let demand = Demand::new(self.demand(at)).expect("the number of resources was checked at the start");
+        let demand = Demand::copied(self.demand(at));
         self.nodes[at as usize].next = self.free;
         self.free = at;
         self.order_by_length(flow);
@@ -288,7 +288,7 @@ impl Queues {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, packet: &Packet) {
         let node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, tag: 0 };
         let at = if self.free == NIL {
@@ -319,8 +319,15 @@ impl Queues {
         self.order_by_length(packet.flow);
     }
 
-    #[inline]
+    #[inline(always)]
     fn order_by_length(&mut self, flow: FlowId) {
+        if self.by_length.is_some() {
+            self.order_by_length_now(flow);
+        }
+    }
+
+    #[cold]
+    fn order_by_length_now(&mut self, flow: FlowId) {
         let Some(by_length) = &mut self.by_length else { return };
         let queue = &self.flows[flow.index()];
         if queue.packets == 0 {

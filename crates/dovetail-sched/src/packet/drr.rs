@@ -99,8 +99,11 @@ impl Drr {
         self.fruitless = 0;
     }
 
+    #[inline]
     fn end_turn(&mut self) {
-        self.active.rotate_left(1.min(self.active.len()));
+        if let Some(flow) = self.active.pop_front() {
+            self.active.push_back(flow);
+        }
         self.in_turn = false;
     }
 }
@@ -131,9 +134,10 @@ impl Policy for Drr {
                     queues.prefetch_head(soon);
                 }
             }
-            let head = f64::from(queues.head(flow)?.bytes());
+            let head = queues.head(flow)?;
+            let (bytes, next) = (f64::from(head.bytes()), head.next().map(|next| f64::from(next.bytes())));
             let deficit = self.deficit_bytes.at(flow);
-            if head > *deficit {
+            if bytes > *deficit {
                 self.end_turn();
                 self.fruitless += 1;
                 if self.fruitless > self.active.len() {
@@ -141,20 +145,20 @@ impl Policy for Drr {
                 }
                 continue;
             }
-            *deficit -= head;
+            *deficit -= bytes;
             self.fruitless = 0;
-            let packet = queues.pop(flow);
-            match queues.head(flow) {
+            match next {
                 None => {
-                    *self.deficit_bytes.at(flow) = 0.0;
+                    *deficit = 0.0;
                     self.active.pop_front();
                     self.in_turn = false;
                 }
                 // Ending the turn now rather than at the next question saves that question a look at this flow.
-                Some(next) if f64::from(next.bytes()) > *self.deficit_bytes.at(flow) => self.end_turn(),
+                Some(next) if next > *deficit => self.end_turn(),
                 Some(_) => {}
             }
-            return Some((packet, 0));
+            // Last, so that the packet is written where it is wanted and not moved there.
+            return Some((queues.pop(flow), 0));
         }
     }
 

@@ -21,6 +21,7 @@ pub struct Jain {
     resources: usize,
     window: Nanos,
     current: u64,
+    ends: Nanos,
     flows: Vec<Flow>,
     // Processing time of the packets started in the flow's window, `resources` a flow.
     service: Vec<Nanos>,
@@ -39,16 +40,26 @@ impl Jain {
     #[must_use]
     pub fn new(resources: usize, window: Nanos) -> Self {
         let window = window.max(Nanos(1));
-        Self { resources, window, current: 0, flows: Vec::new(), service: Vec::new(), sum: 0.0, windows: 0 }
+        Self {
+            resources,
+            window,
+            current: 0,
+            ends: window,
+            flows: Vec::new(),
+            service: Vec::new(),
+            sum: 0.0,
+            windows: 0,
+        }
     }
 
     /// Something is about to happen at `now`: windows that end by then are closed, with the flows backlogged until now.
     #[inline]
     pub fn advance(&mut self, now: Nanos, backlogged: &ActiveTimeGap) {
-        let window = now.0 / self.window.0;
-        if window > self.current {
+        // Compared rather than divided: this is asked several times a packet.
+        if now >= self.ends {
             self.close(backlogged);
-            self.current = window;
+            self.current = now.0 / self.window.0;
+            self.ends = Nanos(self.current * self.window.0) + self.window;
         }
     }
 

@@ -223,14 +223,16 @@ impl Meters {
     /// The released packet starts, if that is before `now`; what else happens at the instant of its start comes first.
     #[inline]
     fn start_before(&mut self, now: Nanos) {
-        let Some((packet, at)) = self.starting.take_if(|(_, at)| *at < now) else { return };
-        let flow = &mut self.flows[packet.flow.index()];
+        let Self { starting, flows, jain, gap, lines, .. } = self;
+        // Looked at in place: it is large to move.
+        let Some((packet, at)) = starting.as_ref().filter(|(_, at)| *at < now) else { return };
+        let flow = &mut flows[packet.flow.index()];
         flow.waiting -= 1;
         let times = packet.demand.times();
-        self.jain.advance(at, &self.gap);
-        self.jain.served(packet.flow, times);
-        let gap = self.gap.served(packet.flow, times, flow.waiting == 0);
-        self.lines.gap.add(at, gap);
+        jain.advance(*at, gap);
+        jain.served(packet.flow, times);
+        lines.gap.add(*at, gap.served(packet.flow, times, flow.waiting == 0));
+        *starting = None;
     }
 }
 
