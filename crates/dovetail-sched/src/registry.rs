@@ -120,7 +120,8 @@ impl FromStr for PolicySpec {
         }
         let spec = Self { entry, text: text.to_owned(), values };
         // A value that no pipeline could take is an error of the string, not of the run.
-        spec.build(&Setup::new(2, Limits::UNLIMITED))?;
+        let longest = || spec.build(&Setup::new(MAX_RESOURCES, Limits::UNLIMITED));
+        spec.build(&Setup::new(2, Limits::UNLIMITED)).or_else(|_| longest())?;
         Ok(spec)
     }
 }

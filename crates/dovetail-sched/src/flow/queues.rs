@@ -179,6 +179,15 @@ impl Queues {
         }
     }
 
+    /// Rewrites the policy's numbers on all the flow's waiting packets. O(packets of the flow).
+    pub fn retag(&mut self, flow: FlowId, mut new: impl FnMut(u64) -> u64) {
+        let mut at = self.flows.get(flow.index()).map_or(NIL, |queue| queue.head);
+        while let Some(node) = self.nodes.get_mut(at as usize) {
+            node.tag = new(node.tag);
+            at = node.next;
+        }
+    }
+
     /// Takes the flow's oldest packet.
     ///
     /// # Panics
