@@ -15,7 +15,14 @@ use crate::{
 };
 
 /// Every policy there is, in the order in which `dovetail policies` prints them.
-pub const REGISTRY: &[&Entry] = &[&packet::fifo::ENTRY, &packet::drr::ENTRY];
+pub const REGISTRY: &[&Entry] = &[
+    &packet::fifo::ENTRY,
+    &packet::drr::ENTRY,
+    &packet::wfq::ENTRY,
+    &packet::wf2q_plus::ENTRY,
+    &packet::scfq::ENTRY,
+    &packet::sfq::ENTRY,
+];
 
 /// Makes a scheduler from the knobs that were given.
 pub type Build = fn(&Knobs<'_>, &Setup) -> Result<Box<dyn Scheduler>, PolicyError>;

@@ -1,0 +1,23 @@
+//! What the timestamp policies share: how much work a packet is, and the knob that says on which resource.
+
+use crate::{flow::Waiting, registry::Knob};
+
+/// The knob that chooses the resource.
+pub(crate) const RESOURCE: Knob = Knob {
+    key: "resource",
+    default: "last",
+    meaning: "the resource whose time is shared: first, last, or a number from 1",
+};
+
+/// A waiting packet's work in nanoseconds of the resource's time.
+#[inline]
+pub(crate) fn work(packet: Waiting<'_>, resource: usize) -> f64 {
+    packet.demand()[resource].as_f64()
+}
+
+/// A tag after its flow's weight changed to `1 / ratio` of what it was: `(tag - virtual_time) * weight` is work that the
+/// flow is ahead of its share (or behind it), and a new weight does not change what is owed.
+#[inline]
+pub(crate) fn rescaled(tag: f64, virtual_time: f64, ratio: f64) -> f64 {
+    virtual_time + (tag - virtual_time) * ratio
+}

@@ -1,0 +1,83 @@
+//! The total weight of a set of flows that changes for ever, without drift.
+//!
+//! A fluid's virtual time runs at one over the total weight of its busy flows. Kept as a floating-point number, that
+//! total would collect a rounding error at every arrival and departure, and one flow of weight 10^6 would wipe out what
+//! the weights of 10^-6 had left. So it is kept exactly: a [`Weight`](crate::Weight) lies between 2^-20 and 2^20 and
+//! carries 53 significant bits, which makes it a whole multiple of 2^-72; and 2^26 flows of 2^20 are 2^118 of these.
+
+/// An exact sum of weights.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct WeightSum {
+    units: u128,
+    total: f64,
+}
+
+const UNITS_PER_WEIGHT: f64 = (1u128 << 72) as f64;
+
+impl WeightSum {
+    /// The sum, rounded once; 0 for no flow.
+    #[inline]
+    pub(crate) fn total(&self) -> f64 {
+        self.total
+    }
+
+    /// A flow of this weight joins.
+    #[inline]
+    pub(crate) fn add(&mut self, weight: f64) {
+        self.set(self.units.saturating_add(units(weight)));
+    }
+
+    /// A flow of this weight leaves.
+    #[inline]
+    pub(crate) fn remove(&mut self, weight: f64) {
+        debug_assert!(units(weight) <= self.units, "a flow left that never joined");
+        self.set(self.units.saturating_sub(units(weight)));
+    }
+
+    /// All leave.
+    pub(crate) fn clear(&mut self) {
+        self.set(0);
+    }
+
+    #[inline]
+    fn set(&mut self, units: u128) {
+        self.units = units;
+        self.total = units as f64 / UNITS_PER_WEIGHT;
+    }
+}
+
+#[inline]
+fn units(weight: f64) -> u128 {
+    (weight * UNITS_PER_WEIGHT) as u128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_large_weight_leaves_no_trace() {
+        let mut sum = WeightSum::default();
+        for _ in 0..1000 {
+            sum.add(1e-6);
+            sum.add(1e6);
+            sum.add(1.0 / 3.0);
+            sum.remove(1e6);
+            sum.remove(1.0 / 3.0);
+        }
+        assert_eq!(sum.total(), 1000.0 * 1e-6);
+    }
+
+    proptest! {
+        #[test]
+        fn all_that_join_and_leave_cancel(weights in prop::collection::vec(1e-6f64..1e6, 1..100)) {
+            let mut sum = WeightSum::default();
+            weights.iter().for_each(|&weight| sum.add(weight));
+            let plain: f64 = weights.iter().sum();
+            prop_assert!((sum.total() - plain).abs() <= 1e-12 * plain);
+            weights.iter().for_each(|&weight| sum.remove(weight));
+            prop_assert_eq!(sum.total(), 0.0);
+        }
+    }
+}
