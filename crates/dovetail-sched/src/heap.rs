@@ -259,4 +259,18 @@ mod tests {
             prop_assert_eq!(drained, expected);
         }
     }
+
+    #[test]
+    fn a_cleared_heap_is_as_good_as_new() {
+        let mut heap = FlowHeap::new();
+        for round in 1..4 {
+            for flow in 0..50 {
+                heap.set(FlowId(flow), f64::from(flow * 7 % 50 * round));
+            }
+            assert_eq!(heap.iter().count(), 50);
+            heap.clear();
+            assert!(heap.is_empty() && heap.peek().is_none() && heap.iter().next().is_none());
+            assert!((0..50).all(|flow| !heap.contains(FlowId(flow))));
+        }
+    }
 }

@@ -229,7 +229,8 @@ fn wf2q_plus_is_not_outrun_by_flows_that_come_and_go() {
     let turns = long / short * u64::from(m + 1) + 20;
     jobs.extend((0..turns).map(|turn| job(m + (turn % u64::from(m + 2)) as u32, turn * short, short)));
     let traffic = Traffic { weights: vec![1.0; 2 * m as usize + 2], jobs };
-    check_own_server(&traffic, &traffic.play("wf2q+")).expect("the published bound");
+    let rates: Vec<f64> = traffic.flows().map(|flow| traffic.rate(flow)).collect();
+    check_worst_case_fairness(&traffic, &traffic.play("wf2q+"), 0, &rates).expect("the published bound");
 }
 
 #[test]
