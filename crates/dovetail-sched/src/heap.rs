@@ -150,6 +150,13 @@ impl FlowHeap {
         Some((flow, key))
     }
 
+    /// The flows next to the least: one of them is the least when that is gone.
+    #[inline]
+    pub fn runners_up(&self) -> impl Iterator<Item = FlowId> + '_ {
+        let items = self.families.get(1).into_iter().flat_map(|family| &family.0);
+        items.filter(|&&item| item != VACANT).map(|item| item.flow())
+    }
+
     /// Takes all flows out. O(n).
     pub fn clear(&mut self) {
         for family in &mut self.families {
@@ -245,6 +252,11 @@ mod tests {
                         heap.remove(FlowId(flow));
                         model.remove(&flow);
                     }
+                }
+                let mut rest = model.iter().map(|(&flow, &key)| (key, flow)).collect::<std::vec::Vec<_>>();
+                rest.sort_unstable();
+                if let Some(&(_, second)) = rest.get(1) {
+                    prop_assert!(heap.runners_up().any(|flow| flow == FlowId(second)));
                 }
                 let least = model.iter().map(|(&flow, &key)| (key, flow)).min();
                 prop_assert_eq!(heap.peek(), least.map(|(key, flow)| (FlowId(flow), f64::from(key))));

@@ -16,7 +16,7 @@
 
 use core::marker::PhantomData;
 
-use super::tags::{rescaled, work};
+use super::tags::{prefetch_next, rescaled, work};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queues, Stage, Weight, flow::FlowMap,
 };
@@ -104,6 +104,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         self.flows.at(flow).start += packet.demand.times()[self.resource].as_f64() / queues.weight(flow);
         self.file(queues, flow);
         self.in_service += u64::from(C::RUNS_BEHIND);
+        prefetch_next(&self.heads, queues, &self.flows);
         Some((packet, 0))
     }
 

@@ -1,6 +1,11 @@
-//! What the timestamp policies share: how much work a packet is, and the knob that says on which resource.
+//! What the timestamp policies share: how much work a packet is, the knob that says on which resource, what a new weight
+//! does to a tag, and a look ahead.
 
-use crate::{flow::Waiting, registry::Knob};
+use crate::{
+    FlowHeap, Queues,
+    flow::{FlowMap, Waiting},
+    registry::Knob,
+};
 
 /// The knob that chooses the resource.
 pub(crate) const RESOURCE: Knob = Knob {
@@ -20,4 +25,21 @@ pub(crate) fn work(packet: Waiting<'_>, resource: usize) -> f64 {
 #[inline]
 pub(crate) fn rescaled(tag: f64, virtual_time: f64, ratio: f64) -> f64 {
     virtual_time + (tag - virtual_time) * ratio
+}
+
+/// Asks for what the next choices will read: the least flow's head packet, and the state of those that may come after.
+#[inline]
+pub(crate) fn prefetch_next<T: Default + Clone>(order: &FlowHeap, queues: &Queues, flows: &FlowMap<T>) {
+    // With fewer flows all of it is in the second cache, and asking costs more than it saves.
+    const FEW: usize = 4096;
+    if order.len() <= FEW {
+        return;
+    }
+    if let Some((next, _)) = order.peek() {
+        queues.prefetch_head(next);
+    }
+    for soon in order.runners_up() {
+        queues.prefetch_flow(soon);
+        flows.prefetch(soon);
+    }
 }

@@ -60,7 +60,7 @@
 use alloc::boxed::Box;
 
 use super::{
-    tags::{RESOURCE, rescaled, work},
+    tags::{RESOURCE, prefetch_next, rescaled, work},
     weight_sum::WeightSum,
 };
 use crate::{
@@ -220,6 +220,7 @@ impl Policy for Wf2qPlus {
             Some(head) => self.file(flow, finish, work(head, self.resource)),
             None => self.ends(flow, finish),
         }
+        prefetch_next(&self.by_finish, queues, &self.flows);
         Some((packet, 0))
     }
 

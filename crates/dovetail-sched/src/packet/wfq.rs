@@ -50,7 +50,7 @@ use alloc::boxed::Box;
 
 use super::{
     GpsClock,
-    tags::{RESOURCE, rescaled, work},
+    tags::{RESOURCE, prefetch_next, rescaled, work},
 };
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
@@ -167,6 +167,7 @@ impl Policy for Wfq {
             Some(head) => self.heads.set(flow, state.stamp(head)),
             None => self.heads.remove(flow),
         }
+        prefetch_next(&self.heads, queues, &self.flows);
         Some((packet, 0))
     }
 
