@@ -70,7 +70,7 @@ pub(crate) struct CompareArgs {
     pub(crate) link: Option<Rate>,
 
     /// Scale time so that the busiest resource is asked for X times what it can do [default for captures: 0.95]
-    #[arg(long, value_name = "X", value_parser = parse_load)]
+    #[arg(long, value_name = "X", value_parser = parse_load, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
 
     /// Seed of everything random [default: the scenario's, or 1]

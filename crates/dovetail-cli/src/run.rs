@@ -93,13 +93,14 @@ impl Plan<'_> {
         let options = Options { stop_at: self.stop_at, progress: Some(&mut progress) };
         let path = self.records.map(|(folder, format)| (path_for(folder, policy.as_str(), format), format));
         let begun = Instant::now();
+        let scheduler = scheduler.as_mut();
         let outcome = match &path {
-            None => simulate(&mut workload, &mut scheduler, self.pipeline, &mut meters, options),
+            None => simulate(workload.as_mut(), scheduler, self.pipeline, &mut meters, options),
             Some((path, format)) => {
                 let failed = |error| Failure::file("write", path, error);
                 let mut records = Records::create(path, *format, &resources).map_err(failed)?;
                 let mut both = (&mut meters, &mut records);
-                let outcome = simulate(&mut workload, &mut scheduler, self.pipeline, &mut both, options);
+                let outcome = simulate(workload.as_mut(), scheduler, self.pipeline, &mut both, options);
                 records.finish().map_err(failed)?;
                 outcome
             }

@@ -99,7 +99,8 @@ fn check(document: &Value, policies: usize) {
             None => assert!(fairness["jain_dominant"].is_null()),
         }
         match recompute::largest_gap(rows, |_| 1.0) {
-            Some(gap) => near(&fairness["max_active_time_gap_us"], gap / 1e3, 1e-6, "gap"),
+            // Printed in whole nanoseconds.
+            Some(gap) => near(&fairness["max_active_time_gap_us"], gap.round() / 1e3, 1e-9, "gap"),
             None => assert!(fairness["max_active_time_gap_us"].is_null()),
         }
     }
