@@ -4,11 +4,13 @@ mod limits;
 mod map;
 mod queues;
 mod table;
+mod turns;
 
 pub use limits::{DropPolicy, Limits};
 pub use map::FlowMap;
 pub use queues::{Place, Queues, Waiting};
 pub use table::{FiveTuple, FlowTable, Lookup, TableError};
+pub use turns::Turns;
 
 pub(crate) use queues::Full;
 

@@ -34,11 +34,11 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::boxed::Box;
 
 use crate::{
     Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
-    flow::FlowMap,
+    flow::{FlowMap, Turns},
     registry::{Entry, Knob},
 };
 
@@ -64,7 +64,7 @@ pub const ENTRY: Entry = Entry {
 pub struct Drr {
     quantum_bytes: f64,
     // Whose turn it is stands in front, having earned its quantum when `in_turn`.
-    active: VecDeque<FlowId>,
+    active: Turns,
     in_turn: bool,
     // Turns since a packet was sent; a whole round of them calls for skipping.
     fruitless: usize,
@@ -77,7 +77,7 @@ impl Drr {
     pub fn new(quantum_bytes: u64) -> Self {
         Self {
             quantum_bytes: quantum_bytes as f64,
-            active: VecDeque::new(),
+            active: Turns::new(),
             in_turn: false,
             fruitless: 0,
             deficit_bytes: FlowMap::new(),
@@ -87,24 +87,16 @@ impl Drr {
     /// Gives every flow what it would earn in the rounds before the first one that sends something.
     fn skip_rounds(&mut self, queues: &Queues) {
         let mut rounds = f64::INFINITY;
-        for &flow in &self.active {
+        for flow in self.active.iter() {
             let missing = queues.head(flow).map_or(0.0, |head| f64::from(head.bytes())) - *self.deficit_bytes.at(flow);
             rounds = rounds.min(missing / (self.quantum_bytes * queues.weight(flow)));
         }
         // The next turn still earns its quantum, and rounding must not give a round too many.
         let rounds = (rounds as u64).saturating_sub(1) as f64;
-        for &flow in &self.active {
+        for flow in self.active.iter() {
             *self.deficit_bytes.at(flow) += rounds * self.quantum_bytes * queues.weight(flow);
         }
         self.fruitless = 0;
-    }
-
-    #[inline]
-    fn end_turn(&mut self) {
-        if let Some(flow) = self.active.pop_front() {
-            self.active.push_back(flow);
-        }
-        self.in_turn = false;
     }
 }
 
@@ -120,25 +112,25 @@ impl Policy for Drr {
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
         loop {
-            let flow = *self.active.front()?;
+            let flow = self.active.get(0)?;
             let deficit = self.deficit_bytes.at(flow);
-            if !self.in_turn {
-                *deficit += self.quantum_bytes * queues.weight(flow);
-                self.in_turn = true;
-                // The flows behind will be needed soon: first their queues, later the packets at their heads.
-                if let Some(&later) = self.active.get(6) {
-                    queues.prefetch_flow(later);
-                    self.deficit_bytes.prefetch(later);
-                }
-                if let Some(&soon) = self.active.get(3) {
-                    queues.prefetch_head(soon);
-                }
+            // Multiplied rather than asked: whether the last turn ended is anybody's guess.
+            *deficit += self.quantum_bytes * queues.weight(flow) * f64::from(u8::from(!self.in_turn));
+            self.in_turn = true;
+            // The flows behind will be needed soon: first their queues, later the packets at their heads.
+            if let Some(later) = self.active.get(6) {
+                queues.prefetch_flow(later);
+                self.deficit_bytes.prefetch(later);
+            }
+            if let Some(soon) = self.active.get(3) {
+                queues.prefetch_head(soon);
             }
             let head = queues.head(flow)?;
             let (bytes, next) = (f64::from(head.bytes()), head.next().map(|next| f64::from(next.bytes())));
             let deficit = self.deficit_bytes.at(flow);
             if bytes > *deficit {
-                self.end_turn();
+                self.active.rotate_if(true);
+                self.in_turn = false;
                 self.fruitless += 1;
                 if self.fruitless > self.active.len() {
                     self.skip_rounds(queues);
@@ -154,8 +146,11 @@ impl Policy for Drr {
                     self.in_turn = false;
                 }
                 // Ending the turn now rather than at the next question saves that question a look at this flow.
-                Some(next) if next > *deficit => self.end_turn(),
-                Some(_) => {}
+                Some(next) => {
+                    let ends = next > *deficit;
+                    self.active.rotate_if(ends);
+                    self.in_turn = !ends;
+                }
             }
             // Last, so that the packet is written where it is wanted and not moved there.
             return Some((queues.pop(flow), 0));
@@ -167,11 +162,11 @@ impl Policy for Drr {
             return;
         }
         *self.deficit_bytes.at(flow) = 0.0;
-        if self.active.front() == Some(&flow) {
+        if self.active.get(0) == Some(flow) {
             self.active.pop_front();
             self.in_turn = false;
         } else {
-            self.active.retain(|&other| other != flow);
+            self.active.remove(flow);
         }
     }
 
