@@ -2,7 +2,7 @@
 //!
 //! | module | what is measured |
 //! |---|---|
-//! | [`operations`] | nanoseconds of one dequeue and one enqueue, every policy |
+//! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.

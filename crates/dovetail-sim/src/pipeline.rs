@@ -94,11 +94,12 @@ impl Passage {
 #[derive(Debug)]
 pub struct Pipeline {
     mode: PipelineMode,
-    resources: usize,
     free: [Nanos; MAX_RESOURCES],
     // For `buffer=K`: number and start on resource j of the packets that may still hold a place before it.
     starts: Vec<VecDeque<(u64, Nanos)>>,
     packets: u64,
+    // The last packet's, kept here because it is large to move.
+    passage: Passage,
 }
 
 impl Pipeline {
@@ -111,10 +112,10 @@ impl Pipeline {
         assert!((1..=MAX_RESOURCES).contains(&resources));
         Self {
             mode,
-            resources,
             free: [Nanos::ZERO; MAX_RESOURCES],
             starts: (0..resources).map(|_| VecDeque::new()).collect(),
             packets: 0,
+            passage: Passage { resources, start: [Nanos::ZERO; MAX_RESOURCES], end: [Nanos::ZERO; MAX_RESOURCES] },
         }
     }
 
@@ -127,23 +128,18 @@ impl Pipeline {
 
     /// Sends a packet with this demand into the pipeline at `now`, which is not before [`ready`](Self::ready). O(m).
     #[inline]
-    pub fn admit(&mut self, now: Nanos, demand: &Demand) -> Passage {
-        let mut passage = Passage {
-            resources: self.resources,
-            start: [Nanos::ZERO; MAX_RESOURCES],
-            end: [Nanos::ZERO; MAX_RESOURCES],
-        };
+    pub fn admit(&mut self, now: Nanos, demand: &Demand) -> &Passage {
         match self.mode {
-            PipelineMode::NoWait => self.no_wait(now, demand.times(), &mut passage),
-            PipelineMode::Unbounded => self.unbounded(now, demand.times(), &mut passage),
-            PipelineMode::Buffer(places) => self.blocking(now, demand.times(), u64::from(places), &mut passage),
+            PipelineMode::NoWait => self.no_wait(now, demand.times()),
+            PipelineMode::Unbounded => self.unbounded(now, demand.times()),
+            PipelineMode::Buffer(places) => self.blocking(now, demand.times(), u64::from(places)),
         }
         self.packets += 1;
-        passage
+        &self.passage
     }
 
     #[inline]
-    fn no_wait(&mut self, now: Nanos, times: &[Nanos], passage: &mut Passage) {
+    fn no_wait(&mut self, now: Nanos, times: &[Nanos]) {
         let mut start = now;
         let mut before = Nanos::ZERO;
         for (&free, &time) in self.free.iter().zip(times) {
@@ -151,34 +147,34 @@ impl Pipeline {
             before += time;
         }
         for (j, &time) in times.iter().enumerate() {
-            passage.start[j] = start;
+            self.passage.start[j] = start;
             start += time;
-            passage.end[j] = start;
+            self.passage.end[j] = start;
             self.free[j] = start;
         }
     }
 
     #[inline]
-    fn unbounded(&mut self, now: Nanos, times: &[Nanos], passage: &mut Passage) {
+    fn unbounded(&mut self, now: Nanos, times: &[Nanos]) {
         let mut at = now;
         for (j, &time) in times.iter().enumerate() {
             let start = at.max(self.free[j]);
             at = start + time;
-            passage.start[j] = start;
-            passage.end[j] = at;
+            self.passage.start[j] = start;
+            self.passage.end[j] = at;
             self.free[j] = at;
         }
     }
 
-    fn blocking(&mut self, now: Nanos, times: &[Nanos], places: u64, passage: &mut Passage) {
+    fn blocking(&mut self, now: Nanos, times: &[Nanos], places: u64) {
         let number = self.packets;
         let last = times.len() - 1;
         let mut at = now;
         for (j, &time) in times.iter().enumerate() {
             let start = at.max(self.free[j]);
             let end = start + time;
-            passage.start[j] = start;
-            passage.end[j] = end;
+            self.passage.start[j] = start;
+            self.passage.end[j] = end;
             if places == 0 && j > 0 {
                 self.free[j - 1] = start;
             } else if places > 0 && j > 0 {

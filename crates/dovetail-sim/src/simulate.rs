@@ -206,12 +206,12 @@ impl<O: Observer> Run<'_, O> {
             self.held = true;
             return;
         };
-        let packet = dispatch.packet;
+        let packet = &dispatch.packet;
         let passage = self.pipeline.admit(now, &packet.demand);
         self.outcome.sent += 1;
         self.waiting -= 1;
-        self.observer.sent(&packet, &passage);
-        self.notifier.expect(packet.flow, dispatch.ticket, &passage);
+        self.observer.sent(packet, passage);
+        self.notifier.expect(packet.flow, dispatch.ticket, passage);
         if let Some(arrival) = workload.refill(packet.flow, now) {
             self.arrive(workload, &arrival, now);
         }
