@@ -49,7 +49,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,<resource>_ns,…
+    /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,RESOURCE_ns,…
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
     pub(crate) workload: Option<PathBuf>,
 
