@@ -4,20 +4,12 @@ mod support;
 
 use dovetail_sched::{DropPolicy, Limits, PolicySpec, Setup, registry::REGISTRY};
 use proptest::prelude::*;
-use support::{Job, Mode, assert_feasible, play};
+use support::{Job, Mode, assert_feasible, one_after_another, play};
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=3).prop_flat_map(|m| {
         let job = (0u32..6, 1u32..1600, 0u64..60, prop::collection::vec(0u64..50, m));
-        prop::collection::vec(job, 1..80).prop_map(|rows| {
-            let mut now = 0;
-            rows.into_iter()
-                .map(|(flow, bytes, gap, demand)| {
-                    now += gap;
-                    Job { flow, bytes, arrival: now, demand }
-                })
-                .collect()
-        })
+        prop::collection::vec(job, 1..80).prop_map(one_after_another)
     })
 }
 

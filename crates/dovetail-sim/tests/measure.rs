@@ -7,7 +7,7 @@ use dovetail_sim::{Options, PipelineMode, measure::Meters, simulate};
 use proptest::prelude::*;
 use support::{
     Listed, Seen,
-    events::Job,
+    events::{Job, one_after_another},
     recompute::{Row, busy, jain, largest_gap, latencies, makespan, quantile},
 };
 
@@ -16,15 +16,7 @@ const WINDOW: u64 = 200;
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=3).prop_flat_map(|m| {
         let job = (0u32..4, 1u32..1600, 0u64..30, prop::collection::vec(1u64..50, m));
-        prop::collection::vec(job, 1..120).prop_map(|rows| {
-            let mut now = 0;
-            rows.into_iter()
-                .map(|(flow, bytes, gap, demand)| {
-                    now += gap;
-                    Job { flow, bytes, arrival: now, demand }
-                })
-                .collect()
-        })
+        prop::collection::vec(job, 1..120).prop_map(one_after_another)
     })
 }
 

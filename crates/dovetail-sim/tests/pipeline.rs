@@ -8,21 +8,13 @@ use dovetail_sim::{Options, PipelineMode, simulate};
 use proptest::prelude::*;
 use support::{
     Listed, Seen,
-    events::{Job, Mode, assert_feasible, play},
+    events::{Job, Mode, assert_feasible, one_after_another, play},
 };
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=4).prop_flat_map(|m| {
         let job = (0u32..5, 1u32..1600, 0u64..60, prop::collection::vec(0u64..50, m));
-        prop::collection::vec(job, 1..60).prop_map(|rows| {
-            let mut now = 0;
-            rows.into_iter()
-                .map(|(flow, bytes, gap, demand)| {
-                    now += gap;
-                    Job { flow, bytes, arrival: now, demand }
-                })
-                .collect()
-        })
+        prop::collection::vec(job, 1..60).prop_map(one_after_another)
     })
 }
 

@@ -15,6 +15,17 @@ pub struct Job {
     pub demand: Vec<u64>,
 }
 
+/// Jobs from (flow, bytes, time since the last arrival, demand), in order of arrival.
+pub fn one_after_another(rows: Vec<(u32, u32, u64, Vec<u64>)>) -> Vec<Job> {
+    let mut now = 0;
+    rows.into_iter()
+        .map(|(flow, bytes, gap, demand)| {
+            now += gap;
+            Job { flow, bytes, arrival: now, demand }
+        })
+        .collect()
+}
+
 /// What happened to a packet that was sent; jobs without one were refused or evicted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
