@@ -3,10 +3,10 @@
 //! Timestamp policies keep every backlogged flow in order of a virtual time that moves when the flow is served. This is
 //! a four-ary heap over `(key, flow)` with each flow's position beside it: a key moves in O(log n) without a search,
 //! and the four children to choose from are one cache line. Ties go to the lower flow id, so that a run is the same on
-//! every machine.
+//! every machine. Other things with dense ids, such as groups of flows, are kept in order the same way.
 
 use alloc::vec::Vec;
-use core::hint::select_unpredictable;
+use core::{fmt, hint::select_unpredictable, marker::PhantomData};
 
 use crate::FlowId;
 
@@ -14,12 +14,68 @@ const ARITY: usize = 4;
 const ABSENT: u32 = u32::MAX;
 
 /// A min-heap of flows, each at most once, by a non-negative finite key.
-#[derive(Debug, Default, Clone)]
-pub struct FlowHeap {
+pub type FlowHeap = IndexedHeap<FlowId, f64>;
+
+/// A min-heap of things with dense ids, each at most once, by a key.
+#[derive(Debug, Clone)]
+pub struct IndexedHeap<I, K> {
     // The root is in place 3, and the children of place `i` are all of family `i - 2`: 4 to 7, 8 to 11 and so on.
     families: Vec<Family>,
     len: usize,
     position: Vec<u32>,
+    order: PhantomData<(I, K)>,
+}
+
+/// A dense id: an index into tables.
+pub trait DenseId: Copy {
+    /// The id of this index.
+    fn from_index(index: u32) -> Self;
+    /// Its index.
+    fn to_index(self) -> u32;
+}
+
+impl DenseId for FlowId {
+    #[inline]
+    fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+    #[inline]
+    fn to_index(self) -> u32 {
+        self.0
+    }
+}
+
+/// A key that a 64-bit number can stand for, in the same order.
+pub trait HeapKey: Copy + fmt::Debug {
+    /// The number.
+    fn to_ordered(self) -> u64;
+    /// The key that a number stands for.
+    fn from_ordered(bits: u64) -> Self;
+}
+
+/// Non-negative numbers only.
+impl HeapKey for f64 {
+    #[inline]
+    fn to_ordered(self) -> u64 {
+        debug_assert!(self >= 0.0, "a heap's key is a non-negative number, not {self}");
+        // Adding 0 turns -0.0 into 0.0, whose bits are in order.
+        (self + 0.0).to_bits()
+    }
+    #[inline]
+    fn from_ordered(bits: u64) -> Self {
+        Self::from_bits(bits)
+    }
+}
+
+impl HeapKey for u64 {
+    #[inline]
+    fn to_ordered(self) -> u64 {
+        self
+    }
+    #[inline]
+    fn from_ordered(bits: u64) -> Self {
+        bits
+    }
 }
 
 const ROOT: usize = 3;
@@ -28,8 +84,7 @@ const ROOT: usize = 3;
 #[repr(align(64))]
 struct Family([Item; ARITY]);
 
-/// A key and a flow in one number that orders as they do: the bits of a non-negative float order as the float does, and
-/// one wide comparison needs no branch between key and flow.
+/// A key and a flow in one number that orders as they do: one wide comparison needs no branch between key and flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Item(u128);
 
@@ -38,26 +93,37 @@ const VACANT: Item = Item(u128::MAX);
 
 impl Item {
     #[inline]
-    fn new(key: f64, flow: FlowId) -> Self {
-        Self(u128::from(key.to_bits()) << 64 | u128::from(flow.0))
+    fn new<I: DenseId, K: HeapKey>(key: K, id: I) -> Self {
+        Self(u128::from(key.to_ordered()) << 64 | u128::from(id.to_index()))
     }
 
     #[inline]
-    fn key(self) -> f64 {
-        f64::from_bits((self.0 >> 64) as u64)
+    fn key<K: HeapKey>(self) -> K {
+        K::from_ordered((self.0 >> 64) as u64)
     }
 
     #[inline]
-    fn flow(self) -> FlowId {
-        FlowId(self.0 as u32)
+    fn id<I: DenseId>(self) -> I {
+        I::from_index(self.0 as u32)
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        (self.0 as u32) as usize
     }
 }
 
-impl FlowHeap {
+impl<I, K> Default for IndexedHeap<I, K> {
+    fn default() -> Self {
+        Self { families: Vec::new(), len: 0, position: Vec::new(), order: PhantomData }
+    }
+}
+
+impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     /// An empty heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { families: Vec::new(), len: 0, position: Vec::new() }
+        Self { families: Vec::new(), len: 0, position: Vec::new(), order: PhantomData }
     }
 
     /// How many flows are in it.
@@ -77,32 +143,30 @@ impl FlowHeap {
     /// The flow with the least key, and the key.
     #[inline]
     #[must_use]
-    pub fn peek(&self) -> Option<(FlowId, f64)> {
+    pub fn peek(&self) -> Option<(I, K)> {
         let item = self.families.first()?.0[ROOT];
-        (item != VACANT).then(|| (item.flow(), item.key()))
+        (item != VACANT).then(|| (item.id(), item.key()))
     }
 
     /// The flow's key, if it is in the heap.
     #[inline]
     #[must_use]
-    pub fn key(&self, flow: FlowId) -> Option<f64> {
-        Some(self.item(self.position_of(flow)?).key())
+    pub fn key(&self, id: I) -> Option<K> {
+        Some(self.item(self.position_of(id)?).key())
     }
 
     /// Whether the flow is in the heap.
     #[inline]
     #[must_use]
-    pub fn contains(&self, flow: FlowId) -> bool {
-        self.position_of(flow).is_some()
+    pub fn contains(&self, id: I) -> bool {
+        self.position_of(id).is_some()
     }
 
-    /// Puts the flow at `key` (at least 0, not NaN), whether it was in the heap or not. O(log n).
+    /// Puts the flow at `key`, whether it was in the heap or not. O(log n).
     #[inline]
-    pub fn set(&mut self, flow: FlowId, key: f64) {
-        debug_assert!(key >= 0.0, "a heap's key is a non-negative number, not {key}");
-        // Adding 0 turns -0.0 into 0.0, whose bits are in order.
-        let item = Item::new(key + 0.0, flow);
-        match self.position_of(flow) {
+    pub fn set(&mut self, id: I, key: K) {
+        let item = Item::new(key, id);
+        match self.position_of(id) {
             Some(at) => {
                 if item < self.item(at) {
                     self.sift_up(at, item);
@@ -111,8 +175,8 @@ impl FlowHeap {
                 }
             }
             None => {
-                if flow.index() >= self.position.len() {
-                    self.position.resize(flow.index() + 1, ABSENT);
+                if id.to_index() as usize >= self.position.len() {
+                    self.position.resize(id.to_index() as usize + 1, ABSENT);
                 }
                 let at = ROOT + self.len;
                 if at / ARITY >= self.families.len() {
@@ -126,9 +190,9 @@ impl FlowHeap {
 
     /// Takes the flow out, if it was in. O(log n).
     #[inline]
-    pub fn remove(&mut self, flow: FlowId) {
-        let Some(at) = self.position_of(flow) else { return };
-        self.position[flow.index()] = ABSENT;
+    pub fn remove(&mut self, id: I) {
+        let Some(at) = self.position_of(id) else { return };
+        self.position[id.to_index() as usize] = ABSENT;
         self.len -= 1;
         let end = ROOT + self.len;
         let last = core::mem::replace(&mut self.families[end / ARITY].0[end % ARITY], VACANT);
@@ -144,17 +208,17 @@ impl FlowHeap {
 
     /// Takes the flow with the least key out. O(log n).
     #[inline]
-    pub fn pop(&mut self) -> Option<(FlowId, f64)> {
-        let (flow, key) = self.peek()?;
-        self.remove(flow);
-        Some((flow, key))
+    pub fn pop(&mut self) -> Option<(I, K)> {
+        let (id, key) = self.peek()?;
+        self.remove(id);
+        Some((id, key))
     }
 
     /// The flows next to the least: one of them is the least when that is gone.
     #[inline]
-    pub fn runners_up(&self) -> impl Iterator<Item = FlowId> + '_ {
+    pub fn runners_up(&self) -> impl Iterator<Item = I> + '_ {
         let items = self.families.get(1).into_iter().flat_map(|family| &family.0);
-        items.filter(|&&item| item != VACANT).map(|item| item.flow())
+        items.filter(|&&item| item != VACANT).map(|item| item.id())
     }
 
     /// Takes all flows out. O(n).
@@ -162,7 +226,7 @@ impl FlowHeap {
         for family in &mut self.families {
             for item in &mut family.0 {
                 if *item != VACANT {
-                    self.position[item.flow().index()] = ABSENT;
+                    self.position[item.index()] = ABSENT;
                     *item = VACANT;
                 }
             }
@@ -171,14 +235,14 @@ impl FlowHeap {
     }
 
     /// The flows and keys, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (FlowId, f64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (I, K)> + '_ {
         let items = self.families.iter().flat_map(|family| family.0);
-        items.filter(|&item| item != VACANT).map(|item| (item.flow(), item.key()))
+        items.filter(|&item| item != VACANT).map(|item| (item.id(), item.key()))
     }
 
     #[inline]
-    fn position_of(&self, flow: FlowId) -> Option<usize> {
-        match self.position.get(flow.index()) {
+    fn position_of(&self, id: I) -> Option<usize> {
+        match self.position.get(id.to_index() as usize) {
             None | Some(&ABSENT) => None,
             Some(&at) => Some(at as usize),
         }
@@ -192,7 +256,7 @@ impl FlowHeap {
     #[inline]
     fn place(&mut self, at: usize, item: Item) {
         self.families[at / ARITY].0[at % ARITY] = item;
-        self.position[item.flow().index()] = at as u32;
+        self.position[item.index()] = at as u32;
     }
 
     fn sift_up(&mut self, mut at: usize, item: Item) {

@@ -40,6 +40,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`packet`] | the policies, a file each |
+//! | [`fluid`] | the ideals that policies come close to, served in arbitrarily small pieces |
 //! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
 //! | [`Policy`] | what a policy implements: it only orders |
@@ -51,6 +52,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod flow;
+pub mod fluid;
 pub mod packet;
 pub mod registry;
 pub mod units;
@@ -64,7 +66,7 @@ mod scheduler;
 
 pub use demand::{Demand, DemandError, MAX_RESOURCES};
 pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
-pub use heap::FlowHeap;
+pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap};
 pub use policy::{Evicted, Policy};
 pub use queued::Queued;
 pub use registry::{PolicyError, PolicySpec, Setup};

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use dovetail_sched::{
     Admission, Backlog, Dispatch, DropPolicy, Feedback, FlowId, Interest, Limits, Nanos, Packet, Scheduler, Weight,
-    packet::GpsClock,
+    fluid::GpsClock,
 };
 use fluid::Gps;
 use proptest::prelude::*;

@@ -59,13 +59,10 @@
 
 use alloc::boxed::Box;
 
-use super::{
-    tags::{RESOURCE, prefetch_next, rescaled, work},
-    weight_sum::WeightSum,
-};
+use super::tags::{RESOURCE, prefetch_next, rescaled, work};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight, flow::FlowMap,
-    registry::Entry,
+    fluid::WeightSum, registry::Entry,
 };
 
 /// The registry's line.

@@ -48,13 +48,11 @@
 
 use alloc::boxed::Box;
 
-use super::{
-    GpsClock,
-    tags::{RESOURCE, prefetch_next, rescaled, work},
-};
+use super::tags::{RESOURCE, prefetch_next, rescaled, work};
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
     flow::{FlowMap, Waiting},
+    fluid::GpsClock,
     registry::Entry,
 };
 

@@ -1,0 +1,14 @@
+//! Who gets what is left over.
+
+/// A group of flows whose head-of-line packets have the same [`Direction`](super::Direction).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupId(pub u32);
+
+/// A group is favoured: so much dominant share goes to it beyond what its flows are guaranteed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Grant {
+    /// Who.
+    pub group: GroupId,
+    /// How much: more than 0, at most 1.
+    pub share: f64,
+}

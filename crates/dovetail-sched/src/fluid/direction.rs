@@ -1,0 +1,70 @@
+//! In which proportion a packet needs the resources.
+//!
+//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
+//! 2014, eq. 12: the processing time on each resource over that on the packet's dominant resource. Two packets with the
+//! same proportions are alike to every fluid, whatever their sizes.
+
+use core::cmp::Ordering;
+
+use crate::{MAX_RESOURCES, Nanos, demand::dominant};
+
+/// Normalised processing times: between 0 and 1 on each resource, and 1 on the dominant one. Resources that a pipeline
+/// does not have count 0.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Direction([f64; MAX_RESOURCES]);
+
+impl Direction {
+    /// The direction of a demand of `times`; `None` if it needs nothing. A quotient of whole numbers is rounded
+    /// correctly, so equal proportions give equal directions.
+    #[inline]
+    #[must_use]
+    pub fn of(times: &[Nanos]) -> Option<Self> {
+        let dominant = dominant(times);
+        if dominant == Nanos::ZERO {
+            return None;
+        }
+        let mut direction = [0.0; MAX_RESOURCES];
+        for (share, &time) in direction.iter_mut().zip(times) {
+            *share = if time == dominant { 1.0 } else { time.as_f64() / dominant.as_f64() };
+        }
+        Some(Self(direction))
+    }
+
+    /// The normalised time on each resource.
+    #[inline]
+    #[must_use]
+    pub fn shares(&self) -> &[f64; MAX_RESOURCES] {
+        &self.0
+    }
+}
+
+/// By the first resource, then by the second and so on: an order to find directions by.
+impl Ord for Direction {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Never negative nor NaN, so their bits are in order.
+        self.0.map(f64::to_bits).cmp(&other.0.map(f64::to_bits))
+    }
+}
+
+impl PartialOrd for Direction {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Eq for Direction {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proportions_matter_and_sizes_do_not() {
+        let of = |times: [u64; 3]| Direction::of(&times.map(Nanos));
+        assert_eq!(of([3, 9, 0]), of([1000, 3000, 0]));
+        assert_ne!(of([3, 9, 0]), of([3, 9, 1]));
+        assert_eq!(of([0, 0, 0]), None);
+        let direction = of([5, 20, 10]).expect("needs something");
+        assert_eq!(direction.shares()[..4], [0.25, 1.0, 0.5, 0.0]);
+    }
+}

@@ -1,0 +1,30 @@
+//! Who gets what is left over of at most two resources.
+
+use alloc::vec::Vec;
+
+use super::{Direction, Grant, GroupId};
+
+/// The groups in order of their proportions.
+#[derive(Debug, Default)]
+pub struct Ends {
+    grants: Vec<Grant>,
+}
+
+impl Ends {
+    /// No groups.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A group appeared. O(log groups).
+    pub fn insert(&mut self, _group: GroupId, _direction: &Direction) {}
+
+    /// A group is gone. O(log groups).
+    pub fn remove(&mut self, _group: GroupId) {}
+
+    /// Shares out what is left of each resource. O(1).
+    pub fn solve(&mut self, _spare: &[f64]) -> &[Grant] {
+        &self.grants
+    }
+}
