@@ -285,6 +285,18 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     }
 }
 
+impl<I: DenseId> IndexedHeap<I, u64> {
+    /// Lowers all keys by the same, which none is below. O(n).
+    pub fn lower(&mut self, by: u64) {
+        for item in self.families.iter_mut().flat_map(|family| &mut family.0) {
+            if *item != VACANT {
+                debug_assert!(item.key::<u64>() >= by);
+                *item = Item::new(item.key::<u64>().saturating_sub(by), item.id::<I>());
+            }
+        }
+    }
+}
+
 #[inline]
 fn parent(at: usize) -> usize {
     at / ARITY + ROOT - 1

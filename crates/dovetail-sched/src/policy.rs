@@ -1,6 +1,6 @@
 //! What a policy implements.
 
-use crate::{FlowId, Interest, Nanos, Packet, Queues, Weight, scheduler::Feedback};
+use crate::{FlowId, Interest, Nanos, Packet, PolicyError, Queues, Weight, registry::Knobs, scheduler::Feedback};
 
 /// From which end of its flow's queue a packet was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +47,14 @@ pub trait Policy {
 
     /// `flow` now has another weight than `old`; `queues` knows the new one.
     fn weight_changed(&mut self, _queues: &mut Queues, _flow: FlowId, _old: Weight) {}
+
+    /// Takes on other knobs of the same policy at `now`; packets and their order so far stay.
+    ///
+    /// # Errors
+    /// When the policy cannot, or the knobs are another's. Nothing has changed then.
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        Err(knobs.fixed())
+    }
 
     /// `flow` is empty and its id will name another.
     fn forget(&mut self, flow: FlowId);

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 use crate::{
     Admission, Backlog, Dispatch, DropPolicy, DropReason, Evicted, Feedback, FlowId, Interest, Limits, Nanos, Packet,
-    Policy, Queues, Scheduler, Weight, flow::Full,
+    Policy, PolicyError, PolicySpec, Queues, Scheduler, Weight, flow::Full,
 };
 
 /// A [`Scheduler`] made of per-flow queues and a policy `P` over them.
@@ -88,7 +88,7 @@ impl<P: Policy> Scheduler for Queued<P> {
     }
 
     fn poll_at(&self) -> Option<Nanos> {
-        self.policy.poll_at()
+        if self.queues.backlog().packets == 0 { None } else { self.policy.poll_at() }
     }
 
     #[inline]
@@ -110,6 +110,10 @@ impl<P: Policy> Scheduler for Queued<P> {
         {
             self.policy.weight_changed(&mut self.queues, flow, old);
         }
+    }
+
+    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
+        self.policy.retune(&mut self.queues, &spec.knobs(), now)
     }
 
     fn forget(&mut self, flow: FlowId) -> bool {

@@ -25,6 +25,7 @@ pub const REGISTRY: &[&Entry] = &[
     &packet::drfq::ENTRY,
     &packet::mr3::ENTRY,
     &packet::gmr3::ENTRY,
+    &packet::tradeoff::ENTRY,
     &packet::atfq::ENTRY,
 ];
 
@@ -46,7 +47,12 @@ pub struct Entry {
     pub source: &'static str,
     /// Makes it.
     pub build: Build,
+    /// What to beware of with some values, in a sentence.
+    pub caution: fn(&Knobs<'_>) -> Option<&'static str>,
 }
+
+/// Beware of nothing.
+pub(crate) const NO_CAUTION: fn(&Knobs<'_>) -> Option<&'static str> = |_| None;
 
 /// Something that can be set in a policy string.
 #[derive(Debug)]
@@ -97,6 +103,18 @@ impl PolicySpec {
         &self.text
     }
 
+    /// The values, for a policy to read.
+    #[must_use]
+    pub fn knobs(&self) -> Knobs<'_> {
+        Knobs { spec: self }
+    }
+
+    /// What to beware of with these values, if anything.
+    #[must_use]
+    pub fn caution(&self) -> Option<&'static str> {
+        (self.entry.caution)(&self.knobs())
+    }
+
     /// Makes the scheduler.
     ///
     /// # Errors
@@ -105,7 +123,7 @@ impl PolicySpec {
         if !(1..=MAX_RESOURCES).contains(&setup.resources) {
             return Err(PolicyError(format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", setup.resources)));
         }
-        (self.entry.build)(&Knobs { spec: self }, setup)
+        (self.entry.build)(&self.knobs(), setup)
     }
 }
 
@@ -177,6 +195,23 @@ pub struct Knobs<'a> {
 }
 
 impl Knobs<'_> {
+    /// Whether these are knobs of `entry`'s policy: one policy cannot be changed into another.
+    ///
+    /// # Errors
+    /// When they are another's.
+    pub fn of(&self, entry: &Entry) -> Result<(), PolicyError> {
+        if self.spec.entry.name == entry.name {
+            return Ok(());
+        }
+        Err(PolicyError(format!("'{}' cannot become '{}' while it runs", entry.name, clip(&self.spec.text))))
+    }
+
+    /// The error of a policy that cannot be changed into these while it runs.
+    #[must_use]
+    pub fn fixed(&self) -> PolicyError {
+        PolicyError(format!("the policy cannot become '{}' while it runs", clip(&self.spec.text)))
+    }
+
     /// The value of `key`, if it was given.
     #[must_use]
     pub fn given(&self, key: &str) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::{Demand, FlowId, Nanos, Weight};
+use crate::{Demand, FlowId, Nanos, PolicyError, PolicySpec, Weight};
 
 /// One packet as a scheduler sees it: where it belongs, how large it is, what it costs. Its body stays with the
 /// environment, which finds it again by `handle`.
@@ -144,6 +144,14 @@ pub trait Scheduler {
     /// Sets a flow's weight, from its next scheduling decision on. Default 1.
     fn set_weight(&mut self, flow: FlowId, weight: Weight);
 
+    /// Changes the policy's knobs at `now` to those of `spec`, which names the same policy: no packet is lost or reordered.
+    ///
+    /// # Errors
+    /// When the policy's knobs cannot be changed while it runs, or `spec` names another. Nothing has changed then.
+    fn retune(&mut self, spec: &PolicySpec, _now: Nanos) -> Result<(), PolicyError> {
+        Err(spec.knobs().fixed())
+    }
+
     /// Forgets all that is known of an empty flow, so that its id can name another. False, and nothing changed, while
     /// the flow has packets waiting.
     fn forget(&mut self, flow: FlowId) -> bool;
@@ -182,6 +190,9 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn set_weight(&mut self, flow: FlowId, weight: Weight) {
         (**self).set_weight(flow, weight);
+    }
+    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
+        (**self).retune(spec, now)
     }
     fn forget(&mut self, flow: FlowId) -> bool {
         (**self).forget(flow)

@@ -40,6 +40,16 @@ impl<T: Default + Clone> FlowMap<T> {
         }
     }
 
+    /// The state of every flow up to the largest id that was written, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
+    }
+
+    /// The same, to change.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut()
+    }
+
     /// Asks the processor to load the flow's state.
     #[inline]
     pub fn prefetch(&self, flow: FlowId) {

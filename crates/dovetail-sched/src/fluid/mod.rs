@@ -1,18 +1,31 @@
 //! Fluids: what schedulers would do if packets could be served in arbitrarily small pieces.
 //!
-//! A packet policy comes close to one of them, and is judged by how close.
+//! A packet policy comes close to one of them, and is judged by how close. [`GpsClock`] shares one resource; [`Fluid`]
+//! shares several, anywhere between fair and efficient.
 
+mod alpha;
 mod bonus;
+mod direct;
 mod direction;
 mod ends;
 mod gps_clock;
+mod groups;
 mod simplex;
+mod tally;
+mod tradeoff;
+mod turns;
+mod units;
+mod virtual_time;
 mod weight_sum;
 
+pub use alpha::{Alpha, AlphaError};
 pub use bonus::{Grant, GroupId};
+pub use direct::Direct;
 pub use direction::Direction;
 pub use ends::Ends;
 pub use gps_clock::GpsClock;
 pub use simplex::Simplex;
+pub use tradeoff::{Fluid, Supply};
+pub use virtual_time::VirtualTime;
 
 pub(crate) use weight_sum::WeightSum;

@@ -79,7 +79,7 @@ use super::InService;
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, Queued, Queues, Stage,
     flow::FlowMap,
-    registry::{Entry, Knob},
+    registry::{Entry, Knob, NO_CAUTION},
     units::parse_time,
 };
 
@@ -103,6 +103,7 @@ pub const ENTRY: Entry = Entry {
         };
         Ok(Box::new(Queued::new(Drfq::new(setup.resources, dovetail_ns), setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// Dominant resource fair queueing.

@@ -39,7 +39,7 @@ use alloc::boxed::Box;
 use crate::{
     Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
     flow::{FlowMap, Turns},
-    registry::{Entry, Knob},
+    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -57,6 +57,7 @@ pub const ENTRY: Entry = Entry {
         let quantum = knobs.bytes("quantum", 1, 1_000_000_000)?;
         Ok(Box::new(Queued::new(Drr::new(quantum), setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// With so many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are

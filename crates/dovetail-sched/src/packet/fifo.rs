@@ -21,7 +21,10 @@
 
 use alloc::{boxed::Box, collections::VecDeque};
 
-use crate::{Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues, registry::Entry};
+use crate::{
+    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
+    registry::{Entry, NO_CAUTION},
+};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -31,6 +34,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(1)",
     source: "folklore",
     build: |_, setup| Ok(Box::new(Queued::new(Fifo::default(), setup.resources, setup.limits))),
+    caution: NO_CAUTION,
 };
 
 /// First in, first out.

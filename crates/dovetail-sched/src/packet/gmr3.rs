@@ -87,8 +87,9 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight, flow::FlowMap,
-    registry::Entry,
+    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
+    flow::FlowMap,
+    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -99,6 +100,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(1)",
     source: "Wang, Liang & Li, INFOCOM 2014",
     build: |_, setup| Ok(Box::new(Queued::new(Gmr3::new(setup.resources), setup.resources, setup.limits))),
+    caution: NO_CAUTION,
 };
 
 /// Weights go from 10^-6 > 2^-20 to 10^6 < 2^20.

@@ -10,6 +10,7 @@ pub mod mr3;
 pub mod nowait;
 pub mod scfq;
 pub mod sfq;
+pub mod tradeoff;
 pub mod wf2q_plus;
 pub mod wfq;
 

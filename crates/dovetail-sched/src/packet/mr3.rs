@@ -73,7 +73,9 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, flow::FlowMap, registry::Entry,
+    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage,
+    flow::FlowMap,
+    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -84,6 +86,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(1)",
     source: "Wang, Li & Liang, ICNP 2013",
     build: |_, setup| Ok(Box::new(Queued::new(Mr3::new(setup.resources), setup.resources, setup.limits))),
+    caution: NO_CAUTION,
 };
 
 #[derive(Debug, Clone, Default)]

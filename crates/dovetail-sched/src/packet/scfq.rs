@@ -38,7 +38,10 @@
 use alloc::boxed::Box;
 
 use super::{SelfClocked, self_clocked::TagClock, tags::RESOURCE};
-use crate::{Queued, registry::Entry};
+use crate::{
+    Queued,
+    registry::{Entry, NO_CAUTION},
+};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -51,6 +54,7 @@ pub const ENTRY: Entry = Entry {
         let scfq = Scfq::new(knobs.resource("resource", setup)?);
         Ok(Box::new(Queued::new(scfq, setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// Self-clocked fair queueing.

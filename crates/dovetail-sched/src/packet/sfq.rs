@@ -42,7 +42,10 @@
 use alloc::boxed::Box;
 
 use super::{SelfClocked, self_clocked::TagClock, tags::RESOURCE};
-use crate::{Queued, registry::Entry};
+use crate::{
+    Queued,
+    registry::{Entry, NO_CAUTION},
+};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -55,6 +58,7 @@ pub const ENTRY: Entry = Entry {
         let sfq = Sfq::new(knobs.resource("resource", setup)?);
         Ok(Box::new(Queued::new(sfq, setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// Start-time fair queueing.

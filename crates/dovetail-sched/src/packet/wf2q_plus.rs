@@ -61,8 +61,10 @@ use alloc::boxed::Box;
 
 use super::tags::{RESOURCE, prefetch_next, rescaled, work};
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight, flow::FlowMap,
-    fluid::WeightSum, registry::Entry,
+    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
+    flow::FlowMap,
+    fluid::WeightSum,
+    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -76,6 +78,7 @@ pub const ENTRY: Entry = Entry {
         let wf2q_plus = Wf2qPlus::new(knobs.resource("resource", setup)?);
         Ok(Box::new(Queued::new(wf2q_plus, setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// Worst-case fair weighted fair queueing.

@@ -53,7 +53,7 @@ use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
     flow::{FlowMap, Waiting},
     fluid::GpsClock,
-    registry::Entry,
+    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -67,6 +67,7 @@ pub const ENTRY: Entry = Entry {
         let wfq = Wfq::new(knobs.resource("resource", setup)?);
         Ok(Box::new(Queued::new(wfq, setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// Weighted fair queueing.

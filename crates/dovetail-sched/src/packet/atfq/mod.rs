@@ -78,7 +78,7 @@ use super::{InService, nowait::active_increment};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
     flow::{FlowMap, Place, Waiting},
-    registry::{Entry, Knob},
+    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -119,6 +119,7 @@ pub const ENTRY: Entry = Entry {
         };
         Ok(Box::new(Queued::new(Atfq::new(cut, effort, setup.resources), setup.resources, setup.limits)))
     },
+    caution: NO_CAUTION,
 };
 
 /// From so many flows on their state is not in the first caches.

@@ -1,0 +1,205 @@
+//! Backlogged flows, grouped by the direction of their head-of-line packets.
+//!
+//! To the linear program a group is one column, however many flows are in it, and which of them is favoured is a matter
+//! of [turns](super::turns). A box with a few functions and a few packet sizes has a few groups. A direction is
+//! remembered for a while after its last flow has left, so that traffic that comes and goes allocates nothing.
+
+use alloc::{
+    collections::{BTreeMap, VecDeque},
+    vec::Vec,
+};
+
+use super::{
+    Direction, Ends, Grant, GroupId, Simplex,
+    turns::{Queue, Seat},
+};
+use crate::{FlowId, flow::FlowMap};
+
+/// So many directions without flows are remembered beyond as many as have flows.
+const SPARE_GROUPS: usize = 64;
+
+/// Above this, the tags of a group are set back.
+const HIGHEST_TAG: u64 = 1 << 62;
+
+/// The groups, and who shares out what is left over among them.
+#[derive(Debug)]
+pub(super) struct Groups {
+    ids: BTreeMap<Direction, GroupId>,
+    groups: Vec<Group>,
+    // Groups that lost their last flow, oldest first; some may have flows again.
+    idle: VecDeque<GroupId>,
+    live: usize,
+    group_of: FlowMap<Membership>,
+    seats: FlowMap<Seat>,
+    allocator: Allocator,
+}
+
+#[derive(Debug)]
+struct Group {
+    direction: Direction,
+    flows: u32,
+    turns: Queue,
+    floor: u64,
+    idle: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Membership(Option<GroupId>);
+
+#[derive(Debug)]
+enum Allocator {
+    ClosedForm(Ends),
+    Program(Simplex),
+}
+
+impl Groups {
+    pub(super) fn new(resources: usize) -> Self {
+        let allocator =
+            if resources <= 2 { Allocator::ClosedForm(Ends::new()) } else { Allocator::Program(Simplex::new()) };
+        Self {
+            ids: BTreeMap::new(),
+            groups: Vec::new(),
+            idle: VecDeque::new(),
+            live: 0,
+            group_of: FlowMap::new(),
+            seats: FlowMap::new(),
+            allocator,
+        }
+    }
+
+    /// The direction of the flow's head-of-line packet, if it is in a group.
+    #[inline]
+    pub(super) fn direction(&self, flow: FlowId) -> Option<&Direction> {
+        let group = self.group_of(flow)?;
+        Some(&self.groups[group.0 as usize].direction)
+    }
+
+    /// The flow's group.
+    #[inline]
+    pub(super) fn group_of(&self, flow: FlowId) -> Option<GroupId> {
+        self.group_of.peek(flow)?.0
+    }
+
+    /// The flow, which is in no group, has a head-of-line packet of this direction. O(log n).
+    pub(super) fn join(&mut self, flow: FlowId, direction: &Direction) {
+        let id = self.find_or_make(direction);
+        let group = &mut self.groups[id.0 as usize];
+        if group.flows == 0 {
+            self.live += 1;
+            match &mut self.allocator {
+                Allocator::ClosedForm(ends) => ends.insert(id, direction),
+                Allocator::Program(simplex) => simplex.insert(id, direction),
+            }
+        }
+        group.flows += 1;
+        *self.group_of.at(flow) = Membership(Some(id));
+        let seat = self.seats.at(flow);
+        seat.tag = group.floor.saturating_add(seat.tag);
+        group.turns.insert(&mut self.seats, flow);
+    }
+
+    /// The flow leaves its group. O(log n) amortised.
+    pub(super) fn leave(&mut self, flow: FlowId) {
+        let Some(id) = self.group_of.at(flow).0.take() else { return };
+        let group = &mut self.groups[id.0 as usize];
+        group.turns.remove(&mut self.seats, flow);
+        let seat = self.seats.at(flow);
+        seat.tag = seat.tag.saturating_sub(group.floor);
+        group.flows -= 1;
+        if group.flows > 0 {
+            return;
+        }
+        group.floor = 0;
+        self.live -= 1;
+        if !group.idle {
+            group.idle = true;
+            self.idle.push_back(id);
+        }
+        match &mut self.allocator {
+            Allocator::ClosedForm(ends) => ends.remove(id),
+            Allocator::Program(simplex) => simplex.remove(id),
+        }
+    }
+
+    /// Begins a turn: the flow of the group that has received least.
+    #[inline]
+    pub(super) fn begin_turn(&mut self, id: GroupId) -> Option<FlowId> {
+        let group = &mut self.groups[id.0 as usize];
+        let flow = group.turns.first()?;
+        group.floor = group.floor.max(self.seats.at(flow).tag);
+        if group.floor > HIGHEST_TAG {
+            self.set_back(id);
+        }
+        Some(flow)
+    }
+
+    /// Ends a turn of the flow, which has brought it so much per unit of weight. O(log n) amortised.
+    #[inline]
+    pub(super) fn end_turn(&mut self, flow: FlowId, received: u64) {
+        let Some(id) = self.group_of(flow).filter(|_| received > 0) else { return };
+        let turns = &mut self.groups[id.0 as usize].turns;
+        turns.remove(&mut self.seats, flow);
+        let seat = self.seats.at(flow);
+        seat.tag = seat.tag.saturating_add(received);
+        turns.insert(&mut self.seats, flow);
+    }
+
+    /// Forgets how far ahead the flow is, which is in no group.
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        debug_assert!(self.group_of(flow).is_none());
+        self.seats.reset(flow);
+    }
+
+    /// Shares out what is left of each resource.
+    #[inline]
+    pub(super) fn share_out(&mut self, spare: &[f64]) -> &[Grant] {
+        match &mut self.allocator {
+            Allocator::ClosedForm(ends) => ends.solve(spare),
+            Allocator::Program(simplex) => simplex.solve(spare),
+        }
+    }
+
+    fn find_or_make(&mut self, direction: &Direction) -> GroupId {
+        if let Some(&id) = self.ids.get(direction) {
+            return id;
+        }
+        let group = Group { direction: *direction, flows: 0, turns: Queue::EMPTY, floor: 0, idle: false };
+        let id = match self.reusable() {
+            Some(id) => {
+                let old = core::mem::replace(&mut self.groups[id.0 as usize], group);
+                self.ids.remove(&old.direction);
+                id
+            }
+            None => {
+                self.groups.push(group);
+                GroupId((self.groups.len() - 1) as u32)
+            }
+        };
+        self.ids.insert(*direction, id);
+        id
+    }
+
+    /// The group that has been without flows for longest, once there are many.
+    fn reusable(&mut self) -> Option<GroupId> {
+        while self.groups.len() > 2 * self.live + SPARE_GROUPS {
+            let id = self.idle.pop_front()?;
+            let group = &mut self.groups[id.0 as usize];
+            group.idle = false;
+            if group.flows == 0 {
+                return Some(id);
+            }
+        }
+        None
+    }
+
+    /// Sets the group's tags back by its floor. O(flows), once in 2^62 grains of bonus.
+    #[cold]
+    fn set_back(&mut self, id: GroupId) {
+        let floor = core::mem::take(&mut self.groups[id.0 as usize].floor);
+        for (membership, seat) in self.group_of.iter().zip(self.seats.iter_mut()) {
+            if membership.0 == Some(id) {
+                seat.tag = seat.tag.saturating_sub(floor);
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! How much the backlogged flows would take of each resource at equal dominant shares.
+//!
+//! With `a_ir` the normalised time of flow `i`'s head-of-line packet on resource `r` ([`Direction`]) and `w_i` its
+//! weight, let `S_r = sum of w_i a_ir`. The fair dominant share per unit of weight, and what is left of resource `r`
+//! when every flow has the part alpha of it, are (Wang et al., CoNEXT 2014, eqs. 16 and 22, with weights)
+//!
+//! ```text
+//! d = 1 / max_r S_r          mu_r = 1 - alpha S_r / max_r S_r
+//! ```
+//!
+//! The sums change with every packet for as long as the scheduler runs, so they are kept exactly ([`WeightSum`]).
+
+use super::{Alpha, Direction, WeightSum};
+use crate::MAX_RESOURCES;
+
+/// The sums.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tally {
+    resources: usize,
+    sums: [WeightSum; MAX_RESOURCES],
+}
+
+impl Tally {
+    pub(super) fn new(resources: usize) -> Self {
+        Self { resources, ..Self::default() }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, weight: f64, direction: &Direction) {
+        for (sum, &share) in self.sums[..self.resources].iter_mut().zip(direction.shares()) {
+            sum.add(weight * share);
+        }
+    }
+
+    #[inline]
+    pub(super) fn remove(&mut self, weight: f64, direction: &Direction) {
+        for (sum, &share) in self.sums[..self.resources].iter_mut().zip(direction.shares()) {
+            sum.remove(weight * share);
+        }
+    }
+
+    /// The sum for each resource.
+    pub(super) fn totals(&self) -> impl Iterator<Item = f64> + '_ {
+        self.sums[..self.resources].iter().map(WeightSum::total)
+    }
+
+    /// The rate at which every flow is guaranteed service per unit of weight, and what that leaves of each resource.
+    #[inline]
+    pub(super) fn guarantee(&self, alpha: Alpha) -> (f64, [f64; MAX_RESOURCES]) {
+        let most = self.totals().fold(0.0, f64::max);
+        let mut spare = [0.0; MAX_RESOURCES];
+        if most <= 0.0 {
+            return (0.0, spare);
+        }
+        for (spare, total) in spare.iter_mut().zip(self.totals()) {
+            // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
+            *spare = 1.0 - alpha.as_f64() * (total / most);
+        }
+        (alpha.as_f64() / most, spare)
+    }
+}

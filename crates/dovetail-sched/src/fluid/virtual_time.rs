@@ -1,0 +1,381 @@
+//! The trade-off's fluid at O(log n) an event.
+//!
+//! Wang et al., CoNEXT 2014, section 5.3. Let `V` be the service per unit of weight that an unfavoured flow has received,
+//! `dV/dt = alpha d`. A flow whose head-of-line packet has `R` to go, per unit of weight, is given the tag `F = V + R`
+//! (eqs. 28, 30), and if it is never favoured its packet is done when `V` comes to `F`. A favoured flow's bonus is taken
+//! off its tag as it is received, so that `R = F - V` (eq. 31) holds for everybody, and a flow becomes favoured or ceases
+//! to be by a change of rate only.
+//!
+//! Tags are in a heap. A favoured flow's entry is left where it was and lags behind its tag. It can come first: then no
+//! unfavoured flow can be done sooner, for all have more to go and less to do it with. The next departure is therefore
+//! that of the first in the heap or of a favoured flow.
+//!
+//! An event costs O(log n) for the tags and for [turns](super::turns) (amortised), and what the allocator takes: O(1) or
+//! O(log n) for up to two resources, see [`Simplex`](super::Simplex) for more. A packet of an unfavoured flow in the same
+//! direction as the last costs one heap operation and no new allocation.
+
+use super::{
+    Alpha, Direction, Fluid, Grant, GroupId, Supply,
+    groups::Groups,
+    tally::Tally,
+    units::{Fine, Pace, work},
+};
+use crate::{DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos, flow::FlowMap};
+
+/// Where virtual time begins: a tag may lie a few grains before it.
+const BEGINNING: u64 = 1 << 32;
+
+/// Past this, virtual time and all tags are set back to the beginning: O(n), once in 2^62 grains.
+const END: u64 = 1 << 62;
+
+/// A bonus below this is rounding.
+pub(super) const LEAST_SHARE: f64 = 1e-12;
+
+/// The fluid in virtual time.
+#[derive(Debug)]
+pub struct VirtualTime {
+    resources: usize,
+    alpha: Alpha,
+    clock: Fine,
+    virtual_time: u64,
+    pace: Pace,
+    flows: FlowMap<Flow>,
+    order: IndexedHeap<FlowId, u64>,
+    tally: Tally,
+    groups: Groups,
+    favoured: [Favoured; MAX_RESOURCES],
+    favours: usize,
+    // What is no longer true since the last change: who gets how much, whose turn it is, who is done next.
+    shares_stale: bool,
+    turns_stale: bool,
+    next_stale: bool,
+    next: Option<(Fine, FlowId)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    finish: u64,
+    weight: f64,
+}
+
+/// A group that has a bonus, and whose turn it is in it.
+#[derive(Debug, Clone, Copy)]
+struct Favoured {
+    grant: Grant,
+    flow: Option<FlowId>,
+    bonus: Pace,
+    received: u64,
+}
+
+const NOBODY: Favoured =
+    Favoured { grant: Grant { group: GroupId(u32::MAX), share: 0.0 }, flow: None, bonus: Pace::STILL, received: 0 };
+
+impl VirtualTime {
+    fn favoured(&self) -> &[Favoured] {
+        &self.favoured[..self.favours]
+    }
+
+    #[inline]
+    fn left(&self, flow: FlowId) -> i64 {
+        self.flows.peek(flow).map_or(0, |state| state.finish.wrapping_sub(self.virtual_time) as i64)
+    }
+
+    /// Serves everybody until `at`.
+    #[inline]
+    fn pass(&mut self, at: Fine) {
+        let grains = at.since(self.clock);
+        if grains == 0 {
+            return;
+        }
+        self.settle();
+        self.clock = at;
+        self.virtual_time += self.pace.pass(grains);
+        for slot in &mut self.favoured[..self.favours] {
+            if let Some(flow) = slot.flow {
+                let bonus = slot.bonus.pass(grains);
+                slot.received += bonus;
+                let state = self.flows.at(flow);
+                state.finish = state.finish.wrapping_sub(bonus);
+            }
+        }
+        if self.virtual_time > END {
+            self.set_back();
+        }
+    }
+
+    #[cold]
+    fn set_back(&mut self) {
+        let by = self.virtual_time - BEGINNING;
+        self.virtual_time = BEGINNING;
+        for (flow, _) in self.order.iter() {
+            let state = self.flows.at(flow);
+            state.finish = state.finish.wrapping_sub(by);
+        }
+        self.order.lower(by);
+    }
+
+    /// Brings shares, turns and the next departure up to date.
+    #[inline]
+    fn settle(&mut self) {
+        if self.shares_stale {
+            self.share_out();
+        } else if self.turns_stale {
+            self.begin_turns();
+        }
+        self.shares_stale = false;
+        self.turns_stale = false;
+    }
+
+    fn share_out(&mut self) {
+        let (rate, spare) = self.tally.guarantee(self.alpha);
+        self.pace.rate = rate;
+        let grants = self.groups.share_out(&spare[..self.resources]).iter().filter(|grant| grant.share > LEAST_SHARE);
+        let before = core::mem::replace(&mut self.favoured, [NOBODY; MAX_RESOURCES]);
+        let mut kept = 0;
+        for (slot, &grant) in self.favoured.iter_mut().zip(grants) {
+            *slot = match before[..self.favours].iter().find(|old| old.grant.group == grant.group) {
+                Some(old) => Favoured { grant, ..*old },
+                None => Favoured { grant, ..NOBODY },
+            };
+            kept += 1;
+        }
+        let favours = core::mem::replace(&mut self.favours, kept);
+        for old in &before[..favours] {
+            if let Some(flow) = old.flow
+                && !self.favoured().iter().any(|slot| slot.grant.group == old.grant.group)
+            {
+                self.end_turn(flow, old.received);
+            }
+        }
+        self.begin_turns();
+    }
+
+    /// Gives every favoured group without a turn one, and every turn its rate.
+    fn begin_turns(&mut self) {
+        for slot in &mut self.favoured[..self.favours] {
+            if slot.flow.is_none() {
+                slot.flow = self.groups.begin_turn(slot.grant.group);
+                slot.bonus = Pace::STILL;
+                slot.received = 0;
+            }
+            if let Some(flow) = slot.flow {
+                slot.bonus.rate = slot.grant.share / self.flows.at(flow).weight;
+            }
+        }
+    }
+
+    /// The flow is no longer favoured.
+    fn end_turn(&mut self, flow: FlowId, received: u64) {
+        self.groups.end_turn(flow, received);
+        if self.order.contains(flow) {
+            self.order.set(flow, self.flows.at(flow).finish);
+        }
+    }
+
+    /// Ends the flow's turn if it has one.
+    #[inline]
+    fn end_turn_of(&mut self, flow: FlowId) {
+        let slot = self.favoured[..self.favours].iter_mut().find(|slot| slot.flow == Some(flow));
+        if let Some(slot) = slot {
+            slot.flow = None;
+            let received = slot.received;
+            self.turns_stale = true;
+            self.groups.end_turn(flow, received);
+        }
+    }
+
+    /// Who is done next, and when.
+    #[inline]
+    fn look_ahead(&mut self) {
+        self.next = self.order.peek().and_then(|(first, _)| {
+            let mut least = None;
+            let mut consider = |flow: FlowId, time: u64, left: i64| {
+                let key = (time, left, flow.to_index());
+                if time < u64::MAX && least.is_none_or(|(known, _)| key < known) {
+                    least = Some((key, flow));
+                }
+            };
+            let mut first_is_favoured = false;
+            for slot in self.favoured() {
+                if let Some(flow) = slot.flow {
+                    let left = self.left(flow);
+                    consider(flow, self.pace.until_with(&slot.bonus, left), left);
+                    first_is_favoured |= flow == first;
+                }
+            }
+            if !first_is_favoured {
+                let left = self.left(first);
+                consider(first, self.pace.until(left), left);
+            }
+            least.map(|((time, ..), flow)| (self.clock.plus(time), flow))
+        });
+    }
+
+    /// The flow's packet is done: on to the next that needs anything.
+    fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
+        self.end_turn_of(flow);
+        let at = self.clock.floor();
+        while let Some(times) = supply.start_next(flow, at) {
+            let Some(direction) = Direction::of(times) else { continue };
+            let state = self.flows.at(flow);
+            state.finish = state.finish.wrapping_add(work(crate::demand::dominant(times), state.weight));
+            self.order.set(flow, state.finish);
+            let weight = state.weight;
+            if let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction) {
+                self.tally.remove(weight, &old);
+                self.tally.add(weight, &direction);
+                self.groups.leave(flow);
+                self.groups.join(flow, &direction);
+                self.shares_stale = true;
+            }
+            return;
+        }
+        self.leave(flow);
+    }
+
+    fn leave(&mut self, flow: FlowId) {
+        if let Some(&old) = self.groups.direction(flow) {
+            self.tally.remove(self.flows.at(flow).weight, &old);
+            self.groups.leave(flow);
+            self.order.remove(flow);
+            self.shares_stale = true;
+        }
+    }
+}
+
+impl Fluid for VirtualTime {
+    fn new(resources: usize, alpha: Alpha) -> Self {
+        Self {
+            resources,
+            alpha,
+            clock: Fine::default(),
+            virtual_time: BEGINNING,
+            pace: Pace::default(),
+            flows: FlowMap::new(),
+            order: IndexedHeap::new(),
+            tally: Tally::new(resources),
+            groups: Groups::new(resources),
+            favoured: [NOBODY; MAX_RESOURCES],
+            favours: 0,
+            shares_stale: false,
+            turns_stale: false,
+            next_stale: false,
+            next: None,
+        }
+    }
+
+    fn restart(&mut self, now: Nanos) {
+        debug_assert!(self.order.is_empty());
+        self.clock = Fine::from_nanos(now);
+        self.virtual_time = BEGINNING;
+        self.pace = Pace::default();
+    }
+
+    #[inline]
+    fn step(&mut self, until: Nanos, supply: &mut impl Supply) -> bool {
+        if self.next_stale {
+            self.next_stale = false;
+            self.settle();
+            self.look_ahead();
+        }
+        let Some((at, flow)) = self.next.filter(|&(at, _)| at <= Fine::from_nanos(until)) else { return false };
+        self.pass(at);
+        self.depart(flow, supply);
+        self.next_stale = true;
+        true
+    }
+
+    fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
+        debug_assert!(!self.serves(flow));
+        while let Some(times) = supply.start_next(flow, now) {
+            let Some(direction) = Direction::of(times) else { continue };
+            let work = work(crate::demand::dominant(times), weight);
+            self.pass(Fine::from_nanos(now));
+            *self.flows.at(flow) = Flow { finish: self.virtual_time + work, weight };
+            self.order.set(flow, self.virtual_time + work);
+            self.tally.add(weight, &direction);
+            self.groups.join(flow, &direction);
+            self.shares_stale = true;
+            self.next_stale = true;
+            return;
+        }
+    }
+
+    fn cut_short(&mut self, flow: FlowId, supply: &mut impl Supply) {
+        if self.serves(flow) {
+            self.flows.at(flow).finish = self.virtual_time;
+            self.depart(flow, supply);
+            self.next_stale = true;
+        }
+    }
+
+    fn reweigh(&mut self, flow: FlowId, weight: f64) {
+        let Some(&direction) = self.groups.direction(flow) else { return };
+        self.end_turn_of(flow);
+        let left = self.left(flow) as f64;
+        let state = self.flows.at(flow);
+        let old = core::mem::replace(&mut state.weight, weight);
+        let left = (left * (old / weight)).clamp(0.0, END as f64 / 2.0) as u64;
+        state.finish = self.virtual_time + left;
+        self.order.set(flow, state.finish);
+        self.tally.remove(old, &direction);
+        self.tally.add(weight, &direction);
+        self.shares_stale = true;
+        self.next_stale = true;
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        if self.serves(flow) {
+            self.end_turn_of(flow);
+            self.leave(flow);
+            self.next_stale = true;
+        }
+        self.groups.forget(flow);
+        self.flows.reset(flow);
+    }
+
+    fn set_alpha(&mut self, alpha: Alpha) {
+        self.alpha = alpha;
+        self.shares_stale = true;
+        self.next_stale = true;
+    }
+
+    fn next_departure(&self) -> Option<Nanos> {
+        self.next.map(|(at, _)| at.ceil())
+    }
+
+    #[inline]
+    fn serves(&self, flow: FlowId) -> bool {
+        self.order.contains(flow)
+    }
+
+    fn share(&mut self, flow: FlowId) -> f64 {
+        self.settle();
+        if !self.serves(flow) {
+            return 0.0;
+        }
+        let bonus = self.favoured().iter().find(|slot| slot.flow == Some(flow)).map_or(0.0, |slot| slot.grant.share);
+        self.pace.rate * self.flows.at(flow).weight + bonus
+    }
+
+    fn clock(&self) -> f64 {
+        self.clock.as_f64()
+    }
+
+    #[inline]
+    fn flows(&self) -> usize {
+        self.order.len()
+    }
+
+    fn alpha(&self) -> Alpha {
+        self.alpha
+    }
+
+    fn totals(&self) -> [f64; MAX_RESOURCES] {
+        let mut totals = [0.0; MAX_RESOURCES];
+        for (slot, total) in totals.iter_mut().zip(self.tally.totals()) {
+            *slot = total;
+        }
+        totals
+    }
+}

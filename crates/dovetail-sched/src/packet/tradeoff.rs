@@ -1,0 +1,345 @@
+//! `tradeoff`: as fair as alpha asks, and otherwise as efficient as can be.
+//!
+//! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
+//! 2014. A [fluid](Fluid) serves the same arrivals: every backlogged flow is guaranteed the part alpha of its fair
+//! dominant share, and what that leaves of the resources goes to the flows that make most of it. The policy follows the
+//! fluid by *start-time tracking* (section 4): packets go in the order in which they start in the fluid, and none before.
+//! So it may hold packets back on purpose while the first resource is idle: a packet let go now would be somebody's
+//! service beyond what the fluid gives.
+//!
+//! With `n` the largest number of flows that the fluid serves at once, `tau` the longest processing time of any packet on
+//! any resource, `T` makespans and `D_i(t)` dominant service until `t`, in a pipeline whose first resource never has to
+//! wait for the others, for alpha > 0 (theorems 4 and 5):
+//!
+//! ```text
+//! T_packets <= T_fluid + n tau
+//! D_fluid(t) - 2 (n-1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
+//! ```
+//!
+//! alpha = 0 starves flows for as long as others are more efficient.
+//!
+//! # A pipeline slower than the fluid
+//!
+//! The fluid keeps a resource fully busy as long as anybody needs it. A pipeline without room between its resources, or a
+//! box whose packets take longer than they said, does not keep up; the fluid would be done with everything long before,
+//! and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later than `(n-1) tau`
+//! after its start in the fluid (lemma 4). So when one is `n tau` late, the fluid's clock is stopped for the rest: it goes
+//! at the pace of the pipeline, and the shares stay what alpha promises.
+//!
+//! # While running
+//!
+//! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in
+//! the fluid stands. An evicted packet takes with it what the fluid has not served of it.
+//!
+//! Cost per packet: O(log n) amortised for up to two resources; for more, see [`Simplex`](crate::fluid::Simplex). The
+//! fluid is served only as far as needed to find the next packet.
+//!
+//! # Worked example
+//!
+//! The paper's Fig. 1: flow 0's packets need 2 of the CPU and 3 of the link, flow 1's 9 and 1. Equal dominant shares are
+//! 3/5 each and leave a third of the link idle. With alpha = 1/2 both are guaranteed 3/10, and the rest is shared out so
+//! that both resources are full: flow 0 gets 24/25 of the link in all, flow 1 9/25 of the CPU. In 25 units that is 8
+//! packets of flow 0 for one of flow 1, as in the paper's Fig. 1b.
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+//!
+//! let count = |policy: &str| -> Result<[u32; 2], Box<dyn core::error::Error>> {
+//!     let mut tradeoff = policy.parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+//!     for (flow, demand) in [(0, [2, 3]), (1, [9, 1])] {
+//!         let demand = Demand::new(&demand.map(Nanos::from_micros))?;
+//!         for handle in 0..1000 {
+//!             let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle, demand };
+//!             tradeoff.enqueue(&packet, Nanos::ZERO);
+//!         }
+//!     }
+//!     let (mut sent, mut now) = ([0, 0], Nanos::ZERO);
+//!     while now < Nanos::from_micros(2500) {
+//!         match tradeoff.dequeue(now) {
+//!             Some(next) => {
+//!                 sent[next.packet.flow.index()] += 1;
+//!                 now += next.packet.demand.times()[0];
+//!             }
+//!             None => now = tradeoff.poll_at().expect("packets wait"),
+//!         }
+//!     }
+//!     Ok(sent)
+//! };
+//! // The fluid starts a packet of flow 0 every 5 us and one of flow 1 every 15; then every 3.125 and every 25.
+//! let [fair, relaxed] = [count("tradeoff:alpha=1")?, count("tradeoff:alpha=0.5")?];
+//! assert!(fair[0].abs_diff(500) <= 2 && fair[1].abs_diff(167) <= 2, "{fair:?}");
+//! assert!(relaxed[0].abs_diff(800) <= 2 && relaxed[1].abs_diff(100) <= 2, "{relaxed:?}");
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, collections::VecDeque};
+
+use crate::{
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    flow::{FlowMap, Place},
+    fluid::{Alpha, Fluid, Supply, VirtualTime},
+    registry::{Entry, Knob, Knobs},
+};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "tradeoff",
+    summary: "every flow keeps the part alpha of its fair dominant share, the rest goes where it does most",
+    knobs: &[Knob {
+        key: "alpha",
+        default: "0.85",
+        meaning: "part of the fair share that is guaranteed, 0 to 1: 1 is fair, 0 starves",
+    }],
+    cost: "O(log n) amortised",
+    source: "Wang, Feng, Li & Liang, CoNEXT 2014",
+    build: |knobs, setup| {
+        let tradeoff = Tradeoff::<VirtualTime>::new(setup.resources, alpha(knobs)?);
+        Ok(Box::new(Queued::new(tradeoff, setup.resources, setup.limits)))
+    },
+    caution: |knobs| {
+        let starves = alpha(knobs).is_ok_and(|alpha| alpha == Alpha::GREEDY);
+        starves.then_some("alpha=0 guarantees nothing: flows may starve for as long as others are more efficient")
+    },
+};
+
+fn alpha(knobs: &Knobs<'_>) -> Result<Alpha, PolicyError> {
+    knobs.text("alpha").parse().map_err(|_| knobs.wrong("alpha", format_args!("a number from 0 to 1")))
+}
+
+/// The policy, following the fluid `F`.
+#[derive(Debug)]
+pub struct Tradeoff<F> {
+    tracker: Tracker,
+    fluid: F,
+    now: Nanos,
+    // How long the fluid's clock has stood still since all was empty.
+    stopped: Nanos,
+    stopped_in_all: Nanos,
+    // Since all was empty: most flows in the fluid at once, and the longest processing time.
+    most_flows: u64,
+    longest: Nanos,
+}
+
+/// Which waiting packets have started in the fluid.
+#[derive(Debug)]
+struct Tracker {
+    flows: FlowMap<Flow>,
+    // Flows, once for each packet that has started, in the order of their starts. A packet that was evicted leaves its
+    // place to the next of its flow.
+    started: VecDeque<Started>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Flow {
+    /// The oldest packet that has not started, if there is one.
+    next: Place,
+    /// Waiting packets that have started.
+    started: u32,
+    /// Places in the order of starts.
+    places: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Started {
+    flow: FlowId,
+    at: Nanos,
+}
+
+/// The packets that wait, as the fluid's supply.
+struct Waiting<'a> {
+    tracker: &'a mut Tracker,
+    queues: &'a Queues,
+}
+
+impl Supply for Waiting<'_> {
+    #[inline]
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
+        let state = self.tracker.flows.at(flow);
+        if self.queues.len(flow) == state.started {
+            return None;
+        }
+        let packet = self.queues.waiting(state.next);
+        if let Some(next) = packet.next() {
+            state.next = next.place();
+        }
+        state.started += 1;
+        if state.places < state.started {
+            state.places += 1;
+            self.tracker.started.push_back(Started { flow, at });
+        }
+        Some(packet.demand())
+    }
+}
+
+impl Tracker {
+    /// The next flow in the order of starts, and when its packet started.
+    #[inline]
+    fn pop(&mut self) -> Option<Started> {
+        loop {
+            let first = self.started.pop_front()?;
+            let state = self.flows.at(first.flow);
+            state.places = state.places.saturating_sub(1);
+            if state.started > 0 {
+                state.started -= 1;
+                return Some(first);
+            }
+        }
+    }
+
+    /// When the packet that is to go next started in the fluid.
+    fn first(&mut self) -> Option<Nanos> {
+        while let Some(first) = self.started.front() {
+            let state = self.flows.at(first.flow);
+            if state.started > 0 {
+                return Some(first.at);
+            }
+            state.places = state.places.saturating_sub(1);
+            self.started.pop_front();
+        }
+        None
+    }
+}
+
+impl<F: Fluid> Tradeoff<F> {
+    /// Over `resources` resources, 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
+    #[must_use]
+    pub fn new(resources: usize, alpha: Alpha) -> Self {
+        Self {
+            tracker: Tracker { flows: FlowMap::new(), started: VecDeque::new() },
+            fluid: F::new(resources, alpha),
+            now: Nanos::ZERO,
+            stopped: Nanos::ZERO,
+            stopped_in_all: Nanos::ZERO,
+            most_flows: 0,
+            longest: Nanos::ZERO,
+        }
+    }
+
+    /// The fluid that it follows.
+    #[must_use]
+    pub fn fluid(&self) -> &F {
+        &self.fluid
+    }
+
+    /// Changes alpha from now on.
+    pub fn set_alpha(&mut self, alpha: Alpha) {
+        self.fluid.set_alpha(alpha);
+    }
+
+    /// The fluid's time now, if the packet that started at `started` is still waiting: stops its clock if that is too late.
+    #[inline]
+    fn fluid_time(&mut self, started: Option<Nanos>) -> Nanos {
+        let time = self.now - self.stopped;
+        let Some(started) = started else { return time };
+        let latest = started + Nanos(self.longest.0.saturating_mul(self.most_flows));
+        if time > latest {
+            self.stopped += time - latest;
+            self.stopped_in_all += time - latest;
+            return latest;
+        }
+        time
+    }
+
+    /// Serves the fluid until now.
+    #[inline]
+    fn catch_up(&mut self, queues: &Queues) -> Nanos {
+        loop {
+            let first = self.tracker.first();
+            let until = self.fluid_time(first);
+            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues }) {
+                return until;
+            }
+        }
+    }
+}
+
+impl<F: Fluid> Policy for Tradeoff<F> {
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
+        self.now = self.now.max(now);
+        let Some(packet) = queues.tail(flow) else { return };
+        let (place, dominant) = (packet.place(), crate::demand::dominant(packet.demand()));
+        if queues.backlog().packets == 1 {
+            self.catch_up(queues);
+            if self.fluid.flows() == 0 {
+                self.fluid.restart(self.now);
+                self.stopped = Nanos::ZERO;
+                self.most_flows = 0;
+                self.longest = Nanos::ZERO;
+            }
+        }
+        self.longest = self.longest.max(dominant);
+        let at = self.catch_up(queues);
+        let state = self.tracker.flows.at(flow);
+        if queues.len(flow) - state.started == 1 {
+            state.next = place;
+            if !self.fluid.serves(flow) {
+                let mut waiting = Waiting { tracker: &mut self.tracker, queues };
+                self.fluid.arrive(flow, queues.weight(flow), at, &mut waiting);
+                self.most_flows = self.most_flows.max(self.fluid.flows() as u64);
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)> {
+        self.now = self.now.max(now);
+        loop {
+            if let Some(next) = self.tracker.pop() {
+                self.fluid_time(Some(next.at));
+                return Some((queues.pop(next.flow), 0));
+            }
+            let until = self.fluid_time(None);
+            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues }) {
+                return None;
+            }
+        }
+    }
+
+    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted) {
+        let waiting = queues.len(flow);
+        let state = self.tracker.flows.at(flow);
+        let had_started = match end {
+            Evicted::Head => state.started > 0,
+            Evicted::Tail => state.started > waiting,
+        };
+        if had_started {
+            state.started -= 1;
+            // What the fluid serves of a flow is the last of its packets that have started.
+            if end == Evicted::Tail || state.started == 0 {
+                self.fluid.cut_short(flow, &mut Waiting { tracker: &mut self.tracker, queues });
+            }
+        } else if end == Evicted::Head
+            && let Some(head) = queues.head(flow)
+        {
+            state.next = head.place();
+        }
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        self.fluid.next_departure().map(|at| at + self.stopped)
+    }
+
+    fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        self.fluid.reweigh(flow, queues.weight(flow));
+    }
+
+    fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        let alpha = knobs.of(&ENTRY).and_then(|()| alpha(knobs))?;
+        self.now = self.now.max(now);
+        self.catch_up(queues);
+        self.fluid.set_alpha(alpha);
+        Ok(())
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        self.fluid.forget(flow);
+        let state = self.tracker.flows.at(flow);
+        *state = Flow { places: state.places, ..Flow::default() };
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("alpha", self.fluid.alpha().as_f64());
+        report("fluid_stopped_s", self.stopped_in_all.as_secs_f64());
+    }
+}
