@@ -13,8 +13,11 @@
 //!
 //! ```text
 //! T_packets <= T_fluid + n tau
-//! D_fluid(t) - 2 (n-1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
+//! D_fluid(t) - (2n-1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
 //! ```
+//!
+//! The paper prints `2 (n-1) tau`, but its proof gives this, and one flow alone is a counterexample: the fluid serves its
+//! packet on all resources at once, the pipeline on one after the other.
 //!
 //! alpha = 0 starves flows for as long as others are more efficient.
 //!
@@ -149,13 +152,15 @@ struct Started {
 struct Waiting<'a> {
     tracker: &'a mut Tracker,
     queues: &'a Queues,
+    /// A flow whose youngest packet is only now arriving, and not there yet for the fluid.
+    arriving: Option<FlowId>,
 }
 
 impl Supply for Waiting<'_> {
     #[inline]
     fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
         let state = self.tracker.flows.at(flow);
-        if self.queues.len(flow) == state.started {
+        if self.queues.len(flow) - u32::from(self.arriving == Some(flow)) == state.started {
             return None;
         }
         let packet = self.queues.waiting(state.next);
@@ -240,13 +245,13 @@ impl<F: Fluid> Tradeoff<F> {
         time
     }
 
-    /// Serves the fluid until now.
+    /// Serves the fluid until now, without the packet of a flow that arrives.
     #[inline]
-    fn catch_up(&mut self, queues: &Queues) -> Nanos {
+    fn catch_up(&mut self, queues: &Queues, arriving: Option<FlowId>) -> Nanos {
         loop {
             let first = self.tracker.first();
             let until = self.fluid_time(first);
-            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues }) {
+            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues, arriving }) {
                 return until;
             }
         }
@@ -260,7 +265,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         let Some(packet) = queues.tail(flow) else { return };
         let (place, dominant) = (packet.place(), crate::demand::dominant(packet.demand()));
         if queues.backlog().packets == 1 {
-            self.catch_up(queues);
+            self.catch_up(queues, Some(flow));
             if self.fluid.flows() == 0 {
                 self.fluid.restart(self.now);
                 self.stopped = Nanos::ZERO;
@@ -269,12 +274,12 @@ impl<F: Fluid> Policy for Tradeoff<F> {
             }
         }
         self.longest = self.longest.max(dominant);
-        let at = self.catch_up(queues);
+        let at = self.catch_up(queues, Some(flow));
         let state = self.tracker.flows.at(flow);
         if queues.len(flow) - state.started == 1 {
             state.next = place;
             if !self.fluid.serves(flow) {
-                let mut waiting = Waiting { tracker: &mut self.tracker, queues };
+                let mut waiting = Waiting { tracker: &mut self.tracker, queues, arriving: None };
                 self.fluid.arrive(flow, queues.weight(flow), at, &mut waiting);
                 self.most_flows = self.most_flows.max(self.fluid.flows() as u64);
             }
@@ -290,7 +295,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
                 return Some((queues.pop(next.flow), 0));
             }
             let until = self.fluid_time(None);
-            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues }) {
+            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues, arriving: None }) {
                 return None;
             }
         }
@@ -307,7 +312,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
             state.started -= 1;
             // What the fluid serves of a flow is the last of its packets that have started.
             if end == Evicted::Tail || state.started == 0 {
-                self.fluid.cut_short(flow, &mut Waiting { tracker: &mut self.tracker, queues });
+                self.fluid.cut_short(flow, &mut Waiting { tracker: &mut self.tracker, queues, arriving: None });
             }
         } else if end == Evicted::Head
             && let Some(head) = queues.head(flow)
@@ -327,7 +332,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         let alpha = knobs.of(&ENTRY).and_then(|()| alpha(knobs))?;
         self.now = self.now.max(now);
-        self.catch_up(queues);
+        self.catch_up(queues, None);
         self.fluid.set_alpha(alpha);
         Ok(())
     }
