@@ -30,6 +30,14 @@ impl Direction {
         Some(Self(direction))
     }
 
+    /// A few bits that differ for most directions that differ. Not for a table that somebody could fill on purpose.
+    #[inline]
+    pub(super) fn digest(&self) -> u32 {
+        let mixed =
+            self.0.iter().fold(0u64, |mixed, share| (mixed ^ share.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        (mixed >> 32) as u32
+    }
+
     /// The normalised time on each resource.
     #[inline]
     #[must_use]

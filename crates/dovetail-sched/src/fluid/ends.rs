@@ -65,6 +65,19 @@ impl Ends {
         self.from_high.remove(group);
     }
 
+    /// The groups at the two ends, which may be one.
+    #[inline]
+    #[must_use]
+    pub fn ends(&self) -> Option<(GroupId, GroupId)> {
+        Some((self.from_low.peek()?.0, self.from_high.peek()?.0))
+    }
+
+    /// What [`solve`](Self::solve) gave last.
+    #[must_use]
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
     /// Shares out what is left of each resource, between 0 and 1 of it: at most two groups get something. O(1).
     ///
     /// Of groups with equal directions the lowest id is favoured. Groups that get nothing are not listed.

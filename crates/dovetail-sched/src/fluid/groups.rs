@@ -6,6 +6,7 @@
 
 use alloc::{
     collections::{BTreeMap, VecDeque},
+    vec,
     vec::Vec,
 };
 
@@ -18,6 +19,9 @@ use crate::{FlowId, flow::FlowMap};
 /// So many directions without flows are remembered beyond as many as have flows.
 const SPARE_GROUPS: usize = 64;
 
+/// Directions that were looked up last are found in a table of this size, without a search.
+const RECENT: usize = 256;
+
 /// Above this, the tags of a group are set back.
 const HIGHEST_TAG: u64 = 1 << 62;
 
@@ -25,6 +29,7 @@ const HIGHEST_TAG: u64 = 1 << 62;
 #[derive(Debug)]
 pub(super) struct Groups {
     ids: BTreeMap<Direction, GroupId>,
+    recent: Vec<GroupId>,
     groups: Vec<Group>,
     // Groups that lost their last flow, oldest first; some may have flows again.
     idle: VecDeque<GroupId>,
@@ -40,7 +45,9 @@ struct Group {
     flows: u32,
     turns: Queue,
     floor: u64,
+    // Whether it is in the queue of idle groups, and whether the allocator knows it.
     idle: bool,
+    listed: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +65,7 @@ impl Groups {
             if resources <= 2 { Allocator::ClosedForm(Ends::new()) } else { Allocator::Program(Simplex::new()) };
         Self {
             ids: BTreeMap::new(),
+            recent: vec![GroupId(u32::MAX); RECENT],
             groups: Vec::new(),
             idle: VecDeque::new(),
             live: 0,
@@ -86,9 +94,11 @@ impl Groups {
         let group = &mut self.groups[id.0 as usize];
         if group.flows == 0 {
             self.live += 1;
-            match &mut self.allocator {
-                Allocator::ClosedForm(ends) => ends.insert(id, direction),
-                Allocator::Program(simplex) => simplex.insert(id, direction),
+            if !core::mem::replace(&mut group.listed, true) {
+                match &mut self.allocator {
+                    Allocator::ClosedForm(ends) => ends.insert(id, direction),
+                    Allocator::Program(simplex) => simplex.insert(id, direction),
+                }
             }
         }
         group.flows += 1;
@@ -115,9 +125,10 @@ impl Groups {
             group.idle = true;
             self.idle.push_back(id);
         }
-        match &mut self.allocator {
-            Allocator::ClosedForm(ends) => ends.remove(id),
-            Allocator::Program(simplex) => simplex.remove(id),
+        // Between the ends, a group without flows is in nobody's way.
+        if let Allocator::Program(simplex) = &mut self.allocator {
+            group.listed = false;
+            simplex.remove(id);
         }
     }
 
@@ -154,20 +165,52 @@ impl Groups {
     #[inline]
     pub(super) fn share_out(&mut self, spare: &[f64]) -> &[Grant] {
         match &mut self.allocator {
-            Allocator::ClosedForm(ends) => ends.solve(spare),
+            Allocator::ClosedForm(ends) => {
+                while let Some((low, high)) = ends.ends() {
+                    let without_flows = |id: &GroupId| self.groups[id.0 as usize].flows == 0;
+                    let Some(id) = [low, high].into_iter().find(without_flows) else { break };
+                    self.groups[id.0 as usize].listed = false;
+                    ends.remove(id);
+                }
+                ends.solve(spare)
+            }
             Allocator::Program(simplex) => simplex.solve(spare),
         }
     }
 
+    /// What [`share_out`](Self::share_out) gave last.
+    pub(super) fn grants(&self) -> &[Grant] {
+        match &self.allocator {
+            Allocator::ClosedForm(ends) => ends.grants(),
+            Allocator::Program(simplex) => simplex.grants(),
+        }
+    }
+
+    #[inline]
     fn find_or_make(&mut self, direction: &Direction) -> GroupId {
+        let slot = direction.digest() as usize % RECENT;
+        let id = self.recent[slot];
+        if self.groups.get(id.0 as usize).is_some_and(|group| group.direction == *direction) {
+            return id;
+        }
+        let id = self.search_or_make(direction);
+        self.recent[slot] = id;
+        id
+    }
+
+    fn search_or_make(&mut self, direction: &Direction) -> GroupId {
         if let Some(&id) = self.ids.get(direction) {
             return id;
         }
-        let group = Group { direction: *direction, flows: 0, turns: Queue::EMPTY, floor: 0, idle: false };
+        let group =
+            Group { direction: *direction, flows: 0, turns: Queue::EMPTY, floor: 0, idle: false, listed: false };
         let id = match self.reusable() {
             Some(id) => {
                 let old = core::mem::replace(&mut self.groups[id.0 as usize], group);
                 self.ids.remove(&old.direction);
+                if let Allocator::ClosedForm(ends) = &mut self.allocator {
+                    ends.remove(id);
+                }
                 id
             }
             None => {

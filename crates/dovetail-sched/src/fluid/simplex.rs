@@ -23,6 +23,12 @@ impl Simplex {
     /// A group is gone. O(log groups).
     pub fn remove(&mut self, _group: GroupId) {}
 
+    /// What [`solve`](Self::solve) gave last.
+    #[must_use]
+    pub fn grants(&self) -> &[Grant] {
+        &self.grants
+    }
+
     /// Shares out what is left of each resource. O(1).
     pub fn solve(&mut self, _spare: &[f64]) -> &[Grant] {
         &self.grants

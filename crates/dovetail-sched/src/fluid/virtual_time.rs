@@ -129,25 +129,39 @@ impl VirtualTime {
     fn share_out(&mut self) {
         let (rate, spare) = self.tally.guarantee(self.alpha);
         self.pace.rate = rate;
-        let grants = self.groups.share_out(&spare[..self.resources]).iter().filter(|grant| grant.share > LEAST_SHARE);
-        let before = core::mem::replace(&mut self.favoured, [NOBODY; MAX_RESOURCES]);
-        let mut kept = 0;
-        for (slot, &grant) in self.favoured.iter_mut().zip(grants) {
-            *slot = match before[..self.favours].iter().find(|old| old.grant.group == grant.group) {
-                Some(old) => Favoured { grant, ..*old },
-                None => Favoured { grant, ..NOBODY },
-            };
-            kept += 1;
-        }
-        let favours = core::mem::replace(&mut self.favours, kept);
-        for old in &before[..favours] {
-            if let Some(flow) = old.flow
-                && !self.favoured().iter().any(|slot| slot.grant.group == old.grant.group)
-            {
-                self.end_turn(flow, old.received);
-            }
+        let grants = self.groups.share_out(&spare[..self.resources]);
+        let slots = &mut self.favoured[..self.favours];
+        let same = grants.len() == slots.len()
+            && grants
+                .iter()
+                .zip(&*slots)
+                .all(|(grant, slot)| grant.group == slot.grant.group && grant.share > LEAST_SHARE);
+        if same {
+            slots.iter_mut().zip(grants).for_each(|(slot, &grant)| slot.grant = grant);
+        } else {
+            self.change_favours();
         }
         self.begin_turns();
+    }
+
+    /// Puts the allocator's grants in the place of the old. Who goes on being favoured keeps its turn.
+    fn change_favours(&mut self) {
+        let before = self.favoured;
+        let old = &before[..self.favours];
+        self.favours = 0;
+        for &grant in self.groups.grants().iter().filter(|grant| grant.share > LEAST_SHARE) {
+            let slot = old.iter().find(|slot| slot.grant.group == grant.group).unwrap_or(&NOBODY);
+            self.favoured[self.favours] = Favoured { grant, ..*slot };
+            self.favours += 1;
+        }
+        for slot in old {
+            if let Some(flow) = slot.flow
+                && !self.favoured().iter().any(|kept| kept.grant.group == slot.grant.group)
+            {
+                self.groups.end_turn(flow, slot.received);
+                self.order.set(flow, self.flows.at(flow).finish);
+            }
+        }
     }
 
     /// Gives every favoured group without a turn one, and every turn its rate.
@@ -161,14 +175,6 @@ impl VirtualTime {
             if let Some(flow) = slot.flow {
                 slot.bonus.rate = slot.grant.share / self.flows.at(flow).weight;
             }
-        }
-    }
-
-    /// The flow is no longer favoured.
-    fn end_turn(&mut self, flow: FlowId, received: u64) {
-        self.groups.end_turn(flow, received);
-        if self.order.contains(flow) {
-            self.order.set(flow, self.flows.at(flow).finish);
         }
     }
 

@@ -42,13 +42,25 @@ impl WeightSum {
     #[inline]
     fn set(&mut self, units: u128) {
         self.units = units;
-        self.total = units as f64 / UNITS_PER_WEIGHT;
+        // In halves, which the processor can convert.
+        self.total = (units >> 64) as u64 as f64 * UNITS_IN_HIGH_HALF + units as u64 as f64 / UNITS_PER_WEIGHT;
     }
 }
 
+const UNITS_IN_HIGH_HALF: f64 = (1u128 << 64) as f64 / UNITS_PER_WEIGHT;
+
+/// The weight in units, rounded down. Its mantissa is shifted to its place, which is quicker than to convert it.
 #[inline]
 fn units(weight: f64) -> u128 {
-    (weight * UNITS_PER_WEIGHT) as u128
+    let bits = weight.to_bits();
+    let exponent = (bits >> 52) as i32;
+    let mantissa = u128::from(bits & ((1 << 52) - 1) | u64::from(exponent > 0) << 52);
+    // The mantissa counts 2^(exponent - 1075), a unit is 2^-72.
+    match exponent - 1075 + 72 {
+        left @ 0..=75 => mantissa << left,
+        right @ -127..0 => mantissa >> -right,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -70,6 +82,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn units_are_what_a_conversion_gives(weight in prop_oneof![1e-6f64..1e6, 0.0f64..1e-20, Just(0.0), Just(1e6)]) {
+            prop_assert_eq!(units(weight), (weight * UNITS_PER_WEIGHT) as u128);
+        }
+
         #[test]
         fn all_that_join_and_leave_cancel(weights in prop::collection::vec(1e-6f64..1e6, 1..100)) {
             let mut sum = WeightSum::default();
