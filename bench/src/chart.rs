@@ -16,7 +16,10 @@ const DASHES: [&str; 3] = ["none", "6 3", "2 2"];
 
 /// A line a subject through its medians; both axes are logarithmic. `None` when there is nothing to draw.
 pub fn draw(rows: &[Row], title: &str) -> Option<String> {
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.unit == Unit::Nanos && row.spread.median > 0.0).collect();
+    let rows: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.benchmark == "operation" && row.unit == Unit::Nanos && row.spread.median > 0.0)
+        .collect();
     let over = |value: fn(&Row) -> f64, fold: fn(f64, f64) -> f64| rows.iter().map(|row| value(row)).reduce(fold);
     let flows = |row: &Row| f64::from(row.flows);
     let (x_min, x_max) = (over(flows, f64::min)?.log10(), over(flows, f64::max)?.log10());

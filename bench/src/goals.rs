@@ -9,6 +9,7 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
         ("drr", 100_000) => 60.0,
         ("wfq" | "wf2q+", 1_000) => 110.0,
         ("drfq" | "atfq:batch=20", 1_000) => 200.0,
+        ("tradeoff" | "tradeoff:alpha=1", 10_000) => 1_000.0,
         _ => return None,
     };
     Some(Goal::AtMost(most))
@@ -16,6 +17,9 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
 
 /// How many times as long a policy of constant cost may take with very many flows.
 pub const FLAT: Goal = Goal::AtMost(2.0);
+
+/// How many times as long as MR3 the trade-off may take in its paper's testbed.
+pub const BESIDE_MR3: Goal = Goal::AtMost(3.0);
 
 /// Packets per second of the whole simulator with 1,000 flows.
 pub fn simulator(policy: &str) -> Option<Goal> {

@@ -3,6 +3,7 @@
 //! | module | what is measured |
 //! |---|---|
 //! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
+//! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
@@ -15,6 +16,7 @@ mod peers;
 mod row;
 mod simulator;
 mod spread;
+mod testbed;
 mod traffic;
 
 use std::{fs, path::PathBuf, process::ExitCode};
@@ -23,6 +25,7 @@ use clap::{Parser, ValueEnum};
 use dovetail_sched::{PolicySpec, registry::REGISTRY};
 use serde::Serialize;
 
+use operations::Setting;
 use peers::firq::Firq;
 use row::{Goal, Row, Unit};
 use simulator::{Measured, Subject};
@@ -36,9 +39,9 @@ struct Args {
     #[arg(long)]
     only: Option<Part>,
     /// Numbers of flows for the operations
-    #[arg(long, value_delimiter = ',', default_value = "100,1000,10000,100000")]
+    #[arg(long, value_delimiter = ',', default_value = "10,100,1000,10000,100000,1000000")]
     flows: Vec<u32>,
-    /// Policies for the operations; all, and atfq:batch=20, unless given
+    /// Policies for the operations; all, tradeoff:alpha=1 and atfq:batch=20, unless given
     #[arg(long = "policy")]
     policies: Vec<PolicySpec>,
     /// How often every simulator runs
@@ -74,6 +77,7 @@ fn main() -> ExitCode {
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     if args.only != Some(Part::Simulator) {
         rows.extend(operations(&args, &mut left_out));
+        rows.extend(testbed::rows(|what| left_out.push(what)));
     }
     if args.only != Some(Part::Operations) {
         rows.extend(simulators(&args, &mut left_out));
@@ -102,7 +106,7 @@ fn main() -> ExitCode {
 fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     let mut policies = args.policies.clone();
     if policies.is_empty() {
-        let names = REGISTRY.iter().map(|entry| entry.name).chain(["atfq:batch=20"]);
+        let names = REGISTRY.iter().map(|entry| entry.name).chain(["tradeoff:alpha=1", "atfq:batch=20"]);
         for name in names {
             match name.parse() {
                 Ok(policy) => policies.push(policy),
@@ -115,7 +119,7 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for &flows in &flows {
         eprintln!("operations, {flows} flows");
-        for measured in operations::run(&policies, flows, |what| left_out.push(what)) {
+        for measured in operations::run(&policies, Setting::Mixed, flows, |what| left_out.push(what)) {
             let goal = goals::operation(&measured.subject, flows);
             rows.extend(row("operation", measured.subject, flows, Spread::of(&measured.nanos), Unit::Nanos, goal));
         }

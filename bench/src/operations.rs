@@ -4,6 +4,9 @@
 //! to hear of it, as a box would, and puts another packet of the same flow in its place. Virtual time goes on by what
 //! the link takes for the packet, so that a link at that speed is busy all the time and everybody stays backlogged.
 //!
+//! A second setting is the testbed of the trade-off's paper (Wang et al., CoNEXT 2014, section 6.1): packets of 800 bytes, a
+//! third of the flows for each of three modules, a link of 200 Mbit/s.
+//!
 //! All subjects take turns, round after round, so that a slow moment of the machine falls on all of them; each first
 //! runs long enough to have its own data back in the caches.
 
@@ -26,6 +29,20 @@ const CHUNK: u32 = 5_000;
 // A prime, so that no pattern of flows falls in step with the sizes.
 const SIZES: usize = 61;
 const RESOURCES: usize = 2;
+
+/// What the packets are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Many sizes, two costs per byte.
+    Mixed,
+    /// One size, three costs per packet.
+    Testbed,
+}
+
+/// CPU time of the testbed's modules: packet checking, statistical monitoring, IPsec.
+pub const MODULES: [Nanos; 3] = [Nanos(6_000), Nanos(14_140), Nanos(97_600)];
+/// What a packet of 800 bytes takes on 200 Mbit/s.
+const TESTBED_LINK: Nanos = Nanos(32_000);
 
 /// Something that can be stepped.
 pub trait Subject {
@@ -62,16 +79,16 @@ pub struct Measured {
 }
 
 /// Measures `policies` and the peer with `flows` flows. Subjects that would not are named with the reason.
-pub fn run(policies: &[PolicySpec], flows: u32, mut failed: impl FnMut(String)) -> Vec<Measured> {
+pub fn run(policies: &[PolicySpec], setting: Setting, flows: u32, mut failed: impl FnMut(String)) -> Vec<Measured> {
     let mut subjects: Vec<(Measured, Box<dyn Subject>)> = Vec::new();
     let mut add = |subject: &str, made: Result<Box<dyn Subject>, String>| match made {
         Ok(made) => subjects.push((Measured { subject: subject.into(), nanos: Vec::new() }, made)),
         Err(reason) => failed(format!("{subject}: {reason}")),
     };
     for policy in policies {
-        let made = Policy::filled(policy, flows).map_err(|error| error.to_string());
+        let made = Policy::filled(policy, setting, flows).map_err(|error| error.to_string());
         add(policy.as_str(), made.map(|policy| Box::new(policy) as _));
-        if policy.as_str() == "drr" {
+        if policy.as_str() == "drr" && setting == Setting::Mixed {
             add(Firq::NAME, Ok(Box::new(Firq::filled(flows))));
         }
     }
@@ -128,26 +145,27 @@ struct Policy {
     on_link: Option<Feedback>,
     now: Nanos,
     // Packets to come, by kind of flow.
-    packets: [Vec<Packet>; 2],
+    packets: Vec<Vec<Packet>>,
     next: usize,
 }
 
 impl Policy {
-    fn filled(policy: &PolicySpec, flows: u32) -> Result<Self, PolicyError> {
+    fn filled(policy: &PolicySpec, setting: Setting, flows: u32) -> Result<Self, PolicyError> {
         let scheduler = policy.build(&Setup::new(RESOURCES, Limits::UNLIMITED))?;
         let interest = scheduler.interest();
         let stages = [(Stage::Started, 0), (Stage::Finished, 0), (Stage::Started, 1)];
-        let packets = [0, 1].map(|kind| {
-            let flow = FlowId(kind);
-            let packet = |bytes| Packet {
-                flow,
-                bytes,
-                arrival: Nanos::ZERO,
-                handle: 0,
-                demand: Demand::new(&cpu_and_link(flow, bytes)).expect("two resources"),
-            };
-            sizes().map(packet).to_vec()
-        });
+        let packet = |bytes, times: [Nanos; 2]| Packet {
+            flow: FlowId(0),
+            bytes,
+            arrival: Nanos::ZERO,
+            handle: 0,
+            demand: Demand::new(&times).expect("two resources"),
+        };
+        let mixed = |kind| sizes().map(|bytes| packet(bytes, cpu_and_link(FlowId(kind), bytes))).to_vec();
+        let packets = match setting {
+            Setting::Mixed => vec![mixed(0), mixed(1)],
+            Setting::Testbed => MODULES.map(|cpu| vec![packet(800, [cpu, TESTBED_LINK]); SIZES]).to_vec(),
+        };
         let mut filled = Self {
             at_once: stages.into_iter().filter(|&(stage, resource)| wants(interest, stage, resource)).collect(),
             tells_last: wants(interest, Stage::Finished, 1),
@@ -168,7 +186,8 @@ impl Policy {
     #[inline]
     fn put(&mut self, flow: FlowId) -> Result<(), String> {
         // Kinds change every two flows, where the number of packets changes with every flow.
-        let packet = &mut self.packets[flow.index() / 2 % 2][self.next];
+        let kinds = self.packets.len();
+        let packet = &mut self.packets[flow.index() / 2 % kinds][self.next];
         self.next = if self.next + 1 == SIZES { 0 } else { self.next + 1 };
         packet.flow = flow;
         packet.arrival = self.now;
@@ -236,14 +255,18 @@ mod tests {
     #[test]
     fn every_policy_can_be_stepped() {
         for entry in REGISTRY {
-            let mut policy = Policy::filled(&entry.name.parse().unwrap(), 50).unwrap();
-            assert!(policy.is_as_filled(50));
-            for _ in 0..2_000 {
-                policy.step().unwrap();
+            for setting in [Setting::Mixed, Setting::Testbed] {
+                let mut policy = Policy::filled(&entry.name.parse().unwrap(), setting, 50).unwrap();
+                assert!(policy.is_as_filled(50));
+                for _ in 0..2_000 {
+                    policy.step().unwrap();
+                }
+                assert!(policy.is_as_filled(50), "{}", entry.name);
+                while policy.scheduler.dequeue(policy.now).is_none() {
+                    policy.wait(0).unwrap();
+                }
+                assert!(!policy.is_as_filled(50), "{}", entry.name);
             }
-            assert!(policy.is_as_filled(50), "{}", entry.name);
-            policy.scheduler.dequeue(policy.now).unwrap();
-            assert!(!policy.is_as_filled(50), "{}", entry.name);
         }
     }
 }

@@ -14,6 +14,8 @@ pub enum Unit {
     PacketsPerSecond,
     #[serde(rename = "times")]
     Times,
+    #[serde(rename = "%")]
+    Percent,
 }
 
 /// What a median should be.
@@ -61,6 +63,7 @@ pub fn table(rows: &[Row]) -> Table {
             Unit::Nanos => "ns",
             Unit::PacketsPerSecond => "packets/s",
             Unit::Times => "times",
+            Unit::Percent => "%",
         };
         table.add_row([
             row.benchmark.clone(),
@@ -84,6 +87,7 @@ pub fn table(rows: &[Row]) -> Table {
 
 fn format_number(value: f64, unit: Unit) -> String {
     match unit {
+        Unit::Percent => format!("{value:.2}"),
         Unit::Nanos | Unit::Times if value < 99.95 => format!("{value:.1}"),
         Unit::Nanos | Unit::Times => group(&format!("{value:.0}")),
         // Three digits are more than a repetition gives.

@@ -10,7 +10,7 @@ use crate::{MAX_RESOURCES, Nanos, demand::dominant};
 
 /// Normalised processing times: between 0 and 1 on each resource, and 1 on the dominant one. Resources that a pipeline
 /// does not have count 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Direction([f64; MAX_RESOURCES]);
 
 impl Direction {
@@ -33,8 +33,8 @@ impl Direction {
     /// A few bits that differ for most directions that differ. Not for a table that somebody could fill on purpose.
     #[inline]
     pub(super) fn digest(&self) -> u32 {
-        let mixed =
-            self.0.iter().fold(0u64, |mixed, share| (mixed ^ share.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mixed = self.0.iter().fold(0u64, |mixed, share| mixed.rotate_left(9) ^ share.to_bits());
+        let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as u32
     }
 
@@ -57,6 +57,14 @@ impl Ord for Direction {
 impl PartialOrd for Direction {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// All at once: which of them differs is of no interest, and a branch for each would cost more.
+impl PartialEq for Direction {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).fold(0, |difference, (a, b)| difference | (a.to_bits() ^ b.to_bits())) == 0
     }
 }
 
