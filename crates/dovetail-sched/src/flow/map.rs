@@ -41,13 +41,15 @@ impl<T: Default + Clone> FlowMap<T> {
     }
 
     /// The state of every flow up to the largest id that was written, in order.
-    pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.items.iter()
+    #[must_use]
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
     }
 
     /// The same, to change.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.items.iter_mut()
+    #[inline]
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.items
     }
 
     /// Asks the processor to load the flow's state.

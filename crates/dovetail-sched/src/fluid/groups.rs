@@ -105,14 +105,14 @@ impl Groups {
         *self.group_of.at(flow) = Membership(Some(id));
         let seat = self.seats.at(flow);
         seat.tag = group.floor.saturating_add(seat.tag);
-        group.turns.insert(&mut self.seats, flow);
+        group.turns.insert(self.seats.as_mut_slice(), flow);
     }
 
     /// The flow leaves its group. O(log n) amortised.
     pub(super) fn leave(&mut self, flow: FlowId) {
         let Some(id) = self.group_of.at(flow).0.take() else { return };
         let group = &mut self.groups[id.0 as usize];
-        group.turns.remove(&mut self.seats, flow);
+        group.turns.remove(self.seats.as_mut_slice(), flow);
         let seat = self.seats.at(flow);
         seat.tag = seat.tag.saturating_sub(group.floor);
         group.flows -= 1;
@@ -149,10 +149,10 @@ impl Groups {
     pub(super) fn end_turn(&mut self, flow: FlowId, received: u64) {
         let Some(id) = self.group_of(flow).filter(|_| received > 0) else { return };
         let turns = &mut self.groups[id.0 as usize].turns;
-        turns.remove(&mut self.seats, flow);
+        turns.remove(self.seats.as_mut_slice(), flow);
         let seat = self.seats.at(flow);
         seat.tag = seat.tag.saturating_add(received);
-        turns.insert(&mut self.seats, flow);
+        turns.insert(self.seats.as_mut_slice(), flow);
     }
 
     /// Forgets how far ahead the flow is, which is in no group.
@@ -239,7 +239,7 @@ impl Groups {
     #[cold]
     fn set_back(&mut self, id: GroupId) {
         let floor = core::mem::take(&mut self.groups[id.0 as usize].floor);
-        for (membership, seat) in self.group_of.iter().zip(self.seats.iter_mut()) {
+        for (membership, seat) in self.group_of.as_slice().iter().zip(self.seats.as_mut_slice()) {
             if membership.0 == Some(id) {
                 seat.tag = seat.tag.saturating_sub(floor);
             }

@@ -9,7 +9,7 @@
 //! Tags lie in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) threaded through the flows: joining is O(1)
 //! and nothing allocates; a turn or a departure is O(log n) amortised.
 
-use crate::{FlowId, flow::FlowMap};
+use crate::FlowId;
 
 const NIL: u32 = u32::MAX;
 
@@ -47,28 +47,28 @@ impl Queue {
 
     /// The flow, which is in no heap, joins with the tag on its seat. O(1).
     #[inline]
-    pub(super) fn insert(&mut self, seats: &mut FlowMap<Seat>, flow: FlowId) {
-        let seat = seats.at(flow);
+    pub(super) fn insert(&mut self, seats: &mut [Seat], flow: FlowId) {
+        let seat = &mut seats[flow.index()];
         *seat = Seat { tag: seat.tag, ..Seat::default() };
         self.root = if self.root == NIL { flow.0 } else { meld(seats, self.root, flow.0) };
     }
 
     /// The flow, which is in this heap, leaves it. O(log n) amortised.
-    pub(super) fn remove(&mut self, seats: &mut FlowMap<Seat>, flow: FlowId) {
-        let Seat { child, next, previous, .. } = *seats.at(flow);
+    pub(super) fn remove(&mut self, seats: &mut [Seat], flow: FlowId) {
+        let Seat { child, next, previous, .. } = seats[flow.index()];
         let rest = merge_pairs(seats, child);
         if self.root == flow.0 {
             self.root = rest;
             return;
         }
-        let before = seats.at(FlowId(previous));
+        let before = &mut seats[previous as usize];
         if before.child == flow.0 {
             before.child = next;
         } else {
             before.next = next;
         }
         if next != NIL {
-            seats.at(FlowId(next)).previous = previous;
+            seats[next as usize].previous = previous;
         }
         if rest != NIL {
             self.root = meld(seats, self.root, rest);
@@ -78,41 +78,41 @@ impl Queue {
 
 /// Makes one heap of two, neither empty.
 #[inline]
-fn meld(seats: &mut FlowMap<Seat>, a: u32, b: u32) -> u32 {
-    let key = |seats: &mut FlowMap<Seat>, flow: u32| (seats.at(FlowId(flow)).tag, flow);
-    let (above, below) = if key(seats, a) < key(seats, b) { (a, b) } else { (b, a) };
-    let child = core::mem::replace(&mut seats.at(FlowId(above)).child, below);
+fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
+    let key = |flow: u32| (seats[flow as usize].tag, flow);
+    let (above, below) = if key(a) < key(b) { (a, b) } else { (b, a) };
+    let child = core::mem::replace(&mut seats[above as usize].child, below);
     if child != NIL {
-        seats.at(FlowId(child)).previous = below;
+        seats[child as usize].previous = below;
     }
-    let seat = seats.at(FlowId(below));
+    let seat = &mut seats[below as usize];
     seat.next = child;
     seat.previous = above;
-    let seat = seats.at(FlowId(above));
+    let seat = &mut seats[above as usize];
     seat.next = NIL;
     seat.previous = NIL;
     above
 }
 
 /// Makes one heap of a row of siblings: in pairs from the left, then all from the right.
-fn merge_pairs(seats: &mut FlowMap<Seat>, mut first: u32) -> u32 {
+fn merge_pairs(seats: &mut [Seat], mut first: u32) -> u32 {
     let mut pairs = NIL;
     while first != NIL {
-        let second = seats.at(FlowId(first)).next;
+        let second = seats[first as usize].next;
         let (merged, rest) = if second == NIL {
             (first, NIL)
         } else {
-            let rest = seats.at(FlowId(second)).next;
+            let rest = seats[second as usize].next;
             (meld(seats, first, second), rest)
         };
-        seats.at(FlowId(merged)).next = pairs;
+        seats[merged as usize].next = pairs;
         pairs = merged;
         first = rest;
     }
     let mut root = NIL;
     while pairs != NIL {
-        let rest = core::mem::replace(&mut seats.at(FlowId(pairs)).next, NIL);
-        seats.at(FlowId(pairs)).previous = NIL;
+        let rest = core::mem::replace(&mut seats[pairs as usize].next, NIL);
+        seats[pairs as usize].previous = NIL;
         root = if root == NIL { pairs } else { meld(seats, root, pairs) };
         pairs = rest;
     }
@@ -128,12 +128,12 @@ mod tests {
     proptest! {
         #[test]
         fn agrees_with_a_sorted_set(ops in prop::collection::vec((0u32..30, 0u64..50, 0u8..4), 1..400)) {
-            let (mut seats, mut queue, mut model) = (FlowMap::<Seat>::new(), Queue::EMPTY, BTreeSet::new());
+            let (mut seats, mut queue, mut model) = ([Seat::default(); 30], Queue::EMPTY, BTreeSet::new());
             for (flow, tag, op) in ops {
                 let held = model.iter().find(|&&(_, known)| known == flow).copied();
                 match (held, op) {
                     (None, _) => {
-                        seats.at(FlowId(flow)).tag = tag;
+                        seats[flow as usize].tag = tag;
                         queue.insert(&mut seats, FlowId(flow));
                         model.insert((tag, flow));
                     }
@@ -144,7 +144,7 @@ mod tests {
                     (Some(_), _) => {
                         let Some((tag, first)) = model.pop_first() else { unreachable!() };
                         queue.remove(&mut seats, FlowId(first));
-                        seats.at(FlowId(first)).tag = tag + 7;
+                        seats[first as usize].tag = tag + 7;
                         queue.insert(&mut seats, FlowId(first));
                         model.insert((tag + 7, first));
                     }

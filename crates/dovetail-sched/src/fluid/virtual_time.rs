@@ -63,12 +63,18 @@ struct Flow {
 struct Favoured {
     grant: Grant,
     flow: Option<FlowId>,
+    weight: f64,
     bonus: Pace,
     received: u64,
 }
 
-const NOBODY: Favoured =
-    Favoured { grant: Grant { group: GroupId(u32::MAX), share: 0.0 }, flow: None, bonus: Pace::STILL, received: 0 };
+const NOBODY: Favoured = Favoured {
+    grant: Grant { group: GroupId(u32::MAX), share: 0.0 },
+    flow: None,
+    weight: 1.0,
+    bonus: Pace::STILL,
+    received: 0,
+};
 
 impl VirtualTime {
     fn favoured(&self) -> &[Favoured] {
@@ -165,16 +171,16 @@ impl VirtualTime {
     }
 
     /// Gives every favoured group without a turn one, and every turn its rate.
+    #[inline]
     fn begin_turns(&mut self) {
         for slot in &mut self.favoured[..self.favours] {
             if slot.flow.is_none() {
                 slot.flow = self.groups.begin_turn(slot.grant.group);
                 slot.bonus = Pace::STILL;
                 slot.received = 0;
+                slot.weight = slot.flow.map_or(1.0, |flow| self.flows.at(flow).weight);
             }
-            if let Some(flow) = slot.flow {
-                slot.bonus.rate = slot.grant.share / self.flows.at(flow).weight;
-            }
+            slot.bonus.rate = if slot.weight == 1.0 { slot.grant.share } else { slot.grant.share / slot.weight };
         }
     }
 

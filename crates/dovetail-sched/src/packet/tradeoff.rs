@@ -192,6 +192,7 @@ impl Tracker {
     }
 
     /// When the packet that is to go next started in the fluid.
+    #[inline]
     fn first(&mut self) -> Option<Nanos> {
         while let Some(first) = self.started.front() {
             let state = self.flows.at(first.flow);
