@@ -235,7 +235,8 @@ impl Comparison<'_> {
             let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value)));
             format!("{}: {}", run.policy, figures.collect::<Vec<_>>().join(", "))
         });
-        odd.chain(counters).collect()
+        let cautions = self.runs.iter().filter_map(|run| run.policy.parse::<PolicySpec>().ok()?.caution());
+        odd.chain(cautions.map(str::to_owned)).chain(counters).collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {

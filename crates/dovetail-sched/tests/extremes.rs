@@ -95,6 +95,62 @@ proptest! {
     }
 }
 
+/// Takes out all that waits, waiting as long as the policy asks.
+fn drain(scheduler: &mut dyn Scheduler, mut now: u64) -> u64 {
+    let mut taken = 0;
+    while scheduler.backlog().packets > 0 {
+        match scheduler.dequeue(Nanos(now)) {
+            Some(_) => taken += 1,
+            None => now = scheduler.poll_at().expect("packets wait for a time").0.max(now + 1),
+        }
+    }
+    taken
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// The same for the policy that holds packets back, on a clock that does not run out.
+    #[test]
+    fn a_policy_that_waits_loses_nothing_either(
+        steps in steps(),
+        alpha in prop::sample::select(&["0", "0.85", "1"][..]),
+        on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
+        flow_packets in prop::option::of(1u32..5),
+        packets in prop::option::of(2u32..12),
+    ) {
+        let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
+        let mut scheduler = build(&format!("tradeoff:alpha={alpha}"), 2, limits, &[]);
+        let mut last: HashMap<u32, u64> = HashMap::new();
+        let (mut admitted, mut gone, mut latest) = (0, 0, 0);
+        for (handle, (step, now)) in (1..).zip(&steps) {
+            let now = (*now).min(1 << 60);
+            latest = latest.max(now);
+            match *step {
+                Step::Offer { flow, work } => {
+                    let demand = Demand::new(&[Nanos(work), Nanos(handle % 3 * 500)]).expect("two resources");
+                    let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos(now), handle, demand };
+                    admitted += u64::from(!matches!(scheduler.enqueue(&packet, Nanos(now)), Admission::Refused(_)));
+                    gone += std::iter::from_fn(|| scheduler.poll_evicted()).count() as u64;
+                }
+                Step::Take | Step::Finished => {
+                    if let Some(out) = scheduler.dequeue(Nanos(now)) {
+                        let before = last.insert(out.packet.flow.0, out.packet.handle);
+                        prop_assert!(before < Some(out.packet.handle), "reordered a flow");
+                        gone += 1;
+                    }
+                }
+                Step::Weigh { flow, weight } => scheduler.set_weight(FlowId(flow), Weight::new(weight).expect("in range")),
+                Step::Forget(flow) => {
+                    prop_assert_eq!(scheduler.forget(FlowId(flow)), scheduler.flow_backlog(FlowId(flow)).packets == 0);
+                }
+            }
+            prop_assert_eq!(scheduler.backlog().packets, admitted - gone);
+        }
+        prop_assert_eq!(drain(&mut *scheduler, latest), admitted - gone);
+    }
+}
+
 /// An absurd packet leaves numbers so large that other flows' tags cannot be told apart. The next idle moment mends that.
 #[test]
 fn an_idle_moment_heals_the_clock() {

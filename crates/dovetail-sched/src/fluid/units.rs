@@ -80,7 +80,7 @@ impl Pace {
         whole
     }
 
-    /// How much time until it has grown by `left`, which may be negative; never, if it does not grow.
+    /// How much time until it has grown by `left`, which may be negative; `u64::MAX` is never, if it does not grow.
     #[inline]
     pub(super) fn until(&self, left: i64) -> u64 {
         time_to(left, self.rate, self.carry)
@@ -104,8 +104,9 @@ fn time_to(left: i64, rate: f64, carry: f64) -> u64 {
     }
     let exact = left / rate;
     let whole = exact as u64;
-    // `f64::ceil` is not in core.
-    if whole as f64 >= exact { whole } else { whole.saturating_add(1) }
+    // `f64::ceil` is not in core. What takes longer than the range is not never: it is cut short, and owed.
+    let ceil = if whole as f64 >= exact { whole } else { whole.saturating_add(1) };
+    ceil.min(u64::MAX - 1)
 }
 
 #[cfg(test)]

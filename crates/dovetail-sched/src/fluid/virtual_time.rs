@@ -391,3 +391,53 @@ impl Fluid for VirtualTime {
         totals
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Weight;
+    use std::vec::Vec;
+
+    /// Flows that always have another packet: those of even flows need resource 1 most, those of odd ones resource 2.
+    struct Endless {
+        starts: Vec<(FlowId, Nanos)>,
+        times: [Nanos; 2],
+    }
+
+    impl Supply for Endless {
+        fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
+            let size = 100 + self.starts.len() as u64 % 7;
+            self.starts.push((flow, at));
+            self.times = if flow.0 % 2 == 0 { [Nanos(9 * size), Nanos(size)] } else { [Nanos(size), Nanos(2 * size)] };
+            Some(&self.times)
+        }
+    }
+
+    /// The order of 2,000 starts, after `prepare` was done to an idle fluid.
+    fn starts(prepare: impl Fn(&mut VirtualTime)) -> Vec<(FlowId, Nanos)> {
+        let mut fluid = VirtualTime::new(2, Alpha::new(0.8).expect("in range"));
+        fluid.restart(Nanos(1000));
+        prepare(&mut fluid);
+        let mut endless = Endless { starts: Vec::new(), times: [Nanos::ZERO; 2] };
+        for flow in (0..10).map(FlowId) {
+            fluid.arrive(flow, Weight::ONE.as_f64(), Nanos(1000), &mut endless);
+        }
+        while endless.starts.len() < 2000 {
+            assert!(fluid.step(Nanos::MAX, &mut endless));
+        }
+        assert!(fluid.virtual_time < END);
+        endless.starts
+    }
+
+    #[test]
+    fn setting_virtual_time_back_changes_nothing() {
+        assert_eq!(starts(|_| {}), starts(|fluid| fluid.virtual_time = END - 1_000_000));
+    }
+
+    #[test]
+    fn setting_tags_back_changes_nothing() {
+        let tagged = |tag: u64| starts(move |fluid| (0..10).for_each(|flow| fluid.groups.set_lead(FlowId(flow), tag)));
+        assert_eq!(tagged(0), tagged((1 << 62) - 10_000));
+        assert_eq!(tagged(0), tagged(1 << 63));
+    }
+}

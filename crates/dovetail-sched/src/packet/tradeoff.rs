@@ -345,7 +345,48 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     }
 
     fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("alpha", self.fluid.alpha().as_f64());
         report("fluid_stopped_s", self.stopped_in_all.as_secs_f64());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Demand, DropPolicy, Limits, Scheduler};
+
+    fn packet(flow: u32, times: [u64; 2], now: Nanos) -> Packet {
+        let demand = Demand::new(&times.map(Nanos)).expect("two resources");
+        Packet { flow: FlowId(flow), bytes: 100, arrival: now, handle: 0, demand }
+    }
+
+    #[test]
+    fn a_flood_that_evicts_itself_takes_no_memory() {
+        for on_full in [DropPolicy::Head, DropPolicy::Longest] {
+            let limits = Limits { flow_packets: Some(3), packets: Some(12), on_full, ..Limits::UNLIMITED };
+            let mut scheduler = Queued::new(Tradeoff::<VirtualTime>::new(2, Alpha::FAIR), 2, limits);
+            for at in 0..100_000u64 {
+                let now = Nanos(at / 7);
+                let _ = scheduler.enqueue(&packet((at % 5) as u32, [50, 80 * (at % 3)], now), now);
+                while scheduler.poll_evicted().is_some() {}
+                assert!(scheduler.policy().tracker.started.len() <= 2 * 12, "places for packets that are gone");
+                if at % 501 == 0 {
+                    scheduler.dequeue(now);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn alpha_turns_while_it_runs_and_nothing_else_does() {
+        let mut scheduler = Queued::new(Tradeoff::<VirtualTime>::new(2, Alpha::FAIR), 2, Limits::UNLIMITED);
+        let _ = scheduler.enqueue(&packet(0, [1, 2], Nanos(5)), Nanos(5));
+        let spec = |text: &str| text.parse::<crate::PolicySpec>().expect("a policy string");
+        scheduler.retune(&spec("tradeoff:alpha=0.25"), Nanos(6)).expect("alpha can be turned");
+        assert_eq!(scheduler.policy().fluid().alpha(), Alpha::new(0.25).expect("in range"));
+        let refused = scheduler.retune(&spec("drr:quantum=3000"), Nanos(7)).expect_err("another policy");
+        assert!(refused.0.contains("cannot become 'drr:quantum=3000'"), "{refused}");
+        let mut drr = spec("drr").build(&crate::Setup::new(2, Limits::UNLIMITED)).expect("valid");
+        assert!(drr.retune(&spec("drr:quantum=3000"), Nanos(8)).is_err(), "drr cannot be changed while it runs");
+        assert!(spec("tradeoff:alpha=0").caution().is_some() && spec("tradeoff").caution().is_none());
     }
 }
