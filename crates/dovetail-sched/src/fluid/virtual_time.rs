@@ -207,18 +207,15 @@ impl VirtualTime {
                     least = Some((key, flow));
                 }
             };
-            let mut first_is_favoured = false;
             for slot in self.favoured() {
                 if let Some(flow) = slot.flow {
                     let left = self.left(flow);
                     consider(flow, self.pace.until_with(&slot.bonus, left), left);
-                    first_is_favoured |= flow == first;
                 }
             }
-            if !first_is_favoured {
-                let left = self.left(first);
-                consider(first, self.pace.until(left), left);
-            }
+            // If that one is favoured too, its time without the bonus is the later.
+            let left = self.left(first);
+            consider(first, self.pace.until(left), left);
             least.map(|((time, ..), flow)| (self.clock.plus(time), flow))
         });
     }
