@@ -12,11 +12,19 @@
 //! | Jain's index | of dominant service over flows that stay backlogged ([`jain`]) |
 //! | largest gap | in active time between backlogged flows ([`gap`]) |
 //!
+//! and, for who asks for it with an observer of its own, [`FairShare`]:
+//!
+//! | figure | definition |
+//! |---|---|
+//! | worst share | the least that a waiting flow received over its fair dominant share in a window ([`share`]) |
+//! | shortfall | by how much a promised part of that share was ever missed ([`share`]) |
+//!
 //! A packet counts as waiting from its arrival until it starts on the first resource.
 
 pub mod gap;
 pub mod jain;
 pub mod latency;
+pub mod share;
 pub mod timeline;
 
 use dovetail_sched::{FlowId, Nanos, Packet};
@@ -28,6 +36,7 @@ use latency::Latency;
 use timeline::Timeline;
 
 pub use latency::Percentiles;
+pub use share::{FairShare, Shares};
 
 /// Width of the windows of Jain's index unless told otherwise.
 pub const DEFAULT_WINDOW: Nanos = Nanos::from_millis(100);

@@ -147,3 +147,140 @@ pub fn largest_gap(rows: &[Row], weights: impl Fn(u32) -> f64) -> Option<f64> {
     }
     largest
 }
+
+/// A packet's wait, and what came of it.
+#[derive(Debug, Clone)]
+pub struct Wait {
+    pub flow: u32,
+    pub from: u64,
+    pub until: u64,
+    /// Processing time on each resource.
+    pub times: Vec<u64>,
+    /// When it was on its dominant resource, if it was sent.
+    pub dominant: Option<(u64, u64)>,
+}
+
+impl Wait {
+    pub fn of(row: &Row) -> Self {
+        let times: Vec<u64> = row.start.iter().zip(&row.end).map(|(start, end)| end - start).collect();
+        let longest = times.iter().copied().max().unwrap_or(0);
+        let at = times.iter().position(|&time| time == longest).expect("at least one resource");
+        let dominant = Some((row.start[at], row.end[at]));
+        Self { flow: row.flow, from: row.arrival, until: row.start[0], times, dominant }
+    }
+}
+
+/// A flow's time as head-of-line packets of some cost: from, until, and w tau_r / tau* on each resource.
+type Head = (u64, u64, Vec<f64>);
+
+/// What can be said of one flow: its heads in order, and its spells of dominant service in order of beginning.
+struct Queue {
+    weight: f64,
+    heads: Vec<Head>,
+    services: Vec<(u64, u64)>,
+}
+
+impl Queue {
+    fn received(&self, from: u64, until: u64) -> u64 {
+        self.services.iter().map(|&(start, end)| end.min(until).saturating_sub(start.max(from))).sum()
+    }
+
+    /// From when until when it waited without a pause.
+    fn spells(&self) -> Vec<(u64, u64)> {
+        let mut spells: Vec<(u64, u64)> = Vec::new();
+        for &(from, until, _) in &self.heads {
+            match spells.last_mut() {
+                Some((_, last)) if *last == from => *last = until,
+                _ => spells.push((from, until)),
+            }
+        }
+        spells
+    }
+}
+
+/// Everything about shares of the fair dominant share.
+#[derive(Debug)]
+pub struct Shares {
+    /// Share, flow and beginning of the window, for every flow and window through which it waited.
+    pub windows: Vec<(f64, u32, u64)>,
+    /// The most that any flow was behind `promise` over any interval between moments at which something happens.
+    pub shortfall: f64,
+    pub flows_at_once: usize,
+    pub longest: u64,
+}
+
+/// Shares from waits, each flow's in order of arrival: heads packet by packet, the fair share between moments at which
+/// any head changes, a window and a moment at a time.
+pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise: f64) -> Shares {
+    let mut queues: BTreeMap<u32, Queue> = BTreeMap::new();
+    let mut ahead: BTreeMap<u32, u64> = BTreeMap::new();
+    for wait in waits {
+        let weight = weights(wait.flow);
+        let new = || Queue { weight, heads: Vec::new(), services: Vec::new() };
+        let queue = queues.entry(wait.flow).or_insert_with(new);
+        // It is first when all before it have gone.
+        let gone = ahead.entry(wait.flow).or_default();
+        let from = wait.from.max(*gone);
+        *gone = (*gone).max(wait.until);
+        let longest = wait.times.iter().copied().max().unwrap_or(0);
+        if from < wait.until && longest > 0 {
+            let claims = wait.times.iter().map(|&time| weight * time as f64 / longest as f64).collect();
+            queue.heads.push((from, wait.until, claims));
+        }
+        queue.services.extend(wait.dominant.filter(|(start, end)| start < end));
+    }
+    let m = waits.first().map_or(1, |wait| wait.times.len());
+    // The integral of the fair share at each moment at which a head comes or goes.
+    let mut changes: BTreeMap<u64, Vec<(f64, &Head)>> = BTreeMap::new();
+    for head in queues.values().flat_map(|queue| &queue.heads) {
+        changes.entry(head.0).or_default().push((1.0, head));
+        changes.entry(head.1).or_default().push((-1.0, head));
+    }
+    // Moment, integral until then, fair share from then on.
+    let mut integral: Vec<(u64, f64, f64)> = vec![(0, 0.0, 0.0)];
+    let (mut claims, mut waiting, mut most) = (vec![0.0; m], 0i64, 0i64);
+    for (&at, changes) in &changes {
+        let &(before, sum, fair) = integral.last().expect("the first is there");
+        for (sign, (_, _, claim)) in changes {
+            claims.iter_mut().zip(claim).for_each(|(sum, claim)| *sum += sign * claim);
+            waiting += *sign as i64;
+        }
+        if waiting == 0 {
+            claims.fill(0.0);
+        }
+        most = most.max(waiting);
+        let largest = claims.iter().copied().fold(0.0, f64::max);
+        integral.push((at, sum + fair * (at - before) as f64, if waiting > 0 { 1.0 / largest } else { 0.0 }));
+    }
+    let fair_until = |at: u64| {
+        let &(since, sum, fair) = &integral[integral.partition_point(|&(since, _, _)| since <= at) - 1];
+        sum + fair * (at - since) as f64
+    };
+    let mut found = Shares {
+        windows: Vec::new(),
+        shortfall: 0.0,
+        flows_at_once: most as usize,
+        longest: waits.iter().filter(|wait| wait.dominant.is_some()).flat_map(|w| w.times.clone()).max().unwrap_or(0),
+    };
+    for (&flow, queue) in &queues {
+        for (since, until) in queue.spells() {
+            for from in (since.div_ceil(window)..until / window).map(|number| number * window) {
+                let fair = queue.weight * (fair_until(from + window) - fair_until(from));
+                found.windows.push((queue.received(from, from + window) as f64 / fair, flow, from));
+            }
+            let turns = queue.services.iter().flat_map(|&(start, end)| [start, end]);
+            let mut moments: Vec<u64> = turns.chain([since, until]).filter(|at| (since..=until).contains(at)).collect();
+            moments.sort_unstable();
+            moments.dedup();
+            let mut least = f64::INFINITY;
+            for at in moments {
+                let behind = promise * queue.weight * fair_until(at) - queue.received(0, at) as f64;
+                // An interval may begin at any moment before.
+                least = least.min(behind);
+                found.shortfall = found.shortfall.max(behind - least);
+            }
+        }
+    }
+    found.windows.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found
+}
