@@ -21,6 +21,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// What would each policy do to this traffic?
     Compare(CompareArgs),
+    /// Which value of a policy's knob should I run, and why?
+    Tune(TuneArgs),
     /// Run published experiments again, the paper's figures beside ours.
     Reproduce(ReproduceArgs),
     /// List the policies with their knobs, costs and sources.
@@ -38,9 +40,9 @@ Examples:
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
       measured costs, one row a packet; one JSON document on standard output";
 
+/// What to run: the same for every command that runs traffic.
 #[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
-pub(crate) struct CompareArgs {
+pub(crate) struct InputArgs {
     /// Scenario to run; with --trace, its resources and application classes are used for the capture
     #[arg(value_name = "SCENARIO.toml")]
     pub(crate) scenario: Option<PathBuf>,
@@ -52,10 +54,6 @@ pub(crate) struct CompareArgs {
     /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,RESOURCE_ns,…
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
     pub(crate) workload: Option<PathBuf>,
-
-    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them)
-    #[arg(long = "policy", value_name = "P")]
-    pub(crate) policies: Vec<PolicySpec>,
 
     /// What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or no-wait]
     #[arg(long, value_name = "MODE")]
@@ -76,7 +74,11 @@ pub(crate) struct CompareArgs {
     /// Seed of everything random [default: the scenario's, or 1]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
 
+/// Where what came out goes, and how many runs are made at once.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
     /// Write a page of tables and charts
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
@@ -89,10 +91,6 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FORMAT", default_value = "csv", requires = "records")]
     pub(crate) format: Format,
 
-    /// Width of the windows over which Jain's index is taken
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
-    pub(crate) window: Nanos,
-
     /// Policies to run at once [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
@@ -100,6 +98,61 @@ pub(crate) struct CompareArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub(crate) struct CompareArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them)
+    #[arg(long = "policy", value_name = "P")]
+    pub(crate) policies: Vec<PolicySpec>,
+
+    /// Width of the windows over which Jain's index is taken
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
+    pub(crate) window: Nanos,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const TUNE_EXAMPLES: &str = "\
+Examples:
+  dovetail tune --trace capture.pcap
+      every tunable policy over your own packets: what each knob gains, what it costs, and which value to run
+  dovetail tune my-box.toml --trace capture.pcap.gz --load 1.2 --policy tradeoff --report tune.html
+      one policy on your own box under more than it can do, with charts
+  dovetail tune --workload costs.csv --window 500ms --records out --json
+      measured costs; a row a packet of every run, and one JSON document on standard output";
+
+/// What is taken for granted where nobody says differs from the other commands.
+const TUNE_PIPELINE: &str = "What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
+    each policy is made for: unbounded for tradeoff, no-wait for atfq]";
+const TUNE_LINK: &str =
+    "Rate of the link, such as 400Mbps [default for captures: what is asked for as much as the CPU]";
+
+#[derive(Debug, Args)]
+#[command(after_help = TUNE_EXAMPLES, mut_arg("pipeline", |arg| arg.help(TUNE_PIPELINE)), mut_arg("link", |arg| arg.help(TUNE_LINK)))]
+pub(crate) struct TuneArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Policy whose knob to tune: tradeoff or atfq; may be given several times [default: both]
+    #[arg(long = "policy", value_name = "P")]
+    pub(crate) policies: Vec<String>,
+
+    /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100))]
+    pub(crate) points: Option<u16>,
+
+    /// Width of the windows over which shares are taken [default: a second, less if the run is shorter than five]
+    #[arg(long, value_name = "TIME", value_parser = parse_window)]
+    pub(crate) window: Option<Nanos>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 #[derive(Debug, Args)]

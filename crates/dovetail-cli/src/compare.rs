@@ -1,18 +1,19 @@
 //! `dovetail compare`: several policies over the same traffic.
 
-use std::{fs, path::Path, thread};
+use std::path::Path;
 
-use dovetail_sched::{Limits, Nanos, PolicySpec};
+use dovetail_sched::{Nanos, PolicySpec};
 use dovetail_sim::measure::Percentiles;
 use serde::Serialize;
 
 use crate::{
-    args::CompareArgs,
+    args::{CompareArgs, OutputArgs},
     failure::Failure,
-    input::Input,
+    input::{Input, UnnamedLink},
     output::{print, print_json, write_file},
     report::{Block, Page, charts},
-    run::{Plan, Run},
+    run::{DEFAULT_PIPELINE, Plan, Run},
+    setting::{Traffic, odd},
     table::{Table, count, figure},
 };
 
@@ -21,29 +22,18 @@ const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let policies = policies(args)?;
-    let input = Input::resolve(args)?;
-    if let Some(folder) = &args.records {
-        fs::create_dir_all(folder).map_err(|error| Failure::file("make the folder", folder, error))?;
-    }
-    let queue_packets = args.queue_packets.or(input.queue_packets());
-    let plan = Plan {
-        pipeline: args.pipeline.unwrap_or(input.pipeline()),
-        limits: queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow),
-        window: args.window,
-        stop_at: None,
-        records: args.records.as_deref().map(|folder| (folder, args.format)),
-        jobs: args.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from),
-        input: &input,
-    };
+    let input = Input::resolve(&args.input, UnnamedLink::Published)?;
+    let plan = Plan::new(&input, &args.input, &args.output, args.window)?;
     let runs = plan.run(&policies)?;
-    let comparison = Comparison { plan: &plan, runs: &runs, queue_packets };
-    if let Some(path) = &args.report {
+    let comparison = Comparison { plan: &plan, runs: &runs };
+    let OutputArgs { report, records, json, .. } = &args.output;
+    if let Some(path) = report {
         write_file(path, &comparison.page().to_html())?;
     }
-    if args.json {
+    if *json {
         return print_json(&comparison.json());
     }
-    print(&comparison.text(args.report.as_deref(), args.records.as_deref()))
+    print(&comparison.text(report.as_deref(), records.as_deref()))
 }
 
 fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
@@ -63,21 +53,12 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
 struct Comparison<'a> {
     plan: &'a Plan<'a>,
     runs: &'a [Run],
-    queue_packets: Option<u32>,
 }
 
 #[derive(Serialize)]
 struct ComparisonJson {
-    workload: WorkloadJson,
+    workload: Traffic,
     policies: Vec<PolicyJson>,
-}
-
-#[derive(Serialize)]
-struct WorkloadJson {
-    packets: u64,
-    flows: usize,
-    bytes: u64,
-    duration_s: f64,
 }
 
 #[derive(Serialize)]
@@ -125,17 +106,6 @@ impl From<Percentiles> for LatencyJson {
 }
 
 impl Comparison<'_> {
-    fn workload(&self) -> WorkloadJson {
-        // Every run sees the same packets, unless a backlogged flow supplies as many as a policy takes.
-        let summary = self.runs.first().map(|run| &run.summary);
-        WorkloadJson {
-            packets: self.runs.first().map_or(0, |run| run.outcome.arrived),
-            flows: summary.map_or(0, |summary| summary.flows.len()),
-            bytes: summary.map_or(0, |summary| summary.bytes_arrived),
-            duration_s: summary.map_or(0.0, |summary| summary.arrivals_took.as_secs_f64()),
-        }
-    }
-
     fn json(&self) -> ComparisonJson {
         let policy = |run: &Run| PolicyJson {
             policy: run.policy.clone(),
@@ -160,7 +130,7 @@ impl Comparison<'_> {
             counters: run.counters.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
             wall_s: run.wall.as_secs_f64(),
         };
-        ComparisonJson { workload: self.workload(), policies: self.runs.iter().map(policy).collect() }
+        ComparisonJson { workload: Traffic::of(self.runs.first()), policies: self.runs.iter().map(policy).collect() }
     }
 
     fn table(&self) -> Table {
@@ -189,22 +159,9 @@ impl Comparison<'_> {
         table
     }
 
-    /// What was run, in a sentence.
     fn setting(&self) -> String {
-        let workload = self.workload();
-        let queues = self
-            .queue_packets
-            .map_or_else(|| "queues without limit".to_owned(), |packets| format!("{packets} packets a queue"));
-        format!(
-            "{}: {} packets of {} flows, {} MB over {} s; pipeline {} ({}), {queues}",
-            self.plan.input.name(),
-            count(workload.packets),
-            count(workload.flows as u64),
-            figure(workload.bytes as f64 / 1e6),
-            figure(workload.duration_s),
-            self.plan.input.resources().join(" → "),
-            self.plan.pipeline,
-        )
+        let pipeline = self.plan.pipeline_or(DEFAULT_PIPELINE);
+        Traffic::of(self.runs.first()).setting(self.plan, Some(pipeline))
     }
 
     /// Who was best at what, for a reader who wants one line.
@@ -229,14 +186,13 @@ impl Comparison<'_> {
     }
 
     fn notices(&self) -> Vec<String> {
-        let notices = self.runs.first().map_or(&[][..], |run| &run.notices);
-        let odd = notices.iter().map(|notice| format!("{} {}", count(notice.count), notice.what));
+        let odd = self.runs.first().map(odd).unwrap_or_default();
         let counters = self.runs.iter().filter(|run| !run.counters.is_empty()).map(|run| {
             let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value)));
             format!("{}: {}", run.policy, figures.collect::<Vec<_>>().join(", "))
         });
         let cautions = self.runs.iter().filter_map(|run| run.policy.parse::<PolicySpec>().ok()?.caution());
-        odd.chain(cautions.map(str::to_owned)).chain(counters).collect()
+        odd.into_iter().chain(cautions.map(str::to_owned)).chain(counters).collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {

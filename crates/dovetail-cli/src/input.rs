@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use dovetail_sched::units::{Rate, parse_rate};
+use dovetail_sched::{
+    Nanos,
+    units::{Rate, parse_rate},
+};
 use dovetail_sim::{
     PipelineMode,
     workload::{
@@ -14,7 +17,7 @@ use dovetail_sim::{
     },
 };
 
-use crate::{args::CompareArgs, failure::Failure, run::progress_bar};
+use crate::{args::InputArgs, failure::Failure, run::progress_bar, table::figure};
 
 /// Scenarios that come with the command, by name.
 const BUILTIN: &[(&str, &str)] = &[
@@ -30,14 +33,24 @@ const DEFAULT_LINK: &str = "400Mbps";
 /// How hard the busiest resource is asked for when nobody says: nearly all that it can do.
 const DEFAULT_LOAD: f64 = 0.95;
 
+/// The link of a capture that comes without a box: nobody named a link or a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum UnnamedLink {
+    /// The link of the published experiments.
+    Published,
+    /// The link that is asked for as much as the CPU, so that neither is plenty.
+    Balanced,
+}
+
 /// A workload that can be opened again and again, always the same.
 pub(crate) struct Input {
     name: String,
     source: Source,
     resources: Vec<String>,
-    pipeline: PipelineMode,
+    pipeline: Option<PipelineMode>,
     queue_packets: Option<u32>,
     packets: Option<u64>,
+    remark: Option<String>,
 }
 
 enum Source {
@@ -48,7 +61,7 @@ enum Source {
 
 impl Input {
     /// Finds out what the command line asks for, and looks through captures and tables once.
-    pub(crate) fn resolve(args: &CompareArgs) -> Result<Self, Failure> {
+    pub(crate) fn resolve(args: &InputArgs, unnamed: UnnamedLink) -> Result<Self, Failure> {
         let mut scenario = match &args.scenario {
             Some(path) => Some(read_scenario(path)?),
             None => None,
@@ -57,13 +70,15 @@ impl Input {
             scenario.classes.set_rate("link", rate).map_err(|error| Failure::usage(format!("--link: {error}")))?;
         }
         match (&args.trace, &args.workload) {
-            (Some(path), _) => Self::capture(path, scenario, args),
+            (Some(path), _) => Self::capture(path, scenario, args, unnamed),
             (None, Some(path)) => Self::csv(path, args),
             (None, None) => {
                 let mut scenario = match scenario {
                     Some(scenario) => scenario,
                     None => {
                         let mut scenario = builtin_scenario("middlebox")?;
+                        // Nobody's box: a command may choose its pipeline.
+                        scenario.pipeline = None;
                         if let Some(rate) = args.link {
                             scenario.classes.set_rate("link", rate).map_err(Failure::new)?;
                         }
@@ -85,26 +100,37 @@ impl Input {
             pipeline: pipeline_of(&scenario)?,
             queue_packets: scenario.queue_packets,
             packets: workload.packets_hint(),
+            remark: None,
             source: Source::Scenario(Box::new(scenario)),
         })
     }
 
-    fn capture(path: &Path, scenario: Option<Scenario>, args: &CompareArgs) -> Result<Self, Failure> {
+    fn capture(
+        path: &Path,
+        scenario: Option<Scenario>,
+        args: &InputArgs,
+        unnamed: UnnamedLink,
+    ) -> Result<Self, Failure> {
         let (classes, pipeline, queue_packets) = match &scenario {
             Some(scenario) => (scenario.classes.clone(), pipeline_of(scenario)?, scenario.queue_packets),
-            None => (ClassSet::table_ii(default_link(args.link)?), PipelineMode::NoWait, None),
+            None => (ClassSet::table_ii(default_link(args.link)?), None, None),
         };
         let mut options = CaptureOptions::new(classes);
         options.seed = args.seed.or(scenario.as_ref().map(|scenario| scenario.seed)).unwrap_or(1);
         options.packets = scenario.as_ref().and_then(|scenario| scenario.packets);
         // Who names the link or the box wants the traffic at its own pace; who names neither wants to see queues.
         let load = args.load.or(if scenario.is_some() || args.link.is_some() { None } else { Some(DEFAULT_LOAD) });
-        let found = look_through(&mut *open_capture(path, &options)?, path)?;
+        let mut found = look_through(&mut *open_capture(path, &options)?, path)?;
+        let mut remark = None;
+        if scenario.is_none() && args.link.is_none() && unnamed == UnnamedLink::Balanced {
+            remark = balance(&mut options.classes, &mut found);
+        }
         if let Some(load) = load {
             options.time_scale = scale_for_load(&found, load);
         }
         Ok(Self {
             name: file_name(path),
+            remark,
             resources: options.classes.resource_names().to_vec(),
             pipeline,
             queue_packets,
@@ -113,7 +139,7 @@ impl Input {
         })
     }
 
-    fn csv(path: &Path, args: &CompareArgs) -> Result<Self, Failure> {
+    fn csv(path: &Path, args: &InputArgs) -> Result<Self, Failure> {
         if args.link.is_some() {
             return Err(Failure::usage("--link: a table says what each packet costs; it has no link to set"));
         }
@@ -127,8 +153,9 @@ impl Input {
         Ok(Self {
             name: file_name(path),
             resources,
-            pipeline: PipelineMode::NoWait,
+            pipeline: None,
             queue_packets: None,
+            remark: None,
             packets: Some(found.packets),
             source: Source::Csv { path: path.to_owned(), options },
         })
@@ -151,12 +178,18 @@ impl Input {
         &self.resources
     }
 
-    pub(crate) fn pipeline(&self) -> PipelineMode {
+    /// What lies between resources, where the scenario says.
+    pub(crate) fn pipeline(&self) -> Option<PipelineMode> {
         self.pipeline
     }
 
     pub(crate) fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
+    }
+
+    /// What was made up because nobody said.
+    pub(crate) fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
     }
 
     /// How many packets there will be, where that is known.
@@ -182,8 +215,26 @@ fn read_scenario(path: &Path) -> Result<Scenario, Failure> {
     Scenario::parse(&text, &path.display().to_string(), &mut open).map_err(Failure::new)
 }
 
-fn pipeline_of(scenario: &Scenario) -> Result<PipelineMode, Failure> {
-    scenario.pipeline.as_deref().map_or(Ok(PipelineMode::NoWait), str::parse).map_err(Failure::new)
+fn pipeline_of(scenario: &Scenario) -> Result<Option<PipelineMode>, Failure> {
+    scenario.pipeline.as_deref().map(str::parse).transpose().map_err(Failure::new)
+}
+
+/// Gives the published costs the link that is asked for as much as the CPU; what to say of it. Nothing is done where the
+/// capture asks nothing of either.
+fn balance(classes: &mut ClassSet, found: &mut Survey) -> Option<String> {
+    let [cpu, link] = found.demand.first_chunk_mut()?;
+    let megabits = found.bytes as f64 * 8e-6 / cpu.as_secs_f64();
+    // A rate of three digits.
+    let digit = 10f64.powf((megabits.log10() - 2.0).floor());
+    let megabits = (megabits / digit).round() * digit;
+    let rate = parse_rate(&format!("{megabits}Mbps")).ok()?;
+    classes.set_rate("link", rate).ok()?;
+    *link = Nanos::from_f64(rate.nanos_for(found.bytes as f64));
+    Some(format!(
+        "nobody said what box this is: flows are dealt to four kinds of processing at random, and the link of {} Mbit/s is \
+         asked for as much as the CPU; name yours with --link or a scenario",
+        figure(megabits)
+    ))
 }
 
 fn default_link(given: Option<Rate>) -> Result<Rate, Failure> {

@@ -11,7 +11,9 @@ mod policies;
 mod report;
 mod reproduce;
 mod run;
+mod setting;
 mod table;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.command {
         Command::Compare(args) => compare::run(args),
+        Command::Tune(args) => tune::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Policies(args) => policies::run(args),
     };

@@ -1,68 +1,18 @@
 //! `dovetail compare` from outside: what it prints follows from the records it writes, and wrong use is answered.
 
-#[path = "../../dovetail-sim/tests/support/recompute.rs"]
-mod recompute;
 mod support;
 
 use std::{
-    collections::HashMap,
     fs,
     path::Path,
     process::{Command, Stdio},
 };
 
-use recompute::Row;
 use serde_json::Value;
-use support::{dovetail, folder, small_table, stdout, trace};
+use support::{dovetail, folder, near, recompute, records::read_records, small_table, stdout, trace};
 
 /// Jain's windows by default.
 const WINDOW: u64 = 100_000_000;
-
-struct Records {
-    rows: Vec<Row>,
-    dropped: u64,
-    numbers: Vec<u64>,
-}
-
-fn read_records(path: &Path) -> Records {
-    let text = fs::read_to_string(path).expect("the records are there");
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-    assert_eq!(&header[..4], ["packet", "flow", "bytes", "arrival_ns"]);
-    assert_eq!(header[header.len() - 1], "outcome");
-    let mut flows: HashMap<&str, u32> = HashMap::new();
-    let mut records = Records { rows: Vec::new(), dropped: 0, numbers: Vec::new() };
-    for line in lines {
-        let fields: Vec<&str> = line.split(',').collect();
-        assert_eq!(fields.len(), header.len(), "{line}");
-        let number = |field: &str| field.parse::<u64>().expect("a whole number");
-        records.numbers.push(number(fields[0]));
-        let times = &fields[4..fields.len() - 1];
-        match fields[fields.len() - 1] {
-            "sent" => {
-                let id = flows.len() as u32;
-                records.rows.push(Row {
-                    flow: *flows.entry(fields[1]).or_insert(id),
-                    bytes: fields[2].parse().expect("bytes"),
-                    arrival: number(fields[3]),
-                    start: times.iter().step_by(2).map(|field| number(field)).collect(),
-                    end: times.iter().skip(1).step_by(2).map(|field| number(field)).collect(),
-                });
-            }
-            "dropped" => {
-                assert!(times.iter().all(|field| field.is_empty()));
-                records.dropped += 1;
-            }
-            other => panic!("outcome {other}"),
-        }
-    }
-    records
-}
-
-fn near(got: &Value, want: f64, relative: f64, what: &str) {
-    let got = got.as_f64().unwrap_or_else(|| panic!("{what} is {got}"));
-    assert!((got - want).abs() <= relative * want.abs() + 1e-9, "{what}: printed {got}, from the records {want}");
-}
 
 /// Recomputes every number of every policy of a `compare --json` from the records it names.
 fn check(document: &Value, policies: usize) {

@@ -38,10 +38,10 @@ fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn report(folder: &Path) -> PathBuf {
+fn report(folder: &Path, command: &str) -> PathBuf {
     let table = small_table(folder);
     let page = folder.join("report.html");
-    let args = ["compare", "--workload", table.to_str().expect("plain"), "--report", page.to_str().expect("plain")];
+    let args = [command, "--workload", table.to_str().expect("plain"), "--report", page.to_str().expect("plain")];
     let said = stdout(&args);
     assert!(said.contains("report.html"), "the report is named: {said}");
     page
@@ -49,9 +49,20 @@ fn report(folder: &Path) -> PathBuf {
 
 #[test]
 fn charts_are_drawn_and_a_phone_can_read_them() {
+    // Lines of five policies in several charts.
+    read_on_a_phone("compare", 6, 15);
+}
+
+#[test]
+fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Of each policy makespan, two utilisations, and shares by three lines, with what was promised.
+    read_on_a_phone("tune", 6, 13);
+}
+
+fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
     let Some(browser) = browser() else { return };
-    let folder = folder("page-phone");
-    report(&folder);
+    let folder = folder(&format!("page-phone-{command}"));
+    report(&folder, command);
     // A page that looks at the report in a frame as wide as a phone and writes down what it sees.
     let probe = folder.join("probe.html");
     let script = "\
@@ -73,9 +84,9 @@ fn charts_are_drawn_and_a_phone_can_read_them() {
         let digits = &seen[from + name.len() + 7..];
         digits[..digits.find('"').expect("a quote")].parse().expect("a number")
     };
-    assert!(number("charts") >= 6);
+    assert!(number("charts") >= least_charts, "only {} charts", number("charts"));
     assert_eq!(number("drawn"), number("charts"), "every chart is drawn");
-    assert!(number("lines") >= 15, "lines of five policies in several charts");
+    assert!(number("lines") >= least_lines, "only {} lines", number("lines"));
     assert!(number("width") <= 390, "the page is {} wide on a phone of 390", number("width"));
     assert_eq!(number("loaded"), 0, "the page loads nothing");
 }
@@ -100,7 +111,7 @@ fn look_at(picture: &Path) -> (f64, usize) {
 fn light_is_light_and_dark_is_dark() {
     let Some(browser) = browser() else { return };
     let folder = folder("page-dark");
-    let page = report(&folder);
+    let page = report(&folder, "compare");
     for (name, width, dark) in [("light", 1100, false), ("dark", 1100, true), ("phone-dark", 390, true)] {
         let picture = folder.join(format!("{name}.png"));
         let args = [format!("--screenshot={}", picture.display()), format!("--window-size={width},1600")];

@@ -1,6 +1,10 @@
 //! Runs the command as a user would.
 #![allow(dead_code)]
 
+#[path = "../../../dovetail-sim/tests/support/recompute.rs"]
+pub mod recompute;
+pub mod records;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -17,6 +21,12 @@ pub fn stdout(args: &[&str]) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{args:?} failed: {errors}");
     String::from_utf8(output.stdout).expect("the output is text")
+}
+
+/// That a number of a JSON document is `want`.
+pub fn near(got: &serde_json::Value, want: f64, relative: f64, what: &str) {
+    let got = got.as_f64().unwrap_or_else(|| panic!("{what} is {got}"));
+    assert!((got - want).abs() <= relative * want.abs() + 1e-9, "{what}: printed {got}, from the records {want}");
 }
 
 /// A folder of a test's own, empty.

@@ -173,16 +173,40 @@ impl Wait {
 /// A flow's time as head-of-line packets of some cost: from, until, and w tau_r / tau* on each resource.
 type Head = (u64, u64, Vec<f64>);
 
-/// What can be said of one flow: its heads in order, and its spells of dominant service in order of beginning.
+/// What can be said of one flow: its heads in order, and when dominant service began and ended.
 struct Queue {
     weight: f64,
     heads: Vec<Head>,
-    services: Vec<(u64, u64)>,
+    begins: Moments,
+    ends: Moments,
+}
+
+/// Moments in order, each with the sum of it and all before it.
+#[derive(Default)]
+struct Moments(Vec<(u64, u128)>);
+
+impl Moments {
+    fn new(mut moments: Vec<u64>) -> Self {
+        moments.sort_unstable();
+        let mut sum = 0;
+        let with_sum = |at| {
+            sum += u128::from(at);
+            (at, sum)
+        };
+        Self(moments.into_iter().map(with_sum).collect())
+    }
+
+    /// The time since each of the moments before `at`, in all.
+    fn since(&self, at: u64) -> u128 {
+        let before = self.0.partition_point(|&(moment, _)| moment < at);
+        u128::from(at) * before as u128 - before.checked_sub(1).map_or(0, |last| self.0[last].1)
+    }
 }
 
 impl Queue {
     fn received(&self, from: u64, until: u64) -> u64 {
-        self.services.iter().map(|&(start, end)| end.min(until).saturating_sub(start.max(from))).sum()
+        let by = |at| self.begins.since(at) - self.ends.since(at);
+        (by(until) - by(from)) as u64
     }
 
     /// From when until when it waited without a pause.
@@ -213,10 +237,11 @@ pub struct Shares {
 /// any head changes, a window and a moment at a time.
 pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise: f64) -> Shares {
     let mut queues: BTreeMap<u32, Queue> = BTreeMap::new();
+    let mut services: BTreeMap<u32, (Vec<u64>, Vec<u64>)> = BTreeMap::new();
     let mut ahead: BTreeMap<u32, u64> = BTreeMap::new();
     for wait in waits {
         let weight = weights(wait.flow);
-        let new = || Queue { weight, heads: Vec::new(), services: Vec::new() };
+        let new = || Queue { weight, heads: Vec::new(), begins: Moments::default(), ends: Moments::default() };
         let queue = queues.entry(wait.flow).or_insert_with(new);
         // It is first when all before it have gone.
         let gone = ahead.entry(wait.flow).or_default();
@@ -227,7 +252,11 @@ pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise
             let claims = wait.times.iter().map(|&time| weight * time as f64 / longest as f64).collect();
             queue.heads.push((from, wait.until, claims));
         }
-        queue.services.extend(wait.dominant.filter(|(start, end)| start < end));
+        services.entry(wait.flow).or_default().extend(wait.dominant);
+    }
+    for (flow, (begins, ends)) in services {
+        let queue = queues.get_mut(&flow).expect("it has waits");
+        (queue.begins, queue.ends) = (Moments::new(begins), Moments::new(ends));
     }
     let m = waits.first().map_or(1, |wait| wait.times.len());
     // The integral of the fair share at each moment at which a head comes or goes.
@@ -268,8 +297,8 @@ pub fn shares(waits: &[Wait], weights: impl Fn(u32) -> f64, window: u64, promise
                 let fair = queue.weight * (fair_until(from + window) - fair_until(from));
                 found.windows.push((queue.received(from, from + window) as f64 / fair, flow, from));
             }
-            let turns = queue.services.iter().flat_map(|&(start, end)| [start, end]);
-            let mut moments: Vec<u64> = turns.chain([since, until]).filter(|at| (since..=until).contains(at)).collect();
+            let turns = queue.begins.0.iter().chain(&queue.ends.0).map(|&(at, _)| at);
+            let mut moments: Vec<u64> = turns.filter(|at| (since..=until).contains(at)).chain([since, until]).collect();
             moments.sort_unstable();
             moments.dedup();
             let mut least = f64::INFINITY;

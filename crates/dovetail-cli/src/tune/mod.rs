@@ -1,0 +1,107 @@
+//! `dovetail tune`: which value of a fairness knob to run, and why.
+//!
+//! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
+//! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The [`knee`] of that curve is
+//! recommended.
+
+mod advice;
+mod curve;
+mod knee;
+mod knob;
+mod page;
+mod show;
+
+use dovetail_sched::Nanos;
+use dovetail_sim::measure::FairShare;
+
+use crate::{
+    args::{OutputArgs, TuneArgs},
+    failure::Failure,
+    input::{Input, UnnamedLink},
+    output::{print, print_json, write_file},
+    run::Plan,
+};
+use curve::{Curve, Point};
+use knob::{Sweep, sweeps};
+use show::Tuning;
+
+pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
+    let sweeps = sweeps(&args.policies, args.points.map(usize::from))?;
+    let input = Input::resolve(&args.input, UnnamedLink::Balanced)?;
+    let mut plan = Plan::new(&input, &args.input, &args.output, LONGEST_WINDOW)?;
+    plan.one_bar = true;
+    plan.window = match args.window {
+        Some(window) => window,
+        None => window_for(&plan, &sweeps[0])?,
+    };
+    let curves = draw(&plan, sweeps)?;
+    let tuning = Tuning { plan: &plan, curves: &curves };
+    let OutputArgs { report, records, json, .. } = &args.output;
+    if let Some(path) = report {
+        write_file(path, &page::page(&tuning).to_html())?;
+    }
+    if *json {
+        return print_json(&tuning.json());
+    }
+    print(&tuning.text(report.as_deref(), records.as_deref()))
+}
+
+/// The window of the published experiments; a longer one says less of a short run.
+const LONGEST_WINDOW: Nanos = Nanos::from_secs(1);
+
+/// Windows that a run should have.
+const WINDOWS: u64 = 5;
+
+/// A second, or the roundest width of which the fairest run has five.
+fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Failure> {
+    let alone = Plan { records: None, pipeline: Some(plan.pipeline_or(sweep.tunable.made_for)), ..*plan };
+    let fairest = sweep.points.iter().take(1).map(|(_, spec)| spec.clone()).collect::<Vec<_>>();
+    let makespan = alone.run(&fairest)?.first().map_or(Nanos::ZERO, |run| run.summary.makespan);
+    Ok(round_down(makespan.0 / WINDOWS).min(LONGEST_WINDOW))
+}
+
+/// The largest of 1, 2, 5, 10, 20, … that is not larger; 1 for 0.
+fn round_down(nanos: u64) -> Nanos {
+    let power = 10u64.pow(nanos.max(1).ilog10());
+    let times = [5, 2].into_iter().find(|&times| nanos / power >= times).unwrap_or(1);
+    Nanos(times * power)
+}
+
+/// Runs every value of every knob, each policy in the pipeline that was named or else in the one it is made for.
+fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Failure> {
+    let mut jobs = Vec::new();
+    let mut settings = Vec::new();
+    for Sweep { tunable, points } in &sweeps {
+        let pipeline = plan.pipeline_or(tunable.made_for);
+        for (value, spec) in points {
+            jobs.push((spec.clone(), pipeline));
+            settings.push((*value, tunable.promise(*value, pipeline)));
+        }
+    }
+    let resources = plan.input.resources().len();
+    let runs = plan.run_watched(&jobs, |at| FairShare::new(resources, plan.window, settings[at].1))?;
+    let mut points = runs.into_iter().zip(settings).map(|((run, meter), (value, promise))| Point {
+        value,
+        promise,
+        run,
+        shares: meter.finish(),
+    });
+    let curve = |sweep: &Sweep| Curve {
+        tunable: sweep.tunable,
+        pipeline: plan.pipeline_or(sweep.tunable.made_for),
+        points: points.by_ref().take(sweep.points.len()).collect(),
+    };
+    Ok(sweeps.iter().map(curve).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_round() {
+        let rounded = [0, 1, 4, 5, 9, 10, 19, 20, 49_999, 560_000_000, u64::MAX].map(|nanos| round_down(nanos).0);
+        assert_eq!(rounded[..8], [1, 1, 2, 5, 5, 10, 10, 20]);
+        assert_eq!(rounded[8..], [20_000, 500_000_000, 10_000_000_000_000_000_000]);
+    }
+}

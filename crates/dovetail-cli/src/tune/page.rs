@@ -1,0 +1,149 @@
+//! The report page: the curves, the recommendation, and every figure.
+
+use plotly::{
+    Layout, Plot, Scatter,
+    common::{DashType, Line, Marker, Mode, Position},
+    layout::Axis,
+};
+
+use super::{
+    advice,
+    curve::{Curve, Point},
+    show::{LEGEND, Tuning},
+};
+use crate::report::{Block, Page};
+
+pub(crate) fn page(tuning: &Tuning<'_>) -> Page {
+    let mut page = Page { title: format!("Dovetail: tuning for {}", tuning.plan.input.name()), blocks: Vec::new() };
+    page.blocks.push(Block::Text(tuning.setting() + "."));
+    for curve in tuning.curves {
+        page.blocks.push(Block::Text(advice::why(curve)));
+    }
+    // Boxes that differ are not drawn into one chart.
+    if let [first, others @ ..] = tuning.curves
+        && !others.is_empty()
+        && others.iter().all(|curve| curve.pipeline == first.pipeline)
+    {
+        page.blocks.push(chart_of_efficiency(&tuning.curves.iter().collect::<Vec<_>>()));
+    }
+    for curve in tuning.curves {
+        page.blocks.push(Block::Heading(tuning.title(curve)));
+        page.blocks.push(Block::Table(tuning.table(curve)));
+        page.blocks.push(chart_of_efficiency(&[curve]));
+        page.blocks.push(chart_of_utilisation(curve, tuning.plan.input.resources()));
+        page.blocks.extend(chart_of_shares(curve));
+    }
+    page.blocks.push(Block::Terms(LEGEND.to_vec()));
+    for note in tuning.notes() {
+        let mut letters = note.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        page.blocks.push(Block::Text(format!("{first}{}.", letters.as_str())));
+    }
+    page
+}
+
+/// Where on the horizontal axis points are: at the worst share where every run has one, else at the knob's value.
+struct Across {
+    title: String,
+    of: fn(&Point) -> f64,
+}
+
+impl Across {
+    fn of(curves: &[&Curve]) -> Self {
+        let seen = curves.iter().flat_map(|curve| &curve.points).all(|point| point.worst_share().is_some());
+        if seen {
+            let of = |point: &Point| point.worst_share().unwrap_or_default();
+            return Self { title: "worst flow's share of its fair share".to_owned(), of };
+        }
+        let knobs: Vec<_> = curves.iter().map(|curve| curve.tunable.knob).collect();
+        Self { title: knobs.join(", "), of: |point| point.value }
+    }
+
+    fn axis(&self) -> Axis {
+        Axis::new().title(self.title.as_str())
+    }
+}
+
+/// A line through the points, large where it is recommended.
+fn trace(curve: &Curve, name: &str, x: fn(&Point) -> f64, y: impl Fn(&Point) -> f64) -> Box<Scatter<f64, f64>> {
+    let recommended = curve.recommended();
+    let size = |at| if at == recommended { 15 } else { 7 };
+    let points = curve.points.iter();
+    Scatter::new(points.clone().map(x).collect(), points.map(y).collect())
+        .mode(Mode::LinesMarkers)
+        .name(name)
+        .marker(Marker::new().size_array((0..curve.points.len()).map(size).collect()))
+        .line(Line::new().width(1.6))
+}
+
+/// The same with the knob's values beside the points.
+fn labelled(line: Box<Scatter<f64, f64>>, curve: &Curve) -> Box<Scatter<f64, f64>> {
+    let values = curve.points.iter().map(|point| point.value.to_string()).collect();
+    line.mode(Mode::LinesMarkersText).text_array(values).text_position(Position::TopCenter)
+}
+
+fn chart_of_efficiency(curves: &[&Curve]) -> Block {
+    let across = Across::of(curves);
+    let mut plot = Plot::new();
+    let makespan = curves.iter().all(|curve| curve.same_packets());
+    for curve in curves {
+        let name = format!("{} by {}", curve.tunable.policy, curve.tunable.knob);
+        let height = |point: &Point| if makespan { point.run.summary.makespan.as_secs_f64() } else { point.work() };
+        plot.add_trace(labelled(trace(curve, &name, across.of, height), curve));
+    }
+    let (title, axis, note) = if makespan {
+        ("Makespan", "makespan, s", "Lower is sooner done; further right is fairer. The large point is recommended.")
+    } else {
+        (
+            "Work",
+            "seconds of dominant service a second",
+            "Higher is more; further right is fairer. The large point is recommended.",
+        )
+    };
+    plot.set_layout(Layout::new().x_axis(across.axis()).y_axis(Axis::new().title(axis)));
+    let title = format!("{title} against fairness");
+    Block::Chart { title, note: note.to_owned(), plot: Box::new(plot) }
+}
+
+fn chart_of_utilisation(curve: &Curve, resources: &[String]) -> Block {
+    let across = Across::of(&[curve]);
+    let mut plot = Plot::new();
+    for (at, name) in resources.iter().enumerate() {
+        let line = trace(curve, name, across.of, |point| point.run.summary.utilisation[at] * 100.0);
+        // Lines of balanced resources are close, and their labels would lie on one another.
+        plot.add_trace(if at == 0 { labelled(line, curve) } else { line });
+    }
+    plot.set_layout(Layout::new().x_axis(across.axis()).y_axis(Axis::new().title("busy, % of the makespan")));
+    Block::Chart {
+        title: "Utilisation against fairness".to_owned(),
+        note: format!("Beside each point of {} the {} that it was run with.", resources[0], curve.tunable.knob),
+        plot: Box::new(plot),
+    }
+}
+
+/// What was seen of shares at each value, and what was promised.
+fn chart_of_shares(curve: &Curve) -> Option<Block> {
+    type Share = fn(&Point) -> Option<f64>;
+    let shown = |of: Share| -> Option<Vec<f64>> { curve.points.iter().map(of).collect() };
+    let values: Vec<String> = curve.points.iter().map(|point| point.value.to_string()).collect();
+    let mut plot = Plot::new();
+    let lines: [(&str, Share); 3] = [
+        ("median", |point| point.shares.median),
+        ("one in a hundred", |point| point.shares.first_percentile),
+        ("worst", Point::worst_share),
+    ];
+    for (name, of) in lines {
+        plot.add_trace(Scatter::new(values.clone(), shown(of)?).mode(Mode::LinesMarkers).name(name));
+    }
+    if let Some(promised) = shown(|point| point.promise) {
+        let line = Line::new().dash(DashType::Dash);
+        plot.add_trace(Scatter::new(values, promised).mode(Mode::Lines).name("promised").line(line));
+    }
+    let knob = Axis::new().title(curve.tunable.knob).type_(plotly::layout::AxisType::Category);
+    plot.set_layout(Layout::new().x_axis(knob).y_axis(Axis::new().title("share of the fair share")));
+    Some(Block::Chart {
+        title: "Shares that were seen".to_owned(),
+        note: "Of every waiting flow in every window.".to_owned(),
+        plot: Box::new(plot),
+    })
+}
