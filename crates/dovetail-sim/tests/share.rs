@@ -138,7 +138,7 @@ fn the_fair_schedule_of_figure_1_is_fair_and_the_efficient_one_is_not() {
         // Each flow waits through all windows but the last.
         assert_eq!(shares.counted, 2 * 24);
         assert_eq!((shares.flows_at_once, shares.longest), (2, Nanos(9)));
-        assert_eq!(shares.slack(), Nanos(27));
+        assert_eq!(shares.slack(), Nanos(36));
         assert_eq!(shares.dominant, Nanos(if last == 1 { 100 * (8 * 3 + 9) } else { 100 * (3 * 3 + 9) }));
     }
 }

@@ -29,10 +29,11 @@
 //! ```
 //!
 //! **What is allowed.** Packets cannot be cut, so no schedule follows a fluid to the letter. Start-time tracking stays
-//! within `2 (n - 1) tau_max` behind and `tau_max` ahead of it (the paper's theorem 5; `n` flows waiting at once at most,
-//! `tau_max` the longest time of any packet anywhere), hence falls short by at most `(2 (n - 1) + 1) tau_max` in any
-//! interval: the [slack](Shares::slack). The theorem speaks of the heads of the fluid's queues, the figures here of the
-//! heads of the real ones, which differ for a while where a flow's packets are unlike.
+//! within `(2 n - 1) tau_max` behind and `tau_max` ahead of it (the paper's theorem 5 as its proof has it, where the
+//! statement prints `2 (n - 1)`; `n` flows at once at most, `tau_max` the longest time of any packet anywhere), hence
+//! falls short by at most `2 n tau_max` in any interval: the [slack](Shares::slack). The theorem speaks of the flows and
+//! heads that the fluid serves, the figures here of those that really wait: a flow whose only packet is in service claims
+//! nothing here. Where such flows come and go, what is called fair is a little more than the fluid gives.
 //!
 //! A packet waits from its arrival until it starts on the first resource or is dropped. A head that asks for no time at
 //! all has no share to get, and its flow counts as not waiting.
@@ -81,8 +82,7 @@ impl Shares {
     /// How far short of its fluid's promise start-time tracking may fall in any interval (theorem 5).
     #[must_use]
     pub fn slack(&self) -> Nanos {
-        let packets = self.flows_at_once.saturating_sub(1).saturating_mul(2).saturating_add(1);
-        Nanos(self.longest.0.saturating_mul(packets))
+        Nanos(self.longest.0.saturating_mul(self.flows_at_once.saturating_mul(2)))
     }
 }
 
