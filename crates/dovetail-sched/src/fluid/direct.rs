@@ -98,7 +98,7 @@ impl Direct {
             ids.for_each(|(id, direction)| ends.insert(id, direction));
             ends.solve(spare).iter().map(named).collect()
         } else {
-            let mut program = Simplex::new();
+            let mut program = Simplex::new(self.resources);
             ids.for_each(|(id, direction)| program.insert(id, direction));
             program.solve(spare).iter().map(named).collect()
         }

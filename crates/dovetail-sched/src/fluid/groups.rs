@@ -5,6 +5,7 @@
 //! remembered for a while after its last flow has left, so that traffic that comes and goes allocates nothing.
 
 use alloc::{
+    boxed::Box,
     collections::{BTreeMap, VecDeque},
     vec,
     vec::Vec,
@@ -56,13 +57,16 @@ struct Membership(Option<GroupId>);
 #[derive(Debug)]
 enum Allocator {
     ClosedForm(Ends),
-    Program(Simplex),
+    Program(Box<Simplex>),
 }
 
 impl Groups {
     pub(super) fn new(resources: usize) -> Self {
-        let allocator =
-            if resources <= 2 { Allocator::ClosedForm(Ends::new()) } else { Allocator::Program(Simplex::new()) };
+        let allocator = if resources <= 2 {
+            Allocator::ClosedForm(Ends::new())
+        } else {
+            Allocator::Program(Box::new(Simplex::new(resources)))
+        };
         Self {
             ids: BTreeMap::new(),
             recent: vec![GroupId(u32::MAX); RECENT],

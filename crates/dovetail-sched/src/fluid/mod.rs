@@ -24,7 +24,7 @@ pub use direct::Direct;
 pub use direction::Direction;
 pub use ends::Ends;
 pub use gps_clock::GpsClock;
-pub use simplex::Simplex;
+pub use simplex::{Simplex, SimplexFigures};
 pub use tradeoff::{Fluid, Supply};
 pub use virtual_time::VirtualTime;
 

@@ -1,0 +1,206 @@
+//! The groups as columns of the linear program, and what they would gain at given prices.
+//!
+//! Pricing is all that takes longer with more groups. Columns are held eight abreast, resource by resource, so that the
+//! gains of eight are computed at once without a branch. Where there is no column its shares are not numbers, and what
+//! is computed from them is never larger than anything.
+
+use alloc::vec::Vec;
+use core::{array, ops::Range};
+
+use super::basis::Shares;
+use crate::fluid::GroupId;
+
+/// A gain below this is rounding.
+///
+/// The first objective misses about this times the number of resources by it.
+pub(super) const NO_GAIN: f64 = 1e-12;
+/// A column nears its gain by more than this, or never.
+const NO_PULL: f64 = 1.0 / (1_u64 << 44) as f64;
+/// What a unit of a group adds to each objective: itself, and no idleness.
+const BASE: [f64; 2] = [1.0, 0.0];
+
+const ABSENT: u32 = u32::MAX;
+const LANES: usize = 8;
+/// So many rows of lanes share a search for the largest.
+const STRIDE: usize = 16;
+
+type Lanes = [f64; LANES];
+
+/// Whether a unit of a column that gains this in the two objectives is worth having for one of them: for the second, at
+/// no loss in the first.
+pub(super) fn worthwhile(objective: usize, gains: [f64; 2]) -> bool {
+    gains[objective] > NO_GAIN && (objective == 0 || gains[0] >= -NO_GAIN)
+}
+
+/// How near a column that gains so much is to gaining anything, while it nears that by `pull`: the larger, the nearer.
+/// Of two that both begin to gain the one with the larger pull makes the better pivot, hence the little more.
+#[inline]
+pub(super) fn nearness(gain: f64, pull: f64) -> f64 {
+    let distance = if gain < 0.0 { NO_GAIN - gain } else { NO_GAIN };
+    if pull > NO_PULL { pull / distance } else { 0.0 }
+}
+
+/// The columns, in no order.
+#[derive(Debug)]
+pub(super) struct Columns {
+    resources: usize,
+    // Column `i` is lane `i % LANES` of the rows from `i / LANES * resources` on, one a resource.
+    shares: Vec<Lanes>,
+    groups: Vec<GroupId>,
+    // By group.
+    place: Vec<u32>,
+    // So many, from the first, gain nothing at the prices of the basis.
+    priced: usize,
+}
+
+impl Columns {
+    pub(super) fn new(resources: usize) -> Self {
+        Self { resources, shares: Vec::new(), groups: Vec::new(), place: Vec::new(), priced: 0 }
+    }
+
+    pub(super) fn group(&self, at: usize) -> GroupId {
+        self.groups[at]
+    }
+
+    /// Where a group that is there stands.
+    pub(super) fn place(&self, group: GroupId) -> usize {
+        self.place[group.0 as usize] as usize
+    }
+
+    pub(super) fn shares(&self, at: usize) -> Shares {
+        let rows = self.rows(at / LANES);
+        array::from_fn(|r| rows.get(r).map_or(0.0, |row| row[at % LANES]))
+    }
+
+    pub(super) fn insert(&mut self, group: GroupId, shares: &Shares) {
+        let (index, at) = (group.0 as usize, self.groups.len());
+        if index >= self.place.len() {
+            self.place.resize(index + 1, ABSENT);
+        }
+        self.place[index] = at as u32;
+        self.groups.push(group);
+        if at / LANES * self.resources == self.shares.len() {
+            self.shares.resize(self.shares.len() + self.resources, [f64::NAN; LANES]);
+        }
+        self.write(at, shares);
+    }
+
+    /// Whether the group was there.
+    pub(super) fn remove(&mut self, group: GroupId) -> bool {
+        let Some(place) = self.place.get_mut(group.0 as usize).filter(|place| **place != ABSENT) else { return false };
+        let mut hole = core::mem::replace(place, ABSENT) as usize;
+        // The last of those that were priced fills the gap, and the last of all the gap that this leaves.
+        if hole < self.priced {
+            self.priced -= 1;
+            self.relocate(self.priced, hole);
+            hole = self.priced;
+        }
+        let last = self.groups.len() - 1;
+        self.relocate(last, hole);
+        self.groups.truncate(last);
+        self.write(last, &[f64::NAN; _]);
+        true
+    }
+
+    fn relocate(&mut self, from: usize, to: usize) {
+        if from != to {
+            let group = self.groups[from];
+            self.groups[to] = group;
+            self.place[group.0 as usize] = to as u32;
+            self.write(to, &self.shares(from));
+        }
+    }
+
+    fn write(&mut self, at: usize, shares: &Shares) {
+        let first = at / LANES * self.resources;
+        for (row, &share) in self.shares[first..first + self.resources].iter_mut().zip(shares) {
+            row[at % LANES] = share;
+        }
+    }
+
+    /// The prices are others.
+    pub(super) fn reprice(&mut self) {
+        self.priced = 0;
+    }
+
+    /// Nobody gains anything.
+    pub(super) fn all_priced(&mut self) {
+        self.priced = self.groups.len();
+    }
+
+    /// Of the columns that have not been priced, the one that gains most in an objective but less than `below`, and how
+    /// much; for the second, at no loss in the first.
+    pub(super) fn best(&self, objective: usize, prices: &[Shares; 2], below: f64) -> Option<(usize, f64)> {
+        self.largest(self.priced / LANES..self.blocks(), NO_GAIN, |block| {
+            let mut gains = self.less(BASE[0], block, &prices[0]);
+            if objective == 1 {
+                if !gains.iter().any(|&gain| gain >= -NO_GAIN) {
+                    return [f64::NEG_INFINITY; LANES];
+                }
+                let second = self.less(BASE[1], block, &prices[1]);
+                gains = array::from_fn(|i| if gains[i] >= -NO_GAIN { second[i] } else { f64::NEG_INFINITY });
+            }
+            gains.map(|gain| if gain < below { gain } else { f64::NEG_INFINITY })
+        })
+    }
+
+    /// What every column gains in the two objectives, whether it was priced or not.
+    pub(super) fn gains(&self, prices: &[Shares; 2]) -> impl Iterator<Item = (usize, [f64; 2])> {
+        (0..self.groups.len()).map(|at| {
+            (at, [0, 1].map(|objective| self.less(BASE[objective], at / LANES, &prices[objective])[at % LANES]))
+        })
+    }
+
+    /// As prices move by `row`, the column that is first to gain, and how [near](nearness) it is.
+    pub(super) fn first_to_gain(&self, prices: &Shares, row: &Shares) -> Option<(usize, f64)> {
+        self.largest(0..self.blocks(), 0.0, |block| {
+            let (gains, pulls) = (self.less(BASE[0], block, prices), self.less(0.0, block, row));
+            array::from_fn(|i| nearness(gains[i], pulls[i]))
+        })
+    }
+
+    fn blocks(&self) -> usize {
+        self.groups.len().div_ceil(LANES)
+    }
+
+    #[inline]
+    fn rows(&self, block: usize) -> &[Lanes] {
+        &self.shares[block * self.resources..(block + 1) * self.resources]
+    }
+
+    /// What `base` exceeds the worth of the columns' shares by.
+    #[inline(always)]
+    fn less(&self, base: f64, block: usize, prices: &Shares) -> Lanes {
+        let mut gains = [base; LANES];
+        for (row, &price) in self.rows(block).iter().zip(prices) {
+            for (gain, share) in gains.iter_mut().zip(row) {
+                *gain -= share * price;
+            }
+        }
+        gains
+    }
+
+    /// The column that scores most, and how much, if that is more than `least`. Lanes do not wait for each other.
+    #[inline(always)]
+    fn largest(&self, blocks: Range<usize>, least: f64, score: impl Fn(usize) -> Lanes) -> Option<(usize, f64)> {
+        let larger = |a: f64, b: f64| if a > b { a } else { b };
+        let mut best = (0..0, least);
+        for start in blocks.clone().step_by(STRIDE) {
+            let here = start..blocks.end.min(start + STRIDE);
+            let mut lanes = [least; LANES];
+            for block in here.clone() {
+                let scores = score(block);
+                lanes = array::from_fn(|i| larger(scores[i], lanes[i]));
+            }
+            let most = lanes.into_iter().fold(least, larger);
+            if most > best.1 {
+                best = (here, most);
+            }
+        }
+        let (blocks, most) = best;
+        blocks.into_iter().find_map(|block| {
+            let lane = score(block).iter().position(|&score| score == most)?;
+            Some((block * LANES + lane, most))
+        })
+    }
+}
