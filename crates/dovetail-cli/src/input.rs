@@ -22,6 +22,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("atfq-fig1", include_str!("../../../scenarios/atfq-fig1.toml")),
     ("atfq-fig5", include_str!("../../../scenarios/atfq-fig5.toml")),
     ("atfq-fig9", include_str!("../../../scenarios/atfq-fig9.toml")),
+    ("tradeoff-fig1", include_str!("../../../scenarios/tradeoff-fig1.toml")),
+    ("tradeoff-table2", include_str!("../../../scenarios/tradeoff-table2.toml")),
+    ("tradeoff-fig6", include_str!("../../../scenarios/tradeoff-fig6.toml")),
 ];
 
 /// The link of the published experiments, for captures whose link nobody named.

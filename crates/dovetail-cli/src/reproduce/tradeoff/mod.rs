@@ -1,0 +1,49 @@
+//! The table and the figures of the trade-off paper (Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for
+//! packet processing with multiple resources*, CoNEXT 2014): a CPU and a link of 200 Mbit/s, with room between them.
+//!
+//! | experiment | what | scenario |
+//! |---|---|---|
+//! | Fig. 1 | two flows, by hand | `tradeoff-fig1` |
+//! | Table 2, Figs. 3 and 4 | 60 flows, nothing dropped ([`testbed`]) | `tradeoff-table2` |
+//! | Fig. 5 | the same with queues of 200 packets ([`queues`]) | `tradeoff-table2` |
+//! | Fig. 6 | elephants and mice ([`mice`]) | `tradeoff-fig6` |
+
+mod example;
+mod mice;
+mod optimum;
+mod queues;
+mod runs;
+mod testbed;
+mod watch;
+
+use dovetail_sim::PipelineMode;
+
+use super::Experiment;
+
+const SOURCE: &str = "Wang et al., CoNEXT 2014";
+
+pub(crate) const FIG1: Experiment =
+    Experiment { name: "tradeoff-fig1", title: "two flows, fair and efficient", source: SOURCE, run: example::fig1 };
+pub(crate) const TABLE2: Experiment =
+    Experiment { name: "tradeoff-table2", title: "makespan against alpha", source: SOURCE, run: testbed::table2 };
+pub(crate) const FIG3: Experiment =
+    Experiment { name: "tradeoff-fig3", title: "utilisation over time", source: SOURCE, run: testbed::fig3 };
+pub(crate) const FIG4: Experiment =
+    Experiment { name: "tradeoff-fig4", title: "each flow's share each second", source: SOURCE, run: testbed::fig4 };
+pub(crate) const FIG5: Experiment =
+    Experiment { name: "tradeoff-fig5", title: "with queues of 200 packets", source: SOURCE, run: queues::fig5 };
+pub(crate) const FIG6: Experiment =
+    Experiment { name: "tradeoff-fig6", title: "latency of elephants and mice", source: SOURCE, run: mice::fig6 };
+
+/// The settings of Table 2.
+const ALPHAS: [f64; 7] = [1.0, 0.95, 0.9, 0.85, 0.7, 0.6, 0.5];
+
+/// The modules of the testbed.
+const MODULES: [&str; 3] = ["checking", "monitoring", "ipsec"];
+
+/// Utilisations are to be met within so many points.
+const POINTS: f64 = 1.5;
+
+/// Round-robin and virtual-time policies let a packet go whenever the CPU is free. Room for so many packets before the
+/// link makes them wait for it; 64 packets of 800 bytes are 2 ms of the link.
+const ROOM: PipelineMode = PipelineMode::Buffer(64);
