@@ -56,6 +56,9 @@ const EXPERIMENTS: &[&Experiment] = &[
     &tradeoff::FIG4,
     &tradeoff::FIG5,
     &tradeoff::FIG6,
+    &tradeoff::FIG7,
+    &tradeoff::FIG8,
+    &tradeoff::FIG9,
 ];
 
 /// What came out of an experiment.

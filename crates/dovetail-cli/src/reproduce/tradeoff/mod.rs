@@ -7,16 +7,19 @@
 //! | Table 2, Figs. 3 and 4 | 60 flows, nothing dropped ([`testbed`]) | `tradeoff-table2` |
 //! | Fig. 5 | the same with queues of 200 packets ([`queues`]) | `tradeoff-table2` |
 //! | Fig. 6 | elephants and mice ([`mice`]) | `tradeoff-fig6` |
+//! | Figs. 7 to 9 | captures, modules by chance ([`trace`]) | `tradeoff-trace` where there is no capture |
 
 mod example;
 mod mice;
 mod optimum;
+mod patterns;
 mod queues;
+mod replay;
+mod replays;
 mod runs;
 mod testbed;
+mod trace;
 mod watch;
-
-use dovetail_sim::PipelineMode;
 
 use super::Experiment;
 
@@ -34,6 +37,12 @@ pub(crate) const FIG5: Experiment =
     Experiment { name: "tradeoff-fig5", title: "with queues of 200 packets", source: SOURCE, run: queues::fig5 };
 pub(crate) const FIG6: Experiment =
     Experiment { name: "tradeoff-fig6", title: "latency of elephants and mice", source: SOURCE, run: mice::fig6 };
+pub(crate) const FIG7: Experiment =
+    Experiment { name: "tradeoff-fig7", title: "utilisation, trace-driven", source: SOURCE, run: trace::fig7 };
+pub(crate) const FIG8: Experiment =
+    Experiment { name: "tradeoff-fig8", title: "latency and drops, trace-driven", source: SOURCE, run: trace::fig8 };
+pub(crate) const FIG9: Experiment =
+    Experiment { name: "tradeoff-fig9", title: "latency against flow size", source: SOURCE, run: trace::fig9 };
 
 /// The settings of Table 2.
 const ALPHAS: [f64; 7] = [1.0, 0.95, 0.9, 0.85, 0.7, 0.6, 0.5];
@@ -43,7 +52,3 @@ const MODULES: [&str; 3] = ["checking", "monitoring", "ipsec"];
 
 /// Utilisations are to be met within so many points.
 const POINTS: f64 = 1.5;
-
-/// Round-robin and virtual-time policies let a packet go whenever the CPU is free. Room for so many packets before the
-/// link makes them wait for it; 64 packets of 800 bytes are 2 ms of the link.
-const ROOM: PipelineMode = PipelineMode::Buffer(64);

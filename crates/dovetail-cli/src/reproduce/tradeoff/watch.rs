@@ -16,6 +16,9 @@ pub(super) struct Watch {
     pub(super) dropped: u64,
     first_arrival: Option<Nanos>,
     last_end: Nanos,
+    /// When the last packet arrives, and the nanoseconds that each resource was busy until then.
+    arrivals_end: Nanos,
+    busy_under_load: [f64; 2],
 }
 
 /// One flow.
@@ -27,6 +30,8 @@ pub(super) struct FlowWatch {
     pub(super) dropped: u64,
     /// Of the packets sent.
     pub(super) latency: Moments,
+    /// Of that, the time between CPU and link.
+    pub(super) link_wait: Moments,
     /// When the last packet was through.
     pub(super) done: Nanos,
     /// Nanoseconds of its dominant resource in each second.
@@ -70,6 +75,11 @@ impl Moments {
 }
 
 impl Watch {
+    /// For a run whose last packet arrives at `arrivals_end`.
+    pub(super) fn until(arrivals_end: Nanos) -> Self {
+        Self { arrivals_end, ..Self::default() }
+    }
+
     /// First arrival to last end.
     pub(super) fn makespan(&self) -> Nanos {
         self.last_end - self.first_arrival.unwrap_or_default()
@@ -85,6 +95,11 @@ impl Watch {
     /// Share of the makespan that the resource was busy.
     pub(super) fn mean_utilisation(&self, resource: usize) -> f64 {
         self.busy[resource].iter().sum::<f64>() / self.makespan().as_f64()
+    }
+
+    /// Share of the time while packets still arrive that the resource was busy.
+    pub(super) fn utilisation_under_load(&self, resource: usize) -> f64 {
+        self.busy_under_load[resource] / (self.arrivals_end - self.first_arrival.unwrap_or_default()).as_f64()
     }
 
     /// The mean of [`utilisation`](Self::utilisation) over whole seconds.
@@ -188,11 +203,14 @@ impl Observer for Watch {
         let dominant = usize::from(times[1] > times[0]);
         let flow = &mut self.flows[packet.flow.index()];
         flow.latency.add(latency.as_f64());
+        flow.link_wait.add((passage.start()[1] - passage.end()[0]).as_f64());
         flow.done = passage.done();
         flow.left(passage.start()[0]);
         spread(&mut flow.dominant, passage.start()[dominant], passage.end()[dominant]);
         for (j, busy) in self.busy.iter_mut().enumerate() {
             spread(busy, passage.start()[j], passage.end()[j]);
+            let [start, end] = [passage.start()[j], passage.end()[j]].map(|at| at.min(self.arrivals_end));
+            self.busy_under_load[j] += (end - start).as_f64();
         }
     }
 }
@@ -216,7 +234,7 @@ mod tests {
         let table = Box::new(std::io::Cursor::new(table.as_bytes().to_vec()));
         let mut workload = Csv::open(table, "table", CsvOptions::default()).unwrap();
         let mut policy = "fifo".parse::<PolicySpec>().unwrap().build(&Setup::new(2, Limits::UNLIMITED)).unwrap();
-        let mut watch = Watch::default();
+        let mut watch = Watch::until(Nanos(3_400_000_000));
         simulate(&mut workload, &mut policy, PipelineMode::Unbounded, &mut watch, Options::default()).unwrap();
         watch
     }
@@ -237,6 +255,9 @@ mod tests {
         near((0..4).map(|second| watch.flows[1].share(second)).collect(), &[0.0, 0.5, 0.0, 0.2]);
         near(vec![watch.mean_utilisation(0)], &[1.7 / 3.7]);
         near(vec![watch.utilisation_between(1, 0..2)], &[0.75]);
+        near(vec![watch.utilisation_under_load(0)], &[1.5 / 3.4]);
+        // Flow 0's second packet waits from 1 to 1.5 s for the link.
+        near(vec![watch.flows[0].link_wait.mean()], &[0.25e9]);
     }
 
     #[test]
