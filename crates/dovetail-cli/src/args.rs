@@ -155,12 +155,23 @@ pub(crate) struct TuneArgs {
     pub(crate) output: OutputArgs,
 }
 
+const REPRODUCE_EXAMPLES: &str = "\
+Examples:
+  dovetail reproduce atfq-fig9
+  dovetail reproduce all --report figures.html
+  dovetail reproduce tradeoff-fig7 tradeoff-fig8 --trace capture.pcap
+      your own packets in the experiments that the papers drove by a trace";
+
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  dovetail reproduce atfq-fig9\n  dovetail reproduce all --report figures.html")]
+#[command(after_help = REPRODUCE_EXAMPLES)]
 pub(crate) struct ReproduceArgs {
     /// Experiments, such as atfq-fig9; 'all' for every one; none lists them
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
+
+    /// Capture to replay in trace-driven experiments; several are laid over each other [default: made-up traffic]
+    #[arg(long = "trace", value_name = "FILE")]
+    pub(crate) traces: Vec<PathBuf>,
 
     /// Print one JSON document and nothing else
     #[arg(long)]

@@ -1,6 +1,10 @@
 //! Why the command could not do what it was asked, and the exit status that says so.
 
-use std::{fmt::Display, path::Path, process::ExitCode};
+use std::{
+    fmt::{self, Display},
+    path::Path,
+    process::ExitCode,
+};
 
 /// A message for a person, and who has to act.
 #[derive(Debug)]
@@ -31,5 +35,11 @@ impl Failure {
             eprintln!("For what can be asked, try 'dovetail --help'.");
         }
         ExitCode::from(if self.usage { 2 } else { 1 })
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
     }
 }

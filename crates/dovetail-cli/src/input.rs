@@ -25,6 +25,10 @@ const BUILTIN: &[(&str, &str)] = &[
     ("atfq-fig1", include_str!("../../../scenarios/atfq-fig1.toml")),
     ("atfq-fig5", include_str!("../../../scenarios/atfq-fig5.toml")),
     ("atfq-fig9", include_str!("../../../scenarios/atfq-fig9.toml")),
+    ("tradeoff-fig1", include_str!("../../../scenarios/tradeoff-fig1.toml")),
+    ("tradeoff-table2", include_str!("../../../scenarios/tradeoff-table2.toml")),
+    ("tradeoff-fig6", include_str!("../../../scenarios/tradeoff-fig6.toml")),
+    ("tradeoff-trace", include_str!("../../../scenarios/tradeoff-trace.toml")),
 ];
 
 /// The link of the published experiments, for captures whose link nobody named.
@@ -247,6 +251,11 @@ fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Failure> {
         return Err(Failure::file("read", path, "it is a folder"));
     }
     Ok(Box::new(file))
+}
+
+/// A capture at its own pace, with these classes.
+pub(crate) fn open_trace(path: &Path, classes: &ClassSet) -> Result<Box<dyn Workload>, Failure> {
+    open_capture(path, &CaptureOptions::new(classes.clone()))
 }
 
 fn open_capture(path: &Path, options: &CaptureOptions) -> Result<Box<dyn Workload>, Failure> {

@@ -16,14 +16,11 @@ use plotly::{
     layout::{Axis, AxisType, BarMode},
 };
 
-use super::{Experiment, Finding, Row};
+use super::{Experiment, Finding, Given, Row, chart};
 use crate::{
     failure::Failure,
     input::builtin_scenario,
-    report::{
-        Block,
-        charts::{line, over_time},
-    },
+    report::charts::{line, over_time},
 };
 
 const SOURCE: &str = "Zhang et al., IEEE TNSM 2015";
@@ -142,7 +139,7 @@ fn paper_name(policy: &str) -> String {
     policy.strip_prefix("atfq:batch=").map_or_else(|| "DRFQ".to_owned(), |batch| format!("ATFQ-{batch}"))
 }
 
-fn fig1() -> Result<Finding, Failure> {
+fn fig1(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     // U needs <4, 4>, V <2, 1>. The figure draws two orders; first in, first out keeps the order of a table.
     let published = [("U V V", [80.0, 60.0], [80.0, 60.0]), ("U U V V V V", [88.9, 66.7], [800.0 / 9.0, 600.0 / 9.0])];
@@ -181,7 +178,7 @@ fn rows_of_fig1(finding: &mut Finding, what: &str, paper: Option<[f64; 2]>, expe
 const FIG5_FLOWS: [(&str, f64, f64); 4] =
     [("IPSE", 1000.0, 99_500.0), ("SM", 800.0, 16_000.0), ("RE", 600.0, 15_162.2), ("BF", 200.0, 6_772.0)];
 
-fn fig5() -> Result<Finding, Failure> {
+fn fig5(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     for policy in ["drfq", "atfq:batch=1"] {
         let run = run_builtin("atfq-fig5", policy, None)?;
@@ -256,7 +253,7 @@ fn settled(shares: &[Vec<f64>], width: f64) -> f64 {
 /// that range, and its half plus rounding plus 3 %.
 const FIG6_EXPECTED: (f64, f64) = (116.5, 1.5 + 0.5 + 116.5 * SHARE);
 
-fn fig6() -> Result<Finding, Failure> {
+fn fig6(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     let mut lines = Vec::new();
     for policy in ["drfq", "atfq:batch=10", "atfq:batch=20"] {
@@ -289,7 +286,7 @@ fn fig6() -> Result<Finding, Failure> {
     Ok(finding)
 }
 
-fn fig7() -> Result<Finding, Failure> {
+fn fig7(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     let delays = |run: &Run, flow: usize| -> Vec<f64> {
         let mut delays: Vec<f64> =
@@ -333,7 +330,7 @@ fn fig7() -> Result<Finding, Failure> {
     Ok(finding)
 }
 
-fn fig8() -> Result<Finding, Failure> {
+fn fig8(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     let mut plot = Plot::new();
     for (policy, paper, expected) in [("drfq", 18.1, 18.04), ("atfq:batch=20", 16.3, 16.29)] {
@@ -354,7 +351,7 @@ fn fig8() -> Result<Finding, Failure> {
     Ok(finding)
 }
 
-fn fig9() -> Result<Finding, Failure> {
+fn fig9(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     let mut plot = Plot::new();
     let expected = [
@@ -380,7 +377,7 @@ fn fig9() -> Result<Finding, Failure> {
     Ok(finding)
 }
 
-fn fig10() -> Result<Finding, Failure> {
+fn fig10(_: &Given) -> Result<Finding, Failure> {
     let mut finding = Finding::default();
     // Processing time over the time at which the flow's last packet was through, while all flows were backlogged.
     let occupancy = |run: &Run, j: usize| -> Vec<f64> {
@@ -409,8 +406,4 @@ fn fig10() -> Result<Finding, Failure> {
     }
     finding.remarks.push("The paper draws the occupancies without numbers; its claim is the rows.".to_owned());
     Ok(finding)
-}
-
-fn chart(title: &str, note: &str, plot: Plot) -> Block {
-    Block::Chart { title: title.to_owned(), note: note.to_owned(), plot: Box::new(plot) }
 }

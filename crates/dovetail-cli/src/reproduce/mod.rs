@@ -2,11 +2,18 @@
 //!
 //! Every experiment is a scenario file, the policies of the paper, and rows that say what was measured. A row holds
 //! when the measurement is within its tolerance of the expected value: what an independent implementation of the same
-//! experiment gave, which is closer to the truth than a number read off a printed figure.
+//! experiment gave, which is closer to the truth than a number read off a printed figure. Where the paper promises a
+//! bound, a row holds on the promised side of it.
 
 mod atfq;
+mod side_by_side;
+mod tradeoff;
+
+use std::{path::PathBuf, time::Duration};
 
 use dovetail_sched::PolicyError;
+use indicatif::ProgressBar;
+use plotly::Plot;
 use serde::Serialize;
 
 use crate::{
@@ -22,12 +29,37 @@ pub(crate) struct Experiment {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) source: &'static str,
-    pub(crate) run: fn() -> Result<Finding, Failure>,
+    pub(crate) run: fn(&Given) -> Result<Finding, Failure>,
+}
+
+/// What the user brought along.
+#[derive(Debug)]
+pub(crate) struct Given<'a> {
+    /// Captures for the trace-driven experiments; none for the stand-in.
+    pub(crate) traces: &'a [PathBuf],
+    /// Told of the packets that runs are through with.
+    pub(crate) bar: &'a ProgressBar,
 }
 
 /// Every experiment there is.
-const EXPERIMENTS: &[&Experiment] =
-    &[&atfq::FIG1, &atfq::FIG5, &atfq::FIG6, &atfq::FIG7, &atfq::FIG8, &atfq::FIG9, &atfq::FIG10];
+const EXPERIMENTS: &[&Experiment] = &[
+    &atfq::FIG1,
+    &atfq::FIG5,
+    &atfq::FIG6,
+    &atfq::FIG7,
+    &atfq::FIG8,
+    &atfq::FIG9,
+    &atfq::FIG10,
+    &tradeoff::FIG1,
+    &tradeoff::TABLE2,
+    &tradeoff::FIG3,
+    &tradeoff::FIG4,
+    &tradeoff::FIG5,
+    &tradeoff::FIG6,
+    &tradeoff::FIG7,
+    &tradeoff::FIG8,
+    &tradeoff::FIG9,
+];
 
 /// What came out of an experiment.
 #[derive(Default)]
@@ -47,8 +79,22 @@ pub(crate) struct Row {
     /// What an independent implementation gave, or else what the paper's text implies.
     pub(crate) expected: f64,
     pub(crate) measured: f64,
+    /// 0 where the expected value is a bound.
     pub(crate) tolerance: f64,
+    pub(crate) judged: Judged,
     pub(crate) holds: bool,
+}
+
+/// When a row holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Judged {
+    /// Measured is within the tolerance of expected.
+    Within,
+    /// Measured is not under expected.
+    AtLeast,
+    /// Measured is not over expected.
+    AtMost,
 }
 
 impl Row {
@@ -62,7 +108,31 @@ impl Row {
         tolerance: f64,
     ) -> Self {
         let holds = (measured - expected).abs() <= tolerance;
-        Self { what: what.into(), unit, paper, expected, measured, tolerance, holds }
+        Self { what: what.into(), unit, paper, expected, measured, tolerance, judged: Judged::Within, holds }
+    }
+
+    /// A row that holds when `measured` is `least` or more.
+    pub(crate) fn at_least(
+        what: impl Into<String>,
+        unit: &'static str,
+        paper: Option<f64>,
+        least: f64,
+        measured: f64,
+    ) -> Self {
+        let row = Self::new(what, unit, paper, least, measured, 0.0);
+        Self { judged: Judged::AtLeast, holds: measured >= least, ..row }
+    }
+
+    /// A row that holds when `measured` is `most` or less.
+    pub(crate) fn at_most(
+        what: impl Into<String>,
+        unit: &'static str,
+        paper: Option<f64>,
+        most: f64,
+        measured: f64,
+    ) -> Self {
+        let row = Self::new(what, unit, paper, most, measured, 0.0);
+        Self { judged: Judged::AtMost, holds: measured <= most, ..row }
     }
 }
 
@@ -78,11 +148,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     }
     let experiments = select(&args.names)?;
     let bar = crate::run::progress_bar("reproducing", 0, None);
+    bar.enable_steady_tick(Duration::from_millis(100));
+    let given = Given { traces: &args.traces, bar: &bar };
     let mut findings = Vec::new();
     for &experiment in &experiments {
         bar.set_prefix(experiment.name);
-        bar.tick();
-        findings.push((experiment, (experiment.run)()?));
+        findings.push((experiment, (experiment.run)(&given)?));
     }
     bar.finish_and_clear();
     if let Some(path) = &args.report {
@@ -137,19 +208,27 @@ fn table(rows: &[Row]) -> Table {
         table.push([
             row.what.clone(),
             row.unit.to_owned(),
-            row.paper.map_or_else(|| "–".to_owned(), fine),
-            fine(row.expected),
-            fine(row.measured),
-            format!("± {}", fine(row.tolerance)),
+            row.paper.map_or_else(|| "–".to_owned(), |paper| fine(paper, row.unit)),
+            fine(row.expected, row.unit),
+            fine(row.measured, row.unit),
+            match row.judged {
+                Judged::Within => format!("± {}", fine(row.tolerance, row.unit)),
+                Judged::AtLeast => "at least".to_owned(),
+                Judged::AtMost => "at most".to_owned(),
+            },
             if row.holds { "yes" } else { "NO" }.to_owned(),
         ]);
     }
     table
 }
 
-/// With two decimals where they say something.
-fn fine(value: f64) -> String {
-    if value.abs() < 1000.0 && value.fract() != 0.0 { format!("{value:.2}") } else { figure(value) }
+/// With two decimals where they say something, three for ratios.
+fn fine(value: f64, unit: &str) -> String {
+    match value.abs() {
+        size if value.fract() == 0.0 || size >= 1000.0 => figure(value),
+        size if size < 10.0 && unit.is_empty() => format!("{value:.3}"),
+        _ => format!("{value:.2}"),
+    }
 }
 
 fn text(experiment: &Experiment, finding: &Finding) -> String {
@@ -172,6 +251,10 @@ fn page(findings: &[(&Experiment, Finding)]) -> Page {
         page.blocks.extend(finding.charts.iter().cloned());
     }
     page
+}
+
+fn chart(title: &str, note: &str, plot: Plot) -> Block {
+    Block::Chart { title: title.to_owned(), note: note.to_owned(), plot: Box::new(plot) }
 }
 
 impl From<PolicyError> for Failure {
