@@ -80,7 +80,8 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
         }
     }
     if promise.is_some() {
-        let slack = shares.longest * 2 * shares.flows_at_once as u64;
+        let resources = point["utilisation"].as_object().expect("a figure for each").len() as u64;
+        let slack = shares.longest * resources * shares.flows_at_once as u64;
         near(&point["slack_ms"], slack as f64 / 1e6, 1e-9, "slack");
         // Printed in whole nanoseconds.
         let shortfall = number(&point["shortfall_ms"]) * 1e6;

@@ -165,14 +165,15 @@ fn check_theorems(jobs: &[Job], weights: &[f64], alpha: f64) {
     // Times are whole nanoseconds, so a packet may start almost one later than it could.
     let grain = 1.0 + 1e-3;
     let makespan = sent.iter().flat_map(|one| &one.end).copied().max().unwrap_or(0) as f64;
-    assert!(makespan <= fluid.makespan() + n * longest + grain, "theorem 4");
+    let stages = m as f64;
+    assert!(makespan <= fluid.makespan() + (stages - 1.0) * n * longest + grain, "theorem 4");
     let events = fluid.segments.iter().map(|segment| segment.to);
     let events = events.chain(sent.iter().flat_map(|one| one.start.iter().chain(&one.end)).map(|&at| at as f64));
     for at in events {
         for (flow, &packets) in services(jobs, &sent, at).iter().enumerate() {
             let ideal = fluid.service(flow, at);
             assert!(packets <= ideal + longest + grain, "theorem 5, above: flow {flow} at {at}");
-            assert!(packets >= ideal - (2.0 * n - 1.0) * longest - grain, "theorem 5, below: {flow} at {at}");
+            assert!(packets >= ideal - (stages * n - 1.0) * longest - grain, "theorem 5, below: {flow} at {at}");
         }
     }
 }
@@ -186,6 +187,11 @@ proptest! {
         weights in weights(),
         alpha in prop_oneof![Just(1.0), Just(0.85), 0.05f64..1.0],
     ) {
+        check_theorems(&jobs, &weights, alpha);
+    }
+
+    #[test]
+    fn theorems_4_and_5_for_three_resources(jobs in jobs(3, 2000, 40), weights in weights(), alpha in 0.05f64..=1.0) {
         check_theorems(&jobs, &weights, alpha);
     }
 
@@ -254,7 +260,7 @@ fn a_pipeline_that_is_slower_stops_the_clock_and_stays_fair() {
     let sent = play(&mut scheduler, &jobs, Mode::NoWait);
     assert!(stopped(&scheduler) > 0.0);
     // While all are backlogged, equal dominant service within the bound, although packets are sent more slowly than in the
-    // fluid: n tau for the clock and 2 n tau for following.
+    // fluid: n tau for the clock and 2 n tau for following it.
     let end = (0..FLOWS as u32)
         .map(|flow| sent.iter().filter(|one| one.flow == flow).map(|one| one.start[0]).max().expect("sent"))
         .min()

@@ -187,11 +187,13 @@ fn random_jobs(count: usize, flows: u64, m: usize, seed: u64) -> Vec<Job> {
 
 #[test]
 fn the_same_order_over_100_000_random_packets() {
-    for (alpha, flows, seed) in [(0.85, 40, 1), (1.0, 40, 2), (0.3, 15, 3), (0.0, 15, 4)] {
-        let jobs = random_jobs(25_000, flows, 2, seed);
+    let cases =
+        [(0.85, 40, 2, 1), (1.0, 40, 2, 2), (0.3, 15, 2, 3), (0.0, 15, 2, 4), (0.85, 20, 3, 5), (0.5, 20, 4, 6)];
+    for (alpha, flows, m, seed) in cases {
+        let jobs = random_jobs(if m == 2 { 25_000 } else { 3_000 }, flows, m, seed);
         let direct = run::<Direct>(&jobs, alpha, Limits::UNLIMITED, &[], Mode::Unbounded);
         let quick = run::<VirtualTime>(&jobs, alpha, Limits::UNLIMITED, &[], Mode::Unbounded);
-        assert!(direct == quick, "the orders differ at alpha {alpha}");
+        assert!(direct == quick, "the orders differ at alpha {alpha}, {m} resources");
     }
 }
 

@@ -8,16 +8,18 @@
 //! service beyond what the fluid gives.
 //!
 //! With `n` the largest number of flows that the fluid serves at once, `tau` the longest processing time of any packet on
-//! any resource, `T` makespans and `D_i(t)` dominant service until `t`, in a pipeline whose first resource never has to
-//! wait for the others, for alpha > 0 (theorems 4 and 5):
+//! any resource, `T` makespans and `D_i(t)` dominant service until `t`, over `m` resources in a pipeline whose first
+//! resource never has to wait for the others, for alpha > 0 (theorems 4 and 5 are the case `m = 2`):
 //!
 //! ```text
-//! T_packets <= T_fluid + n tau
-//! D_fluid(t) - (2n-1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
+//! T_packets <= T_fluid + (m-1) n tau
+//! D_fluid(t) - (m n - 1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
 //! ```
 //!
-//! The paper prints `2 (n-1) tau`, but its proof gives this, and one flow alone is a counterexample: the fluid serves its
-//! packet on all resources at once, the pipeline on one after the other.
+//! The paper prints `2 (n-1) tau` where this has `(2n-1) tau`, but its proof gives this, and one flow alone is a
+//! counterexample: the fluid serves its packet on all resources at once, the pipeline on one after the other. For more
+//! resources the proof's argument is repeated: from one resource to the next there is a packet that does not wait, and
+//! of the packets between two such the fluid had served on a resource all but `n` when the second started.
 //!
 //! alpha = 0 starves flows for as long as others are more efficient.
 //!
@@ -25,9 +27,10 @@
 //!
 //! The fluid keeps a resource fully busy as long as anybody needs it. A pipeline without room between its resources, or a
 //! box whose packets take longer than they said, does not keep up; the fluid would be done with everything long before,
-//! and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later than `(n-1) tau`
-//! after its start in the fluid (lemma 4). So when one is `n tau` late, the fluid's clock is stopped for the rest: it goes
-//! at the pace of the pipeline, and the shares stay what alpha promises.
+//! and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later after its start in
+//! the fluid than the packets which the fluid serves at that moment take on the first resource (lemma 4 bounds that by
+//! `(n-1) tau`). When one is later, the fluid's clock is stopped for the rest: it goes at the pace of the pipeline, and the
+//! shares stay what alpha promises.
 //!
 //! # While running
 //!
@@ -118,9 +121,6 @@ pub struct Tradeoff<F> {
     // How long the fluid's clock has stood still since all was empty.
     stopped: Nanos,
     stopped_in_all: Nanos,
-    // Since all was empty: most flows in the fluid at once, and the longest processing time.
-    most_flows: u64,
-    longest: Nanos,
 }
 
 /// Which waiting packets have started in the fluid.
@@ -130,6 +130,8 @@ struct Tracker {
     // Flows, once for each packet that has started, in the order of their starts. A packet that was evicted leaves its
     // place to the next of its flow.
     started: VecDeque<Started>,
+    // What the packets that the fluid serves take on the first resource, all together.
+    served: Nanos,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -140,13 +142,19 @@ struct Flow {
     started: u32,
     /// Places in the order of starts.
     places: u32,
+    /// What the packet that the fluid serves takes on the first resource.
+    served: Nanos,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Started {
     flow: FlowId,
-    at: Nanos,
+    /// On the fluid's clock, when it leaves at the latest in a pipeline that keeps up.
+    latest: Nanos,
 }
+
+/// A start is known to the nanosecond before, and a packet can leave at the one after.
+const GRAIN: Nanos = Nanos(2);
 
 /// The packets that wait, as the fluid's supply.
 struct Waiting<'a> {
@@ -160,6 +168,7 @@ impl Supply for Waiting<'_> {
     #[inline]
     fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
         let state = self.tracker.flows.at(flow);
+        self.tracker.served = self.tracker.served - core::mem::take(&mut state.served);
         if self.queues.len(flow) - u32::from(self.arriving == Some(flow)) == state.started {
             return None;
         }
@@ -170,14 +179,17 @@ impl Supply for Waiting<'_> {
         state.started += 1;
         if state.places < state.started {
             state.places += 1;
-            self.tracker.started.push_back(Started { flow, at });
+            let latest = at + self.tracker.served + GRAIN;
+            self.tracker.started.push_back(Started { flow, latest });
         }
+        state.served = packet.demand()[0];
+        self.tracker.served += state.served;
         Some(packet.demand())
     }
 }
 
 impl Tracker {
-    /// The next flow in the order of starts, and when its packet started.
+    /// The next in the order of starts.
     #[inline]
     fn pop(&mut self) -> Option<Started> {
         loop {
@@ -191,13 +203,13 @@ impl Tracker {
         }
     }
 
-    /// When the packet that is to go next started in the fluid.
+    /// When the packet that is to go next leaves at the latest.
     #[inline]
     fn first(&mut self) -> Option<Nanos> {
         while let Some(first) = self.started.front() {
             let state = self.flows.at(first.flow);
             if state.started > 0 {
-                return Some(first.at);
+                return Some(first.latest);
             }
             state.places = state.places.saturating_sub(1);
             self.started.pop_front();
@@ -211,13 +223,11 @@ impl<F: Fluid> Tradeoff<F> {
     #[must_use]
     pub fn new(resources: usize, alpha: Alpha) -> Self {
         Self {
-            tracker: Tracker { flows: FlowMap::new(), started: VecDeque::new() },
+            tracker: Tracker { flows: FlowMap::new(), started: VecDeque::new(), served: Nanos::ZERO },
             fluid: F::new(resources, alpha),
             now: Nanos::ZERO,
             stopped: Nanos::ZERO,
             stopped_in_all: Nanos::ZERO,
-            most_flows: 0,
-            longest: Nanos::ZERO,
         }
     }
 
@@ -232,18 +242,18 @@ impl<F: Fluid> Tradeoff<F> {
         self.fluid.set_alpha(alpha);
     }
 
-    /// The fluid's time now, if the packet that started at `started` is still waiting: stops its clock if that is too late.
+    /// The fluid's time now, when the packet that is next has to leave at `latest`: if that is past, the clock is stopped.
     #[inline]
-    fn fluid_time(&mut self, started: Option<Nanos>) -> Nanos {
+    fn fluid_time(&mut self, latest: Option<Nanos>) -> Nanos {
         let time = self.now - self.stopped;
-        let Some(started) = started else { return time };
-        let latest = started + Nanos(self.longest.0.saturating_mul(self.most_flows));
-        if time > latest {
-            self.stopped += time - latest;
-            self.stopped_in_all += time - latest;
-            return latest;
+        match latest {
+            Some(latest) if time > latest => {
+                self.stopped += time - latest;
+                self.stopped_in_all += time - latest;
+                latest
+            }
+            _ => time,
         }
-        time
     }
 
     /// Serves the fluid until now, without the packet of a flow that arrives.
@@ -264,17 +274,15 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
         self.now = self.now.max(now);
         let Some(packet) = queues.tail(flow) else { return };
-        let (place, dominant) = (packet.place(), crate::demand::dominant(packet.demand()));
+        let place = packet.place();
         if queues.backlog().packets == 1 {
             self.catch_up(queues, Some(flow));
             if self.fluid.flows() == 0 {
                 self.fluid.restart(self.now);
                 self.stopped = Nanos::ZERO;
-                self.most_flows = 0;
-                self.longest = Nanos::ZERO;
+                self.tracker.served = Nanos::ZERO;
             }
         }
-        self.longest = self.longest.max(dominant);
         let at = self.catch_up(queues, Some(flow));
         let state = self.tracker.flows.at(flow);
         if queues.len(flow) - state.started == 1 {
@@ -282,7 +290,6 @@ impl<F: Fluid> Policy for Tradeoff<F> {
             if !self.fluid.serves(flow) {
                 let mut waiting = Waiting { tracker: &mut self.tracker, queues, arriving: None };
                 self.fluid.arrive(flow, queues.weight(flow), at, &mut waiting);
-                self.most_flows = self.most_flows.max(self.fluid.flows() as u64);
             }
         }
     }
@@ -292,7 +299,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         self.now = self.now.max(now);
         loop {
             if let Some(next) = self.tracker.pop() {
-                self.fluid_time(Some(next.at));
+                self.fluid_time(Some(next.latest));
                 return Some((queues.pop(next.flow), 0));
             }
             let until = self.fluid_time(None);
@@ -341,6 +348,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     fn forget(&mut self, flow: FlowId) {
         self.fluid.forget(flow);
         let state = self.tracker.flows.at(flow);
+        self.tracker.served = self.tracker.served - state.served;
         *state = Flow { places: state.places, ..Flow::default() };
     }
 
@@ -394,7 +402,7 @@ mod tests {
         for at in 0..2000 {
             let _ = scheduler.enqueue(&packet(at % 2, [1, 10], Nanos(0)), Nanos(0));
         }
-        // The link takes one packet in 10, and a packet may be two times 10 late: what comes after a pause is no burst.
+        // The link takes one packet in 10, and a packet is hardly ever late: what comes after a pause is no burst.
         assert_eq!(take(&mut scheduler, 0, 1000), 100);
         let after = take(&mut scheduler, 11_000, 12_000);
         assert!((100..=104).contains(&after), "{after}");

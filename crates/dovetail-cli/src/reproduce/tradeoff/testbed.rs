@@ -66,10 +66,10 @@ impl Testbed {
     }
 
     /// What the packets' dominant service over any interval may fall short of the fluid's, in seconds: by theorem 5, at
-    /// its end `2 (n-1) tau` behind and at its beginning `tau` ahead.
+    /// its end `(2n-1) tau` behind (so its proof; printed is `2 (n-1) tau`) and at its beginning `tau` ahead.
     pub(super) fn shortfall_s(&self) -> f64 {
         let flows = (MODULES.len() * FLOWS) as f64;
-        (2.0 * (flows - 1.0) + 1.0) * self.longest.as_secs_f64()
+        2.0 * flows * self.longest.as_secs_f64()
     }
 }
 
@@ -193,7 +193,7 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Failure> {
     finding.rows.push(Row::new(what, "of 60", Some(60.0), 60.0, always_backlogged as f64, 0.0));
     finding.remarks.push(format!(
         "The fair share is 1 / max over r of the sum of normalised times, {:.3} %. Theorem 5 allows the packets' service in \
-         a second to be (2 (n-1) + 1) τ = {:.2} ms less than the fluid's, with n = 60 flows and τ = {:.1} µs: at alpha=0.5 \
+         a second to be 2 n τ = {:.2} ms less than the fluid's, with n = 60 flows and τ = {:.1} µs: at alpha=0.5 \
          more than is guaranteed. So the second kind of row asks for more, the guarantee itself to within 1 %, about what a \
          packet more or less is worth.",
         fair * 100.0,

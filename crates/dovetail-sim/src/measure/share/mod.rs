@@ -28,12 +28,12 @@
 //! lag(t) = max(0, lag(s) + alpha w_i (I(t) - I(s)) - received between s and t)
 //! ```
 //!
-//! **What is allowed.** Packets cannot be cut, so no schedule follows a fluid to the letter. Start-time tracking stays
-//! within `(2 n - 1) tau_max` behind and `tau_max` ahead of it (the paper's theorem 5 as its proof has it, where the
-//! statement prints `2 (n - 1)`; `n` flows at once at most, `tau_max` the longest time of any packet anywhere), hence
-//! falls short by at most `2 n tau_max` in any interval: the [slack](Shares::slack). The theorem speaks of the flows and
-//! heads that the fluid serves, the figures here of those that really wait: a flow whose only packet is in service claims
-//! nothing here. Where such flows come and go, what is called fair is a little more than the fluid gives.
+//! **What is allowed.** Packets cannot be cut, so no schedule follows a fluid to the letter. Over `m` resources,
+//! start-time tracking stays within `(m n - 1) tau_max` behind and `tau_max` ahead of it (theorem 5 as its proof has it,
+//! see [`tradeoff`](dovetail_sched::packet::tradeoff); `n` flows at once at most, `tau_max` the longest time of any packet
+//! anywhere), hence falls short by at most `m n tau_max` in any interval: the [slack](Shares::slack). The theorem speaks of
+//! the flows and heads that the fluid serves, the figures here of those that really wait: a flow whose only packet is in
+//! service claims nothing here. Where such flows come and go, what is called fair is a little more than the fluid gives.
 //!
 //! A packet waits from its arrival until it starts on the first resource or is dropped. A head that asks for no time at
 //! all has no share to get, and its flow counts as not waiting.
@@ -72,6 +72,8 @@ pub struct Shares {
     pub shortfall: Option<Nanos>,
     /// The largest number of flows that waited at once.
     pub flows_at_once: u64,
+    /// How many resources the pipeline has.
+    pub resources: u64,
     /// The longest time of any packet sent on any resource.
     pub longest: Nanos,
     /// The dominant service of all packets sent.
@@ -82,13 +84,14 @@ impl Shares {
     /// How far short of its fluid's promise start-time tracking may fall in any interval (theorem 5).
     #[must_use]
     pub fn slack(&self) -> Nanos {
-        Nanos(self.longest.0.saturating_mul(self.flows_at_once.saturating_mul(2)))
+        Nanos(self.longest.0.saturating_mul(self.flows_at_once.saturating_mul(self.resources)))
     }
 }
 
 /// Watches each flow's share. Cost: O(m) a packet, and O(waiting flows) a window in which something happens.
 #[derive(Debug)]
 pub struct FairShare {
+    resources: usize,
     window: Nanos,
     promise: Option<f64>,
     flows: Vec<Flow>,
@@ -122,6 +125,7 @@ impl FairShare {
     #[must_use]
     pub fn new(resources: usize, window: Nanos, promise: Option<f64>) -> Self {
         Self {
+            resources,
             window: window.max(Nanos(1)),
             promise,
             flows: Vec::new(),
@@ -160,6 +164,7 @@ impl FairShare {
             median: self.tally.at(0.5),
             shortfall: self.promise.map(|_| Nanos::from_f64(self.shortfall)),
             flows_at_once: self.flows_at_once as u64,
+            resources: self.resources as u64,
             longest: self.longest,
             dominant: self.dominant,
         }
