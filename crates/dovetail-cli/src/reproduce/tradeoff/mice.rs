@@ -43,8 +43,8 @@ pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Failure> {
     let mice = (3..6).map(|flow| runs[0].flows[flow].arrived).min().unwrap_or(0);
     finding.remarks.push(format!(
         "The paper says \"two orders of magnitude\". Mice send at random times (Poisson), so that they are not in step with \
-         the elephants, {mice} packets or more each in 60 s; none is dropped. A row over all modules compares an elephant \
-         with a mouse that may need three times its CPU."
+         the elephants, {mice} packets or more each in 60 s; none is dropped. Rows by alpha \
+         compare an elephant of any module with a mouse of any."
     ));
     for (title, flows, unit) in [("Fig. 6a, elephants", 0..3, "ms"), ("Fig. 6b, mice", 3..6, "µs")] {
         let scale = if unit == "ms" { 1e6 } else { 1e3 };

@@ -201,7 +201,7 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Failure> {
         testbed.longest.as_micros_f64()
     ));
     let mut plot = Plot::new();
-    let crosses = Marker::new().symbol(MarkerSymbol::X).size(4);
+    let crosses = Marker::new().symbol(MarkerSymbol::X).size(6);
     plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).marker(crosses).name("a flow in a second"));
     let guaranteed = ALPHAS.iter().map(|alpha| alpha * fair * 100.0).collect();
     plot.add_trace(line("alpha · fair share", ALPHAS.to_vec(), guaranteed));

@@ -56,7 +56,7 @@ pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Failure> {
             let [fair, relaxed] = [1.0, RELAXED].map(|alpha| loaded(runs.at(alpha)).mean());
             under_load.push(format!("the {resource} {fair:.2} % at alpha=1 and {relaxed:.2} % at alpha={RELAXED}"));
         }
-        let what = format!("{name}: gain of both resources from alpha=1 to {RELAXED}, against from there to 0.5");
+        let what = format!("{name}: both gain until alpha={RELAXED}, against beyond");
         finding.rows.push(Row::at_least(what, "points", None, further, gain));
         gains.push((runs.pattern, gain));
         finding.remarks.push(format!("{name}, only while packets arrive: {}.", under_load.join(", ")));
@@ -66,13 +66,13 @@ pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Failure> {
     if let Some(balanced) = gain_of(Pattern::Balanced) {
         for pattern in [Pattern::CpuBound, Pattern::LinkBound] {
             let Some(gain) = gain_of(pattern) else { continue };
-            let what =
-                format!("balanced: gain of both resources from alpha=1 to {RELAXED}, against {}", pattern.name());
+            let what = format!("balanced: both gain until alpha={RELAXED}, against {}", pattern.name());
             finding.rows.push(Row::at_most(what, "points", None, gain, balanced));
         }
     }
     finding.remarks.push(
-        "Rows are over the whole run, from the first arrival until everything is through, in the mean of ten draws. The \
+        "Rows are over the whole run, from the first arrival until everything is through, in the mean of ten draws; what \
+         both gain is the sum over CPU and link from alpha=1 to 0.8, and from there to 0.5. The \
          paper draws them and says: both resources gain in all patterns, less and less, and balanced traffic least; DRFQ and \
          MR³ are almost where alpha=1 is. Balanced here means what all flows ask for together; fair shares go by the number \
          of flows that have packets waiting, and these are not balanced where few flows ask for much."
@@ -102,8 +102,12 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Failure> {
         let of_draws = Moments::of(
             fair.iter().zip(relaxed).map(|(fair, relaxed)| (1.0 - relaxed.drop_rate / fair.drop_rate) * 100.0),
         );
-        let what = format!("{name}: decrease of the drop rate from alpha=1 to {RELAXED}");
-        finding.rows.push(Row::new(what, "%", Some(DECREASE.0), DECREASE.0, decrease, DECREASE.1));
+        if dropped(fair) > 0.0 {
+            let what = format!("{name}: decrease of the drop rate from alpha=1 to {RELAXED}");
+            finding.rows.push(Row::new(what, "%", Some(DECREASE.0), DECREASE.0, decrease, DECREASE.1));
+        } else {
+            finding.remarks.push(format!("{name}: nothing is dropped at alpha=1, so no drop rate can fall."));
+        }
         finding.remarks.push(format!(
             "{name}: {:.2} % of the packets are dropped at alpha=1, {:.2} % at alpha={RELAXED} and {:.2} % under MR³; mean \
              latencies are {:.1}, {:.1} and {:.1} ms. The decrease of single draws has a standard deviation of {:.1} %.",
@@ -146,7 +150,11 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Failure> {
     for (size, what) in [(SIZES[0], "1 packet".to_owned()), (SIZES[1], format!("2 to {SMALL} packets"))] {
         let what = format!("mean latency of flows of {what} over that of alpha=1, alpha={RELAXED}");
         let ratio = mean(relaxed, size, |flow| flow.latency_ms) / mean(fair, size, |flow| flow.latency_ms);
-        finding.rows.push(Row::at_most(what, "", Some(1.0), UNAFFECTED, ratio));
+        if ratio.is_finite() {
+            finding.rows.push(Row::at_most(what, "", Some(1.0), UNAFFECTED, ratio));
+        } else {
+            finding.remarks.push(format!("No row on the {what}: there are none."));
+        }
     }
     let (mut shorter, mut longer) = (0.0, 0.0);
     for (fair, relaxed) in fair.iter().zip(relaxed) {
@@ -155,9 +163,10 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Failure> {
             longer += f64::from(u8::from(after.latency_ms > before.latency_ms));
         }
     }
-    for (what, count) in [("shorter", shorter), ("longer", longer)] {
+    let changed = shorter + longer;
+    for (what, count) in [("shorter", shorter), ("longer", longer)].into_iter().filter(|_| changed > 0.0) {
         let what = format!("larger flows with a {what} mean latency at alpha={RELAXED}");
-        finding.rows.push(Row::at_least(what, "%", None, f64::MIN_POSITIVE, count / (shorter + longer) * 100.0));
+        finding.rows.push(Row::at_least(what, "%", None, 1.0, count / changed * 100.0));
     }
     let policies = [
         ("alpha=1", fair),
