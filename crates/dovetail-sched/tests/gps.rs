@@ -9,13 +9,12 @@ mod support;
 use std::collections::VecDeque;
 
 use dovetail_sched::{
-    Admission, Backlog, Dispatch, DropPolicy, Feedback, FlowId, Interest, Limits, Nanos, Packet, Scheduler, Weight,
-    fluid::GpsClock,
+    Admission, Dispatch, DropPolicy, FlowId, Limits, Nanos, Packet, Scheduler, Weight, fluid::GpsClock,
 };
 use fluid::Gps;
 use proptest::prelude::*;
 use single::{Reweighing, Traffic, build, served, traffic};
-use support::{Job, Mode, Sent, play};
+use support::{Job, Mode, Sent, pass_on, play};
 
 const WEIGHTS: &[f64] = &[1.0, 1.0, 2.0, 3.0, 7.5, 0.1, 40.0];
 /// For sums of some hundreds of numbers under 10^5.
@@ -289,6 +288,8 @@ impl Probe {
 }
 
 impl Scheduler for Probe {
+    pass_on!();
+
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
         let admission = self.inner.enqueue(packet, now);
         while let Some(lost) = self.inner.poll_evicted() {
@@ -324,31 +325,7 @@ impl Scheduler for Probe {
         Some(out)
     }
 
-    fn poll_at(&self) -> Option<Nanos> {
-        self.inner.poll_at()
-    }
-    fn feedback(&mut self, event: &Feedback, now: Nanos) {
-        self.inner.feedback(event, now);
-    }
-    fn interest(&self) -> Interest {
-        self.inner.interest()
-    }
     fn poll_evicted(&mut self) -> Option<Packet> {
         self.evicted.pop_front()
-    }
-    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
-        self.inner.set_weight(flow, weight);
-    }
-    fn forget(&mut self, flow: FlowId) -> bool {
-        self.inner.forget(flow)
-    }
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-    fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.inner.flow_backlog(flow)
-    }
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        self.inner.counters(report);
     }
 }

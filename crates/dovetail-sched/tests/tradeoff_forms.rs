@@ -3,13 +3,12 @@
 mod support;
 
 use dovetail_sched::{
-    Admission, Backlog, Dispatch, DropPolicy, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError,
-    PolicySpec, Queued, Scheduler, Weight,
+    Admission, Dispatch, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Queued, Scheduler, Weight,
     fluid::{Alpha, Direct, Fluid, VirtualTime},
     packet::tradeoff::Tradeoff,
 };
 use proptest::prelude::*;
-use support::{Job, Mode, Sent, assert_feasible, one_after_another, play};
+use support::{Job, Mode, Sent, assert_feasible, one_after_another, pass_on, play};
 
 /// Things that happen to a scheduler while it runs: before its `at`-th call of `enqueue` or `dequeue`.
 #[derive(Debug, Clone)]
@@ -55,6 +54,8 @@ impl Eventful<'_> {
 }
 
 impl Scheduler for Eventful<'_> {
+    pass_on!();
+
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
         self.call(now);
         self.inner.enqueue(packet, now)
@@ -63,35 +64,8 @@ impl Scheduler for Eventful<'_> {
         self.call(now);
         self.inner.dequeue(now)
     }
-    fn poll_at(&self) -> Option<Nanos> {
-        self.inner.poll_at()
-    }
-    fn feedback(&mut self, event: &Feedback, now: Nanos) {
-        self.inner.feedback(event, now);
-    }
-    fn interest(&self) -> Interest {
-        self.inner.interest()
-    }
     fn poll_evicted(&mut self) -> Option<Packet> {
         self.inner.poll_evicted()
-    }
-    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
-        self.inner.set_weight(flow, weight);
-    }
-    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
-        self.inner.retune(spec, now)
-    }
-    fn forget(&mut self, flow: FlowId) -> bool {
-        self.inner.forget(flow)
-    }
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-    fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.inner.flow_backlog(flow)
-    }
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        self.inner.counters(report);
     }
 }
 

@@ -253,3 +253,36 @@ pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
         }
     }
 }
+
+/// Passes on to a scheduler's field `inner` what a wrapper around it has no part in.
+#[allow(unused_macros)]
+macro_rules! pass_on {
+    () => {
+        fn poll_at(&self) -> Option<dovetail_sched::Nanos> {
+            self.inner.poll_at()
+        }
+        fn feedback(&mut self, event: &dovetail_sched::Feedback, now: dovetail_sched::Nanos) {
+            self.inner.feedback(event, now);
+        }
+        fn interest(&self) -> dovetail_sched::Interest {
+            self.inner.interest()
+        }
+        fn set_weight(&mut self, flow: dovetail_sched::FlowId, weight: dovetail_sched::Weight) {
+            self.inner.set_weight(flow, weight);
+        }
+        fn forget(&mut self, flow: dovetail_sched::FlowId) -> bool {
+            self.inner.forget(flow)
+        }
+        fn backlog(&self) -> dovetail_sched::Backlog {
+            self.inner.backlog()
+        }
+        fn flow_backlog(&self, flow: dovetail_sched::FlowId) -> dovetail_sched::Backlog {
+            self.inner.flow_backlog(flow)
+        }
+        fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+            self.inner.counters(report);
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use pass_on;

@@ -1,13 +1,10 @@
 //! Traffic for one resource, and what its schedules are measured by.
 #![allow(dead_code)]
 
-use dovetail_sched::{
-    Admission, Backlog, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup,
-    Weight,
-};
+use dovetail_sched::{Admission, Dispatch, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Weight};
 use proptest::prelude::*;
 
-use crate::support::{Job, Mode, Sent, assert_feasible, play};
+use crate::support::{Job, Mode, Sent, assert_feasible, pass_on, play};
 
 /// Flows with weights, and packets of theirs in order of arrival.
 #[derive(Debug, Clone)]
@@ -118,6 +115,8 @@ impl<'a> Reweighing<'a> {
 }
 
 impl Scheduler for Reweighing<'_> {
+    pass_on!();
+
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
         if self.left == 0 {
             for (flow, &weight) in (0..).zip(self.new) {
@@ -131,31 +130,7 @@ impl Scheduler for Reweighing<'_> {
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
         self.inner.enqueue(packet, now)
     }
-    fn poll_at(&self) -> Option<Nanos> {
-        self.inner.poll_at()
-    }
-    fn feedback(&mut self, event: &Feedback, now: Nanos) {
-        self.inner.feedback(event, now);
-    }
-    fn interest(&self) -> Interest {
-        self.inner.interest()
-    }
     fn poll_evicted(&mut self) -> Option<Packet> {
         self.inner.poll_evicted()
-    }
-    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
-        self.inner.set_weight(flow, weight);
-    }
-    fn forget(&mut self, flow: FlowId) -> bool {
-        self.inner.forget(flow)
-    }
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-    fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.inner.flow_backlog(flow)
-    }
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        self.inner.counters(report);
     }
 }
