@@ -146,13 +146,12 @@ impl FlowWatch {
 
     fn joined(&mut self, now: Nanos) {
         self.waiting += 1;
-        let Some(since) = self.dry_since.take() else { return };
+        let Some(since) = self.dry_since.take().filter(|&since| since < now) else { return };
         let (from, to) = ((since.0 / SECOND) as usize, (now.0 / SECOND) as usize);
         if self.dry.len() <= to {
             self.dry.resize(to + 1, false);
         }
-        // A packet may be let go before it starts, and the next one arrive in between.
-        self.dry[from.min(to)..=to].fill(true);
+        self.dry[from..=to].fill(true);
     }
 }
 
