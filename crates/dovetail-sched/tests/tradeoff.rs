@@ -52,11 +52,8 @@ fn solve(columns: &[Vec<f64>], b: &[f64]) -> Option<Vec<f64>> {
         }
         rows.swap(k, pivot);
         for r in (0..m).filter(|&r| r != k) {
-            let factor = rows[r][k] / rows[k][k];
-            for j in k..=m {
-                let above = rows[k][j];
-                rows[r][j] -= factor * above;
-            }
+            let (factor, pivot) = (rows[r][k] / rows[k][k], rows[k].clone());
+            rows[r].iter_mut().zip(&pivot).for_each(|(value, above)| *value -= factor * above);
         }
     }
     Some((0..m).map(|k| rows[k][m] / rows[k][k]).collect())

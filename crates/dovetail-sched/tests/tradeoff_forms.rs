@@ -201,25 +201,25 @@ fn drift(packets: u64) {
             continue;
         };
         let flow = next.packet.flow.0;
-        now = now + next.packet.demand.times()[0];
+        now += next.packet.demand.times()[0];
         put(&mut scheduler, flow, now);
         sent += 1;
     }
     // No more arrive and the fluid runs out: what is left of its sums then is the drift.
     while scheduler.backlog().packets > 0 {
         match scheduler.dequeue(now) {
-            Some(next) => now = now + next.packet.demand.times()[0],
+            Some(next) => now += next.packet.demand.times()[0],
             None => now = scheduler.poll_at().expect("packets wait"),
         }
     }
     // One more packet of one flow, long after: the sums are that flow's alone.
-    now = now + Nanos::from_secs(3600);
+    now += Nanos::from_secs(3600);
     let last = put(&mut scheduler, 3, now);
     let fresh = Direction::of(&last).expect("needs something");
     let totals = scheduler.policy().fluid().totals();
-    for r in 0..2 {
-        let expected = weight(3) * fresh.shares()[r];
-        assert!((totals[r] - expected).abs() <= 1e-6, "resource {r}: {} against {expected}", totals[r]);
+    for (total, share) in totals.iter().zip(fresh.shares()) {
+        let expected = weight(3) * share;
+        assert!((total - expected).abs() <= 1e-6, "{total} against {expected}");
     }
 }
 

@@ -377,7 +377,7 @@ mod tests {
                 let _ = scheduler.enqueue(&packet((at % 5) as u32, [50, 80 * (at % 3)], now), now);
                 while scheduler.poll_evicted().is_some() {}
                 assert!(scheduler.policy().tracker.started.len() <= 2 * 12, "places for packets that are gone");
-                if at % 501 == 0 {
+                if at.is_multiple_of(501) {
                     scheduler.dequeue(now);
                 }
             }
