@@ -8,9 +8,10 @@ mod lp;
 use std::cell::Cell;
 
 use dovetail_sched::fluid::{Ends, Grant, GroupId, Simplex};
-use heads::{Heads, coarse, direction, guaranteed, heads, tame, wild};
+use heads::{Heads, close, coarse, direction, guaranteed, heads, tame, wild};
 use proptest::{
     prelude::*,
+    strategy::ValueTree,
     test_runner::{TestCaseResult, TestRunner},
 };
 
@@ -75,11 +76,7 @@ fn the_largest_sum_with_a_guaranteed_share() {
 #[test]
 fn nobody_could_do_better_however_close_or_small_the_times() {
     for m in RESOURCES {
-        let (cases, cut_short) = (1500, Cell::new(0));
-        for_all(cases, heads(m, 1..=24, wild), |heads| {
-            let mut solver = heads.solver();
-            solver.solve(&heads.left);
-            cut_short.set(cut_short.get() + solver.figures().capped);
+        for_all(1500, heads(m, 1..=24, wild), |heads| {
             let Ok(bound) = lp::bound(&heads.rows(), &heads.left) else {
                 return Err(TestCaseError::reject("too hard for the solver"));
             };
@@ -90,7 +87,24 @@ fn nobody_could_do_better_however_close_or_small_the_times() {
             }
             Ok(())
         });
-        assert!(cut_short.get() * 200 <= u64::from(cases), "{} of {cases} were cut short", cut_short.get());
+    }
+}
+
+/// Where directions differ by a billionth, what seems to be gained is often rounding. Going after it ends in circles.
+#[test]
+fn gains_that_are_rounding_are_let_be() {
+    let mut runner = TestRunner::deterministic();
+    for m in [3, 4, 8] {
+        let sets = heads(m, 1..=24, close);
+        let (mut exchanges, mut cut_short) = (0, 0);
+        for _ in 0..1000 {
+            let heads = sets.new_tree(&mut runner).expect("a set").current();
+            let mut solver = heads.solver();
+            solver.solve(&heads.left);
+            exchanges += solver.figures().pivots;
+            cut_short += solver.figures().capped;
+        }
+        assert!(cut_short <= 4 && exchanges < 1500 * m as u64, "{cut_short} of 1000 were cut short, {exchanges} steps");
     }
 }
 

@@ -17,8 +17,10 @@
 //! written out. Here it is found by the simplex method (Dantzig 1963) in its revised form: keep a *basis* of `m` columns,
 //! price the resources by it, and let a column in that is worth more than what it takes.
 //!
-//! **Two objectives, in order.** A price has two parts, one for each objective, and gains are compared by the first, then
-//! by the second. That is eq. 18 itself, not a small weight on it that would have to be chosen.
+//! **Objectives in order.** A price has a part for each objective, and gains are compared by the first, then by the
+//! second. That is eq. 18 itself, not a small weight on it that would have to be chosen. Where both leave a choice, as
+//! among packets that all have the same dominant resource, a third one draws lots: a number for each direction, made of
+//! its digits. So one allocation only is the best.
 //!
 //! **From where it was.** A scheduler asks again after every packet, and little has changed. Prices depend on the basis
 //! only, so that whoever gained nothing at them gains nothing now. What can have happened is that
@@ -28,8 +30,10 @@
 //!   by the *dual* simplex method, in which that column leaves, for the one that is first to gain as the prices move;
 //! - neither: what is left is to compute `m` amounts.
 //!
-//! If mending comes to nothing, everything starts as idle. In the end all columns have been priced, whichever the way.
-//! The result is a function of the basis and `mu`: not of the way, nor of the groups' ids.
+//! If mending comes to nothing, everything starts as idle. Whichever the way, in the end all columns have been priced,
+//! and amounts are computed from the basis alone. So what is granted to a direction depends on the directions that are
+//! there and on `mu`, to the last bit: not on the way, nor on the groups' ids. (To rounding only, where directions differ
+//! by a billionth.)
 //!
 //! **Cost.** O(m^2 + m * new groups) if the basis stays, and O(m^3 + m * groups) for each exchange of a column, which are
 //! few: [`SimplexFigures`] counts them. Bland's rule ends cycles, and a limit on exchanges bounds the time whatever the
@@ -111,7 +115,8 @@ impl Simplex {
         if shares == [0.0; MAX_RESOURCES] {
             return;
         }
-        self.columns.insert(group, &shares);
+        let lot = f64::from(direction.digest()) / f64::from(u32::MAX);
+        self.columns.insert(group, &shares, lot);
         // In place of one that was just the same, it changes nothing.
         if let Some(gone) = self.basis.members_mut().find(|it| it.column == Column::Gone && it.shares == shares) {
             gone.column = Column::Group(group);
@@ -179,21 +184,45 @@ impl Simplex {
         self.basis.exchange(leaving, entering)
     }
 
-    fn candidate(&self, at: usize) -> Member {
-        Member { column: Column::Group(self.columns.group(at)), shares: self.columns.shares(at) }
-    }
-
     /// Resources of which none is left idle.
     fn idle_ones(&self) -> impl Iterator<Item = usize> + '_ {
         let members = self.basis.members();
         (0..self.resources).filter(|&r| members.iter().all(|member| member.column != Column::Idle(r)))
     }
 
+    /// Where a column of the basis has no amount, it could as well be another, and which it is shows in the last digits.
+    /// So then the favoured ones are put into a basis that is idle otherwise, each for the resource that it needs most.
+    fn plain(&self, left: &Shares) -> Option<(Basis, Shares)> {
+        let members = || self.basis.members().iter().zip(&self.amounts);
+        if members().all(|(_, &amount)| amount > FEASIBLE) {
+            return None;
+        }
+        let is_left = |column| members().any(|(member, &amount)| member.column == column && amount > FEASIBLE);
+        let mut basis = Basis::new(self.resources);
+        for (member, _) in members().filter(|(it, amount)| matches!(it.column, Column::Group(_)) && **amount > FEASIBLE)
+        {
+            let takes = basis.amounts(&member.shares);
+            let used_up = |&k: &usize| {
+                let column = basis.members()[k].column;
+                matches!(column, Column::Idle(_)) && !is_left(column)
+            };
+            let most =
+                (0..self.resources).filter(used_up).max_by(|&a, &b| takes[a].abs().total_cmp(&takes[b].abs()))?;
+            if !basis.exchange(most, *member) {
+                return None;
+            }
+        }
+        let amounts = basis.amounts(left);
+        amounts.iter().all(|&amount| amount > -FEASIBLE).then_some((basis, amounts))
+    }
+
     /// Hands the amounts out, of each resource no more than there is.
     fn grant(&mut self, left: &Shares) {
+        let plain = self.plain(left);
+        let (basis, amounts) = plain.as_ref().map_or((&self.basis, &self.amounts), |(basis, amounts)| (basis, amounts));
         self.grants.clear();
         let mut left = left.map(|left| left + NEGLIGIBLE);
-        for (member, &amount) in self.basis.members().iter().zip(&self.amounts) {
+        for (member, &amount) in basis.members().iter().zip(amounts) {
             let Column::Group(group) = member.column else { continue };
             let needs = || (0..self.resources).filter(|&r| member.shares[r] > 0.0);
             let share = needs().map(|r| left[r] / member.shares[r]).fold(amount.min(1.0), f64::min);
@@ -224,7 +253,7 @@ mod tests {
             simplex.amounts = [amounts; MAX_RESOURCES];
             simplex.grant(&left);
             for r in 0..3 {
-                let shares = |grant: &Grant| simplex.columns.shares(simplex.columns.place(grant.group))[r];
+                let shares = |grant: &Grant| simplex.columns.member(simplex.columns.place(grant.group)).shares[r];
                 let used: f64 = simplex.grants.iter().map(|grant| grant.share * shares(grant)).sum();
                 assert!(used <= 0.75 + 1e-12, "{used} of resource {r}");
             }

@@ -41,14 +41,19 @@ pub fn tame(m: usize) -> BoxedStrategy<Vec<u64>> {
     prop_oneof![3 => coarse(m), 1 => prop::collection::vec(1_000u64..1_000_000, m)].boxed()
 }
 
-/// Times a nanosecond apart, or next to none of a resource.
+const SECOND: u64 = 1_000_000_000;
+
+/// Times a nanosecond apart.
+pub fn close(m: usize) -> BoxedStrategy<Vec<u64>> {
+    prop::collection::vec(SECOND - 2..=SECOND, m).boxed()
+}
+
+/// These, or next to none of a resource.
 pub fn wild(m: usize) -> BoxedStrategy<Vec<u64>> {
-    const SECOND: u64 = 1_000_000_000;
-    let close = prop::collection::vec(SECOND - 2..=SECOND, m);
     let tiny = prop::collection::vec(prop_oneof![Just(1), Just(SECOND)], m);
     let mixed =
         prop::collection::vec(prop_oneof![Just(0), 1u64..3, 999u64..1001, Just(1_000_000), SECOND..=SECOND + 1], m);
-    prop_oneof![close, tiny, mixed].boxed()
+    prop_oneof![close(m), tiny, mixed].boxed()
 }
 
 /// Sets of one kind or of several, with as much left as a guaranteed share of alpha leaves, or anything.

@@ -15,6 +15,13 @@ use crate::{MAX_RESOURCES, fluid::GroupId};
 /// A number for each resource; 0 beyond those that there are.
 pub(super) type Shares = [f64; MAX_RESOURCES];
 
+/// Dominant share; then use, as little left idle as can be; then lots, so that one allocation only is the best.
+pub(super) const OBJECTIVES: usize = 3;
+/// What a unit of each resource is worth to each objective.
+pub(super) type Prices = [Shares; OBJECTIVES];
+/// What a unit of a column adds to each.
+pub(super) type Worth = [f64; OBJECTIVES];
+
 /// Below this a pivot is taken for 0.
 const SINGULAR: f64 = 1.0 / (1_u64 << 48) as f64;
 /// With pivots from here on, solutions are right to the last digits.
@@ -33,21 +40,21 @@ pub(super) enum Column {
     Gone,
 }
 
-/// A column, and what a unit of it takes of each resource.
+/// A column, what a unit of it takes of each resource, and the lot that it drew.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Member {
     pub(super) column: Column,
     pub(super) shares: Shares,
+    pub(super) lot: f64,
 }
 
 impl Member {
     pub(super) fn idle(resource: usize) -> Self {
-        Self { column: Column::Idle(resource), shares: unit(resource) }
+        Self { column: Column::Idle(resource), shares: unit(resource), lot: 0.0 }
     }
 
-    /// What a unit adds to the two objectives.
-    fn worth(&self) -> [f64; 2] {
-        if let Column::Idle(_) = self.column { [0.0, -1.0] } else { [1.0, 0.0] }
+    fn worth(&self) -> Worth {
+        if let Column::Idle(_) = self.column { [0.0, -1.0, 0.0] } else { [1.0, 0.0, self.lot] }
     }
 }
 
@@ -64,7 +71,7 @@ pub(super) struct Basis {
     factors: [Shares; MAX_RESOURCES],
     rows: [usize; MAX_RESOURCES],
     sturdy: bool,
-    prices: [Shares; 2],
+    prices: Prices,
 }
 
 impl Basis {
@@ -76,7 +83,7 @@ impl Basis {
             factors: [[0.0; MAX_RESOURCES]; MAX_RESOURCES],
             rows: array::from_fn(|r| r),
             sturdy: true,
-            prices: [[0.0; MAX_RESOURCES]; 2],
+            prices: [[0.0; MAX_RESOURCES]; OBJECTIVES],
         };
         basis.settle();
         basis
@@ -90,8 +97,7 @@ impl Basis {
         self.members[..self.resources].iter_mut()
     }
 
-    /// What a unit of each resource is worth to the first objective, and to the second.
-    pub(super) fn prices(&self) -> &[Shares; 2] {
+    pub(super) fn prices(&self) -> &Prices {
         &self.prices
     }
 
@@ -133,7 +139,7 @@ impl Basis {
             return false;
         }
         self.sturdy = smallest >= STURDY;
-        let worth: [[f64; 2]; MAX_RESOURCES] = array::from_fn(|k| self.members[k].worth());
+        let worth: [Worth; MAX_RESOURCES] = array::from_fn(|k| self.members[k].worth());
         self.prices = array::from_fn(|objective| {
             let worth = array::from_fn(|k| if k < m { worth[k][objective] } else { 0.0 });
             self.priced(&worth)

@@ -1,13 +1,13 @@
 //! The groups as columns of the linear program, and what they would gain at given prices.
 //!
 //! Pricing is all that takes longer with more groups. Columns are held eight abreast, resource by resource, so that the
-//! gains of eight are computed at once without a branch. Where there is no column its shares are not numbers, and what
+//! gains of eight are computed at once, with hardly a branch. Where there is no column its shares are not numbers, and what
 //! is computed from them is never larger than anything.
 
 use alloc::vec::Vec;
 use core::{array, ops::Range};
 
-use super::basis::Shares;
+use super::basis::{Column, Member, Prices, Shares, Worth};
 use crate::fluid::GroupId;
 
 /// A gain below this is rounding.
@@ -16,8 +16,6 @@ use crate::fluid::GroupId;
 pub(super) const NO_GAIN: f64 = 1e-12;
 /// A column nears its gain by more than this, or never.
 const NO_PULL: f64 = 1.0 / (1_u64 << 44) as f64;
-/// What a unit of a group adds to each objective: itself, and no idleness.
-const BASE: [f64; 2] = [1.0, 0.0];
 
 const ABSENT: u32 = u32::MAX;
 const LANES: usize = 8;
@@ -26,10 +24,9 @@ const STRIDE: usize = 16;
 
 type Lanes = [f64; LANES];
 
-/// Whether a unit of a column that gains this in the two objectives is worth having for one of them: for the second, at
-/// no loss in the first.
-pub(super) fn worthwhile(objective: usize, gains: [f64; 2]) -> bool {
-    gains[objective] > NO_GAIN && (objective == 0 || gains[0] >= -NO_GAIN)
+/// Whether a unit of a column that gains this is worth having for an objective: at no loss in those before it.
+pub(super) fn worthwhile(objective: usize, gains: Worth) -> bool {
+    gains[objective] > NO_GAIN && gains[..objective].iter().all(|&gain| gain >= -NO_GAIN)
 }
 
 /// How near a column that gains so much is to gaining anything, while it nears that by `pull`: the larger, the nearer.
@@ -44,8 +41,8 @@ pub(super) fn nearness(gain: f64, pull: f64) -> f64 {
 #[derive(Debug)]
 pub(super) struct Columns {
     resources: usize,
-    // Column `i` is lane `i % LANES` of the rows from `i / LANES * resources` on, one a resource.
-    shares: Vec<Lanes>,
+    // Column `i` is lane `i % LANES` of block `i / LANES`, which has a row for each resource and one for the lots.
+    blocks: Vec<Lanes>,
     groups: Vec<GroupId>,
     // By group.
     place: Vec<u32>,
@@ -55,11 +52,7 @@ pub(super) struct Columns {
 
 impl Columns {
     pub(super) fn new(resources: usize) -> Self {
-        Self { resources, shares: Vec::new(), groups: Vec::new(), place: Vec::new(), priced: 0 }
-    }
-
-    pub(super) fn group(&self, at: usize) -> GroupId {
-        self.groups[at]
+        Self { resources, blocks: Vec::new(), groups: Vec::new(), place: Vec::new(), priced: 0 }
     }
 
     /// Where a group that is there stands.
@@ -67,22 +60,32 @@ impl Columns {
         self.place[group.0 as usize] as usize
     }
 
-    pub(super) fn shares(&self, at: usize) -> Shares {
-        let rows = self.rows(at / LANES);
-        array::from_fn(|r| rows.get(r).map_or(0.0, |row| row[at % LANES]))
+    pub(super) fn len(&self) -> usize {
+        self.groups.len()
     }
 
-    pub(super) fn insert(&mut self, group: GroupId, shares: &Shares) {
+    /// The column at a place.
+    pub(super) fn member(&self, at: usize) -> Member {
+        let (shares, lots) = self.rows(at / LANES);
+        let lane = at % LANES;
+        Member {
+            column: Column::Group(self.groups[at]),
+            shares: array::from_fn(|r| shares.get(r).map_or(0.0, |row| row[lane])),
+            lot: lots[lane],
+        }
+    }
+
+    pub(super) fn insert(&mut self, group: GroupId, shares: &Shares, lot: f64) {
         let (index, at) = (group.0 as usize, self.groups.len());
         if index >= self.place.len() {
             self.place.resize(index + 1, ABSENT);
         }
         self.place[index] = at as u32;
         self.groups.push(group);
-        if at / LANES * self.resources == self.shares.len() {
-            self.shares.resize(self.shares.len() + self.resources, [f64::NAN; LANES]);
+        if at / LANES * (self.resources + 1) == self.blocks.len() {
+            self.blocks.resize(self.blocks.len() + self.resources + 1, [f64::NAN; LANES]);
         }
-        self.write(at, shares);
+        self.write(at, shares, lot);
     }
 
     /// Whether the group was there.
@@ -98,24 +101,27 @@ impl Columns {
         let last = self.groups.len() - 1;
         self.relocate(last, hole);
         self.groups.truncate(last);
-        self.write(last, &[f64::NAN; _]);
+        self.write(last, &[f64::NAN; _], f64::NAN);
         true
     }
 
     fn relocate(&mut self, from: usize, to: usize) {
         if from != to {
+            let Member { shares, lot, .. } = self.member(from);
             let group = self.groups[from];
             self.groups[to] = group;
             self.place[group.0 as usize] = to as u32;
-            self.write(to, &self.shares(from));
+            self.write(to, &shares, lot);
         }
     }
 
-    fn write(&mut self, at: usize, shares: &Shares) {
-        let first = at / LANES * self.resources;
-        for (row, &share) in self.shares[first..first + self.resources].iter_mut().zip(shares) {
+    fn write(&mut self, at: usize, shares: &Shares, lot: f64) {
+        let first = at / LANES * (self.resources + 1);
+        let row = &mut self.blocks[first..=first + self.resources];
+        for (row, &share) in row[..self.resources].iter_mut().zip(shares) {
             row[at % LANES] = share;
         }
+        row[self.resources][at % LANES] = lot;
     }
 
     /// The prices are others.
@@ -129,50 +135,63 @@ impl Columns {
     }
 
     /// Of the columns that have not been priced, the one that gains most in an objective but less than `below`, and how
-    /// much; for the second, at no loss in the first.
-    pub(super) fn best(&self, objective: usize, prices: &[Shares; 2], below: f64) -> Option<(usize, f64)> {
-        self.largest(self.priced / LANES..self.blocks(), NO_GAIN, |block| {
-            let mut gains = self.less(BASE[0], block, &prices[0]);
-            if objective == 1 {
-                if !gains.iter().any(|&gain| gain >= -NO_GAIN) {
+    /// much; at no loss in the objectives before it.
+    pub(super) fn best(&self, objective: usize, prices: &Prices, below: f64) -> Option<(usize, f64)> {
+        self.largest(self.priced / LANES..self.end(), NO_GAIN, |block| {
+            let mut without_loss = [true; LANES];
+            for (before, prices) in prices[..objective].iter().enumerate() {
+                let gains = self.less(self.base(before, block), block, prices);
+                without_loss = array::from_fn(|i| without_loss[i] & (gains[i] >= -NO_GAIN));
+                if !without_loss.contains(&true) {
                     return [f64::NEG_INFINITY; LANES];
                 }
-                let second = self.less(BASE[1], block, &prices[1]);
-                gains = array::from_fn(|i| if gains[i] >= -NO_GAIN { second[i] } else { f64::NEG_INFINITY });
             }
-            gains.map(|gain| if gain < below { gain } else { f64::NEG_INFINITY })
+            let gains = self.less(self.base(objective, block), block, &prices[objective]);
+            array::from_fn(|i| if without_loss[i] & (gains[i] < below) { gains[i] } else { f64::NEG_INFINITY })
         })
     }
 
-    /// What every column gains in the two objectives, whether it was priced or not.
-    pub(super) fn gains(&self, prices: &[Shares; 2]) -> impl Iterator<Item = (usize, [f64; 2])> {
-        (0..self.groups.len()).map(|at| {
-            (at, [0, 1].map(|objective| self.less(BASE[objective], at / LANES, &prices[objective])[at % LANES]))
-        })
+    /// What the column at a place gains.
+    pub(super) fn gains(&self, at: usize, prices: &Prices) -> Worth {
+        let block = at / LANES;
+        array::from_fn(|objective| self.less(self.base(objective, block), block, &prices[objective])[at % LANES])
     }
 
     /// As prices move by `row`, the column that is first to gain, and how [near](nearness) it is.
     pub(super) fn first_to_gain(&self, prices: &Shares, row: &Shares) -> Option<(usize, f64)> {
-        self.largest(0..self.blocks(), 0.0, |block| {
-            let (gains, pulls) = (self.less(BASE[0], block, prices), self.less(0.0, block, row));
+        self.largest(0..self.end(), 0.0, |block| {
+            let gains = self.less(self.base(0, block), block, prices);
+            let pulls = self.less([0.0; LANES], block, row);
             array::from_fn(|i| nearness(gains[i], pulls[i]))
         })
     }
 
-    fn blocks(&self) -> usize {
+    /// How many blocks there are columns in.
+    fn end(&self) -> usize {
         self.groups.len().div_ceil(LANES)
     }
 
     #[inline]
-    fn rows(&self, block: usize) -> &[Lanes] {
-        &self.shares[block * self.resources..(block + 1) * self.resources]
+    fn rows(&self, block: usize) -> (&[Lanes], &Lanes) {
+        let first = block * (self.resources + 1);
+        (&self.blocks[first..first + self.resources], &self.blocks[first + self.resources])
     }
 
-    /// What `base` exceeds the worth of the columns' shares by.
+    /// What a unit of each column adds to an objective.
     #[inline(always)]
-    fn less(&self, base: f64, block: usize, prices: &Shares) -> Lanes {
-        let mut gains = [base; LANES];
-        for (row, &price) in self.rows(block).iter().zip(prices) {
+    fn base(&self, objective: usize, block: usize) -> Lanes {
+        match objective {
+            0 => [1.0; LANES],
+            1 => [0.0; LANES],
+            _ => *self.rows(block).1,
+        }
+    }
+
+    /// What that exceeds the worth of the columns' shares by.
+    #[inline(always)]
+    fn less(&self, base: Lanes, block: usize, prices: &Shares) -> Lanes {
+        let mut gains = base;
+        for (row, &price) in self.rows(block).0.iter().zip(prices) {
             for (gain, share) in gains.iter_mut().zip(row) {
                 *gain -= share * price;
             }

@@ -47,7 +47,7 @@ impl Simplex {
     fn replacement(&self, leaving: usize, sign: f64) -> Option<Member> {
         let row = self.basis.row(leaving).map(|entry| sign * entry);
         let prices = &self.basis.prices()[0];
-        let first = self.columns.first_to_gain(prices, &row).map(|(at, near)| (near, self.candidate(at)));
+        let first = self.columns.first_to_gain(prices, &row).map(|(at, near)| (near, self.columns.member(at)));
         let idle_ones = self.idle_ones().map(|idle| (nearness(-prices[idle], -row[idle]), Member::idle(idle)));
         let nearest = idle_ones.chain(first).max_by(|(a, _), (b, _)| a.total_cmp(b))?;
         (nearest.0 > 0.0).then_some(nearest.1)

@@ -8,7 +8,7 @@
 
 use super::{
     FEASIBLE, NEGLIGIBLE, Simplex,
-    basis::{Column, Member, Shares},
+    basis::{Column, Member, OBJECTIVES, Prices, Shares, Worth},
     columns::{NO_GAIN, worthwhile},
 };
 
@@ -28,74 +28,101 @@ const TRIES: usize = 4;
 /// What a sum of a few products may be off by, as a part of them.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 
+/// What came of a column that seems to gain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It entered.
+    Taken,
+    /// What it gains is rounding.
+    Idle,
+    /// It gains, but the basis would be singular with it as far as numbers tell.
+    Barred,
+}
+
 impl Simplex {
     /// From an allocation that is feasible to the best; answers whether it came to that.
     pub(super) fn improve(&mut self, left: &Shares, effort: Effort) -> bool {
-        for exchanges in 0..=effort.at_most * self.resources {
+        for exchanges in 0..effort.at_most * self.resources {
             let bland = exchanges >= effort.before_bland * self.resources;
-            let Some((entering, takes)) = (if bland { self.first_improvement() } else { self.best_improvement() })
-            else {
-                self.columns.all_priced();
-                return true;
-            };
-            // If this is the end, it is not the best yet: next time, everyone is to be priced.
-            self.columns.reprice();
-            let room = exchanges < effort.at_most * self.resources;
-            if !room || !self.leaving(&takes, bland).is_some_and(|leaving| self.exchange(leaving, entering)) {
-                break;
+            match if bland { self.first_step() } else { self.best_step() } {
+                Step::Taken => {
+                    self.columns.reprice();
+                    self.amounts = self.basis.amounts(left);
+                }
+                Step::Idle => {
+                    self.columns.all_priced();
+                    return true;
+                }
+                Step::Barred => break,
             }
-            self.amounts = self.basis.amounts(left);
         }
+        // It may not be the best yet: next time, everyone is to be priced.
+        self.columns.reprice();
         self.figures.capped += 1;
         false
     }
 
-    /// The column that gains most in the first objective or, if none gains in that, in the second; and what it takes.
-    fn best_improvement(&self) -> Option<(Member, Shares)> {
-        let prices = self.basis.prices();
-        for objective in [0, 1] {
-            for idle in self.idle_ones() {
-                let gains = idle_gains(prices, idle);
-                if worthwhile(objective, gains)
-                    && let Some(found) = self.telling(objective, gains[objective], Member::idle(idle))
-                {
-                    return Some(found);
+    /// Lets the column in that gains most in the first objective in which any does.
+    fn best_step(&mut self) -> Step {
+        let prices = *self.basis.prices();
+        let mut outcome = Step::Idle;
+        for objective in 0..OBJECTIVES {
+            for resource in 0..self.resources {
+                let gains = idle_gains(&prices, resource);
+                if worthwhile(objective, gains) {
+                    match self.step(objective, gains[objective], Member::idle(resource), false) {
+                        Step::Taken => return Step::Taken,
+                        step => outcome = outcome.or(step),
+                    }
                 }
             }
             let mut below = f64::INFINITY;
             for _ in 0..TRIES {
-                let Some((at, gain)) = self.columns.best(objective, prices, below) else { break };
-                if let Some(found) = self.telling(objective, gain, self.candidate(at)) {
-                    return Some(found);
+                let Some((at, gain)) = self.columns.best(objective, &prices, below) else { break };
+                match self.step(objective, gain, self.columns.member(at), false) {
+                    Step::Taken => return Step::Taken,
+                    step => outcome = outcome.or(step),
                 }
                 below = gain;
             }
         }
-        None
+        outcome
     }
 
-    /// The first column that gains (Bland's rule).
-    fn first_improvement(&self) -> Option<(Member, Shares)> {
-        let prices = self.basis.prices();
-        let idle_ones = self.idle_ones().map(|idle| (idle_gains(prices, idle), Member::idle(idle)));
-        let columns = self.columns.gains(prices).map(|(at, gains)| (gains, self.candidate(at)));
-        idle_ones.chain(columns).find_map(|(gains, member)| {
-            let objective = [0, 1].into_iter().find(|&objective| worthwhile(objective, gains))?;
-            self.telling(objective, gains[objective], member)
-        })
-    }
-
-    /// What the column takes of each amount; unless its gain is no more than rounding makes of a sum of such products, or
-    /// of taking so much.
-    fn telling(&self, objective: usize, gain: f64, member: Member) -> Option<(Member, Shares)> {
-        let products =
-            member.shares.iter().zip(&self.basis.prices()[objective]).map(|(share, price)| share * price.abs());
-        if gain <= products.sum::<f64>() * ROUNDING {
-            return None;
+    /// Lets the first column in that gains (Bland's rule).
+    fn first_step(&mut self) -> Step {
+        let prices = *self.basis.prices();
+        let mut outcome = Step::Idle;
+        for at in 0..self.resources + self.columns.len() {
+            let (gains, member) = match at.checked_sub(self.resources) {
+                None => (idle_gains(&prices, at), Member::idle(at)),
+                Some(at) => (self.columns.gains(at, &prices), self.columns.member(at)),
+            };
+            if let Some(objective) = (0..OBJECTIVES).find(|&objective| worthwhile(objective, gains)) {
+                match self.step(objective, gains[objective], member, true) {
+                    Step::Taken => return Step::Taken,
+                    step => outcome = outcome.or(step),
+                }
+            }
         }
-        let takes = self.basis.amounts(&member.shares);
-        let most = takes.iter().fold(1.0_f64, |most, take| most.max(take.abs()));
-        (gain > NO_GAIN * most).then_some((member, takes))
+        outcome
+    }
+
+    /// Lets a column in that seems to gain so much.
+    fn step(&mut self, objective: usize, gain: f64, entering: Member, bland: bool) -> Step {
+        // No more than rounding makes of a sum of such products, or of taking so much?
+        let products = entering.shares.iter().zip(&self.basis.prices()[objective]).map(|(a, price)| a * price.abs());
+        if gain <= products.sum::<f64>() * ROUNDING {
+            return Step::Idle;
+        }
+        let takes = self.basis.amounts(&entering.shares);
+        if gain <= takes.iter().fold(1.0_f64, |most, take| most.max(take.abs())) * NO_GAIN {
+            return Step::Idle;
+        }
+        match self.leaving(&takes, bland) {
+            Some(leaving) if self.exchange(leaving, entering) => Step::Taken,
+            _ => Step::Barred,
+        }
     }
 
     /// The member whose amount is used up first as the entering column takes from it.
@@ -118,8 +145,15 @@ impl Simplex {
     }
 }
 
-fn idle_gains(prices: &[Shares; 2], resource: usize) -> [f64; 2] {
-    [-prices[0][resource], -1.0 - prices[1][resource]]
+impl Step {
+    /// Barred, if either is.
+    fn or(self, other: Self) -> Self {
+        if self == Self::Barred { self } else { other }
+    }
+}
+
+fn idle_gains(prices: &Prices, resource: usize) -> Worth {
+    [-prices[0][resource], -1.0 - prices[1][resource], -prices[2][resource]]
 }
 
 #[cfg(test)]
@@ -161,7 +195,7 @@ mod tests {
         simplex.grant(left);
         let mut idle = *left;
         for grant in &simplex.grants {
-            let shares = simplex.columns.shares(simplex.columns.place(grant.group));
+            let shares = simplex.columns.member(simplex.columns.place(grant.group)).shares;
             (0..MAX_RESOURCES).for_each(|r| idle[r] -= grant.share * shares[r]);
         }
         assert!(idle.iter().all(|&idle| idle > -1e-12), "{idle:?} is left of {left:?}");
