@@ -108,7 +108,7 @@ fn demands(m: usize) -> impl Strategy<Value = Vec<u64>> {
 }
 
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
-    (1usize..=2).prop_flat_map(|m| {
+    (1usize..=4).prop_flat_map(|m| {
         let job = (0u32..6, 1u32..1600, prop_oneof![Just(0u64), 0u64..80], demands(m));
         prop::collection::vec(job, 1..80).prop_map(one_after_another)
     })
