@@ -189,9 +189,12 @@ pub(crate) struct PoliciesArgs {
     pub(crate) json: bool,
 }
 
+/// Times would be stretched beyond the end of the clock.
+const LEAST_LOAD: f64 = 1e-6;
+
 fn parse_load(text: &str) -> Result<f64, String> {
-    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && *load > 0.0 && *load <= 1000.0);
-    load.ok_or_else(|| "a load is a number over 0, at most 1000, such as 0.95".to_owned())
+    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (LEAST_LOAD..=1000.0).contains(load));
+    load.ok_or_else(|| "a load is a number from 0.000001 to 1000, such as 0.95".to_owned())
 }
 
 fn parse_window(text: &str) -> Result<Nanos, String> {

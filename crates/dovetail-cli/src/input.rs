@@ -130,7 +130,7 @@ impl Input {
             remark = balance(&mut options.classes, &mut found);
         }
         if let Some(load) = load {
-            options.time_scale = scale_for_load(&found, load);
+            options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
             name: file_name(path),
@@ -152,7 +152,7 @@ impl Input {
         let resources = workload.resources().to_vec();
         let found = look_through(&mut *workload, path)?;
         if let Some(load) = args.load {
-            options.time_scale = scale_for_load(&found, load);
+            options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
             name: file_name(path),
@@ -266,6 +266,17 @@ fn open_capture(path: &Path, options: &CaptureOptions) -> Result<Box<dyn Workloa
 fn open_csv(path: &Path, options: &CsvOptions) -> Result<Box<dyn Workload>, Failure> {
     let csv = Csv::open(open_file(path)?, &path.display().to_string(), options.clone());
     Ok(Box::new(csv.map_err(Failure::new)?))
+}
+
+/// By what to multiply times for a load. Refuses what would put a packet beyond the end of the clock, where it is lost.
+fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Failure> {
+    const LATEST_NANOS: f64 = (1u64 << 62) as f64;
+    let scale = scale_for_load(found, load);
+    if found.duration.as_f64() * scale > LATEST_NANOS {
+        let why = format!("{} would last longer than 146 years at a load of {load}: ask for more", path.display());
+        return Err(Failure::usage(why));
+    }
+    Ok(scale)
 }
 
 /// Reads a workload once, to know how much there is. Refuses one without packets: there is nothing to compare.

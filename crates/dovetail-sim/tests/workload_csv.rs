@@ -37,7 +37,7 @@ const HEADER: &str = "arrival_ns,flow,bytes,cpu_ns,link_ns";
 
 #[test]
 fn rows_as_written() {
-    let text = format!("{HEADER}\n10,a,100,5,7\n10,\"b, with a comma\",0,0,9\n\n30,a,1500,18446744073709551615,1\n");
+    let text = format!("{HEADER}\n10,a,100,5,7\n10,\"b, with a comma\",0,0,9\n\n30,a,1500,4611686018427387904,1\n");
     let mut csv = open(&text).unwrap();
     assert_eq!(csv.resources(), ["cpu", "link"]);
     let arrivals = drain(&mut csv);
@@ -82,7 +82,7 @@ fn headers_that_are_none() {
 fn rows_that_are_wrong_name_their_line() {
     let with = |row: &str| error(&format!("{HEADER}\n5,a,1,1,1\n{row}\n"));
     for (row, expected) in [
-        ("-1,a,1,1,1", "column 1 (arrival_ns): '-1' is not a whole number from 0 to 18446744073709551615"),
+        ("-1,a,1,1,1", "column 1 (arrival_ns): '-1' is not a whole number from 0 to 4611686018427387904"),
         ("6,a,4294967296,1,1", "column 3 (bytes): '4294967296' is not a whole number from 0 to 4294967295"),
         ("6,a,1,18446744073709551616,1", "column 4 (cpu): '18446744073709551616' is not"),
         // 2^64 + 4, where the last step up is by multiplying.

@@ -29,6 +29,8 @@ pub(crate) struct Experiment {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) source: &'static str,
+    /// Whether it replays captures.
+    pub(crate) by_trace: bool,
     pub(crate) run: fn(&Given) -> Result<Finding, Failure>,
 }
 
@@ -97,6 +99,9 @@ pub(crate) enum Judged {
     AtMost,
 }
 
+/// Values that differ by less than this part are alike, and are printed alike.
+const ALIKE: f64 = 1e-4;
+
 impl Row {
     /// A row that holds when `measured` is within `tolerance` of `expected`.
     pub(crate) fn new(
@@ -120,7 +125,7 @@ impl Row {
         measured: f64,
     ) -> Self {
         let row = Self::new(what, unit, paper, least, measured, 0.0);
-        Self { judged: Judged::AtLeast, holds: measured >= least, ..row }
+        Self { judged: Judged::AtLeast, holds: measured >= least - ALIKE * least.abs(), ..row }
     }
 
     /// A row that holds when `measured` is `most` or less.
@@ -132,7 +137,7 @@ impl Row {
         measured: f64,
     ) -> Self {
         let row = Self::new(what, unit, paper, most, measured, 0.0);
-        Self { judged: Judged::AtMost, holds: measured <= most, ..row }
+        Self { judged: Judged::AtMost, holds: measured <= most + ALIKE * most.abs(), ..row }
     }
 }
 
@@ -144,9 +149,13 @@ struct ExperimentJson<'a> {
 
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     if args.names.is_empty() {
-        return list();
+        return if args.json { Err(Failure::usage("--json: name an experiment, or all")) } else { list() };
     }
     let experiments = select(&args.names)?;
+    if !args.traces.is_empty() && !experiments.iter().any(|experiment| experiment.by_trace) {
+        let known: Vec<_> = EXPERIMENTS.iter().filter(|one| one.by_trace).map(|one| one.name).collect();
+        return Err(Failure::usage(format!("--trace: none of these replays a capture; {} do", known.join(", "))));
+    }
     let bar = crate::run::progress_bar("reproducing", 0, None);
     bar.enable_steady_tick(Duration::from_millis(100));
     let given = Given { traces: &args.traces, bar: &bar };

@@ -107,8 +107,8 @@ fn no_gain(Point { shares, run, .. }: &Point) -> Option<String> {
     }
     (shares.counted == 0).then(|| {
         format!(
-            "No flow had packets waiting all through any window of {}: the box keeps up with what it is asked, and then no \
-             knob matters; --load 1.2 would ask for more.",
+            "No flow had packets waiting all through any window of {}: the first resource keeps up with what it is asked, \
+             so that there is hardly anything to choose, and no knob matters; --load 1.2 would ask for more.",
             shares.window
         )
     })
@@ -151,12 +151,15 @@ fn out_of_place(curve: &Curve) -> Option<String> {
 
 /// Whether a promise was kept.
 fn promise(curve: &Curve) -> Option<String> {
+    if curve.points.iter().all(|point| point.shares.flows_at_once < 2) {
+        return None;
+    }
     let broken = curve.points.iter().find(|point| point.shares.shortfall.is_some_and(|by| by > point.shares.slack()));
     if let Some(point) = broken {
         return Some(format!(
             "{}: in some interval a waiting flow was {} of dominant service behind what it was promised, more than the {} that \
-             theorem 5 allows. What is fair is taken among flows with packets waiting; where few wait, and \
-             others come and are served at once, that asks for too much",
+             whole packets of the flows that waited at once explain. What is fair is taken among flows with packets waiting; \
+             where few wait, and others come and are served at once, that asks for too much",
             point.run.policy,
             point.shares.shortfall.map(span).unwrap_or_default(),
             span(point.shares.slack())
@@ -166,7 +169,7 @@ fn promise(curve: &Curve) -> Option<String> {
     let behind = point.shares.shortfall?;
     Some(format!(
         "{}: in no interval, long or short, was a waiting flow more than {} of dominant service behind what it was promised; \
-         as packets cannot be cut, theorem 5 allows {}",
+         packets cannot be cut, which explains up to {}",
         point.run.policy,
         span(behind),
         span(point.shares.slack())
@@ -180,12 +183,17 @@ fn coarse(curve: &Curve) -> Option<String> {
     let step = point.shares.longest.as_f64() / worst.fair_nanos;
     (step > 0.1).then(|| {
         format!(
-            "{}: in the worst window a flow's fair share is {}, and one packet can be {} of that: a longer --window says more",
+            "{}: in the worst window a flow's fair share is {}, and one packet can be {} that: a longer --window says more",
             point.run.policy,
             span(Nanos::from_f64(worst.fair_nanos)),
-            percent(step)
+            times(step)
         )
     })
+}
+
+/// A part of something, before the word for it.
+fn times(part: f64) -> String {
+    if part >= 10.0 { "many times".to_owned() } else { format!("{} of", percent(part)) }
 }
 
 fn percent(part: f64) -> String {
@@ -202,6 +210,7 @@ fn span(time: Nanos) -> String {
     match time.as_f64() {
         nanos if nanos >= 1e9 => format!("{} s", figure(nanos / 1e9)),
         nanos if nanos >= 1e6 => format!("{} ms", figure(nanos / 1e6)),
-        nanos => format!("{} µs", figure(nanos / 1e3)),
+        nanos if nanos >= 100.0 => format!("{} µs", figure(nanos / 1e3)),
+        nanos => format!("{} ns", figure(nanos)),
     }
 }

@@ -66,11 +66,11 @@ impl Direct {
         self.settle();
         self.clock = at;
         let all = self.pace.pass(grains) as i64;
-        self.served.iter_mut().for_each(|served| served.left -= all);
+        self.served.iter_mut().for_each(|served| served.left = served.left.saturating_sub(all));
         for slot in &mut self.favoured {
             if let Some(served) = self.served.iter_mut().find(|served| slot.flow == Some(served.flow)) {
                 let bonus = slot.bonus.pass(grains);
-                served.left -= bonus as i64;
+                served.left = served.left.saturating_sub(bonus as i64);
                 slot.received += bonus;
             }
         }

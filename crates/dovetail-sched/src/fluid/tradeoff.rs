@@ -18,7 +18,7 @@
 //!
 //! [`Direct`] tracks the work left of every flow, O(n) an event (section 5.2). [`VirtualTime`] tracks only the favoured
 //! ones so, and all others by one virtual time, O(log n) an event (section 5.3). Their numbers are whole grains of
-//! 2^-16 ns, and they agree to the last bit.
+//! 2^-16 ns, and they agree to the last bit as long as no packet takes minutes.
 //!
 //! What the paper leaves open:
 //!

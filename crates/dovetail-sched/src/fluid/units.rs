@@ -2,7 +2,8 @@
 //!
 //! Both are whole numbers of 2^-16 ns, so that sums do not drift, two ways to compute the same thing agree to the last
 //! bit, and ties are ties. A virtual time of 64 bits lasts for more than three days at that grain (it may run up to
-//! `1/w` times as fast as the clock for a flow of weight `w`) before it has to be set back.
+//! `1/w` times as fast as the clock for a flow of weight `w`) before it has to be set back. Products of times and rates are
+//! exact to the grain below 2^53 grains, 137 s.
 
 use crate::Nanos;
 
@@ -10,7 +11,8 @@ use crate::Nanos;
 const GRAINS: f64 = 65_536.0;
 const GRAIN_BITS: u32 = 16;
 
-/// The most work that one packet counts for: far over what a packet may take, and far below where tags would overflow.
+/// The most work that one packet counts for, far below where tags would overflow: 2^44 ns per unit of weight, which is
+/// 4.9 hours at weight 1 and 17.6 ms at 10^-6. What a packet takes beyond that is not charged to its flow.
 const MOST_WORK: f64 = (1u64 << 60) as f64;
 
 /// A time on the fluid's clock, in grains.

@@ -405,7 +405,8 @@ mod tests {
         fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
             let size = 100 + self.starts.len() as u64 % 7;
             self.starts.push((flow, at));
-            self.times = if flow.0.is_multiple_of(2) { [Nanos(9 * size), Nanos(size)] } else { [Nanos(size), Nanos(2 * size)] };
+            self.times =
+                if flow.0.is_multiple_of(2) { [Nanos(9 * size), Nanos(size)] } else { [Nanos(size), Nanos(2 * size)] };
             Some(&self.times)
         }
     }

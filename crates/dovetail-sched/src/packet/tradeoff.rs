@@ -37,6 +37,9 @@
 //! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in
 //! the fluid stands. An evicted packet takes with it what the fluid has not served of it.
 //!
+//! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are undercharged.
+//! Only ratios of weights matter, so weigh around 1.
+//!
 //! Cost per packet: O(log n) amortised for up to two resources; for more, see [`Simplex`](crate::fluid::Simplex). The
 //! fluid is served only as far as needed to find the next packet.
 //!

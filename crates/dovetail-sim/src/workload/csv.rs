@@ -117,7 +117,7 @@ impl Csv {
         if row.len() != columns {
             return Err(format!("has {} columns, but the header has {columns}", row.len()));
         }
-        let at = number(row, 0, "arrival_ns", u64::MAX)?;
+        let at = number(row, 0, "arrival_ns", LATEST_NANOS)?;
         if at < self.latest {
             let before = self.latest;
             return Err(format!("arrives at {at}, before the row above it ({before}): sort the rows by arrival_ns"));
@@ -125,7 +125,7 @@ impl Csv {
         let bytes = number(row, 2, "bytes", u64::from(u32::MAX))? as u32;
         let mut times = [Nanos::ZERO; MAX_RESOURCES];
         for (place, (time, resource)) in times.iter_mut().zip(&self.resources).enumerate() {
-            *time = Nanos(number(row, FIXED.len() + place, resource, u64::MAX)?);
+            *time = Nanos(number(row, FIXED.len() + place, resource, LATEST_NANOS)?);
         }
         let demand = Demand::new(&times[..self.resources.len()]).map_err(|error| error.to_string())?;
         let flow = intern(&mut self.flow_of, &mut self.labels, &row[1])?;
@@ -157,6 +157,9 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
     }
     Ok(names.into_iter().map(str::to_owned).collect())
 }
+
+/// No time in a table is later or longer: 146 years, so that sums of a few stay below the end of the clock.
+const LATEST_NANOS: u64 = 1 << 62;
 
 /// A whole number of a column.
 #[inline]

@@ -25,24 +25,69 @@ use super::Experiment;
 
 const SOURCE: &str = "Wang et al., CoNEXT 2014";
 
-pub(crate) const FIG1: Experiment =
-    Experiment { name: "tradeoff-fig1", title: "two flows, fair and efficient", source: SOURCE, run: example::fig1 };
-pub(crate) const TABLE2: Experiment =
-    Experiment { name: "tradeoff-table2", title: "makespan against alpha", source: SOURCE, run: testbed::table2 };
-pub(crate) const FIG3: Experiment =
-    Experiment { name: "tradeoff-fig3", title: "utilisation over time", source: SOURCE, run: testbed::fig3 };
-pub(crate) const FIG4: Experiment =
-    Experiment { name: "tradeoff-fig4", title: "each flow's share each second", source: SOURCE, run: testbed::fig4 };
-pub(crate) const FIG5: Experiment =
-    Experiment { name: "tradeoff-fig5", title: "with queues of 200 packets", source: SOURCE, run: queues::fig5 };
-pub(crate) const FIG6: Experiment =
-    Experiment { name: "tradeoff-fig6", title: "latency of elephants and mice", source: SOURCE, run: mice::fig6 };
-pub(crate) const FIG7: Experiment =
-    Experiment { name: "tradeoff-fig7", title: "utilisation, trace-driven", source: SOURCE, run: trace::fig7 };
-pub(crate) const FIG8: Experiment =
-    Experiment { name: "tradeoff-fig8", title: "latency and drops, trace-driven", source: SOURCE, run: trace::fig8 };
-pub(crate) const FIG9: Experiment =
-    Experiment { name: "tradeoff-fig9", title: "latency against flow size", source: SOURCE, run: trace::fig9 };
+pub(crate) const FIG1: Experiment = Experiment {
+    name: "tradeoff-fig1",
+    title: "two flows, fair and efficient",
+    source: SOURCE,
+    by_trace: false,
+    run: example::fig1,
+};
+pub(crate) const TABLE2: Experiment = Experiment {
+    name: "tradeoff-table2",
+    title: "makespan against alpha",
+    source: SOURCE,
+    by_trace: false,
+    run: testbed::table2,
+};
+pub(crate) const FIG3: Experiment = Experiment {
+    name: "tradeoff-fig3",
+    title: "utilisation over time",
+    source: SOURCE,
+    by_trace: false,
+    run: testbed::fig3,
+};
+pub(crate) const FIG4: Experiment = Experiment {
+    name: "tradeoff-fig4",
+    title: "each flow's share each second",
+    source: SOURCE,
+    by_trace: false,
+    run: testbed::fig4,
+};
+pub(crate) const FIG5: Experiment = Experiment {
+    name: "tradeoff-fig5",
+    title: "with queues of 200 packets",
+    source: SOURCE,
+    by_trace: false,
+    run: queues::fig5,
+};
+pub(crate) const FIG6: Experiment = Experiment {
+    name: "tradeoff-fig6",
+    title: "latency of elephants and mice",
+    source: SOURCE,
+    by_trace: false,
+    run: mice::fig6,
+};
+pub(crate) const FIG7: Experiment = Experiment {
+    name: "tradeoff-fig7",
+    title: "utilisation, trace-driven",
+    source: SOURCE,
+    by_trace: true,
+    run: trace::fig7,
+};
+pub(crate) const FIG8: Experiment = Experiment {
+    name: "tradeoff-fig8",
+    title: "latency and drops, trace-driven",
+    source: SOURCE,
+    by_trace: true,
+    run: trace::fig8,
+};
+pub(crate) const FIG9: Experiment = Experiment {
+    name: "tradeoff-fig9",
+    title: "latency against flow size",
+    source: SOURCE,
+    by_trace: true,
+    run: trace::fig9,
+};
 
 /// The settings of Table 2.
 const ALPHAS: [f64; 7] = [1.0, 0.95, 0.9, 0.85, 0.7, 0.6, 0.5];

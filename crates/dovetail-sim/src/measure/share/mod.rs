@@ -81,7 +81,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// How far short of its fluid's promise start-time tracking may fall in any interval (theorem 5).
+    /// How far short of its promise the flows that waited may have been because packets cannot be cut: theorem 5, with the
+    /// flows that waited at once for those that its fluid served at once.
     #[must_use]
     pub fn slack(&self) -> Nanos {
         Nanos(self.longest.0.saturating_mul(self.flows_at_once.saturating_mul(self.resources)))
