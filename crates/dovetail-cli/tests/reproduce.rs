@@ -157,3 +157,17 @@ fn a_capture_that_is_none_is_a_clear_error() {
         assert!(errors.contains(path.to_str().expect("plain")) && output.stdout.is_empty(), "{errors}");
     }
 }
+
+#[test]
+fn what_would_be_ignored_is_refused() {
+    for (args, said) in [
+        (&["reproduce", "--json"][..], "name an experiment"),
+        (&["reproduce", "tradeoff-fig1", "--trace", "nowhere.pcap"], "tradeoff-fig7, tradeoff-fig8, tradeoff-fig9 do"),
+        (&["compare", "--load", "1e-12"], "from 0.000001 to 1000"),
+    ] {
+        let output = dovetail(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(errors.contains(said) && output.stdout.is_empty(), "{args:?}: {errors}");
+    }
+}

@@ -247,7 +247,7 @@ fn without_a_trade_the_fair_setting_is_recommended_and_it_is_said_why() {
     assert!(idle.contains("No two flows") || idle.contains("keeps up"), "{idle}");
     let bursts = (0..400).map(|at| format!("{},f{},100,5000,3000\n", at / 4 * 100_000, at % 4)).collect();
     let bursts = why_of("tune-bursts", bursts);
-    assert!(bursts.contains("the box keeps up"), "{bursts}");
+    assert!(bursts.contains("the first resource keeps up"), "{bursts}");
     let alike = (0..900).map(|at| format!("0,f{},100,5000,3000\n", at % 3)).collect();
     let alike = why_of("tune-alike", alike);
     assert!(alike.contains("no other alpha gains as much as 0.5 %"), "{alike}");
