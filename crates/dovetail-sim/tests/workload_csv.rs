@@ -44,7 +44,7 @@ fn rows_as_written() {
     let rows: Vec<_> = arrivals.iter().map(|one| (one.at.0, one.flow.0, one.bytes)).collect();
     assert_eq!(rows, [(10, 0, 100), (10, 1, 0), (30, 0, 1500)]);
     assert_eq!(arrivals[0].demand.times(), [Nanos(5), Nanos(7)]);
-    assert_eq!(arrivals[2].demand.times(), [Nanos::MAX, Nanos(1)]);
+    assert_eq!(arrivals[2].demand.times(), [Nanos(1 << 62), Nanos(1)]);
     assert_eq!((csv.label(FlowId(0)).as_str(), csv.label(FlowId(1)).as_str()), ("a", "b, with a comma"));
     assert_eq!(csv.class(FlowId(0)), None);
     let notices = csv.notices();
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(
         resources in 1usize..=8,
-        rows in prop::collection::vec((0u64..1_000, "[ -~é]{1,20}", any::<u32>(), any::<[u64; 8]>()), 0..40),
+        rows in prop::collection::vec((0u64..1_000, "[ -~é]{1,20}", any::<u32>(), prop::array::uniform8(0u64..=1 << 62)), 0..40),
     ) {
         let mut writer = csv::Writer::from_writer(Vec::new());
         let mut header = vec!["arrival_ns".to_string(), "flow".into(), "bytes".into()];
