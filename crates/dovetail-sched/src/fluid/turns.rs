@@ -54,6 +54,7 @@ impl Queue {
     }
 
     /// The flow, which is in this heap, leaves it. O(log n) amortised.
+    #[inline]
     pub(super) fn remove(&mut self, seats: &mut [Seat], flow: FlowId) {
         let Seat { child, next, previous, .. } = seats[flow.index()];
         let rest = merge_pairs(seats, child);

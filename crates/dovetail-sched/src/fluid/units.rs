@@ -58,7 +58,9 @@ impl Fine {
 /// one for a packet that needs anything.
 #[inline]
 pub(super) fn work(dominant: Nanos, weight: f64) -> u64 {
-    (dominant.as_f64() * GRAINS / weight).clamp(1.0, MOST_WORK) as u64
+    let grains = dominant.as_f64() * GRAINS;
+    let per_weight = if weight == 1.0 { grains } else { grains / weight };
+    per_weight.clamp(1.0, MOST_WORK) as i64 as u64
 }
 
 /// Something that grows at a rate and is counted in whole grains; what is left of a grain is carried on.
@@ -76,10 +78,11 @@ impl Pace {
     /// How much it grows in so much time.
     #[inline]
     pub(super) fn pass(&mut self, grains: u64) -> u64 {
-        let grown = self.rate * grains as f64 + self.carry;
-        let whole = grown as u64;
+        // Signed numbers are converted by one instruction, unsigned ones by several; the range lasts for 4 years.
+        let grown = self.rate * grains.min(i64::MAX as u64) as i64 as f64 + self.carry;
+        let whole = grown as i64;
         self.carry = grown - whole as f64;
-        whole
+        whole as u64
     }
 
     /// How much time until it has grown by `left`, which may be negative; `u64::MAX` is never, if it does not grow.
@@ -105,10 +108,9 @@ fn time_to(left: i64, rate: f64, carry: f64) -> u64 {
         return u64::MAX;
     }
     let exact = left / rate;
-    let whole = exact as u64;
     // `f64::ceil` is not in core. What takes longer than the range is not never: it is cut short, and owed.
-    let ceil = if whole as f64 >= exact { whole } else { whole.saturating_add(1) };
-    ceil.min(u64::MAX - 1)
+    let whole = exact as i64;
+    whole.saturating_add(i64::from(exact > whole as f64)) as u64
 }
 
 #[cfg(test)]

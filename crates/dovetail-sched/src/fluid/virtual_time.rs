@@ -100,8 +100,8 @@ impl VirtualTime {
             if let Some(flow) = slot.flow {
                 let bonus = slot.bonus.pass(grains);
                 slot.received += bonus;
-                let state = self.flows.at(flow);
-                state.finish = state.finish.wrapping_sub(bonus);
+                let finish = &mut self.flows.as_mut_slice()[flow.index()].finish;
+                *finish = finish.wrapping_sub(bonus);
             }
         }
         if self.virtual_time > END {
@@ -221,6 +221,7 @@ impl VirtualTime {
     }
 
     /// The flow's packet is done: on to the next that needs anything.
+    #[inline]
     fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
         self.end_turn_of(flow);
         let at = self.clock.floor();
