@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use dovetail_sched::fluid::{Direction, Ends, Grant, GroupId, Simplex};
 use heads::{Granted, Heads, direction, guaranteed, tame, wild};
-use proptest::prelude::*;
+use proptest::{prelude::*, test_runner::RngSeed};
 
 /// The same groups in a solver with a past, and in a new one.
 struct Pair {
@@ -130,6 +130,12 @@ proptest! {
     fn the_past_does_not_matter((m, steps) in (1usize..=8).prop_flat_map(|m| (Just(m), steps(m, tame)))) {
         follows(m, steps, true, 1e-12, 1e-9)?;
     }
+
+}
+
+proptest! {
+    // The same sets in every run, as in allocation.rs.
+    #![proptest_config(ProptestConfig { cases: 2000, rng_seed: RngSeed::Fixed(2014), ..ProptestConfig::default() })]
 
     // The last 4e-15 of a resource is rounding, and a group that needs 1e-9 of it could have that much from it.
     #[test]
