@@ -229,3 +229,23 @@ fn numbers_that_make_no_sense_do_no_harm() {
         assert_eq!((ends.solve(&[1.0; 3]), simplex.solve(&[1.0; 3])), (&[][..], &[][..]));
     }
 }
+
+/// On this set the search is cut short, at two thirds of what is possible. That is counted, and what is granted is there.
+#[test]
+fn a_search_that_is_cut_short_is_counted() {
+    const ALL: u64 = 1_000_000_000_000_000_000;
+    const BIT: u64 = 1_000_000_000;
+    let demands: [[u64; 8]; 5] = [
+        [BIT, ALL, ALL, ALL, ALL, BIT, BIT, BIT],
+        [ALL, BIT, BIT, BIT, ALL, BIT, BIT, ALL],
+        [ALL, ALL / 1_000_000, 0, 0, ALL / 1000, 0, 999_000_000_000, 0],
+        [BIT, ALL, BIT, ALL, BIT, BIT, BIT, BIT],
+        [0, 0, 999_999_999_000_000, 999_999_999_000, 1_999_999_998, 0, ALL, ALL],
+    ];
+    let directions = demands.iter().map(|demand| direction(demand).expect("needs something")).collect();
+    let heads = Heads { directions, left: vec![1.0; 8] };
+    let mut solver = heads.solver();
+    let granted = heads.add_up(solver.solve(&heads.left));
+    assert!(granted.beyond <= FEASIBLE, "{granted:?}");
+    assert!(solver.figures().capped > 0 || (granted.sum - 2.999_997_999_001_999).abs() <= SAME, "{granted:?}");
+}

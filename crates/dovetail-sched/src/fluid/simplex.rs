@@ -39,9 +39,12 @@
 //! few: [`SimplexFigures`] counts them. Bland's rule ends cycles, and a limit on exchanges bounds the time whatever the
 //! numbers are: a feasible allocation is used then, though not the best. Nothing is allocated once the tables have grown.
 //!
-//! **Rounding.** The sum is right to 10^-9, and no resource is used beyond its end by more than 10^-13, however close
-//! directions are. What is left of a resource is known to 4 * 10^-15 only, though: a group that needs 10^-9 of one that
-//! is used up may be granted 4 * 10^-6 of its dominant one too much or too little.
+//! That happens where shares of 10^-9 stand beside shares of 1, in a few of ten thousand such sets, and may then cost a
+//! third of the sum; [`SimplexFigures::capped`] counts it.
+//!
+//! **Rounding.** Otherwise the sum is right to 10^-9, and no resource is used beyond its end by more than 10^-13, however
+//! close directions are. What is left of a resource is known to 4 * 10^-15 only, though: a group that needs 10^-9 of one
+//! that is used up may be granted 4 * 10^-6 of its dominant one too much or too little.
 
 use alloc::vec::Vec;
 use core::array;
