@@ -300,10 +300,6 @@ impl Fluid for Direct {
     }
 
     fn totals(&self) -> [f64; MAX_RESOURCES] {
-        let mut totals = [0.0; MAX_RESOURCES];
-        for (slot, total) in totals.iter_mut().zip(self.tally().totals()) {
-            *slot = total;
-        }
-        totals
+        self.tally().totals()
     }
 }

@@ -39,20 +39,26 @@ impl Tally {
         }
     }
 
-    /// The sum for each resource.
-    pub(super) fn totals(&self) -> impl Iterator<Item = f64> + '_ {
-        self.sums[..self.resources].iter().map(WeightSum::total)
+    /// The sum for each resource; 0 for those that there are not.
+    #[inline]
+    pub(super) fn totals(&self) -> [f64; MAX_RESOURCES] {
+        let mut totals = [0.0; MAX_RESOURCES];
+        for (total, sum) in totals.iter_mut().zip(&self.sums[..self.resources]) {
+            *total = sum.total();
+        }
+        totals
     }
 
     /// The rate at which every flow is guaranteed service per unit of weight, and what that leaves of each resource.
     #[inline]
     pub(super) fn guarantee(&self, alpha: Alpha) -> (f64, [f64; MAX_RESOURCES]) {
-        let most = self.totals().fold(0.0, f64::max);
+        let totals = self.totals();
+        let most = totals.into_iter().fold(0.0, f64::max);
         let mut spare = [0.0; MAX_RESOURCES];
         if most <= 0.0 {
             return (0.0, spare);
         }
-        for (spare, total) in spare.iter_mut().zip(self.totals()) {
+        for (spare, total) in spare.iter_mut().zip(&totals[..self.resources]) {
             // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
             *spare = 1.0 - alpha.as_f64() * (total / most);
         }

@@ -382,11 +382,7 @@ impl Fluid for VirtualTime {
     }
 
     fn totals(&self) -> [f64; MAX_RESOURCES] {
-        let mut totals = [0.0; MAX_RESOURCES];
-        for (slot, total) in totals.iter_mut().zip(self.tally.totals()) {
-            *slot = total;
-        }
-        totals
+        self.tally.totals()
     }
 }
 

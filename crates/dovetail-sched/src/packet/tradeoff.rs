@@ -278,15 +278,13 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         self.now = self.now.max(now);
         let Some(packet) = queues.tail(flow) else { return };
         let place = packet.place();
-        if queues.backlog().packets == 1 {
-            self.catch_up(queues, Some(flow));
-            if self.fluid.flows() == 0 {
-                self.fluid.restart(self.now);
-                self.stopped = Nanos::ZERO;
-                self.tracker.served = Nanos::ZERO;
-            }
+        let mut at = self.catch_up(queues, Some(flow));
+        if queues.backlog().packets == 1 && self.fluid.flows() == 0 {
+            self.fluid.restart(self.now);
+            self.stopped = Nanos::ZERO;
+            self.tracker.served = Nanos::ZERO;
+            at = self.now;
         }
-        let at = self.catch_up(queues, Some(flow));
         let state = self.tracker.flows.at(flow);
         if queues.len(flow) - state.started == 1 {
             state.next = place;
