@@ -13,7 +13,7 @@ use crate::{
     output::{print, print_json, write_file},
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, Run},
-    setting::{Traffic, odd},
+    setting::{Traffic, closing, odd},
     table::{Table, count, figure},
 };
 
@@ -201,15 +201,7 @@ impl Comparison<'_> {
         if self.runs.len() > 1 {
             text += &format!("\n{}.\n", self.verdict());
         }
-        for line in self.notices() {
-            text += &format!("note: {line}\n");
-        }
-        if let Some(folder) = records {
-            text += &format!("records: {}\n", folder.display());
-        }
-        if let Some(path) = report {
-            text += &format!("report: {}\n", path.display());
-        }
+        text += &closing(&self.notices(), records, report);
         text.trim_end().to_owned()
     }
 

@@ -1,5 +1,7 @@
 //! What was run, in a sentence and for programs.
 
+use std::path::Path;
+
 use dovetail_sim::PipelineMode;
 use serde::Serialize;
 
@@ -49,6 +51,14 @@ impl Traffic {
 /// The resources and what lies between them.
 pub(crate) fn pipeline_named(plan: &Plan<'_>, mode: PipelineMode) -> String {
     format!("{} ({mode})", plan.input.resources().join(" → "))
+}
+
+/// How a text ends: what to know of the figures, and what was written.
+pub(crate) fn closing(notes: &[String], records: Option<&Path>, report: Option<&Path>) -> String {
+    let notes = notes.iter().map(|line| format!("note: {line}\n"));
+    let records = records.map(|folder| format!("records: {}\n", folder.display()));
+    let report = report.map(|path| format!("report: {}\n", path.display()));
+    notes.chain(records).chain(report).collect()
 }
 
 /// What was odd in a run's input.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     run::Plan,
-    setting::{Traffic, odd, pipeline_named},
+    setting::{Traffic, closing, odd, pipeline_named},
     table::{Table, count, figure},
 };
 
@@ -145,15 +145,7 @@ impl Tuning<'_> {
         for curve in self.curves {
             text += &format!("{}\n", advice::why(curve));
         }
-        for line in self.notes() {
-            text += &format!("note: {line}\n");
-        }
-        if let Some(folder) = records {
-            text += &format!("records: {}\n", folder.display());
-        }
-        if let Some(path) = report {
-            text += &format!("report: {}\n", path.display());
-        }
+        text += &closing(&self.notes(), records, report);
         text.trim_end().to_owned()
     }
 
