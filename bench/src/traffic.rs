@@ -114,7 +114,7 @@ impl Workload for Poisson {
         let bytes = SMALLEST + (((self.random.next_u64() >> 32) * sizes) >> 32) as u32;
         let times = cpu_and_link(flow, bytes);
         let demand = Demand::new(&times[2 - self.resources.len()..]).expect("one or two resources");
-        Ok(Some(Arrival { at: Nanos(at), flow, bytes, demand }))
+        Ok(Some(Arrival::new(Nanos(at), flow, bytes, demand)))
     }
 
     fn label(&self, flow: FlowId) -> String {

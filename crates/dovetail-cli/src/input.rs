@@ -28,6 +28,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("tradeoff-fig1", include_str!("../../../scenarios/tradeoff-fig1.toml")),
     ("tradeoff-table2", include_str!("../../../scenarios/tradeoff-table2.toml")),
     ("tradeoff-fig6", include_str!("../../../scenarios/tradeoff-fig6.toml")),
+    ("cbcs", include_str!("../../../scenarios/cbcs.toml")),
     ("tradeoff-trace", include_str!("../../../scenarios/tradeoff-trace.toml")),
 ];
 

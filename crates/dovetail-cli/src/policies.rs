@@ -1,6 +1,6 @@
 //! `dovetail policies`: what there is.
 
-use dovetail_sched::registry::REGISTRY;
+use dovetail_sched::{cost::KNOBS, registry::REGISTRY};
 use serde::Serialize;
 
 use crate::{
@@ -40,8 +40,12 @@ pub(crate) fn run(args: &PoliciesArgs) -> Result<(), Failure> {
             knobs.push([format!("{}:{}=", entry.name, knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
         }
     }
+    for knob in KNOBS {
+        knobs.push([format!("any policy:{}=", knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
+    }
     print(&format!(
-        "{}\n\n{}\n\nn is the number of backlogged flows. Write a policy as name or name:key=value,key=value.",
+        "{}\n\n{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
+         name:key=value,key=value.",
         table.to_terminal(),
         knobs.to_terminal()
     ))
@@ -58,6 +62,7 @@ fn all() -> Vec<PolicyJson> {
             knobs: entry
                 .knobs
                 .iter()
+                .chain(KNOBS.iter().filter(|knob| entry.knobs.iter().all(|own| own.key != knob.key)))
                 .map(|knob| KnobJson { key: knob.key, default: knob.default, meaning: knob.meaning })
                 .collect(),
         })

@@ -141,7 +141,8 @@ impl<'a> Plan<'a> {
     ) -> Result<(Run, O), Failure> {
         let mut workload = self.input.open()?;
         let resources = workload.resources().to_vec();
-        let setup = Setup::new(resources.len(), self.queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow));
+        let limits = self.queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow);
+        let setup = Setup { programs: workload.programs(), ..Setup::new(resources.len(), limits) };
         let mut scheduler: Box<dyn Scheduler> = policy.build(&setup).map_err(Failure::usage)?;
         let mut meters = Meters::new(resources.len(), self.window);
         let mut watched = (&mut meters, &mut observer);

@@ -40,6 +40,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`packet`] | the policies, a file each |
+//! | [`cost`] | what packets cost, where that has to be learnt |
 //! | [`fluid`] | the ideals that policies come close to, served in arbitrarily small pieces |
 //! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
@@ -51,6 +52,7 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+pub mod cost;
 pub mod flow;
 pub mod fluid;
 pub mod packet;

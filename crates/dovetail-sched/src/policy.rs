@@ -48,6 +48,9 @@ pub trait Policy {
     /// `flow` now has another weight than `old`; `queues` knows the new one.
     fn weight_changed(&mut self, _queues: &mut Queues, _flow: FlowId, _old: Weight) {}
 
+    /// `flow` has these weights on the resources, from the next packet on.
+    fn resource_weights(&mut self, _queues: &mut Queues, _flow: FlowId, _weights: &[Weight]) {}
+
     /// Takes on other knobs of the same policy at `now`; packets and their order so far stay.
     ///
     /// # Errors

@@ -112,6 +112,12 @@ impl<P: Policy> Scheduler for Queued<P> {
         }
     }
 
+    fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
+        if flow.0 < self.queues.limits().flows && weights.len() == self.queues.resources() {
+            self.policy.resource_weights(&mut self.queues, flow, weights);
+        }
+    }
+
     fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
         self.policy.retune(&mut self.queues, &spec.knobs(), now)
     }

@@ -1,17 +1,13 @@
 //! Policies by name: `name` or `name:key=value,key=value`, the one way to say which policy is meant everywhere.
 
-use alloc::{
-    borrow::ToOwned,
-    boxed::Box,
-    format,
-    string::{String, ToString},
-    vec::Vec,
-};
+use alloc::{borrow::ToOwned, boxed::Box, format, string::String, vec::Vec};
 use core::{fmt, str::FromStr};
 
 use crate::{
-    Limits, MAX_RESOURCES, Nanos, Scheduler, packet,
-    units::{parse_bytes, parse_time},
+    Limits, MAX_RESOURCES, Nanos, Scheduler,
+    cost::{Estimating, Estimation, KNOBS, ProgramTable},
+    packet,
+    units::{clip, parse_bytes, parse_time},
 };
 
 /// Every policy there is, in the order in which `dovetail policies` prints them.
@@ -27,6 +23,8 @@ pub const REGISTRY: &[&Entry] = &[
     &packet::gmr3::ENTRY,
     &packet::tradeoff::ENTRY,
     &packet::atfq::ENTRY,
+    &packet::cbcs::ENTRY,
+    &packet::wfq_split::ENTRY,
 ];
 
 /// Makes a scheduler from the knobs that were given.
@@ -51,6 +49,14 @@ pub struct Entry {
     pub caution: fn(&Knobs<'_>) -> Option<&'static str>,
 }
 
+impl Entry {
+    /// The knob with this key: the policy's own, or one that all have.
+    #[must_use]
+    pub fn knob(&self, key: &str) -> Option<&'static Knob> {
+        self.knobs.iter().chain(KNOBS).find(|knob| knob.key == key)
+    }
+}
+
 /// Beware of nothing.
 pub(crate) const NO_CAUTION: fn(&Knobs<'_>) -> Option<&'static str> = |_| None;
 
@@ -72,13 +78,15 @@ pub struct Setup {
     pub resources: usize,
     /// How much may wait.
     pub limits: Limits,
+    /// The programs that packets reference, for schedulers that estimate costs.
+    pub programs: ProgramTable,
 }
 
 impl Setup {
-    /// `resources` resources and `limits`.
+    /// `resources` resources and `limits`; no programs are known.
     #[must_use]
     pub const fn new(resources: usize, limits: Limits) -> Self {
-        Self { resources, limits }
+        Self { resources, limits, programs: ProgramTable::EMPTY }
     }
 }
 
@@ -123,7 +131,11 @@ impl PolicySpec {
         if !(1..=MAX_RESOURCES).contains(&setup.resources) {
             return Err(PolicyError(format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", setup.resources)));
         }
-        (self.entry.build)(&self.knobs(), setup)
+        let scheduler = (self.entry.build)(&self.knobs(), setup)?;
+        Ok(match Estimation::of(&self.knobs())? {
+            None => scheduler,
+            Some(estimation) => Box::new(Estimating::new(scheduler, estimation, setup)),
+        })
     }
 }
 
@@ -141,7 +153,7 @@ impl FromStr for PolicySpec {
             let Some((key, value)) = pair.split_once('=') else {
                 return Err(PolicyError(format!("'{}' in '{}' is not key=value", clip(pair), clip(text))));
             };
-            let knob = entry.knobs.iter().find(|knob| knob.key == key).ok_or_else(|| unknown_key(entry, key))?;
+            let knob = entry.knob(key).ok_or_else(|| unknown_key(entry, key))?;
             if values.iter().any(|&(seen, _)| seen == knob.key) {
                 return Err(PolicyError(format!("{name}: '{key}' is given twice")));
             }
@@ -155,18 +167,10 @@ impl FromStr for PolicySpec {
 }
 
 fn unknown_key(entry: &Entry, key: &str) -> PolicyError {
-    let keys: Vec<_> = entry.knobs.iter().map(|knob| knob.key).collect();
-    let has = if keys.is_empty() { "none".to_string() } else { keys.join(", ") };
-    PolicyError(format!("{} has no key '{}': it has {has}", entry.name, clip(key)))
-}
-
-/// At most 60 characters of a text of somebody's, for a message.
-fn clip(text: &str) -> String {
-    let mut clipped: String = text.chars().take(60).collect();
-    if clipped.len() < text.len() {
-        clipped.push('…');
-    }
-    clipped
+    let own = |key: &&str| entry.knobs.iter().any(|knob| knob.key == *key);
+    let common = KNOBS.iter().map(|knob| knob.key).filter(|key| !own(key));
+    let keys: Vec<_> = entry.knobs.iter().map(|knob| knob.key).chain(common).collect();
+    PolicyError(format!("{} has no key '{}': it has {}", entry.name, clip(key), keys.join(", ")))
 }
 
 impl fmt::Display for PolicySpec {
@@ -215,14 +219,14 @@ impl Knobs<'_> {
     /// The value of `key`, if it was given.
     #[must_use]
     pub fn given(&self, key: &str) -> Option<&str> {
-        debug_assert!(self.spec.entry.knobs.iter().any(|knob| knob.key == key), "{key} is not in the registry's line");
+        debug_assert!(self.spec.entry.knob(key).is_some(), "{key} is not in the registry's line");
         self.spec.values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
     }
 
     /// The value of `key`, or its default from the registry's line.
     #[must_use]
     pub fn text(&self, key: &str) -> &str {
-        let default = || self.spec.entry.knobs.iter().find(|knob| knob.key == key).map_or("", |knob| knob.default);
+        let default = || self.spec.entry.knob(key).map_or("", |knob| knob.default);
         self.given(key).unwrap_or_else(default)
     }
 
@@ -233,6 +237,15 @@ impl Knobs<'_> {
     pub fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
         let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
         value.ok_or_else(|| self.wrong(key, format_args!("a whole number from {least} to {most}")))
+    }
+
+    /// A number from `least` to `most`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn number(&self, key: &str, least: f64, most: f64) -> Result<f64, PolicyError> {
+        let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
+        value.ok_or_else(|| self.wrong(key, format_args!("a number from {least} to {most}")))
     }
 
     /// A number of bytes from `least` to `most`.

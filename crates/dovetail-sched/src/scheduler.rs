@@ -2,7 +2,10 @@
 
 use alloc::boxed::Box;
 
-use crate::{Demand, FlowId, Nanos, PolicyError, PolicySpec, Weight};
+use crate::{
+    Demand, FlowId, Nanos, PolicyError, PolicySpec, Weight,
+    cost::{ProgramId, ProgramTable},
+};
 
 /// One packet as a scheduler sees it: where it belongs, how large it is, what it costs. Its body stays with the
 /// environment, which finds it again by `handle`.
@@ -144,6 +147,31 @@ pub trait Scheduler {
     /// Sets a flow's weight, from its next scheduling decision on. Default 1.
     fn set_weight(&mut self, flow: FlowId, weight: Weight);
 
+    /// Sets a flow's weight on each resource, for policies that tell resources apart; others go by
+    /// [`set_weight`](Self::set_weight) and do nothing here.
+    fn set_resource_weights(&mut self, _flow: FlowId, _weights: &[Weight]) {}
+
+    /// The flow's packets run this program from now on. For schedulers that [estimate](Self::estimates) costs.
+    fn set_program(&mut self, _flow: FlowId, _program: ProgramId) {}
+
+    /// Whether costs are estimated here, and what a packet says of its cost on the first resource is not looked at. On
+    /// later resources the packet then states what it would cost at its length on arrival.
+    fn estimates(&self) -> bool {
+        false
+    }
+
+    /// The programs as the packets so far have shown them, where costs are estimated.
+    fn learnt(&self) -> Option<ProgramTable> {
+        None
+    }
+
+    /// The scheduler before `resource` (from 1), for policies that order packets there too. The environment offers it
+    /// every packet that leaves the resource before, with its true demand, and asks it whenever `resource` could take one;
+    /// it gets no feedback. `None`: packets cross that resource in the order in which they come.
+    fn later(&mut self, _resource: usize) -> Option<&mut dyn Scheduler> {
+        None
+    }
+
     /// Changes the policy's knobs at `now` to those of `spec`, which names the same policy: no packet is lost or reordered.
     ///
     /// # Errors
@@ -190,6 +218,21 @@ impl<S: Scheduler + ?Sized> Scheduler for Box<S> {
     }
     fn set_weight(&mut self, flow: FlowId, weight: Weight) {
         (**self).set_weight(flow, weight);
+    }
+    fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
+        (**self).set_resource_weights(flow, weights);
+    }
+    fn set_program(&mut self, flow: FlowId, program: ProgramId) {
+        (**self).set_program(flow, program);
+    }
+    fn estimates(&self) -> bool {
+        (**self).estimates()
+    }
+    fn learnt(&self) -> Option<ProgramTable> {
+        (**self).learnt()
+    }
+    fn later(&mut self, resource: usize) -> Option<&mut dyn Scheduler> {
+        (**self).later(resource)
     }
     fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
         (**self).retune(spec, now)

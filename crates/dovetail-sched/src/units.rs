@@ -1,5 +1,6 @@
 //! Quantities with units: times, sizes and rates, and how people write them.
 
+use alloc::string::String;
 use core::{
     fmt,
     iter::Sum,
@@ -237,6 +238,16 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
         _ => return Err(UnitError::Unit("bps kbps Mbps Gbps Tbps, or bit/s likewise")),
     };
     Rate::from_bps(number * scale)
+}
+
+/// At most 60 characters of a text of somebody's, for a message.
+#[must_use]
+pub fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(60).collect();
+    if clipped.len() < text.len() {
+        clipped.push('…');
+    }
+    clipped
 }
 
 fn split(text: &str) -> Result<(f64, &str), UnitError> {

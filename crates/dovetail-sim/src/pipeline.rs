@@ -68,6 +68,17 @@ pub struct Passage {
 }
 
 impl Passage {
+    /// Not under way yet.
+    pub(crate) const fn new(resources: usize) -> Self {
+        Self { resources, start: [Nanos::ZERO; MAX_RESOURCES], end: [Nanos::ZERO; MAX_RESOURCES] }
+    }
+
+    /// It takes `resource` from `start` to `end`.
+    pub(crate) const fn takes(&mut self, resource: usize, start: Nanos, end: Nanos) {
+        self.start[resource] = start;
+        self.end[resource] = end;
+    }
+
     /// When it starts on each resource.
     #[inline]
     #[must_use]
@@ -115,7 +126,7 @@ impl Pipeline {
             free: [Nanos::ZERO; MAX_RESOURCES],
             starts: (0..resources).map(|_| VecDeque::new()).collect(),
             packets: 0,
-            passage: Passage { resources, start: [Nanos::ZERO; MAX_RESOURCES], end: [Nanos::ZERO; MAX_RESOURCES] },
+            passage: Passage::new(resources),
         }
     }
 

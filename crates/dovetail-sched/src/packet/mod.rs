@@ -2,6 +2,7 @@
 //! example that is tested.
 
 pub mod atfq;
+pub mod cbcs;
 pub mod drfq;
 pub mod drr;
 pub mod fifo;
@@ -13,6 +14,7 @@ pub mod sfq;
 pub mod tradeoff;
 pub mod wf2q_plus;
 pub mod wfq;
+pub mod wfq_split;
 
 mod in_service;
 mod self_clocked;

@@ -60,6 +60,8 @@ struct Pipe<'a> {
     held: Option<(u64, Running)>,
     /// In no-wait mode, until when each resource is promised.
     promised: Vec<u64>,
+    /// Jobs in the order of their release.
+    released: Vec<usize>,
     done: Vec<Sent>,
 }
 
@@ -73,6 +75,7 @@ pub fn play(scheduler: &mut dyn Scheduler, jobs: &[Job], mode: Mode) -> Vec<Sent
         buffers: (0..m).map(|_| VecDeque::new()).collect(),
         held: None,
         promised: vec![0; m],
+        released: Vec::new(),
         done: Vec::new(),
     };
     let mut next = 0;
@@ -80,16 +83,7 @@ pub fn play(scheduler: &mut dyn Scheduler, jobs: &[Job], mode: Mode) -> Vec<Sent
     loop {
         pipe.settle(scheduler, now);
         while next < jobs.len() && jobs[next].arrival <= now {
-            let job = &jobs[next];
-            let times: Vec<Nanos> = job.demand.iter().map(|&time| Nanos(time)).collect();
-            let packet = Packet {
-                flow: FlowId(job.flow),
-                bytes: job.bytes,
-                arrival: Nanos(job.arrival),
-                handle: next as u64,
-                demand: Demand::new(&times).expect("1 to 8 resources"),
-            };
-            let _ = scheduler.enqueue(&packet, Nanos(now));
+            let _ = scheduler.enqueue(&packet(jobs, next), Nanos(now));
             while scheduler.poll_evicted().is_some() {}
             next += 1;
         }
@@ -109,13 +103,27 @@ pub fn play(scheduler: &mut dyn Scheduler, jobs: &[Job], mode: Mode) -> Vec<Sent
         }
     }
     assert_eq!(scheduler.backlog().packets, 0, "the pipeline is idle and packets wait for ever");
-    pipe.done.sort_by_key(|sent| (sent.start[0], sent.end[m - 1], sent.released));
+    let place: HashMap<usize, usize> = pipe.released.iter().enumerate().map(|(place, &job)| (job, place)).collect();
+    pipe.done.sort_by_key(|sent| place[&sent.job]);
     pipe.done
+}
+
+fn packet(jobs: &[Job], place: usize) -> Packet {
+    let job = &jobs[place];
+    let times: Vec<Nanos> = job.demand.iter().map(|&time| Nanos(time)).collect();
+    Packet {
+        flow: FlowId(job.flow),
+        bytes: job.bytes,
+        arrival: Nanos(job.arrival),
+        handle: place as u64,
+        demand: Demand::new(&times).expect("1 to 8 resources"),
+    }
 }
 
 impl Pipe<'_> {
     fn release(&mut self, scheduler: &mut dyn Scheduler, job: usize, ticket: u64, now: u64) {
         let flow = self.jobs[job].flow;
+        self.released.push(job);
         let sent = Sent { job, flow, released: now, start: Vec::new(), end: Vec::new() };
         let running = Running { sent, ticket, finished: false };
         if self.mode == Mode::NoWait {
@@ -178,6 +186,11 @@ impl Pipe<'_> {
                     if room {
                         let running = self.servers[j].take().expect("just seen");
                         if onward {
+                            if self.mode != Mode::NoWait
+                                && let Some(later) = scheduler.later(j + 1)
+                            {
+                                let _ = later.enqueue(&packet(self.jobs, running.sent.job), Nanos(now));
+                            }
                             self.buffers[j + 1].push_back(running)
                         } else {
                             self.done.push(running.sent)
@@ -186,7 +199,7 @@ impl Pipe<'_> {
                     }
                 }
                 if self.servers[j].is_none()
-                    && let Some(running) = self.buffers[j].pop_front()
+                    && let Some(running) = self.next_for(scheduler, j, now)
                 {
                     self.start(scheduler, j, running, now);
                     changed = true;
@@ -196,6 +209,15 @@ impl Pipe<'_> {
                 return;
             }
         }
+    }
+
+    /// The packet that resource `j` takes from those before it: the first, or the one that a scheduler there names.
+    fn next_for(&mut self, scheduler: &mut dyn Scheduler, j: usize, now: u64) -> Option<Running> {
+        let later = if j > 0 && self.mode != Mode::NoWait { scheduler.later(j) } else { None };
+        let Some(later) = later else { return self.buffers[j].pop_front() };
+        let job = later.dequeue(Nanos(now))?.packet.handle as usize;
+        let place = self.buffers[j].iter().position(|running| running.sent.job == job).expect("it waits there");
+        self.buffers[j].remove(place)
     }
 
     fn next_event(&self) -> Option<u64> {
@@ -219,17 +241,12 @@ fn tell(scheduler: &mut dyn Scheduler, running: &Running, j: usize, stage: Stage
 /// time, each for its time, in pipeline order, and the mode's own rule.
 pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
     let m = jobs.first().map_or(1, |job| job.demand.len());
-    let mut last_of_flow: HashMap<u32, usize> = HashMap::new();
     let mut seen = vec![false; jobs.len()];
-    for (place, one) in sent.iter().enumerate() {
+    for one in sent {
         let job = &jobs[one.job];
         assert!(!seen[one.job], "packet {} was sent twice", one.job);
         seen[one.job] = true;
         assert!(one.start[0] >= job.arrival, "packet {} left before it came", one.job);
-        if let Some(&before) = last_of_flow.get(&one.flow) {
-            assert!(before < one.job, "flow {} was reordered: {} after {before}", one.flow, one.job);
-        }
-        last_of_flow.insert(one.flow, one.job);
         for j in 0..m {
             assert_eq!(one.end[j] - one.start[j], job.demand[j], "packet {} on resource {j}", one.job);
             if j > 0 {
@@ -238,17 +255,24 @@ pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
                     assert_eq!(one.start[j], one.end[j - 1], "packet {} waited before resource {j}", one.job);
                 }
             }
-            if place > 0 {
-                assert!(one.start[j] >= sent[place - 1].end[j], "two packets on resource {j} at once");
+        }
+    }
+    for j in 0..m {
+        let mut order: Vec<&Sent> = sent.iter().collect();
+        order.sort_by_key(|one| (one.start[j], one.end[j]));
+        let mut last_of_flow: HashMap<u32, usize> = HashMap::new();
+        for (place, one) in order.iter().enumerate() {
+            if let Some(before) = last_of_flow.insert(one.flow, one.job) {
+                assert!(before < one.job, "flow {} was reordered on {j}: {} after {before}", one.flow, one.job);
             }
+            let Some(next) = order.get(place + 1) else { continue };
+            assert!(next.start[j] >= one.end[j], "two packets on resource {j} at once");
             if let Mode::Buffer(places) = mode
-                && j > 0
-                && place >= places
-                && let Some(next) = sent.get(place + 1)
+                && j + 1 < m
             {
-                // The next packet takes resource j-1 only when this one has found a place, or the server, behind it.
-                let freed = sent[place - places].start[j];
-                assert!(next.start[j - 1] >= freed, "more than {places} packets before resource {j}");
+                // The next packet starts only when this one has found a place, or the server, behind it.
+                let onward = sent.iter().filter(|other| other.start[j + 1] <= next.start[j]).count();
+                assert!(place < onward + places, "more than {places} packets before resource {}", j + 1);
             }
         }
     }

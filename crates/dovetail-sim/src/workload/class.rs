@@ -6,10 +6,15 @@
 
 use std::{ops::RangeInclusive, str::FromStr};
 
-use dovetail_sched::{Demand, MAX_RESOURCES, Nanos, flow::FiveTuple, units::Rate};
+use dovetail_sched::{
+    Demand, MAX_RESOURCES, Nanos,
+    cost::{Processing, Program, ProgramTable},
+    flow::FiveTuple,
+    units::Rate,
+};
 use thiserror::Error;
 
-use super::{Cost, Prefix, clip};
+use super::{Cost, Expansion, Noise, Prefix, clip, random::Random};
 
 /// The most classes of a set: each flow that matches none is compared with all of them.
 const MOST_CLASSES: usize = 1024;
@@ -67,6 +72,12 @@ pub struct Class {
     /// The class's share of the flows that no class matches. Left out, it is 1 for a class without ports and prefixes,
     /// else 0.
     pub share: Option<f64>,
+    /// What its program reads of a packet.
+    pub processing: Processing,
+    /// By what its program changes a packet's length.
+    pub expansion: Expansion,
+    /// How true costs differ from the line for the first resource.
+    pub noise: Noise,
 }
 
 impl Class {
@@ -140,6 +151,8 @@ impl ClassSet {
             if !(0.0..1e12).contains(&class.share()) {
                 return Err(ClassError(format!("class '{}': a share is a number from 0 on", class.name)));
             }
+            let odd = class.noise.check().and_then(|()| class.expansion.check());
+            odd.map_err(|what| ClassError(format!("class '{}': {what}", class.name)))?;
             sum += class.share();
             shares.push(sum);
         }
@@ -257,6 +270,38 @@ impl ClassSet {
         demand.expect("a set has 1 to 8 resources")
     }
 
+    /// What a packet of `bytes` of a class truly costs, and by what its length changes. `draw` tells it from all others.
+    #[inline]
+    pub(super) fn outcome(&self, class: u16, bytes: u32, draw: impl FnOnce() -> Random) -> (Demand, f64) {
+        let known = &self.classes[usize::from(class)];
+        if known.noise.is_none() && known.expansion == Expansion::default() {
+            return (self.demand(class, bytes), 1.0);
+        }
+        let mut random = draw();
+        let factor = known.noise.draw(&mut random);
+        let expansion = known.expansion.draw(&mut random);
+        let costs = &self.costs[usize::from(class)][..self.resources.len()];
+        let mut times = [Nanos::ZERO; MAX_RESOURCES];
+        for (at, (time, cost)) in times.iter_mut().zip(costs).enumerate() {
+            // What does not depend on the length does not expand.
+            let (factor, length) = if at == 0 { (factor, 1.0) } else { (1.0, expansion) };
+            *time = Nanos::from_f64(cost.mean_ns(f64::from(bytes) * length) * factor);
+        }
+        (Demand::new(&times[..costs.len()]).expect("a set has 1 to 8 resources"), expansion)
+    }
+
+    /// The classes as programs, each with its line for the first resource.
+    #[must_use]
+    pub fn programs(&self) -> ProgramTable {
+        let program = |(class, costs): (&Class, &[Cost; MAX_RESOURCES])| Program {
+            name: class.name.clone(),
+            processing: class.processing,
+            cost: Some(costs[0]),
+            expansion: class.expansion.mean(),
+        };
+        ProgramTable::new(self.classes.iter().zip(&self.costs).map(program).collect())
+    }
+
     /// The chance of each class to be drawn by a flow that matches none; all 0 if no class has a share.
     pub fn chances(&self) -> impl Iterator<Item = f64> + '_ {
         let sum = self.shares.last().copied().filter(|&sum| sum > 0.0).unwrap_or(f64::INFINITY);
@@ -266,8 +311,11 @@ impl ClassSet {
 
     /// The mean cost on each resource, in nanoseconds, of a class's packets of `bytes` in the mean.
     pub fn mean_ns(&self, class: u16, bytes: f64) -> impl Iterator<Item = f64> + '_ {
-        let costs = &self.costs[usize::from(class)][..self.resources.len()];
-        costs.iter().map(move |cost| cost.mean_ns(bytes))
+        let known = &self.classes[usize::from(class)];
+        let (factor, expansion) = (known.noise.mean(), known.expansion.mean());
+        let costs = self.costs[usize::from(class)][..self.resources.len()].iter().enumerate();
+        costs
+            .map(move |(at, cost)| if at == 0 { cost.mean_ns(bytes) * factor } else { cost.mean_ns(bytes * expansion) })
     }
 }
 

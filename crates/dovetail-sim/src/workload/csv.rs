@@ -133,7 +133,7 @@ impl Csv {
         self.empty += u64::from(bytes == 0);
         let scale = self.options.time_scale;
         let at = if scale == 1.0 { Nanos(at) } else { Nanos::from_f64(at as f64 * scale) };
-        Ok(Arrival { at, flow, bytes, demand })
+        Ok(Arrival::new(at, flow, bytes, demand))
     }
 }
 

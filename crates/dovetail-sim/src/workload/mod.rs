@@ -14,28 +14,36 @@
 //! that was cut) is counted in [`Notice`]s.
 
 mod capture;
+mod cdf;
 mod class;
-mod cost;
 mod csv;
 mod error;
 mod input;
+mod noise;
 mod prefix;
+mod random;
 mod scenario;
 mod survey;
 
 pub use capture::{Capture, CaptureOptions};
+pub use cdf::{Cdf, CdfError};
 pub use class::{Class, ClassError, ClassSet, Ports, Resource};
-pub use cost::{Cost, CostError};
 pub use csv::{Csv, CsvOptions};
+pub use dovetail_sched::cost::{Cost, CostError};
 pub use error::WorkloadError;
+pub use noise::{Expansion, Noise};
 pub use prefix::{Prefix, PrefixError};
-pub use scenario::{Cdf, CdfError, Scenario, Size, Synthetic};
+pub use scenario::{Scenario, Size, Synthetic};
 pub use survey::{Survey, scale_for_load, survey};
 
-use dovetail_sched::{Demand, FlowId, Nanos, Weight};
+pub(crate) use dovetail_sched::units::clip;
+use dovetail_sched::{
+    Demand, FlowId, MAX_RESOURCES, Nanos, Weight,
+    cost::{ProgramId, ProgramTable},
+};
 
 /// A packet that arrives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrival {
     /// When; the workload's first packet is near time 0.
     pub at: Nanos,
@@ -43,8 +51,32 @@ pub struct Arrival {
     pub flow: FlowId,
     /// Its length on the wire, in bytes.
     pub bytes: u32,
-    /// What it costs on each of the workload's resources.
+    /// What it truly costs on each of the workload's resources.
     pub demand: Demand,
+    /// By what processing on the first resource changes its length, which the later demands include.
+    pub expansion: f64,
+    /// What it runs there.
+    pub program: ProgramId,
+}
+
+impl Arrival {
+    /// A packet of which nobody knows what it runs, as long when it leaves as when it came.
+    #[inline]
+    #[must_use]
+    pub const fn new(at: Nanos, flow: FlowId, bytes: u32, demand: Demand) -> Self {
+        Self { at, flow, bytes, demand, expansion: 1.0, program: ProgramId::UNKNOWN }
+    }
+
+    /// What is known of its cost beforehand: nothing on the first resource, and on the later ones what a packet of its
+    /// length on arrival takes.
+    #[must_use]
+    pub fn told(&self) -> Demand {
+        let mut times = [Nanos::ZERO; MAX_RESOURCES];
+        for (told, time) in times.iter_mut().zip(self.demand.times()).skip(1) {
+            *told = if self.expansion == 1.0 { *time } else { Nanos::from_f64(time.as_f64() / self.expansion) };
+        }
+        Demand::new(&times[..self.demand.times().len()]).unwrap_or(self.demand)
+    }
 }
 
 /// Something odd that was met and worked around, and how often.
@@ -58,7 +90,7 @@ pub struct Notice {
 
 /// A stream of packets.
 pub trait Workload {
-    /// The resources' names, in pipeline order: 1 to [`MAX_RESOURCES`](dovetail_sched::MAX_RESOURCES).
+    /// The resources' names, in pipeline order: 1 to [`MAX_RESOURCES`].
     fn resources(&self) -> &[String];
 
     /// The next arrival, in order of time; `None` after the last.
@@ -76,6 +108,16 @@ pub trait Workload {
     /// The flow's weight; asked when the flow first appears.
     fn weight(&self, _flow: FlowId) -> Weight {
         Weight::ONE
+    }
+
+    /// The flow's weight on each resource, where resources have weights of their own; asked when it first appears.
+    fn resource_weights(&self, _flow: FlowId) -> Option<&[Weight]> {
+        None
+    }
+
+    /// The programs that packets run, with what is known of them beforehand.
+    fn programs(&self) -> ProgramTable {
+        ProgramTable::EMPTY
     }
 
     /// What the flow is called in reports and records.
@@ -110,6 +152,12 @@ impl<W: Workload + ?Sized> Workload for Box<W> {
     fn weight(&self, flow: FlowId) -> Weight {
         (**self).weight(flow)
     }
+    fn resource_weights(&self, flow: FlowId) -> Option<&[Weight]> {
+        (**self).resource_weights(flow)
+    }
+    fn programs(&self) -> ProgramTable {
+        (**self).programs()
+    }
     fn label(&self, flow: FlowId) -> String {
         (**self).label(flow)
     }
@@ -136,13 +184,4 @@ pub(crate) fn mix(seed: u64, value: u64) -> u64 {
         z ^ (z >> 31)
     }
     finalise(finalise(seed.wrapping_add(0x9e37_79b9_7f4a_7c15)) ^ value.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
-/// At most 60 characters of a text of somebody's, for a message.
-pub(crate) fn clip(text: &str) -> String {
-    let mut clipped: String = text.chars().take(60).collect();
-    if clipped.len() < text.len() {
-        clipped.push('…');
-    }
-    clipped
 }

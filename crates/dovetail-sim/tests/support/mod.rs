@@ -27,7 +27,7 @@ impl Listed {
             .map(|job| {
                 let times: Vec<Nanos> = job.demand.iter().map(|&time| Nanos(time)).collect();
                 let demand = Demand::new(&times).expect("1 to 8 resources");
-                Arrival { at: Nanos(job.arrival), flow: FlowId(job.flow), bytes: job.bytes, demand }
+                Arrival::new(Nanos(job.arrival), FlowId(job.flow), job.bytes, demand)
             })
             .collect();
         Self {

@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use dovetail_sched::{FlowId, Nanos};
+use dovetail_sched::{FlowId, Nanos, cost::ProgramId};
 use dovetail_sim::workload::{Arrival, ClassSet, Notice, Scenario, Workload, WorkloadError};
 
 use crate::{failure::Failure, input::open_trace};
@@ -129,8 +129,10 @@ impl Workload for Replay {
             }
         };
         let since = arrival.at - *self.first.get_or_insert(arrival.at);
-        let demand = self.classes.demand(self.modules[flow.index()], arrival.bytes);
-        Ok(Some(Arrival { at: Nanos::from_f64(since.as_f64() * self.time_scale), flow, bytes: arrival.bytes, demand }))
+        let module = self.modules[flow.index()];
+        let demand = self.classes.demand(module, arrival.bytes);
+        let (at, program) = (Nanos::from_f64(since.as_f64() * self.time_scale), ProgramId(module.into()));
+        Ok(Some(Arrival { at, flow, demand, program, ..arrival }))
     }
 
     fn label(&self, flow: FlowId) -> String {

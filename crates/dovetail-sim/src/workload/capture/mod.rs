@@ -7,7 +7,11 @@
 mod frame;
 mod records;
 
-use dovetail_sched::{FlowId, Nanos, flow::FlowTable};
+use dovetail_sched::{
+    FlowId, Nanos,
+    cost::{ProgramId, ProgramTable},
+    flow::FlowTable,
+};
 
 use self::{
     frame::{FlowKey, KNOWN_LINKS, Sight, flow_of},
@@ -17,6 +21,7 @@ use super::{
     Arrival, ClassSet, MAX_FLOWS, Notice, Workload, WorkloadError,
     input::{Bytes, peek, unpack},
     mix,
+    random::Random,
 };
 
 /// How a capture becomes a workload.
@@ -179,8 +184,10 @@ impl Capture {
         } else {
             Nanos::from_f64(since as f64 * self.options.time_scale)
         };
-        let demand = self.options.classes.demand(self.class_of[flow.index()], seen.bytes);
-        Ok(Arrival { at, flow, bytes: seen.bytes, demand })
+        let class = self.class_of[flow.index()];
+        let draw = || Random::new(self.options.seed, self.packets);
+        let (demand, expansion) = self.options.classes.outcome(class, seen.bytes, draw);
+        Ok(Arrival { at, flow, bytes: seen.bytes, demand, expansion, program: ProgramId(class.into()) })
     }
 
     fn error(&self, what: String) -> WorkloadError {
@@ -191,6 +198,10 @@ impl Capture {
 impl Workload for Capture {
     fn resources(&self) -> &[String] {
         self.options.classes.resource_names()
+    }
+
+    fn programs(&self) -> ProgramTable {
+        self.options.classes.programs()
     }
 
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {

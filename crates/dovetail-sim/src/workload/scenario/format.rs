@@ -57,6 +57,44 @@ pub(super) struct ClassForm {
     #[serde(default)]
     pub(super) prefixes: Vec<Quantity<Prefix>>,
     pub(super) share: Option<f64>,
+    #[serde(default)]
+    pub(super) processing: ProcessingForm,
+    pub(super) expansion: Option<ExpansionForm>,
+    pub(super) noise: Option<NoiseForm>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum ProcessingForm {
+    Header,
+    #[default]
+    Payload,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "an expansion factor such as 0.25, or { min = 0.11, max = 0.36 }")]
+pub(super) enum ExpansionForm {
+    Fixed(f64),
+    Even(EvenForm),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EvenForm {
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoiseForm {
+    #[serde(default)]
+    pub(super) spread: f64,
+    #[serde(default)]
+    pub(super) spike_share: f64,
+    #[serde(default)]
+    pub(super) spike_factor: f64,
+    pub(super) measured: Option<Vec<(f64, f64)>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -66,6 +104,7 @@ pub(super) struct FlowForm {
     pub(super) count: Option<u32>,
     pub(super) class: Option<String>,
     pub(super) weight: Option<f64>,
+    pub(super) weights: Option<BTreeMap<String, f64>>,
     pub(super) size: SizeForm,
     pub(super) arrivals: ArrivalsForm,
     pub(super) start: Option<Quantity<Nanos>>,

@@ -4,28 +4,30 @@
 //! [`Scenario::workload`] makes the stream of packets. The format's reference is `docs/scenarios.md`.
 
 mod agenda;
-mod cdf;
 mod format;
-mod random;
 mod size;
 mod sources;
 mod synthetic;
 
 use std::{
-    collections::HashSet,
+    collections::{BTreeMap, HashSet},
     io::{self, Read},
 };
 
-use dovetail_sched::{Nanos, Weight, units::Rate};
+use dovetail_sched::{Nanos, Weight, cost::Processing, units::Rate};
 use toml::Spanned;
 
 use self::{
-    format::{ArrivalsForm, CdfForm, ClassForm, Document, FlowForm, Pace, SizeForm, TransfersForm},
+    format::{
+        ArrivalsForm, CdfForm, ClassForm, Document, EvenForm, ExpansionForm, FlowForm, NoiseForm, Pace, ProcessingForm,
+        SizeForm, TransfersForm,
+    },
     sources::{FlowSpec, Gap, Process, TransferSpec},
 };
-use super::{Class, ClassError, ClassSet, Cost, MAX_FLOWS, Resource, WorkloadError, clip, input::Bytes};
+use super::{
+    Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, clip, input::Bytes,
+};
 
-pub use cdf::{Cdf, CdfError};
 pub use size::Size;
 pub use synthetic::Synthetic;
 
@@ -252,6 +254,7 @@ impl Scenario {
             count,
             class: self.class_named(form.class.as_deref())?,
             weight: weight(form.weight)?,
+            resource_weights: form.weights.as_ref().map(|weights| self.resource_weights(weights)).transpose()?,
             size,
             process,
             start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
@@ -259,6 +262,14 @@ impl Scenario {
             packets: form.packets.unwrap_or(u64::MAX),
             changes,
         })
+    }
+
+    fn resource_weights(&self, stated: &BTreeMap<String, f64>) -> Result<Vec<Weight>, String> {
+        let names = self.classes.resource_names();
+        if let Some(name) = stated.keys().find(|name| !names.contains(name)) {
+            return Err(format!("weights: there is no resource '{}', only {}", clip(name), names.join(", ")));
+        }
+        names.iter().map(|name| weight(stated.get(name).copied())).collect()
     }
 
     fn transfer(
@@ -330,17 +341,8 @@ fn classes(
         Resource { name: form.name.clone(), rate: form.rate.as_ref().map(|rate| rate.0) }
     });
     let made: Vec<_> = made.collect();
-    let classes = forms.iter().map(|form| {
-        let form = form.get_ref();
-        Class {
-            name: form.name.clone(),
-            costs: form.cost.iter().map(|(resource, cost)| (resource.clone(), cost.0)).collect(),
-            ports: form.ports.iter().map(|ports| ports.0.clone()).collect(),
-            prefixes: form.prefixes.iter().map(|prefix| prefix.0).collect(),
-            share: form.share,
-        }
-    });
-    let classes: Vec<_> = classes.collect();
+    let classes = forms.iter().map(|form| class(form.get_ref()).map_err(|what| (Some(form.span().start), what)));
+    let classes = classes.collect::<Result<Vec<_>, _>>()?;
     let free = made.iter().map(|resource| (resource.name.clone(), Cost::FREE)).collect();
     let any = Class { costs: free, ..Class::new("any", &[]) };
     ClassSet::new(made.clone(), vec![any])
@@ -355,6 +357,32 @@ fn classes(
         }
         (forms.get(bad.saturating_sub(1)).map(|form| form.span().start), what)
     })
+}
+
+fn class(form: &ClassForm) -> Result<Class, String> {
+    Ok(Class {
+        name: form.name.clone(),
+        costs: form.cost.iter().map(|(resource, cost)| (resource.clone(), cost.0)).collect(),
+        ports: form.ports.iter().map(|ports| ports.0.clone()).collect(),
+        prefixes: form.prefixes.iter().map(|prefix| prefix.0).collect(),
+        share: form.share,
+        processing: match form.processing {
+            ProcessingForm::Header => Processing::Header,
+            ProcessingForm::Payload => Processing::Payload,
+        },
+        expansion: match form.expansion {
+            None => Expansion::default(),
+            Some(ExpansionForm::Fixed(factor)) => Expansion { min: factor, max: factor },
+            Some(ExpansionForm::Even(EvenForm { min, max })) => Expansion { min, max },
+        },
+        noise: form.noise.as_ref().map_or(Ok(Noise::default()), noise)?,
+    })
+}
+
+fn noise(form: &NoiseForm) -> Result<Noise, String> {
+    let measured = form.measured.as_ref().map(|points| Cdf::new(points, 1.0)).transpose();
+    let measured = measured.map_err(|error| format!("noise: measured: {error}"))?;
+    Ok(Noise { spread: form.spread, spike_share: form.spike_share, spike_factor: form.spike_factor, measured })
 }
 
 fn process(form: &ArrivalsForm, size: &Size) -> Result<Process, String> {

@@ -1,6 +1,6 @@
 //! How large packets and transfers are.
 
-use super::{cdf::Cdf, random::Random};
+use crate::workload::{Cdf, random::Random};
 
 /// A distribution of sizes in bytes. A sample is rounded to whole bytes, and is at least 1.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,8 @@
 
 use dovetail_sched::{Nanos, Weight};
 
-use super::{random::Random, size::Size};
+use super::size::Size;
+use crate::workload::random::Random;
 
 /// Time from a packet to the next, given its size. One of the two is 0.
 #[derive(Debug, Clone, Copy)]
@@ -127,6 +128,8 @@ pub(super) struct FlowSpec {
     /// None: drawn by the classes' shares.
     pub(super) class: Option<u16>,
     pub(super) weight: Weight,
+    /// By resource, where they have weights of their own.
+    pub(super) resource_weights: Option<Vec<Weight>>,
     pub(super) size: Size,
     pub(super) process: Process,
     pub(super) start: Nanos,

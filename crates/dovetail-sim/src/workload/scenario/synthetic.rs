@@ -3,15 +3,17 @@
 //! Every source keeps the time of its next packet; an [`Agenda`] of these says whose turn it is. A packet costs one walk
 //! down the agenda, O(log sources), and no allocation.
 
-use dovetail_sched::{FlowId, Nanos, Weight};
+use dovetail_sched::{
+    FlowId, Nanos, Weight,
+    cost::{ProgramId, ProgramTable},
+};
 
 use super::{
     Scenario,
     agenda::Agenda,
-    random::Random,
     sources::{FlowSpec, Process, TransferSpec},
 };
-use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix};
+use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix, random::Random};
 
 /// A scenario as a workload.
 #[derive(Debug)]
@@ -168,7 +170,7 @@ impl Synthetic {
         let at = Nanos::from_f64(time);
         let source = &mut self.sources[event as usize];
         let spec = &self.specs[source.spec as usize];
-        let arrival = source.packet(spec, &self.classes, event, at);
+        let arrival = source.packet(spec, &self.classes, self.seed, event, at);
         if let Process::Backlogged = spec.process {
             source.initial -= 1;
             if source.initial == 0 || source.left == 0 {
@@ -220,8 +222,11 @@ impl Synthetic {
         let spec = &self.transfers[usize::from(running.spec)];
         let bytes = running.left.min(u64::from(spec.mtu)) as u32;
         running.left -= u64::from(bytes);
-        let demand = self.classes.demand(running.class, bytes);
-        let arrival = Arrival { at: Nanos::from_f64(time), flow: FlowId(running.flow), bytes, demand };
+        let (class, left) = (running.class, running.left);
+        let draw = || cost_stream(self.seed, running.flow, left);
+        let (demand, expansion) = self.classes.outcome(class, bytes, draw);
+        let (at, flow) = (Nanos::from_f64(time), FlowId(running.flow));
+        let arrival = Arrival { at, flow, bytes, demand, expansion, program: ProgramId(class.into()) };
         if running.left == 0 {
             self.free.push(slot);
             self.agenda.pop();
@@ -239,7 +244,7 @@ impl Synthetic {
 impl Source {
     /// A packet of this flow at `at`.
     #[inline]
-    fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, flow: u32, at: Nanos) -> Arrival {
+    fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, seed: u64, flow: u32, at: Nanos) -> Arrival {
         while let Some(&(change, class)) = spec.changes.get(usize::from(self.changed))
             && change <= at
         {
@@ -248,8 +253,16 @@ impl Source {
         }
         let bytes = spec.size.sample(&mut self.random) as u32;
         self.left -= 1;
-        Arrival { at, flow: FlowId(flow), bytes, demand: classes.demand(self.class, bytes) }
+        let draw = || cost_stream(seed, flow, self.left);
+        let (demand, expansion) = classes.outcome(self.class, bytes, draw);
+        Arrival { at, flow: FlowId(flow), bytes, demand, expansion, program: ProgramId(self.class.into()) }
     }
+}
+
+/// Draws the cost of a flow's packet, told from the flow's others by what is left of the flow: the same whichever policy
+/// made the packet come when it did.
+fn cost_stream(seed: u64, flow: u32, left: u64) -> Random {
+    Random::new(mix(mix(seed, 0x636f_7374), u64::from(flow)), left)
 }
 
 /// Decides the class of a flow that is given none.
@@ -321,13 +334,22 @@ impl Workload for Synthetic {
             return None;
         }
         self.left -= 1;
-        Some(source.packet(spec, &self.classes, flow.0, now))
+        Some(source.packet(spec, &self.classes, self.seed, flow.0, now))
     }
 
     fn weight(&self, flow: FlowId) -> Weight {
         let listed = self.sources.get(flow.index()).map(|source| self.specs[source.spec as usize].weight);
         let transfer = || self.transfer_flow(flow).map(|flow| self.transfers[usize::from(flow.spec)].weight);
         listed.or_else(transfer).unwrap_or(Weight::ONE)
+    }
+
+    fn resource_weights(&self, flow: FlowId) -> Option<&[Weight]> {
+        let source = self.sources.get(flow.index())?;
+        self.specs[source.spec as usize].resource_weights.as_deref()
+    }
+
+    fn programs(&self) -> ProgramTable {
+        self.classes.programs()
     }
 
     fn label(&self, flow: FlowId) -> String {

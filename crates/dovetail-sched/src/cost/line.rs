@@ -5,23 +5,20 @@
 //! in ATFQ's Table II). As text: `15ns*bytes + 84.5us`, the terms in any order, either left out.
 //!
 //! ```
-//! use dovetail_sched::Nanos;
-//! use dovetail_sim::workload::Cost;
+//! use dovetail_sched::{Nanos, cost::Cost};
 //!
 //! let ipsec: Cost = "15ns*bytes + 84.5us".parse()?;
 //! assert_eq!(ipsec.of(1000), Nanos(99_500));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
-use std::{fmt, str::FromStr};
+use alloc::{format, string::String};
+use core::{fmt, str::FromStr};
 
-use dovetail_sched::{
+use crate::{
     Nanos,
-    units::{Rate, parse_nanos},
+    units::{Rate, clip, parse_nanos},
 };
-use thiserror::Error;
-
-use super::clip;
 
 /// Time per byte and per packet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -63,6 +60,18 @@ impl Cost {
         Nanos::from_f64(self.mean_ns(f64::from(bytes)))
     }
 
+    /// Nanoseconds for each byte.
+    #[must_use]
+    pub const fn per_byte_ns(self) -> f64 {
+        self.per_byte_ns
+    }
+
+    /// Nanoseconds for each packet.
+    #[must_use]
+    pub const fn per_packet_ns(self) -> f64 {
+        self.per_packet_ns
+    }
+
     /// The mean cost, in nanoseconds, of packets of `bytes` in the mean.
     #[inline]
     #[must_use]
@@ -72,11 +81,19 @@ impl Cost {
 }
 
 /// A text that is not a cost.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("'{text}' is not a cost: write a time for each byte, each packet or both, such as '15ns*bytes + 84.5us'")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CostError {
     text: String,
 }
+
+impl fmt::Display for CostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = "write a time for each byte, each packet or both, such as '15ns*bytes + 84.5us'";
+        write!(f, "'{}' is not a cost: {how}", self.text)
+    }
+}
+
+impl core::error::Error for CostError {}
 
 impl FromStr for Cost {
     type Err = CostError;
@@ -102,7 +119,7 @@ impl FromStr for Cost {
 /// The parts between plus signs, but for those of exponents.
 fn terms(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
-    std::iter::from_fn(move || {
+    core::iter::from_fn(move || {
         let current = rest?;
         let plus = current.match_indices('+').find(|&(at, _)| {
             let mut before = current[..at].chars().rev();
@@ -131,8 +148,10 @@ impl fmt::Display for Cost {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
-    use dovetail_sched::units::parse_rate;
+    use crate::units::parse_rate;
 
     #[test]
     fn terms_in_any_order_and_either_left_out() {

@@ -1,0 +1,62 @@
+//! What flows took beyond what they were charged for, on each resource.
+
+use alloc::vec::Vec;
+
+use crate::{FlowId, Nanos};
+
+/// An account for each flow and resource, in nanoseconds: above 0 it is owed, below 0 it is credit.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    resources: usize,
+    owed: Vec<i64>,
+}
+
+/// As a term of an account: 146 years at most, so that two of them can be added.
+fn amount(nanos: Nanos) -> i64 {
+    nanos.0.min(i64::MAX as u64 / 2) as i64
+}
+
+impl Accounts {
+    pub(super) fn new(resources: usize) -> Self {
+        Self { resources, owed: Vec::new() }
+    }
+
+    #[inline]
+    fn at(&mut self, flow: FlowId, resource: usize) -> &mut i64 {
+        let at = flow.index() * self.resources + resource;
+        if at >= self.owed.len() {
+            self.owed.resize((flow.index() + 1) * self.resources, 0);
+        }
+        &mut self.owed[at]
+    }
+
+    /// What a packet estimated at `estimate` is charged.
+    #[inline]
+    pub(super) fn charge(&mut self, flow: FlowId, resource: usize, estimate: Nanos) -> Nanos {
+        let owed = self.at(flow, resource);
+        let all = amount(estimate).saturating_add(*owed);
+        *owed = all.min(0);
+        Nanos(all.max(0) as u64)
+    }
+
+    /// Undoes [`charge`](Self::charge) for a packet that was not served.
+    #[inline]
+    pub(super) fn give_back(&mut self, flow: FlowId, resource: usize, estimate: Nanos, charged: Nanos) {
+        let owed = self.at(flow, resource);
+        *owed = owed.saturating_add(amount(charged)).saturating_sub(amount(estimate));
+    }
+
+    /// A packet estimated at `estimate` took `took`.
+    #[inline]
+    pub(super) fn settle(&mut self, flow: FlowId, resource: usize, estimate: Nanos, took: Nanos) {
+        let owed = self.at(flow, resource);
+        *owed = owed.saturating_add(amount(took) - amount(estimate)).max(-amount(estimate));
+    }
+
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        let first = flow.index() * self.resources;
+        if let Some(owed) = self.owed.get_mut(first..first + self.resources) {
+            owed.fill(0);
+        }
+    }
+}

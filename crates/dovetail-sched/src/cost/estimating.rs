@@ -1,0 +1,289 @@
+//! A scheduler that runs on estimates.
+//!
+//! When a packet of flow `i` and program `a` arrives, its cost `P` on the first resource is estimated and fixed; on every
+//! later resource the cost that it would have at its length on arrival is multiplied by the expansion factor that was
+//! learnt. When it has left a resource, the feedback says what it really took, and the estimator of (program, flow) takes
+//! that in, as does the program's.
+//!
+//! # Settling
+//!
+//! An estimate is fixed at arrival, so whoever knows how it is made can have cheap packets measured and then queue dear
+//! ones at the price of cheap. With `settle=yes` each flow has an account on every resource: what its packets took beyond
+//! their estimates. The next packet that arrives is charged its estimate and all of the account, or as much less as the
+//! account is in credit; credit is kept up to one packet's estimate only, so none can be saved up while nobody competes. At
+//! any time, with `Q` packets of the flow waiting or in service, each of cost `P_max` at most,
+//!
+//! ```text
+//! service received  <=  service charged for  +  (Q + 1)·P_max
+//! ```
+//!
+//! since what the account does not hold yet is owed by packets that are not measured yet, and the account itself is what a
+//! batch of at most `Q` packets left behind, charged with the next packet. The bound does not grow with time. With
+//! `settle=no`, as in the paper, there is none for senders that time their packets; for others see [`Smoothing`] and
+//! [`LeastSquares`].
+//!
+//! A measurement is never taken to be longer than the time since the packet was let go: a processor's clock may step, the
+//! environment's does not.
+//!
+//! [`Smoothing`]: super::Smoothing
+//! [`LeastSquares`]: super::LeastSquares
+
+use super::{
+    Estimation, Estimator, Method, ProgramId, ProgramTable,
+    accounts::Accounts,
+    knowledge::Knowledge,
+    pending::{Pending, Pendings},
+    references::References,
+};
+use crate::{
+    Admission, Backlog, Demand, Dispatch, Feedback, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, PolicyError,
+    PolicySpec, Scheduler, Setup, Stage, Weight,
+};
+
+/// A scheduler `S` that is told estimates in place of costs. Adds O(m) a packet, and O(1) memory for each packet that
+/// waits or is in service.
+///
+/// The environment reports the end of every packet on every resource; of a packet that ends early, because a network
+/// function drops it, the remaining ends with a time of zero.
+#[derive(Debug)]
+pub struct Estimating<S> {
+    inner: S,
+    method: Method,
+    settle: bool,
+    resources: usize,
+    most_flows: u32,
+    knowledge: Knowledge,
+    references: References,
+    accounts: Accounts,
+    pendings: Pendings,
+    errors: Errors,
+}
+
+/// How far off the estimates of the first resource were, in sums over packets.
+#[derive(Debug, Default)]
+struct Errors {
+    packets: u64,
+    took: f64,
+    over: f64,
+    absolute: f64,
+}
+
+impl<S: Scheduler> Estimating<S> {
+    /// `inner`, which was built for `setup`, on estimates.
+    #[must_use]
+    pub fn new(inner: S, estimation: Estimation, setup: &Setup) -> Self {
+        Self {
+            inner,
+            method: estimation.method,
+            settle: estimation.settle,
+            resources: setup.resources,
+            most_flows: setup.limits.flows,
+            knowledge: Knowledge::new(&setup.programs),
+            references: References::default(),
+            accounts: Accounts::new(setup.resources),
+            pendings: Pendings::new(setup.resources),
+            errors: Errors::default(),
+        }
+    }
+
+    /// What a packet of `bytes` of `flow` would be estimated to cost on the first resource if it came now.
+    #[must_use]
+    pub fn estimate(&self, flow: FlowId, bytes: u32) -> Nanos {
+        let (program, estimator) = self.references.current(flow);
+        Nanos::from_f64(self.first(program, estimator, bytes))
+    }
+
+    #[inline]
+    fn first(&self, program: ProgramId, estimator: Option<&Estimator>, bytes: u32) -> f64 {
+        let configured = match self.method {
+            Method::Line { .. } => self.knowledge.configured(program, bytes),
+            Method::Smoothing { .. } | Method::LeastSquares { .. } => None,
+        };
+        let length = self.knowledge.length(program, bytes);
+        let learnt = || estimator.and_then(|estimator| estimator.estimate(length));
+        configured.or_else(learnt).or_else(|| self.knowledge.seed(program, bytes)).unwrap_or(0.0)
+    }
+
+    /// The packet as `inner` is to see it, and what is to be remembered of it under the handle that it has there.
+    fn priced(&mut self, packet: &Packet) -> Packet {
+        let (program, slot) = self.references.reference(packet.flow, self.method, &self.knowledge);
+        let estimator = self.references.estimator(slot);
+        let mut estimated = [Nanos::ZERO; MAX_RESOURCES];
+        estimated[0] = Nanos::from_f64(self.first(program, estimator, packet.bytes));
+        let expansion = estimator.map_or(1.0, Estimator::expansion);
+        for (estimate, told) in estimated.iter_mut().zip(packet.demand.times()).skip(1) {
+            *estimate = if expansion == 1.0 { *told } else { Nanos::from_f64(told.as_f64() * expansion) };
+        }
+        let estimated = &estimated[..self.resources];
+        let mut charged = [Nanos::ZERO; MAX_RESOURCES];
+        for (at, (charge, &estimate)) in charged.iter_mut().zip(estimated).enumerate() {
+            *charge = if self.settle { self.accounts.charge(packet.flow, at, estimate) } else { estimate };
+        }
+        let charged = &charged[..self.resources];
+        let handle = self.pendings.add(Pending::new(packet, program, slot), packet.demand.times(), estimated, charged);
+        Packet { handle, demand: Demand::copied(charged), ..*packet }
+    }
+
+    /// The packet as the environment knows it, when it leaves without having been served.
+    fn unpriced(&mut self, packet: Packet) -> Packet {
+        let Some(pending) = self.pendings.find(packet.handle) else { return packet };
+        let original = self.pendings.original(&packet, pending);
+        if self.settle {
+            let (_, estimated, charged) = self.pendings.amounts(packet.handle);
+            for (at, (&estimate, &charge)) in estimated.iter().zip(charged).enumerate() {
+                self.accounts.give_back(packet.flow, at, estimate, charge);
+            }
+        }
+        self.pendings.release(packet.handle);
+        original
+    }
+
+    fn learn(&mut self, event: &Feedback, now: Nanos) {
+        let Some(&pending) = self.pendings.find(event.ticket) else { return };
+        let at = usize::from(event.resource);
+        if at >= self.resources || pending.flow != event.flow {
+            return;
+        }
+        let took = event.took.min(now - pending.released);
+        let (told, estimated, _) = self.pendings.amounts(event.ticket);
+        let (told, estimate) = (told[at], estimated[at]);
+        if at == 0 {
+            self.knowledge.observe(pending.program, pending.bytes, took.0);
+            let length = self.knowledge.length(pending.program, pending.bytes);
+            if let Some(estimator) = self.references.measured(pending.slot) {
+                estimator.observe(length, took.0);
+            }
+            self.errors.note(estimate, took);
+        } else if told > Nanos::ZERO {
+            let ratio = took.as_f64() / told.as_f64();
+            self.knowledge.observe_expansion(pending.program, ratio);
+            if let Some(estimator) = self.references.measured(pending.slot) {
+                estimator.observe_expansion(ratio);
+            }
+        }
+        if self.settle {
+            self.accounts.settle(event.flow, at, estimate, took);
+        }
+    }
+}
+
+impl Errors {
+    #[inline]
+    fn note(&mut self, estimate: Nanos, took: Nanos) {
+        let over = estimate.as_f64() - took.as_f64();
+        self.packets += 1;
+        self.took += took.as_f64();
+        self.over += over;
+        self.absolute += over.abs();
+    }
+}
+
+impl<S: Scheduler> Scheduler for Estimating<S> {
+    fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
+        if packet.flow.0 >= self.most_flows || packet.demand.times().len() != self.resources {
+            return self.inner.enqueue(packet, now);
+        }
+        let priced = self.priced(packet);
+        let admission = self.inner.enqueue(&priced, now);
+        if let Admission::Refused(_) = admission {
+            self.unpriced(priced);
+        }
+        admission
+    }
+
+    fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
+        let Dispatch { packet, ticket } = self.inner.dequeue(now)?;
+        let pending = self.pendings.find_mut(packet.handle)?;
+        pending.ticket = ticket;
+        pending.released = now;
+        let pending = *pending;
+        Some(Dispatch { packet: self.pendings.original(&packet, &pending), ticket: packet.handle })
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        self.inner.poll_at()
+    }
+
+    fn feedback(&mut self, event: &Feedback, now: Nanos) {
+        let Some(&pending) = self.pendings.find(event.ticket) else { return };
+        if event.stage == Stage::Finished {
+            self.learn(event, now);
+        }
+        if self.inner.interest().has(event.stage, usize::from(event.resource)) {
+            self.inner.feedback(&Feedback { ticket: pending.ticket, ..*event }, now);
+        }
+        if event.stage == Stage::Finished && usize::from(event.resource) < self.resources {
+            self.pendings.ended(event.ticket, usize::from(event.resource));
+        }
+    }
+
+    fn interest(&self) -> Interest {
+        (0..self.resources).fold(self.inner.interest(), |interest, at| interest.and(Interest::of(Stage::Finished, at)))
+    }
+
+    fn poll_evicted(&mut self) -> Option<Packet> {
+        let packet = self.inner.poll_evicted()?;
+        Some(self.unpriced(packet))
+    }
+
+    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
+        self.inner.set_weight(flow, weight);
+    }
+
+    fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
+        self.inner.set_resource_weights(flow, weights);
+    }
+
+    fn set_program(&mut self, flow: FlowId, program: ProgramId) {
+        if flow.0 < self.most_flows {
+            self.references.set(flow, program, self.method, &self.knowledge);
+        }
+    }
+
+    fn later(&mut self, resource: usize) -> Option<&mut dyn Scheduler> {
+        self.inner.later(resource)
+    }
+
+    fn estimates(&self) -> bool {
+        true
+    }
+
+    fn learnt(&self) -> Option<ProgramTable> {
+        Some(self.knowledge.table())
+    }
+
+    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
+        let asked = Estimation::of(&spec.knobs())?;
+        if asked != Some(Estimation { method: self.method, settle: self.settle }) {
+            return Err(spec.knobs().fixed());
+        }
+        self.inner.retune(spec, now)
+    }
+
+    fn forget(&mut self, flow: FlowId) -> bool {
+        let forgot = self.inner.forget(flow);
+        if forgot {
+            self.references.forget(flow);
+            self.accounts.forget(flow);
+        }
+        forgot
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
+    }
+
+    fn flow_backlog(&self, flow: FlowId) -> Backlog {
+        self.inner.flow_backlog(flow)
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.counters(report);
+        let Errors { packets, took, over, absolute } = self.errors;
+        report("estimated_packets", packets as f64);
+        if took > 0.0 {
+            report("cost_error_pct", 100.0 * absolute / took);
+            report("cost_bias_pct", 100.0 * over / took);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Packets between their estimate and their last measurement.
+
+use alloc::vec::Vec;
+
+use slab::Slab;
+
+use super::{ProgramId, references::Slot};
+use crate::{Demand, FlowId, MAX_RESOURCES, Nanos, Packet};
+
+const _: () = assert!(MAX_RESOURCES == u8::BITS as usize, "a bit for each resource");
+
+/// What is kept of a packet that waits or is in service.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pending {
+    pub(super) flow: FlowId,
+    pub(super) bytes: u32,
+    pub(super) program: ProgramId,
+    pub(super) slot: Slot,
+    /// The inner scheduler's note on it.
+    pub(super) ticket: u64,
+    /// When it was let go.
+    pub(super) released: Nanos,
+    /// The resources on which it has ended, one bit each.
+    ended: u8,
+    handle: u64,
+}
+
+impl Pending {
+    pub(super) fn new(packet: &Packet, program: ProgramId, slot: Slot) -> Self {
+        Self {
+            flow: packet.flow,
+            bytes: packet.bytes,
+            program,
+            slot,
+            ticket: 0,
+            released: Nanos::ZERO,
+            ended: 0,
+            handle: packet.handle,
+        }
+    }
+}
+
+/// Pending packets by key. Keys are used again; nothing allocates once as many were pending at once.
+#[derive(Debug)]
+pub(super) struct Pendings {
+    resources: usize,
+    packets: Slab<Pending>,
+    // Of each packet: told, estimated and charged on each resource.
+    amounts: Vec<Nanos>,
+}
+
+impl Pendings {
+    pub(super) fn new(resources: usize) -> Self {
+        Self { resources, packets: Slab::new(), amounts: Vec::new() }
+    }
+
+    pub(super) fn add(&mut self, packet: Pending, told: &[Nanos], estimated: &[Nanos], charged: &[Nanos]) -> u64 {
+        let key = self.packets.insert(packet) as u64;
+        let amounts = self.range(key);
+        if self.amounts.len() < amounts.end {
+            self.amounts.resize(amounts.end, Nanos::ZERO);
+        }
+        for (to, from) in self.amounts[amounts].chunks_mut(self.resources).zip([told, estimated, charged]) {
+            to.copy_from_slice(from);
+        }
+        key
+    }
+
+    fn range(&self, key: u64) -> core::ops::Range<usize> {
+        let first = key as usize * 3 * self.resources;
+        first..first + 3 * self.resources
+    }
+
+    #[inline]
+    pub(super) fn find(&self, key: u64) -> Option<&Pending> {
+        self.packets.get(usize::try_from(key).ok()?)
+    }
+
+    #[inline]
+    pub(super) fn find_mut(&mut self, key: u64) -> Option<&mut Pending> {
+        self.packets.get_mut(usize::try_from(key).ok()?)
+    }
+
+    /// Told, estimated and charged on each resource, of a packet that [`find`](Self::find) finds.
+    #[inline]
+    pub(super) fn amounts(&self, key: u64) -> (&[Nanos], &[Nanos], &[Nanos]) {
+        let (told, rest) = self.amounts[self.range(key)].split_at(self.resources);
+        let (estimated, charged) = rest.split_at(self.resources);
+        (told, estimated, charged)
+    }
+
+    /// `packet`, whose handle is a key, as the environment knows it.
+    pub(super) fn original(&self, packet: &Packet, pending: &Pending) -> Packet {
+        let (told, ..) = self.amounts(packet.handle);
+        Packet { handle: pending.handle, demand: Demand::copied(told), ..*packet }
+    }
+
+    /// The packet has ended on `resource`; on the last of them it is released. At one instant ends may be told in any order.
+    pub(super) fn ended(&mut self, key: u64, resource: usize) {
+        let all = u8::MAX >> (MAX_RESOURCES - self.resources);
+        if let Some(pending) = self.find_mut(key) {
+            pending.ended |= 1 << resource;
+            if pending.ended == all {
+                self.release(key);
+            }
+        }
+    }
+
+    pub(super) fn release(&mut self, key: u64) {
+        if let Ok(key) = usize::try_from(key) {
+            self.packets.try_remove(key);
+        }
+    }
+}

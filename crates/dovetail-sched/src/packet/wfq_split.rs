@@ -1,0 +1,146 @@
+//! `wfq-split`: weighted fair queueing before every resource by itself.
+//!
+//! What CBCS-WFQ is compared with (Sabrina and Jha, UNSW-CSE-TR-0306, 2003, section 4.2.1): a [`wfq`](super::wfq) for the
+//! CPU orders packets by their estimated processing time and the flows' weights on the CPU; what leaves the CPU waits before
+//! the link in the queues of another, by its true length and the weights on the link. Each by itself guarantees a flow of
+//! rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN 1993), and together their sum,
+//! eq. 13, to flows whose packets are as far apart as the larger of `P/r_cpu` and `L/r_bw` of each (proof and test in
+//! `tests/cbcs_delay.rs`).
+//!
+//! Where nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets stay
+//! in order: every stage is first in, first out for each flow. Limits are those of the first stage.
+//!
+//! Costs are estimated unless the string says `estimator=known`.
+//!
+//! O(log n) per packet and resource, amortised.
+//!
+//! # Worked example
+//!
+//! Flow 1 has four times flow 0's weight on the link and the same on the CPU. Both come out of the CPU in turns, and the link
+//! then takes two of flow 1 before the first of flow 0:
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};
+//!
+//! let mut split = "wfq-split:estimator=known".parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+//! let weights = |all: [f64; 2]| all.map(|weight| Weight::new(weight).expect("in range"));
+//! split.set_resource_weights(FlowId(1), &weights([1.0, 4.0]));
+//! let demand = Demand::new(&[Nanos(10), Nanos(10)])?;
+//! for handle in 0..2 {
+//!     for flow in [0, 1] {
+//!         let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle, demand };
+//!         split.enqueue(&packet, Nanos::ZERO);
+//!     }
+//! }
+//! let mut out_of_cpu = Vec::new();
+//! while let Some(sent) = split.dequeue(Nanos::ZERO) {
+//!     out_of_cpu.push(sent.packet.flow.0);
+//!     let link = split.later(1).expect("it orders packets before the link too");
+//!     link.enqueue(&sent.packet, Nanos::ZERO);
+//! }
+//! assert_eq!(out_of_cpu, [0, 1, 0, 1]);
+//! let link = split.later(1).expect("as above");
+//! let order: Vec<u32> = core::iter::from_fn(|| link.dequeue(Nanos::ZERO)).map(|sent| sent.packet.flow.0).collect();
+//! assert_eq!(order, [1, 1, 0, 0]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, vec::Vec};
+
+use super::wfq::Wfq;
+use crate::{
+    Admission, Backlog, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, Queued, Scheduler, Setup, Weight,
+    cost::LEARNS,
+    registry::{Entry, NO_CAUTION},
+};
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "wfq-split",
+    summary: "a WFQ before every resource by itself, costs estimated",
+    knobs: &[LEARNS],
+    cost: "O(m log n) amortised",
+    source: "the rival in Sabrina & Jha, UNSW-CSE-TR-0306, 2003",
+    build: |_, setup| Ok(Box::new(WfqSplit::new(setup))),
+    caution: NO_CAUTION,
+};
+
+/// Separate weighted fair queueing.
+#[derive(Debug)]
+pub struct WfqSplit {
+    first: Queued<Wfq>,
+    later: Vec<Queued<Wfq>>,
+}
+
+impl WfqSplit {
+    /// A stage for each of the setup's resources.
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
+        let stage = |at, limits| Queued::new(Wfq::new(at), setup.resources, limits);
+        let flows_only = Limits { flows: setup.limits.flows, ..Limits::UNLIMITED };
+        Self { first: stage(0, setup.limits), later: (1..setup.resources).map(|at| stage(at, flows_only)).collect() }
+    }
+
+    fn stages(&mut self) -> impl Iterator<Item = &mut Queued<Wfq>> {
+        core::iter::once(&mut self.first).chain(&mut self.later)
+    }
+}
+
+impl Scheduler for WfqSplit {
+    fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
+        self.first.enqueue(packet, now)
+    }
+
+    fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
+        self.first.dequeue(now)
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        self.first.poll_at()
+    }
+
+    fn feedback(&mut self, _event: &Feedback, _now: Nanos) {}
+
+    fn interest(&self) -> Interest {
+        Interest::NONE
+    }
+
+    fn poll_evicted(&mut self) -> Option<Packet> {
+        self.first.poll_evicted()
+    }
+
+    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
+        for stage in self.stages() {
+            stage.set_weight(flow, weight);
+        }
+    }
+
+    fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
+        for (stage, &weight) in self.stages().zip(weights) {
+            stage.set_weight(flow, weight);
+        }
+    }
+
+    fn later(&mut self, resource: usize) -> Option<&mut dyn Scheduler> {
+        self.later.get_mut(resource.checked_sub(1)?).map(|stage| stage as &mut dyn Scheduler)
+    }
+
+    fn forget(&mut self, flow: FlowId) -> bool {
+        // All or none: an id that names another flow in one stage only would mix the two up.
+        if self.stages().any(|stage| stage.flow_backlog(flow).packets > 0) {
+            return false;
+        }
+        self.stages().all(|stage| stage.forget(flow))
+    }
+
+    /// What waits before the first resource.
+    fn backlog(&self) -> Backlog {
+        self.first.backlog()
+    }
+
+    fn flow_backlog(&self, flow: FlowId) -> Backlog {
+        self.first.flow_backlog(flow)
+    }
+
+    fn counters(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+}

@@ -1,0 +1,153 @@
+//! Arrivals, drops and releases at the first resource.
+
+use dovetail_sched::{Admission, Packet, Scheduler, cost::ProgramId};
+
+use super::{Nanos, Options, Outcome, Progress, SimulateError, truths::Truths};
+use crate::{
+    Observer, Profile,
+    workload::{Arrival, Workload},
+};
+
+/// How often progress is told, in arrivals.
+const PROGRESS_EVERY: u64 = 1 << 16;
+
+pub(super) struct Entrance<'a, O> {
+    pub(super) scheduler: &'a mut dyn Scheduler,
+    pub(super) observer: &'a mut O,
+    pub(super) outcome: Outcome,
+    /// Packets that wait before the first resource.
+    pub(super) waiting: u64,
+    /// Whether the scheduler said "nobody" and nothing has happened since.
+    pub(super) held: bool,
+    truths: Truths,
+    // The program that the scheduler was last told of each flow; none before the flow's first packet.
+    programs: Vec<Option<ProgramId>>,
+}
+
+impl<'a, O: Observer> Entrance<'a, O> {
+    pub(super) fn new(scheduler: &'a mut dyn Scheduler, observer: &'a mut O) -> Self {
+        let truths = Truths::for_scheduler(scheduler);
+        let (outcome, programs) = (Outcome::default(), Vec::new());
+        Self { scheduler, observer, outcome, waiting: 0, held: false, truths, programs }
+    }
+
+    /// All arrivals up to `now`, `next` first, which becomes the one after them.
+    #[inline]
+    pub(super) fn arrive_until(
+        &mut self,
+        workload: &mut dyn Workload,
+        next: &mut Option<Arrival>,
+        now: Nanos,
+        options: &mut Options<'_>,
+    ) -> Result<(), SimulateError> {
+        while let Some(arrival) = next.as_ref().filter(|arrival| arrival.at <= now) {
+            self.arrive(workload, arrival, now);
+            *next = workload.next()?;
+            if self.outcome.arrived.is_multiple_of(PROGRESS_EVERY) {
+                self.tell_progress(options, now);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn tell_progress(&self, options: &mut Options<'_>, now: Nanos) {
+        if let Some(progress) = &mut options.progress {
+            progress(Progress { arrived: self.outcome.arrived, now });
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, workload: &dyn Workload, arrival: &Arrival, now: Nanos) {
+        let Arrival { at, flow, bytes, demand, program, .. } = *arrival;
+        let packet = Packet { flow, bytes, arrival: at, handle: self.outcome.arrived, demand };
+        if flow.index() >= self.programs.len() {
+            self.programs.resize(flow.index() + 1, None);
+        }
+        if self.programs[flow.index()] != Some(program) {
+            if self.programs[flow.index()].is_none() {
+                self.appear(workload, arrival);
+            }
+            self.programs[flow.index()] = Some(program);
+            self.scheduler.set_program(flow, program);
+        }
+        self.outcome.arrived += 1;
+        self.waiting += 1;
+        self.held = false;
+        self.observer.arrived(&packet);
+        let told = self.truths.hide(&packet, arrival);
+        match self.scheduler.enqueue(&told, now) {
+            Admission::Queued => {}
+            Admission::Evicted => self.evicted(now),
+            Admission::Refused(_) => {
+                self.evicted(now);
+                self.drop(told, now);
+            }
+        }
+    }
+
+    #[cold]
+    fn appear(&mut self, workload: &dyn Workload, arrival: &Arrival) {
+        let flow = arrival.flow;
+        let profile =
+            Profile { weight: workload.weight(flow), label: &workload.label(flow), class: workload.class(flow) };
+        self.scheduler.set_weight(flow, profile.weight);
+        if let Some(weights) = workload.resource_weights(flow) {
+            self.scheduler.set_resource_weights(flow, weights);
+        }
+        self.observer.appeared(flow, &profile);
+    }
+
+    fn evicted(&mut self, now: Nanos) {
+        while let Some(packet) = self.scheduler.poll_evicted() {
+            self.drop(packet, now);
+        }
+    }
+
+    fn drop(&mut self, packet: Packet, now: Nanos) {
+        let packet = self.truths.reveal(packet);
+        self.outcome.dropped += 1;
+        self.waiting -= 1;
+        self.observer.dropped(&packet, now);
+    }
+
+    /// The packet that goes next, as it truly is, with the scheduler's note on it.
+    #[inline]
+    pub(super) fn release(&mut self, now: Nanos) -> Option<(Packet, u64)> {
+        let Some(dispatch) = self.scheduler.dequeue(now) else {
+            self.held = true;
+            return None;
+        };
+        self.outcome.sent += 1;
+        self.waiting -= 1;
+        Some((self.truths.reveal(dispatch.packet), dispatch.ticket))
+    }
+
+    /// A packet of a flow that is always backlogged takes the place of the one that left.
+    #[inline]
+    pub(super) fn refill(&mut self, workload: &mut dyn Workload, left: &Packet, now: Nanos) {
+        if let Some(arrival) = workload.refill(left.flow, now) {
+            self.arrive(workload, &arrival, now);
+        }
+    }
+
+    /// When the scheduler is to be asked who is next, if the first resource is free from `ready` on.
+    #[inline]
+    pub(super) fn ask_at(&self, ready: Nanos, now: Nanos) -> Nanos {
+        if self.waiting == 0 {
+            Nanos::MAX
+        } else if self.held {
+            // A policy that says "now" again would never let time pass.
+            self.scheduler.poll_at().map_or(Nanos::MAX, |at| at.max(now + Nanos(1)).max(ready))
+        } else {
+            ready.max(now)
+        }
+    }
+
+    /// Whether a scheduler that held back may be asked again at `now`.
+    #[inline]
+    pub(super) fn ask_again(&mut self, now: Nanos) {
+        if self.held && self.scheduler.poll_at().is_some_and(|at| at <= now) {
+            self.held = false;
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Feedback that is due.
+
+use std::collections::VecDeque;
+
+use dovetail_sched::{Feedback, FlowId, MAX_RESOURCES, Nanos, Scheduler, Stage};
+
+use crate::Passage;
+
+/// The feedback that is still to be given. Resources serve in order, so a queue for each kind is in order of time.
+#[derive(Default)]
+pub(super) struct Notifier {
+    streams: Vec<Stream>,
+    next_at: Option<Nanos>,
+}
+
+struct Stream {
+    stage: Stage,
+    resource: usize,
+    due: VecDeque<Due>,
+}
+
+struct Due {
+    at: Nanos,
+    flow: FlowId,
+    ticket: u64,
+    took: Nanos,
+}
+
+impl Notifier {
+    pub(super) fn new(scheduler: &dyn Scheduler, resources: usize) -> Self {
+        let interest = scheduler.interest();
+        // What ends comes before what starts, later resources before earlier: as packets make room for one another.
+        let kinds = (0..resources.min(MAX_RESOURCES))
+            .rev()
+            .flat_map(|resource| [Stage::Finished, Stage::Started].map(|stage| (stage, resource)));
+        let streams = kinds
+            .filter(|&(stage, resource)| interest.has(stage, resource))
+            .map(|(stage, resource)| Stream { stage, resource, due: VecDeque::new() })
+            .collect();
+        Self { streams, next_at: None }
+    }
+
+    #[inline]
+    pub(super) fn next_at(&self) -> Nanos {
+        self.next_at.unwrap_or(Nanos::MAX)
+    }
+
+    #[inline]
+    pub(super) fn expect(&mut self, flow: FlowId, ticket: u64, passage: &Passage) {
+        for stream in &mut self.streams {
+            let (start, end) = (passage.start()[stream.resource], passage.end()[stream.resource]);
+            let (at, took) = match stream.stage {
+                Stage::Started => (start, Nanos::ZERO),
+                Stage::Finished => (end, end - start),
+            };
+            stream.due.push_back(Due { at, flow, ticket, took });
+            self.next_at = Some(self.next_at.map_or(at, |next| next.min(at)));
+        }
+    }
+
+    pub(super) fn tell(&mut self, scheduler: &mut dyn Scheduler, now: Nanos) {
+        loop {
+            let earliest = self.streams.iter_mut().filter(|stream| !stream.due.is_empty()).min_by_key(|s| s.due[0].at);
+            let Some(stream) = earliest else {
+                self.next_at = None;
+                return;
+            };
+            let due = &stream.due[0];
+            if due.at > now {
+                self.next_at = Some(due.at);
+                return;
+            }
+            let event = Feedback {
+                flow: due.flow,
+                ticket: due.ticket,
+                resource: stream.resource as u8,
+                stage: stream.stage,
+                took: due.took,
+            };
+            let at = due.at;
+            stream.due.pop_front();
+            scheduler.feedback(&event, at);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! One scheduler before a pipeline that serves in order of release.
+
+use dovetail_sched::{Nanos, Scheduler};
+
+use super::{Options, Outcome, SimulateError, entrance::Entrance, notifier::Notifier};
+use crate::{Observer, Pipeline, PipelineMode, workload::Workload};
+
+pub(super) fn run<O: Observer>(
+    workload: &mut dyn Workload,
+    scheduler: &mut dyn Scheduler,
+    mode: PipelineMode,
+    observer: &mut O,
+    mut options: Options<'_>,
+) -> Result<Outcome, SimulateError> {
+    let resources = workload.resources().len();
+    let mut pipeline = Pipeline::new(mode, resources);
+    let mut notifier = Notifier::new(scheduler, resources);
+    let mut entrance = Entrance::new(scheduler, observer);
+    let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
+    let mut next = workload.next()?;
+    let mut now = Nanos::ZERO;
+    loop {
+        let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
+        let event = entrance.ask_at(pipeline.ready(), now).min(notifier.next_at());
+        now = match event.min(arrival) {
+            Nanos::MAX if entrance.waiting > 0 => {
+                return Err(SimulateError::Stuck { packets: entrance.waiting, now });
+            }
+            at if at >= stop_at || at == Nanos::MAX => break,
+            at => at,
+        };
+        if notifier.next_at() <= now {
+            notifier.tell(entrance.scheduler, now);
+            entrance.held = false;
+        } else {
+            entrance.ask_again(now);
+        }
+        entrance.arrive_until(workload, &mut next, now, &mut options)?;
+        if entrance.waiting > 0
+            && !entrance.held
+            && pipeline.ready() <= now
+            && let Some((packet, ticket)) = entrance.release(now)
+        {
+            let passage = pipeline.admit(now, &packet.demand);
+            entrance.observer.sent(&packet, passage);
+            notifier.expect(packet.flow, ticket, passage);
+            entrance.refill(workload, &packet, now);
+        }
+    }
+    entrance.outcome.left = entrance.waiting;
+    entrance.tell_progress(&mut options, now);
+    Ok(entrance.outcome)
+}

@@ -1,0 +1,195 @@
+//! A scheduler before every resource.
+//!
+//! Packets may overtake each other between resources, so nothing follows from a recursion: events happen one after the
+//! other. At one instant later resources go before earlier ones, as packets make room for one another.
+
+use dovetail_sched::{Feedback, Interest, Nanos, Packet, Scheduler, Stage};
+use slab::Slab;
+
+use super::{Options, Outcome, SimulateError, entrance::Entrance, in_order::InOrder};
+use crate::{Observer, Passage, workload::Workload};
+
+/// A packet on its way, by the handle that it has in the schedulers before later resources.
+struct Travelling {
+    packet: Packet,
+    ticket: u64,
+    passage: Passage,
+    /// In the order of release.
+    number: u64,
+}
+
+/// A resource and what waits before it.
+#[derive(Clone, Default)]
+struct Place {
+    /// The packet on it, and when it ends.
+    serving: Option<(usize, Nanos)>,
+    /// The packet that ended and finds no place before the next resource.
+    blocked: Option<usize>,
+    /// How many packets wait in the scheduler before it.
+    waiting: u64,
+}
+
+impl Place {
+    fn is_free(&self) -> bool {
+        self.serving.is_none() && self.blocked.is_none()
+    }
+}
+
+struct Stages {
+    places: Vec<Place>,
+    travelling: Slab<Travelling>,
+    interest: Interest,
+    /// Packets that may wait before each later resource.
+    room: u64,
+}
+
+pub(super) fn run<O: Observer>(
+    workload: &mut dyn Workload,
+    scheduler: &mut dyn Scheduler,
+    room: u64,
+    observer: &mut InOrder<'_, O>,
+    mut options: Options<'_>,
+) -> Result<Outcome, SimulateError> {
+    let resources = workload.resources().len();
+    let interest = scheduler.interest();
+    let mut stages = Stages { places: vec![Place::default(); resources], travelling: Slab::new(), interest, room };
+    let mut entrance = Entrance::new(scheduler, observer);
+    let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
+    let mut next = workload.next()?;
+    let mut now = Nanos::ZERO;
+    loop {
+        let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
+        let ready = if stages.places[0].is_free() { now } else { Nanos::MAX };
+        let entering = entrance.ask_at(ready, now).min(arrival);
+        let entering = if entering >= stop_at { Nanos::MAX } else { entering };
+        now = match stages.next_event(&mut entrance, now).min(entering) {
+            Nanos::MAX if entrance.waiting > 0 && stop_at == Nanos::MAX => {
+                return Err(SimulateError::Stuck { packets: entrance.waiting, now });
+            }
+            Nanos::MAX => break,
+            at => at,
+        };
+        while stages.next_event(&mut entrance, now) <= now {
+            stages.go_on(&mut entrance, now);
+        }
+        entrance.ask_again(now);
+        if now >= stop_at {
+            continue;
+        }
+        entrance.arrive_until(workload, &mut next, now, &mut options)?;
+        if entrance.waiting > 0
+            && !entrance.held
+            && stages.places[0].is_free()
+            && let Some((packet, ticket)) = entrance.release(now)
+        {
+            let number = entrance.observer.released(&packet);
+            let passage = Passage::new(resources);
+            let job = stages.travelling.insert(Travelling { packet, ticket, passage, number });
+            stages.serve(&mut entrance, 0, job, now);
+            entrance.refill(workload, &packet, now);
+        }
+    }
+    entrance.outcome.left = entrance.waiting;
+    entrance.tell_progress(&mut options, now);
+    Ok(entrance.outcome)
+}
+
+impl Stages {
+    /// When a packet ends somewhere, or a scheduler before a later resource is to be asked again.
+    fn next_event<O: Observer>(&self, entrance: &mut Entrance<'_, InOrder<'_, O>>, now: Nanos) -> Nanos {
+        let mut next = Nanos::MAX;
+        for (at, place) in self.places.iter().enumerate() {
+            if let Some((_, end)) = place.serving {
+                next = next.min(end);
+            } else if place.blocked.is_none() && place.waiting > 0 {
+                let again = entrance.scheduler.later(at).and_then(|later| later.poll_at());
+                next = next.min(again.map_or(Nanos::MAX, |again| again.max(now + Nanos(1))));
+            }
+        }
+        next
+    }
+
+    /// Ends what ends by `now`, and moves on what can move.
+    fn go_on<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, now: Nanos) {
+        for at in (0..self.places.len()).rev() {
+            if let Some((job, end)) = self.places[at].serving
+                && end <= now
+            {
+                self.places[at].serving = None;
+                self.tell(entrance, at, job, Stage::Finished, now);
+                if at + 1 == self.places.len() {
+                    let done = self.travelling.remove(job);
+                    entrance.observer.passed(done.number, &done.passage);
+                } else {
+                    self.places[at].blocked = Some(job);
+                }
+            }
+            if at > 0 {
+                self.start(entrance, at, now);
+            }
+            // What ended before this resource may find a place now.
+            for before in (0..at).rev() {
+                self.advance(entrance, before, now);
+            }
+        }
+        for before in (0..self.places.len() - 1).rev() {
+            self.advance(entrance, before, now);
+        }
+    }
+
+    /// Moves the packet that ended on `at` before the next resource, if it finds a place there.
+    fn advance<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, now: Nanos) {
+        let next = &self.places[at + 1];
+        let free = next.waiting < self.room || (next.waiting == 0 && next.is_free());
+        let Some(job) = self.places[at].blocked.filter(|_| free) else { return };
+        self.places[at].blocked = None;
+        self.places[at + 1].waiting += 1;
+        let packet = Packet { handle: job as u64, ..self.travelling[job].packet };
+        if let Some(later) = entrance.scheduler.later(at + 1) {
+            // It has no limits: what may wait is for the pipeline to say.
+            let _ = later.enqueue(&packet, now);
+        }
+        self.start(entrance, at + 1, now);
+        // The resource that it leaves is free for who waits there.
+        if at > 0 {
+            self.start(entrance, at, now);
+        }
+    }
+
+    /// Lets the scheduler before `at` name the next packet, if the resource is free.
+    fn start<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, now: Nanos) {
+        if self.places[at].is_free()
+            && self.places[at].waiting > 0
+            && let Some(dispatch) = entrance.scheduler.later(at).and_then(|later| later.dequeue(now))
+        {
+            self.places[at].waiting -= 1;
+            self.serve(entrance, at, dispatch.packet.handle as usize, now);
+        }
+    }
+
+    fn serve<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, job: usize, now: Nanos) {
+        let travelling = &mut self.travelling[job];
+        let end = now + travelling.packet.demand.times()[at];
+        travelling.passage.takes(at, now, end);
+        self.places[at].serving = Some((job, end));
+        self.tell(entrance, at, job, Stage::Started, now);
+    }
+
+    fn tell<O: Observer>(
+        &self,
+        entrance: &mut Entrance<'_, InOrder<'_, O>>,
+        at: usize,
+        job: usize,
+        stage: Stage,
+        now: Nanos,
+    ) {
+        if !self.interest.has(stage, at) {
+            return;
+        }
+        let Travelling { packet, ticket, .. } = &self.travelling[job];
+        let took = if stage == Stage::Finished { packet.demand.times()[at] } else { Nanos::ZERO };
+        let event = Feedback { flow: packet.flow, ticket: *ticket, resource: at as u8, stage, took };
+        entrance.scheduler.feedback(&event, now);
+        entrance.held = false;
+    }
+}
