@@ -56,7 +56,7 @@ fn jobs(flows: &[Reserved]) -> Vec<Job> {
     for (flow, reserved) in flows.iter().enumerate() {
         let mut earliest = 0.0;
         for &(later, times) in &reserved.packets {
-            let arrival = (earliest as f64).ceil() as u64 + later;
+            let arrival = f64::ceil(earliest) as u64 + later;
             jobs.push(Job { flow: flow as u32, bytes: 100, arrival, demand: times.to_vec() });
             let gap = (0..2).map(|at| times[at] as f64 / reserved.rates[at]).fold(0.0, f64::max);
             earliest = arrival as f64 + gap;
