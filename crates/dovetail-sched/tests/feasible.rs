@@ -15,7 +15,13 @@ fn jobs() -> impl Strategy<Value = Vec<Job>> {
 
 /// Every policy with its defaults, and some with settings that change how they work.
 fn policies() -> impl Iterator<Item = &'static str> {
-    REGISTRY.iter().map(|entry| entry.name).chain(["atfq:batch=1", "atfq:batch=3", "atfq:domain=70ns"])
+    REGISTRY.iter().map(|entry| entry.name).chain([
+        "atfq:batch=1",
+        "atfq:batch=3",
+        "atfq:domain=70ns",
+        "drfq:estimator=llsr",
+        "tradeoff:estimator=ses",
+    ])
 }
 
 fn modes() -> impl Strategy<Value = Mode> {

@@ -138,13 +138,9 @@ impl<S: Scheduler> Estimating<S> {
         original
     }
 
-    fn learn(&mut self, event: &Feedback, now: Nanos) {
-        let Some(&pending) = self.pendings.find(event.ticket) else { return };
+    fn learn(&mut self, event: &Feedback, pending: &Pending, released: Nanos, now: Nanos) {
         let at = usize::from(event.resource);
-        if at >= self.resources || pending.flow != event.flow {
-            return;
-        }
-        let took = event.took.min(now - pending.released);
+        let took = event.took.min(now - released);
         let (told, estimated, _) = self.pendings.amounts(event.ticket);
         let (told, estimate) = (told[at], estimated[at]);
         if at == 0 {
@@ -195,7 +191,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         let Dispatch { packet, ticket } = self.inner.dequeue(now)?;
         let pending = self.pendings.find_mut(packet.handle)?;
         pending.ticket = ticket;
-        pending.released = now;
+        pending.released = Some(now);
         let pending = *pending;
         Some(Dispatch { packet: self.pendings.original(&packet, &pending), ticket: packet.handle })
     }
@@ -205,14 +201,17 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
     }
 
     fn feedback(&mut self, event: &Feedback, now: Nanos) {
-        let Some(&pending) = self.pendings.find(event.ticket) else { return };
+        let Some((pending, released)) = self.pendings.find_released(event.ticket) else { return };
+        if usize::from(event.resource) >= self.resources || pending.flow != event.flow {
+            return;
+        }
         if event.stage == Stage::Finished {
-            self.learn(event, now);
+            self.learn(event, &pending, released, now);
         }
         if self.inner.interest().has(event.stage, usize::from(event.resource)) {
             self.inner.feedback(&Feedback { ticket: pending.ticket, ..*event }, now);
         }
-        if event.stage == Stage::Finished && usize::from(event.resource) < self.resources {
+        if event.stage == Stage::Finished {
             self.pendings.ended(event.ticket, usize::from(event.resource));
         }
     }

@@ -18,8 +18,8 @@ pub(super) struct Pending {
     pub(super) slot: Slot,
     /// The inner scheduler's note on it.
     pub(super) ticket: u64,
-    /// When it was let go.
-    pub(super) released: Nanos,
+    /// When it was let go; nothing can have been measured of a packet that still waits.
+    pub(super) released: Option<Nanos>,
     /// The resources on which it has ended, one bit each.
     ended: u8,
     handle: u64,
@@ -33,7 +33,7 @@ impl Pending {
             program,
             slot,
             ticket: 0,
-            released: Nanos::ZERO,
+            released: None,
             ended: 0,
             handle: packet.handle,
         }
@@ -79,6 +79,13 @@ impl Pendings {
     #[inline]
     pub(super) fn find_mut(&mut self, key: u64) -> Option<&mut Pending> {
         self.packets.get_mut(usize::try_from(key).ok()?)
+    }
+
+    /// A packet in service, with when it was let go.
+    #[inline]
+    pub(super) fn find_released(&self, key: u64) -> Option<(Pending, Nanos)> {
+        let pending = *self.find(key)?;
+        Some((pending, pending.released?))
     }
 
     /// Told, estimated and charged on each resource, of a packet that [`find`](Self::find) finds.

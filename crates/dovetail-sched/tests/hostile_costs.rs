@@ -1,0 +1,217 @@
+//! What a sender can gain that knows how costs are estimated.
+//!
+//! An honest flow always has packets waiting, all of the same cost. A hostile one chooses the cost, the length and the
+//! program of every packet and when it comes, and has at most `Q` packets waiting or in service. With `settle=yes` and the
+//! same weight it gets no more of the CPU, at any time, than the honest one and
+//!
+//! ```text
+//! 2·(Q + 1)·P_max + P_honest
+//! ```
+//!
+//! `(Q + 1)·P_max` for what it was not charged yet (see [`Estimating`](dovetail_sched::cost::Estimating)), as much again for
+//! the largest charge, by which a policy that goes by charges may be unfair, and a packet of the honest flow likewise.
+//! That does not grow with time; with `settle=no` it does.
+
+use dovetail_sched::{
+    Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage,
+    cost::{Cost, Processing, Program, ProgramId, ProgramTable},
+};
+use proptest::prelude::*;
+
+const HONEST: FlowId = FlowId(0);
+const HOSTILE: FlowId = FlowId(1);
+const HONEST_COST: u64 = 1000;
+
+/// What the hostile flow does before the next packet is let go.
+#[derive(Debug, Clone, Copy)]
+enum Move {
+    Wait,
+    /// Until all that it sent has been measured, or for a long time.
+    WaitForMeasurement,
+    Send {
+        cost: u64,
+        bytes: u32,
+        program: u32,
+    },
+}
+
+/// A CPU, its scheduler, and what the two flows have had of it.
+struct Cpu {
+    scheduler: Box<dyn Scheduler>,
+    costs: Vec<u64>,
+    now: u64,
+    served: [u64; 2],
+    outstanding: usize,
+}
+
+/// A program that is known to cost next to nothing, whatever the hostile flow's packets that name it cost.
+fn programs() -> ProgramTable {
+    let cheap = Program {
+        processing: Processing::Header,
+        cost: Some(Cost::new(0.0, 1.0).expect("in range")),
+        ..Program::new("cheap")
+    };
+    ProgramTable::new(vec![Program::new("honest"), cheap])
+}
+
+impl Cpu {
+    fn new(policy: &str) -> Self {
+        let setup = Setup { programs: programs(), ..Setup::new(1, Limits::UNLIMITED) };
+        let scheduler = policy.parse::<PolicySpec>().expect("a policy").build(&setup).expect("one resource");
+        let mut it = Self { scheduler, costs: Vec::new(), now: 0, served: [0; 2], outstanding: 0 };
+        for _ in 0..4 {
+            it.send(HONEST, HONEST_COST, 1000, 0);
+        }
+        it
+    }
+
+    fn send(&mut self, flow: FlowId, cost: u64, bytes: u32, program: u32) {
+        self.scheduler.set_program(flow, ProgramId(program));
+        let handle = self.costs.len() as u64;
+        self.costs.push(cost);
+        let demand = Demand::new(&[Nanos::ZERO]).expect("one resource");
+        let packet = Packet { flow, bytes, arrival: Nanos(self.now), handle, demand };
+        let _ = self.scheduler.enqueue(&packet, Nanos(self.now));
+        self.outstanding += usize::from(flow == HOSTILE);
+    }
+
+    /// Serves one packet to its end.
+    fn serve(&mut self) {
+        let out = loop {
+            match self.scheduler.dequeue(Nanos(self.now)) {
+                Some(out) => break out,
+                None => self.now = self.scheduler.poll_at().expect("the honest flow always has some waiting").0,
+            }
+        };
+        let (flow, took) = (out.packet.flow, self.costs[out.packet.handle as usize]);
+        for (stage, took, at) in [(Stage::Started, 0, self.now), (Stage::Finished, took, self.now + took)] {
+            if self.scheduler.interest().has(stage, 0) {
+                let event = Feedback { flow, ticket: out.ticket, resource: 0, stage, took: Nanos(took) };
+                self.scheduler.feedback(&event, Nanos(at));
+            }
+        }
+        self.now += took;
+        self.served[flow.index()] += took;
+        if flow == HONEST {
+            self.send(HONEST, HONEST_COST, 1000, 0);
+        } else {
+            self.outstanding -= 1;
+        }
+    }
+
+    /// How much more the hostile flow has had.
+    fn lead(&self) -> i128 {
+        i128::from(self.served[1]) - i128::from(self.served[0])
+    }
+}
+
+/// The largest lead that these moves ever gain, over `rounds` repetitions.
+fn play(policy: &str, moves: &[Move], most: usize, rounds: usize) -> i128 {
+    let mut cpu = Cpu::new(policy);
+    let mut lead = 0;
+    for _ in 0..rounds {
+        for &step in moves {
+            match step {
+                Move::Send { cost, bytes, program } if cpu.outstanding < most => {
+                    cpu.send(HOSTILE, cost, bytes, program)
+                }
+                Move::WaitForMeasurement => {
+                    // A packet whose length nobody has seen before may be estimated at hours: its sender waits them out.
+                    for _ in 0..200 {
+                        if cpu.outstanding > 0 {
+                            cpu.serve();
+                        }
+                    }
+                }
+                Move::Send { .. } | Move::Wait => cpu.serve(),
+            }
+            lead = lead.max(cpu.lead());
+        }
+    }
+    lead
+}
+
+const Q: usize = 20;
+
+fn stated(largest: u64) -> i128 {
+    2 * (Q as i128 + 1) * i128::from(largest) + i128::from(HONEST_COST)
+}
+
+/// Policies whose unfairness in charges is one of the largest charges, and which keep no fluid that is served in real time.
+const FAIR: [&str; 5] = ["cbcs", "drfq", "sfq:resource=first", "scfq:resource=first", "atfq:batch=1"];
+
+fn with(policy: &str, knobs: &str) -> String {
+    let joint = if policy.contains(':') { ',' } else { ':' };
+    format!("{policy}{joint}{knobs}")
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let send = (
+        prop::sample::select(&[0, 1, 10, 1000, 30_000][..]),
+        prop::sample::select(&[0, 1, 64, 1500, u32::MAX][..]),
+        prop::sample::select(&[0, 1, 2, 77, u32::MAX][..]),
+    );
+    let send = send.prop_map(|(cost, bytes, program)| Move::Send { cost, bytes, program });
+    prop::collection::vec(prop_oneof![2 => Just(Move::Wait), 1 => Just(Move::WaitForMeasurement), 3 => send], 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn nobody_takes_more_than_stated(moves in moves(), estimator in prop::sample::select(&["ses", "llsr", "line"][..])) {
+        for policy in FAIR {
+            let lead = play(&with(policy, &format!("estimator={estimator}")), &moves, Q, 40);
+            prop_assert!(lead <= stated(30_000), "{policy}: {lead} ns ahead");
+        }
+    }
+}
+
+/// Cheap packets, each measured before the next, until the estimate is low; then as many dear ones at once as may wait.
+fn batches() -> Vec<Move> {
+    let packet = |cost| Move::Send { cost, bytes: 1000, program: 0 };
+    let mut moves: Vec<Move> = (0..14).flat_map(|_| [packet(10), Move::WaitForMeasurement]).collect();
+    moves.extend([packet(30_000); Q]);
+    moves.push(Move::WaitForMeasurement);
+    moves
+}
+
+#[test]
+fn batches_at_the_price_of_cheap_packets_are_settled() {
+    for policy in FAIR {
+        let settled = play(&with(policy, "estimator=ses"), &batches(), Q, 100);
+        assert!(settled <= stated(30_000), "{policy}: {settled} ns ahead");
+        let paper = play(&with(policy, "estimator=ses,settle=no"), &batches(), Q, 100);
+        assert!(paper > 10 * stated(30_000), "{policy}: {paper} ns ahead: the attack is too weak to show anything");
+    }
+}
+
+/// A program that is said to cost nothing is believed for ever if nobody settles.
+#[test]
+fn a_lie_about_the_program_is_settled() {
+    let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
+    for policy in FAIR {
+        let settled = play(&with(policy, "estimator=line"), &moves, Q, 5000);
+        assert!(settled <= stated(30_000), "{policy}: {settled} ns ahead");
+        let paper = play(&with(policy, "estimator=line,settle=no"), &moves, Q, 5000);
+        assert!(paper > 10 * stated(30_000), "{policy}: {paper} ns ahead: the attack is too weak to show anything");
+    }
+}
+
+/// A fluid that is served in real time is empty by the time that charges come late: what the sender was ahead is forgotten
+/// with it. These policies can be had where costs are believed rather than measured; the trade-off also where they are.
+#[test]
+fn policies_with_a_fluid_forget_what_is_settled_late() {
+    let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
+    let lead = |policy, estimator| play(&with(policy, estimator), &moves, Q, 5000);
+    for policy in ["wfq:resource=first", "wfq-split", "tradeoff:alpha=1"] {
+        let believed = lead(policy, "estimator=line");
+        assert!(believed > 10 * stated(30_000), "{policy}: {believed} ns ahead");
+    }
+    for policy in ["wfq:resource=first", "wfq-split"] {
+        let measured = lead(policy, "estimator=ses");
+        assert!(measured <= stated(30_000), "{policy}: {measured} ns ahead");
+    }
+    let measured = lead("tradeoff:alpha=1", "estimator=ses");
+    assert!(measured > 10 * stated(30_000), "tradeoff: {measured} ns ahead");
+}
