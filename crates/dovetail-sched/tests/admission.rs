@@ -93,6 +93,16 @@ fn a_delay_exactly_as_long_as_bearable_is_in_and_a_nanosecond_over_is_not() {
 }
 
 #[test]
+fn of_all_that_would_wait_too_long_the_worst_is_named() {
+    let mut admission = Admission::new(node(&[(1000.0, 1.0)]));
+    let mut admit = |most| admission.admit(&flow(&[100.0], &[10.0], Some(MS(most)))).unwrap().flow;
+    let (_, worst, _) = (admit(140), admit(115), admit(120));
+    let refusal = admission.admit(&flow(&[100.0], &[30.0], None)).unwrap_err();
+    let broken = Broken { whose: Whose::Admitted(worst), by: Bound::Composite, bound: MS(130), most: MS(115) };
+    assert_eq!(refusal, Refusal::Delay(broken));
+}
+
+#[test]
 fn a_flow_that_can_bear_nothing_is_refused_with_its_own_term() {
     let mut admission = Admission::new(node(&[(1000.0, 1.0)]));
     let refusal = admission.admit(&flow(&[100.0], &[10.0], Some(Nanos::ZERO))).unwrap_err();
@@ -271,7 +281,7 @@ mod model {
         }
         let all = [admitted, &[asked]].concat();
         let over = |flow: &Reservation| {
-            let most = flow.most_delay()?.0 as u128;
+            let most = u128::from(flow.most_delay()?.0);
             bound(by, node, flow, &all).checked_sub(most).filter(|&over| over > 0)
         };
         if let Some(over) = over(asked) {
@@ -304,15 +314,22 @@ fn packets(resources: usize) -> impl Strategy<Value = Vec<Amounts>> {
     prop::collection::vec(prop::collection::vec(cost(), resources).prop_map(|units| amounts(&units)), 1..4)
 }
 
+/// A flow that can bear a little more than its own packets take at its own rates, so that others' packets decide.
+fn reservation(resources: usize) -> impl Strategy<Value = Reservation> {
+    let rate = prop::collection::vec(units(100), resources).prop_map(|units| amounts(&units));
+    let patience = prop::option::of((1.0..1.5f64, prop_oneof![Just(0.0), 0.0..0.3f64]));
+    (rate, packets(resources), patience, 0..3u8).prop_map(|(rate, packets, patience, priority)| {
+        let time = |packet: &Amounts| -> f64 {
+            packet.as_slice().iter().zip(rate.as_slice()).map(|(cost, rate)| cost.as_f64() / rate.as_f64()).sum()
+        };
+        let longest = packets.iter().map(time).fold(0.0, f64::max);
+        let most = patience.map(|(times, more)| Nanos::from_f64((longest * times + more) * 1e9));
+        Reservation::new(rate, &packets, most, priority).unwrap()
+    })
+}
+
 fn step(resources: usize) -> impl Strategy<Value = Step> {
-    let most =
-        prop::option::of(prop_oneof![(0..1_000_000_000u64).prop_map(Nanos), (1..50u64).prop_map(|tens| MS(tens * 20))]);
-    let admit = (prop::collection::vec(units(400), resources), packets(resources), most, 0..3u8).prop_map(
-        |(rate, packets, most, priority)| {
-            Step::Admit(Reservation::new(amounts(&rate), &packets, most, priority).unwrap())
-        },
-    );
-    prop_oneof![3 => admit, 1 => (0..100usize).prop_map(Step::Release)]
+    prop_oneof![3 => reservation(resources).prop_map(Step::Admit), 1 => (0..100usize).prop_map(Step::Release)]
 }
 
 fn runs() -> impl Strategy<Value = (Node, Vec<Step>, Bound, u32)> {
