@@ -127,12 +127,12 @@ fn the_two_formulas_decide_differently() {
 fn another_level_is_warned_of_and_not_asked() {
     let mut admission = Admission::new(node(&[(1000.0, 1.0)]));
     let first = admission.admit(&flow(&[100.0], &[10.0], Some(MS(110)))).unwrap();
-    assert_eq!((first.breaks, first.exhausts), (None, None));
+    assert_eq!((first.breaks, first.exhausts), (None, [false; 8]));
     let dear = Reservation::new(amounts(&[900.0]), &[amounts(&[30.0])], None, 1).unwrap();
     let admitted = admission.admit(&dear).unwrap();
     let whose = Whose::Admitted(first.flow);
     assert_eq!(admitted.breaks, Some(Broken { whose, by: Bound::Composite, bound: MS(130), most: MS(110) }));
-    assert_eq!(admitted.exhausts, Some(0), "nothing is left for best-effort flows");
+    assert_eq!(admitted.exhausts[..2], [true, false], "nothing is left for best-effort flows");
 }
 
 #[test]
@@ -375,8 +375,11 @@ proptest! {
                     let verdict = model::judge(by, &node, &flows, &asked);
                     match (admission.admit(&asked), verdict) {
                         (Ok(yes), model::Verdict::In) => {
-                            let nothing = (0..node.resources().len()).find(|&j| model::left(&node, &with_it, j) == 0);
-                            prop_assert_eq!(yes.exhausts, nothing);
+                            for (j, last) in yes.exhausts.into_iter().enumerate() {
+                                let there = j < node.resources().len();
+                                let want = there && model::left(&node, &with_it, j) == 0 && model::left(&node, &flows, j) > 0;
+                                prop_assert_eq!(last, want);
+                            }
                             admitted.push((yes.flow, asked));
                         }
                         (Err(Refusal::Rate { resource, asked_per_s, left_per_s }), model::Verdict::Rate { resource: want, over }) => {

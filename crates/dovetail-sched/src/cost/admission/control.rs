@@ -11,7 +11,7 @@ use super::{
     refusal::{Broken, Refusal, Whose},
     reservation::Reservation,
 };
-use crate::Nanos;
+use crate::{MAX_RESOURCES, Nanos};
 
 /// A flow that was admitted. Never used twice by one [`Admission`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,8 +53,8 @@ impl Flow {
 pub struct Admitted {
     /// The flow, for [`Admission::release`].
     pub flow: FlowHandle,
-    /// The first resource of which nothing is left for best-effort flows, if there is one.
-    pub exhausts: Option<usize>,
+    /// Of which resources it takes the last, so that best-effort flows get nothing; by index.
+    pub exhausts: [bool; MAX_RESOURCES],
     /// A flow of another priority level whose delay bound is broken because this one is in: the one whose bound is most
     /// too long. Rule 2 looks at the newcomer's own level only.
     pub breaks: Option<Broken>,
@@ -163,8 +163,12 @@ impl Admission {
         let elsewhere = self.slacks.least_elsewhere(flow.priority).filter(|_| raised);
         let breaks = self.broken(elsewhere, term);
         let handle = self.insert(flow);
-        let left = self.left();
-        let exhausts = left.as_slice().iter().position(|&left| left == Amount::ZERO);
+        let mut exhausts = [false; MAX_RESOURCES];
+        for (last, (&left, &asked)) in
+            exhausts.iter_mut().zip(self.left().as_slice().iter().zip(asked.rate_per_s().as_slice()))
+        {
+            *last = left == Amount::ZERO && asked > Amount::ZERO;
+        }
         Ok(Admitted { flow: handle, exhausts, breaks })
     }
 
