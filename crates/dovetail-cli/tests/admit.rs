@@ -145,11 +145,18 @@ fn many(count: usize) -> Vec<Asked> {
     };
     let mut asked = Vec::new();
     for _ in 0..count {
-        let rate = CAPACITY.map(|capacity| 1 + draw(capacity as u64 / 60));
+        let rate = CAPACITY.map(|capacity| 1 + draw(capacity as u64 / 25));
         let packets: Vec<_> =
             (0..1 + draw(3)).map(|_| CAPACITY.map(|capacity| draw(capacity as u64 / 100)).into()).collect();
         let own = term(false, packets.iter(), &rate);
-        let most = (draw(4) > 0).then(|| own + 1 + draw(60) * 1_000_000);
+        // Some flows do not mind, and send packets that others mind.
+        let dear = draw(20) == 0;
+        let packets: Vec<Vec<u128>> = if dear {
+            packets.iter().map(|packet: &Vec<u128>| packet.iter().map(|units| units * 2).collect()).collect()
+        } else {
+            packets
+        };
+        let most = (!dear && draw(4) > 0).then(|| own + 1 + draw(60) * 1_000_000);
         asked.push(Asked { rate: rate.into(), packets, most, level: draw(3) });
     }
     asked
