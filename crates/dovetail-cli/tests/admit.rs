@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::{fs, path::Path, time::Instant};
+use std::{fs, path::Path, process::Command, time::Instant};
 
 use serde_json::{Value, json};
 use support::{dovetail, folder, near, stdout};
@@ -90,6 +90,27 @@ fn every_rule_refuses_somebody() {
     ] {
         assert!(text.lines().any(|other| other == line), "{line}\n\n{text}");
     }
+}
+
+/// What the guide shows is what is printed, and the file that it explains is one.
+#[test]
+fn the_page_is_right() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/admit.md")).expect("the page");
+    let mut shown = 0;
+    for block in page.split("```console\n$ dovetail ").skip(1) {
+        let (command, rest) = block.split_once('\n').expect("output below the command");
+        let want = rest.split("```").next().expect("the end of the block");
+        let mut run = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        let output = run.args(command.split_whitespace()).current_dir(&root).output().expect("the command runs");
+        assert_eq!(String::from_utf8(output.stdout).expect("text"), want, "{command}");
+        shown += 1;
+    }
+    assert_eq!(shown, 2);
+    let file = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a file");
+    let document = admit(&[&written(&folder("admit-page"), file)]);
+    assert_eq!(reservation(&document, "video")["admitted"], true);
+    assert_eq!(document["best_effort"]["queues"][1]["refusal"]["rule"], 4);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! [`Amount`] is a whole number of billionths, up to 10^27 of them: every decimal with nine places is exact, and so are
 //! sums, differences and the comparison with a limit. A billionth of a second is the nanosecond of all other times here.
 
-use core::{fmt, ops::Index};
+use core::fmt;
 
 use crate::{MAX_RESOURCES, Nanos};
 
@@ -109,84 +109,6 @@ impl fmt::Debug for Amount {
     }
 }
 
-/// One amount a resource, for 1 to [`MAX_RESOURCES`].
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Amounts {
-    len: usize,
-    of: [Amount; MAX_RESOURCES],
-}
-
-impl Amounts {
-    /// `units[j]` of resource `j`.
-    ///
-    /// # Errors
-    /// As [`Amount::new`], and [`AmountError::Resources`] for none or too many.
-    pub fn new(units: &[f64]) -> Result<Self, AmountError> {
-        let mut amounts = Self::zero(units.len())?;
-        for (amount, &units) in amounts.of.iter_mut().zip(units) {
-            *amount = Amount::new(units)?;
-        }
-        Ok(amounts)
-    }
-
-    /// `amounts[j]` of resource `j`.
-    ///
-    /// # Errors
-    /// [`AmountError::Resources`] for none or too many.
-    pub fn from_amounts(amounts: &[Amount]) -> Result<Self, AmountError> {
-        let mut copy = Self::zero(amounts.len())?;
-        copy.of[..amounts.len()].copy_from_slice(amounts);
-        Ok(copy)
-    }
-
-    fn zero(len: usize) -> Result<Self, AmountError> {
-        if (1..=MAX_RESOURCES).contains(&len) {
-            Ok(Self { len, of: [Amount::ZERO; MAX_RESOURCES] })
-        } else {
-            Err(AmountError::Resources(len))
-        }
-    }
-
-    /// Nothing of as many resources.
-    pub(super) const fn nothing(&self) -> Self {
-        Self { len: self.len, of: [Amount::ZERO; MAX_RESOURCES] }
-    }
-
-    /// As a slice, in order of resource.
-    #[must_use]
-    pub fn as_slice(&self) -> &[Amount] {
-        &self.of[..self.len]
-    }
-
-    /// How many resources it speaks of.
-    #[must_use]
-    pub const fn resources(&self) -> usize {
-        self.len
-    }
-
-    /// Resource by resource.
-    pub(super) fn join(&self, other: &Self, join: impl Fn(Amount, Amount) -> Amount) -> Self {
-        let mut joined = *self;
-        for (amount, &other) in joined.of[..self.len].iter_mut().zip(&other.of) {
-            *amount = join(*amount, other);
-        }
-        joined
-    }
-}
-
-impl Index<usize> for Amounts {
-    type Output = Amount;
-    fn index(&self, resource: usize) -> &Amount {
-        &self.as_slice()[resource]
-    }
-}
-
-impl fmt::Debug for Amounts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.as_slice()).finish()
-    }
-}
-
 /// Why a number is no amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AmountError {
@@ -239,8 +161,6 @@ mod tests {
         }
         assert_eq!(Amount::new(4e-10), Err(AmountError::TooSmall));
         assert_eq!(Amount::new(f64::MIN_POSITIVE), Err(AmountError::TooSmall));
-        assert_eq!(Amounts::new(&[]), Err(AmountError::Resources(0)));
-        assert_eq!(Amounts::new(&[1.0; 9]), Err(AmountError::Resources(9)));
     }
 
     #[test]

@@ -1,76 +1,18 @@
 //! Who is in, and who may come in.
 
 use alloc::collections::BTreeMap;
-use core::{error::Error, fmt};
 
 use super::{
-    amount::{Amount, Amounts},
+    amount::Amount,
+    amounts::Amounts,
     delay::{Block, Bound},
+    flow::{Admitted, Flow, FlowHandle, UnknownFlow},
     largest::{Dearest, Slacks},
     node::Node,
     refusal::{Broken, Refusal, Whose},
     reservation::Reservation,
 };
 use crate::{MAX_RESOURCES, Nanos};
-
-/// A flow that was admitted. Never used twice by one [`Admission`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowHandle(u64);
-
-impl fmt::Display for FlowHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-/// What is remembered of an admitted flow.
-#[derive(Debug, Clone)]
-struct Flow {
-    rate_per_s: Amounts,
-    ahead: Block,
-    own_composite: Nanos,
-    own_separate: Nanos,
-    most_delay: Option<Nanos>,
-    priority: u8,
-}
-
-impl Flow {
-    fn own(&self, by: Bound) -> Nanos {
-        match by {
-            Bound::Composite => self.own_composite,
-            Bound::Separate => self.own_separate,
-        }
-    }
-
-    /// How long a packet ahead of it may take. Its own term is no longer than what it can bear once it is admitted.
-    fn slack(&self, by: Bound) -> Option<Nanos> {
-        self.most_delay.map(|most| most - self.own(by))
-    }
-}
-
-/// A yes, and what comes with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Admitted {
-    /// The flow, for [`Admission::release`].
-    pub flow: FlowHandle,
-    /// Of which resources it takes the last, so that best-effort flows get nothing; by index.
-    pub exhausts: [bool; MAX_RESOURCES],
-    /// A flow of another priority level whose delay bound is broken because this one is in: the one whose bound is most
-    /// too long. Rule 2 looks at the newcomer's own level only.
-    pub breaks: Option<Broken>,
-}
-
-/// A flow that is not in: released before, or of another node.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownFlow;
-
-impl fmt::Display for UnknownFlow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no such flow is admitted")
-    }
-}
-
-impl Error for UnknownFlow {}
 
 /// Admission control of one node: the rules of the [module](super).
 #[derive(Debug, Clone)]

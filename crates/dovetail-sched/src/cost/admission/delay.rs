@@ -7,7 +7,7 @@
 
 use core::{error::Error, fmt, str::FromStr};
 
-use super::{amount::Amounts, node::Node, reservation::Reservation};
+use super::{amounts::Amounts, node::Node, reservation::Reservation};
 use crate::{MAX_RESOURCES, Nanos};
 
 /// Which formula admission control goes by.

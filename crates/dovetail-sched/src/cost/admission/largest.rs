@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{control::FlowHandle, delay::Block};
+use super::{delay::Block, flow::FlowHandle};
 use crate::Nanos;
 
 /// The dearest packets of admitted flows.

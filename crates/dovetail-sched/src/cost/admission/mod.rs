@@ -38,6 +38,9 @@
 //!   flows which gather there can hold a packet up for longer than eq. 14 says. It is what the paper admits by, so it is
 //!   the default here; for a promise that has to hold, choose [`Bound::Separate`] and schedulers to match.
 //!
+//! - Neither knows of priorities. Where a scheduler serves one level strictly before another, the lower one waits longer
+//!   than either formula says.
+//!
 //! Priority levels decide only whose bounds rule 2 looks at, as in the paper. A packet of another level may delay this one
 //! all the same, so every flow enters the maxima, and a newcomer that breaks a bound of another level is admitted with
 //! a warning ([`Admitted::breaks`]).
@@ -72,15 +75,19 @@
 pub mod delay;
 
 mod amount;
+mod amounts;
 mod control;
+mod flow;
 mod largest;
 mod node;
 mod refusal;
 mod reservation;
 
-pub use amount::{Amount, AmountError, Amounts};
-pub use control::{Admission, Admitted, FlowHandle, UnknownFlow};
+pub use amount::{Amount, AmountError};
+pub use amounts::Amounts;
+pub use control::Admission;
 pub use delay::{Bound, Mismatch};
+pub use flow::{Admitted, FlowHandle, UnknownFlow};
 pub use node::{BestEffort, Node, NodeError, Resource};
 pub use refusal::{Broken, Refusal, Whose};
 pub use reservation::{Reservation, ReservationError};

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::{
-    amount::{Amount, AmountError, Amounts},
+    amount::{Amount, AmountError},
+    amounts::Amounts,
     delay::Mismatch,
 };
 

@@ -4,8 +4,8 @@ use core::{error::Error, fmt};
 
 use super::{
     amount::Amount,
-    control::FlowHandle,
     delay::{Bound, Mismatch},
+    flow::FlowHandle,
 };
 use crate::Nanos;
 
