@@ -368,6 +368,9 @@ fn what_cannot_be_read_is_said() {
     assert_eq!(code(&["admit", &folder.display().to_string()]), Some(1));
     assert_eq!(code(&["admit"]), Some(2));
     assert_eq!(code(&["admit", "x.toml", "--bound", "eq14"]), Some(2));
+    let output = dovetail(&["admit", &written(&folder, &"\n".repeat((24 << 20) + 1))]);
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(output.status.code() == Some(1) && said.contains("it is longer than 24 MiB"), "{said}");
     assert_eq!(code(&["admit", &written(&folder, "")]), Some(1));
     assert_eq!(code(&["admit", &written(&folder, &NODE.repeat(5))]), Some(1));
 }

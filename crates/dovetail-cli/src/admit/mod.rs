@@ -20,8 +20,9 @@ use crate::{
 use answer::Answers;
 use request::Request;
 
-/// The longest file that is read, in bytes: room for the most reservations that are allowed.
-const LONGEST_FILE: u64 = 64 << 20;
+/// The longest file that is read, in bytes: over 200 for each of the most reservations that are allowed. Parsed, a byte
+/// of TOML can take 80 of memory.
+const LONGEST_FILE: u64 = 24 << 20;
 
 pub(crate) fn run(args: &AdmitArgs) -> Result<(), Failure> {
     let name = args.file.display().to_string();
