@@ -43,7 +43,7 @@
 //!
 //! Priority levels decide only whose bounds rule 2 looks at, as in the paper. A packet of another level may delay this one
 //! all the same, so every flow enters the maxima, and a newcomer that breaks a bound of another level is admitted with
-//! a warning ([`Admitted::breaks`]).
+//! a warning ([`Admitted::breaks`]). While that bound is broken nobody else is admitted to its level.
 //!
 //! # Arithmetic
 //!
