@@ -7,7 +7,7 @@ use std::fmt;
 
 use dovetail_sched::{
     cost::admission::Amount,
-    units::{parse_rate, split_unit},
+    units::{clip, parse_rate, split_unit},
 };
 
 /// What a resource counts in.
@@ -105,9 +105,7 @@ fn per_second(text: &str) -> Result<(f64, Unit), String> {
 
 /// A text of the file in a message.
 pub(super) fn quoted(text: &str) -> String {
-    let clipped: String = text.chars().take(60).collect();
-    let more = if clipped.len() < text.len() { "…" } else { "" };
-    format!("\"{}{more}\"", clipped.escape_debug())
+    format!("\"{}\"", clip(text).escape_debug())
 }
 
 #[cfg(test)]

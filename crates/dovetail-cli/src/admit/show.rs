@@ -13,7 +13,10 @@ use crate::{
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 5] = [
-    ("eq. 14 ms", "delay bound under one scheduler for all resources: what the paper admits by, but not proven"),
+    (
+        "eq. 14 ms",
+        "delay bound under one scheduler for all resources: what the paper admits by, but some traffic waits longer",
+    ),
     ("eq. 13 ms", "delay bound under a fair queueing scheduler for each resource, while the flow keeps to its rates"),
     ("bears ms", "the longest delay that it can bear; – if it does not mind"),
     ("left", "what may still be reserved: target times capacity, less what is reserved"),
@@ -166,7 +169,7 @@ pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
     }
     if answers.admission.by() == Bound::Composite && answers.list.iter().any(|answer| answer.said.is_ok()) {
         notes.push(
-            "eq. 14 is no proven bound; for a promise that has to hold use --bound separate, and a scheduler for each \
+            "eq. 14 is no bound for all traffic; for a promise that has to hold use --bound separate, and a scheduler for each \
              resource"
                 .to_owned(),
         );

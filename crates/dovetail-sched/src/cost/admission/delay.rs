@@ -13,7 +13,7 @@ use crate::{MAX_RESOURCES, Nanos};
 /// Which formula admission control goes by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Bound {
-    /// Eq. 14: one scheduler for all resources. What the paper admits by, but not proven.
+    /// Eq. 14: one scheduler for all resources. What the paper admits by, but no bound for all traffic.
     #[default]
     Composite,
     /// Eq. 13: a fair queueing scheduler for each resource.
@@ -99,7 +99,7 @@ pub fn separate<'a>(
     bound(Bound::Separate, node, flow, others)
 }
 
-/// Eq. 14: the delay of `flow` among `others` where one scheduler orders packets for all resources. Not proven. As
+/// Eq. 14: the delay of `flow` among `others` where one scheduler orders packets for all resources. Some traffic waits longer. As
 /// [`separate`] otherwise.
 ///
 /// # Errors

@@ -32,12 +32,13 @@
 //! Eq. 14 is never larger: the maximum of a sum is at most the sum of maxima. Both are per packet; what a flow has queued
 //! because it sends faster than it reserved comes on top. How far they can be relied on:
 //!
-//! - **Eq. 13** holds for flows whose packets come at least the largest of their normalised costs P_kj / r_ij apart.
-//! - **Eq. 14 is no proven bound.** The paper derives it from that of one fair queue and does not prove it. Behind the
+//! - **Eq. 13** holds for flows whose packets come at least the largest of their normalised costs P_kj / r_ij apart; the
+//!   proof is at the head of `tests/cbcs_delay.rs`, which also tries it.
+//! - **Eq. 14 is no bound in general.** The paper derives it from that of one fair queue and does not prove it. Behind the
 //!   one scheduler stands a first-in-first-out queue that all flows share before the next resource, and packets of other
-//!   flows which gather there can hold a packet up for longer than eq. 14 says. It is what the paper admits by, so it is
-//!   the default here; for a promise that has to hold, choose [`Bound::Separate`] and schedulers to match.
-//!
+//!   flows which gather there can hold a packet up for longer than eq. 14 says; the same file shows traffic that breaks it.
+//!   It is what the paper admits by, so it is the default here; for a promise that has to hold, choose
+//!   [`Bound::Separate`] and schedulers to match.
 //! - Neither knows of priorities. Where a scheduler serves one level strictly before another, the lower one waits longer
 //!   than either formula says.
 //!
