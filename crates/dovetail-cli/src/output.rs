@@ -31,8 +31,8 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     fs::write(path, text).map_err(|error| Failure::file("write", path, error))
 }
 
-/// Writes a file so that whoever reads it sees all of the old or all of the new text, whatever happens meanwhile: into a
-/// new file beside it, which then takes its name. What is no regular file (a pipe, a device) is written to as it is.
+/// Writes a file so that whoever reads it sees all of the old or all of the new text, whatever happens meanwhile: into
+/// a new file beside it, which then takes its name. What is no regular file (a pipe, a device) is written to as it is.
 pub(crate) fn replace_file(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error| Failure::file("write", path, error);
     // A link stays a link: what it leads to is replaced.

@@ -163,7 +163,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn no_bytes_are_too_strange(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..20)) {
+        fn no_bytes_are_too_strange(
+            frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..20),
+        ) {
             for mut function in all() {
                 for frame in &frames {
                     let mut frame = frame.clone();

@@ -61,7 +61,8 @@ fn chart_of_costs(profile: &Profile) -> Block {
     plot.set_layout(Layout::new().x_axis(Axis::new().title("bytes")).y_axis(cost));
     Block::Chart {
         title: format!("Cost against size: {}", profile.function),
-        note: "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in the line."
+        note: "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in \
+               the line."
             .to_owned(),
         plot: Box::new(plot),
     }
@@ -84,8 +85,10 @@ fn chart_of_ratios(profiles: &[Profile]) -> Block {
     plot.set_layout(Layout::new().x_axis(ratio).y_axis(share));
     Block::Chart {
         title: "How far from the line".to_owned(),
-        note: "The share of packets that took more than so many times what the line says; the lines end at the slowest packet."
-            .to_owned(),
+        note:
+            "The share of packets that took more than so many times what the line says; the lines end at the slowest \
+               packet."
+                .to_owned(),
         plot: Box::new(plot),
     }
 }

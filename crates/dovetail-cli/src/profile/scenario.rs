@@ -27,7 +27,8 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
     for profile in profiles {
         let line = profile.fit.line;
         text += &format!(
-            "\n[[class]]\nname = \"{}\"\ncost = {{ cpu = \"{}ns*bytes + {}ns\" }}\nprocessing = \"{}\"\nexpansion = {}\n",
+            "\n[[class]]\nname = \"{}\"\ncost = {{ cpu = \"{}ns*bytes + {}ns\" }}\nprocessing = \"{}\"\n\
+             expansion = {}\n",
             profile.function,
             digits(line.per_byte_ns),
             digits(line.per_packet_ns),

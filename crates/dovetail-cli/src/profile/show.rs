@@ -78,7 +78,8 @@ impl Profiles<'_> {
             Err(_) => "no fixed core".to_owned(),
         };
         format!(
-            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes subtracted",
+            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes \
+             subtracted",
             count(packets as u64),
             self.setting.clock_nanos
         )
@@ -166,7 +167,8 @@ impl Profiles<'_> {
     pub(super) fn sentence(profile: &Profile) -> String {
         let line = profile.fit.line;
         format!(
-            "{}: {}ns*bytes + {}ns; {} of {} packets above {OUTLIER} times the median of their size ({:.3} %), with {:.2} % of the time",
+            "{}: {}ns*bytes + {}ns; {} of {} packets above {OUTLIER} times the median of their size ({:.3} %), \
+             with {:.2} % of the time",
             profile.function,
             digits(line.per_byte_ns),
             digits(line.per_packet_ns),

@@ -54,7 +54,8 @@ impl Traffic {
         if self.pictures {
             return jpeg::side(size).map(|_| ()).ok_or_else(|| {
                 Failure::usage(format!(
-                    "jpeg: no square picture has {size} bytes: w·w·3/2 with an even w up to 208, such as 1536 for 32 pixels"
+                    "jpeg: no square picture has {size} bytes: w·w·3/2 with an even w up to 208, such as 1536 for \
+                     32 pixels"
                 ))
             });
         }

@@ -23,7 +23,9 @@ proptest! {
 
     #[test]
     fn a_changed_word_changes_the_checksum_as_summing_again_would(
-        mut words in prop::collection::vec(any::<u16>(), 1..20), at in any::<prop::sample::Index>(), new in any::<u16>(),
+        mut words in prop::collection::vec(any::<u16>(), 1..20),
+        at in any::<prop::sample::Index>(),
+        new in any::<u16>(),
     ) {
         let bytes = |words: &[u16]| words.iter().flat_map(|word| word.to_be_bytes()).collect::<Vec<_>>();
         // A header is never all zeros: its version is not.
