@@ -7,9 +7,6 @@ use std::{collections::BTreeMap, fs, path::Path};
 use serde_json::Value;
 use support::{dovetail, folder, near, recompute::quantile, records::read_records, stdout};
 
-/// Whether scenarios have the keys `processing`, `expansion` and `noise`; without, they are left out before `compare`.
-const SCENARIOS_KNOW_ALL_KEYS: bool = false;
-
 const NAMES: [&str; 5] = ["forwarding", "monitoring", "ipsec", "redundancy", "jpeg"];
 
 /// Bytes and nanoseconds of each function, in the order of the file.
@@ -190,16 +187,6 @@ fn capture(path: &Path) {
     fs::write(path, file).expect("written");
 }
 
-/// The file as `compare` can read it.
-fn readable(path: &Path) {
-    if !SCENARIOS_KNOW_ALL_KEYS {
-        let text = fs::read_to_string(path).expect("a scenario");
-        let new = |line: &&str| ["processing", "expansion", "noise"].iter().any(|key| line.starts_with(key));
-        let kept: Vec<_> = text.lines().filter(|line| !new(line)).collect();
-        fs::write(path, kept.join("\n")).expect("written");
-    }
-}
-
 #[test]
 fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     let folder = folder("profile-compare");
@@ -230,24 +217,36 @@ fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     for &(ratio, share) in &points {
         // Sample k of n stands at (k + 1/2) / n.
         let want = ratios[((share * ratios.len() as f64 - 0.5).round() as usize).min(ratios.len() - 1)];
-        assert!((ratio / want - 1.0).abs() < 1e-4, "{ratio} at {share}, not {want}");
+        assert!((ratio - want).abs() <= 1e-4 * want, "{ratio} at {share}, not {want}");
     }
     let mean: f64 = points.windows(2).map(|pair| (pair[0].0 + pair[1].0) / 2.0 * (pair[1].1 - pair[0].1)).sum();
     let want = ratios.iter().sum::<f64>() / ratios.len() as f64;
     assert!((mean / want - 1.0).abs() < 0.02, "{mean}, not {want}");
 
-    readable(&toml);
     capture(&pcap);
     let args = ["--trace", plain(&pcap), "--policy", "drfq", "--policy", "fifo", "--records", plain(&folder), "--json"];
     let compared: Value =
         serde_json::from_str(&stdout(&[&["compare", plain(&toml)][..], &args].concat())).expect("JSON");
     assert_eq!(compared["workload"]["packets"], 400);
-    if !SCENARIOS_KNOW_ALL_KEYS {
-        for row in read_records(&folder.join("drfq.csv")).rows {
-            let cost = a * f64::from(row.bytes) + b;
-            assert!(((row.end[0] - row.start[0]) as f64 - cost).abs() <= 0.5 + cost * 1e-5, "{row:?}: not {cost}");
-            assert_eq!(row.end[1] - row.start[1], u64::from(row.bytes) * 32);
-        }
+    // What packets cost the CPU is the line times a factor of that distribution, and the link sees them shrunk.
+    let expansion = class["expansion"].as_float().expect("a float");
+    let mut factors = Vec::new();
+    for row in read_records(&folder.join("drfq.csv")).rows {
+        let bytes = f64::from(row.bytes);
+        factors.push((row.end[0] - row.start[0]) as f64 / (a * bytes + b));
+        let link = (row.end[1] - row.start[1]) as f64;
+        assert!((link - bytes * expansion * 32.0).abs() <= 0.51, "{row:?}: not {expansion}");
+    }
+    factors.sort_by(f64::total_cmp);
+    let within = ratios[0] * 0.99..=ratios[ratios.len() - 1] * 1.01;
+    assert!(within.contains(&factors[0]) && within.contains(&factors[399]), "{within:?}");
+    assert_ne!(factors[100], factors[300]);
+    for share in [0.1, 0.5, 0.9] {
+        let want = ratios[(share * ratios.len() as f64) as usize];
+        let below = factors.iter().filter(|&&factor| factor <= want).count() as f64;
+        // Five standard deviations of the count, which is binomial.
+        let off = 5.0 * (400.0 * share * (1.0 - share)).sqrt();
+        assert!((below - 400.0 * share).abs() <= off, "{below} of 400 packets below {want}, the quantile of {share}");
     }
 }
 
@@ -259,7 +258,6 @@ fn all_functions_make_one_scenario_that_tune_reads_too() {
     let scenario: toml::Table = fs::read_to_string(&toml).expect("a scenario").parse().expect("TOML");
     let classes = scenario["class"].as_array().expect("classes");
     assert_eq!(classes.iter().map(|class| class["name"].as_str().expect("a name")).collect::<Vec<_>>(), NAMES);
-    readable(&toml);
     capture(&pcap);
     stdout(&["compare", plain(&toml), "--trace", plain(&pcap)]);
     stdout(&["tune", plain(&toml), "--trace", plain(&pcap), "--policy", "atfq", "--points", "2"]);

@@ -19,7 +19,7 @@ mod routes;
 #[cfg(test)]
 mod testing;
 
-use std::fmt;
+pub use dovetail_sched::cost::Processing;
 
 /// Something done to packets one by one.
 pub trait NetworkFunction: Send {
@@ -33,24 +33,6 @@ pub trait NetworkFunction: Send {
     /// handled is answered, and then the frame is as it was. Memory is allocated only until frames, tables and buffers
     /// have reached their size, unless a function says otherwise.
     fn process(&mut self, frame: &mut Vec<u8>) -> Verdict;
-}
-
-/// What a function looks at, and so what its time grows with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Processing {
-    /// Headers only: a time a packet.
-    Header,
-    /// Every byte: a time a byte beside the time a packet.
-    Payload,
-}
-
-impl fmt::Display for Processing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Header => "header",
-            Self::Payload => "payload",
-        })
-    }
 }
 
 /// What is to become of a frame.

@@ -27,7 +27,7 @@ use crate::{
 };
 pub(crate) use measure::measure;
 use show::Profiles;
-use summary::Profile;
+use summary::{Profile, word};
 use traffic::Traffic;
 
 /// How it was measured, and where it goes.
@@ -96,7 +96,7 @@ fn show(profiles: &Profiles<'_>, report: Option<&Path>, json: bool) -> Result<()
 fn list() -> Result<(), Failure> {
     let mut table = Table::new(&["function", "works on", "what it does"], 3);
     for entry in REGISTRY {
-        table.push([entry.name.to_owned(), entry.processing.to_string(), entry.summary.to_owned()]);
+        table.push([entry.name.to_owned(), word(entry.processing).to_owned(), entry.summary.to_owned()]);
     }
     print(&format!(
         "{}\n\nMeasure some with 'dovetail profile NAME…', or all with 'dovetail profile all'.",

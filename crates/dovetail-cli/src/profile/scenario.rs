@@ -9,7 +9,7 @@
 
 use dovetail_sched::units::Rate;
 
-use super::summary::{Profile, digits};
+use super::summary::{Profile, digits, word};
 
 /// The scenario file of these profiles.
 pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
@@ -32,12 +32,14 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
             profile.function,
             digits(line.per_byte_ns),
             digits(line.per_packet_ns),
-            profile.processing,
+            word(profile.processing),
             float(profile.expansion)
         );
         let points: Vec<_> = noise(&profile.sorted_ratios)
             .iter()
-            .map(|&(ratio, share)| format!("[{}, {}]", float(ratio), with_point((share * 1e9).round() / 1e9)))
+            .map(|&(ratio, share)| {
+                format!("[{}, {}]", float(ratio.min(LARGEST)), with_point((share * 1e9).round() / 1e9))
+            })
             .collect();
         if !points.is_empty() {
             text += &format!("noise = {{ measured = [{}] }}\n", points.join(", "));
@@ -55,6 +57,9 @@ fn with_point(value: f64) -> String {
     let text = value.to_string();
     if text.contains('.') { text } else { text + ".0" }
 }
+
+/// The largest ratio that a scenario takes.
+pub(super) const LARGEST: f64 = 1e6;
 
 /// The most points of a distribution.
 const POINTS: usize = 48;

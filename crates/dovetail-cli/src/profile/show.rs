@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::summary::{OUTLIER, Outliers, Profile, Ratios, SizeRow, digits};
+use super::summary::{OUTLIER, Outliers, Profile, Ratios, SizeRow, digits, word};
 use super::{Setting, fit::Fit};
 use crate::{
     setting::closing,
@@ -33,7 +33,7 @@ pub(crate) struct ProfilesJson<'a> {
 #[derive(Serialize)]
 struct ProfileJson<'a> {
     function: &'static str,
-    processing: String,
+    processing: &'static str,
     packets: usize,
     fit: Fit,
     fit_of_medians: Fit,
@@ -47,7 +47,7 @@ impl<'a> ProfileJson<'a> {
     fn of(profile: &'a Profile) -> Self {
         Self {
             function: profile.function,
-            processing: profile.processing.to_string(),
+            processing: word(profile.processing),
             packets: profile.samples.len(),
             fit: profile.fit,
             fit_of_medians: profile.medians,
@@ -111,7 +111,7 @@ impl Profiles<'_> {
             let percent = |share: f64| format!("{:.2} %", share * 100.0);
             table.push([
                 profile.function.to_owned(),
-                profile.processing.to_string(),
+                word(profile.processing).to_owned(),
                 figure(profile.fit.line.per_byte_ns),
                 figure(profile.fit.line.per_packet_ns),
                 shown(profile.fit.r2, 4),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     fit::{Fit, Line, fit},
     measure::Sample,
+    scenario::LARGEST,
 };
 
 /// A sample above so many times the median of its size is called an outlier.
@@ -123,6 +124,11 @@ impl Profile {
         if !self.fit.slope_known {
             notes.push(format!("{name}: one size says nothing of a cost a byte; measure several with --sizes"));
         }
+        if self.sorted_ratios.last().is_some_and(|&ratio| ratio > LARGEST) {
+            notes.push(format!(
+                "{name}: some packets took over a million times what the line says; a scenario says a million"
+            ));
+        }
         notes.extend(self.disagreement());
         notes
     }
@@ -149,6 +155,14 @@ impl Profile {
             Processing::Header if grown > DECISIVE => Some(format!("{seen}: that is payload processing, not header")),
             _ => None,
         }
+    }
+}
+
+/// What a function works on, as scenarios call it.
+pub(crate) fn word(processing: Processing) -> &'static str {
+    match processing {
+        Processing::Header => "header",
+        Processing::Payload => "payload",
     }
 }
 
