@@ -8,7 +8,8 @@ use zune_jpeg::{
 fn picture(side: usize) -> Vec<u8> {
     let brightness = (0..side * side).map(|at| (60 + (at % side + at / side) * 120 / (2 * side)) as u8);
     let half = side / 2;
-    let colour = |offset: usize| (0..half * half).map(move |at| (offset + (at % half) * 40 / half) as u8);
+    let colour =
+        |offset: usize| (0..half * half).map(move |at| (offset + (at % half + 2 * (at / half)) * 20 / half) as u8);
     brightness.chain(colour(90)).chain(colour(130)).collect()
 }
 
