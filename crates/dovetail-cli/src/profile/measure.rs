@@ -159,3 +159,30 @@ fn pin(core: Option<usize>) -> Result<usize, String> {
 fn pin(_core: Option<usize>) -> Result<usize, String> {
     Err("this system offers no way that we know".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_clock_takes_is_not_the_function_s() {
+        let total = |clock_nanos| {
+            let (entry, bar) = (find("ipsec").unwrap(), ProgressBar::hidden());
+            let (mut traffic, sizes) = (Traffic::new("ipsec", 1), [64, 1514]);
+            let samples =
+                run(entry, &mut traffic, &order(&sizes, 50, 1), &sizes, 1, clock_nanos, &bar).expect("it is measured");
+            assert_eq!(samples.len(), 100);
+            samples.iter().map(|sample| sample.nanos).sum::<u64>()
+        };
+        assert!(total(0) > 0);
+        assert_eq!(total(u64::MAX), 0);
+    }
+
+    #[test]
+    fn every_size_comes_as_often_as_the_others() {
+        let mut order = order(&[64, 128, 256], 100, 5);
+        assert!(order.windows(2).any(|pair| pair[0] == pair[1]) && order.windows(2).any(|pair| pair[0] > pair[1]));
+        order.sort_unstable();
+        assert_eq!(order, [[64; 100], [128; 100], [256; 100]].concat());
+    }
+}

@@ -145,3 +145,46 @@ impl Traffic {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dovetail_box::functions::{REGISTRY, Verdict};
+
+    fn frames(function: &str, seed: u64, sizes: &[usize]) -> Vec<Vec<u8>> {
+        let mut traffic = Traffic::new(function, seed);
+        let mut frame = Vec::new();
+        sizes
+            .iter()
+            .map(|&size| {
+                traffic.check(size).unwrap();
+                traffic.fill(&mut frame, size);
+                frame.clone()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_function_handles_its_packets_at_every_size() {
+        for entry in REGISTRY {
+            let mut sizes = Traffic::usual_sizes(entry.name);
+            sizes.extend(if entry.name == jpeg::NAME { [6, 64_896] } else { [65, 65_000] });
+            let mut function = entry.example(3);
+            for (mut frame, &size) in frames(entry.name, 3, &sizes).into_iter().zip(&sizes) {
+                assert_eq!(frame.len(), size + if entry.name == jpeg::NAME { HEADERS } else { 0 });
+                assert_eq!(function.process(&mut frame), Verdict::Forward, "{} at {size}", entry.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_packets_and_another_others() {
+        for (function, size) in [("ipsec", 1000), (jpeg::NAME, 1536)] {
+            let of = |seed| frames(function, seed, &[size; 20]);
+            assert_eq!(of(1), of(1));
+            assert_ne!(of(1), of(2));
+            let [first, second, ..] = &of(1)[..] else { panic!("20 frames") };
+            assert_ne!(first[HEADERS..], second[HEADERS..], "packets differ from each other");
+        }
+    }
+}
