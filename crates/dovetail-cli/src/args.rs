@@ -115,6 +115,11 @@ pub(crate) struct CompareArgs {
     #[arg(long = "policy", value_name = "P")]
     pub(crate) policies: Vec<PolicySpec>,
 
+    /// What programs cost, to start estimates from: read if it exists, and written again with what the last policy that
+    /// estimates has learnt
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) programs: Option<PathBuf>,
+
     /// Width of the windows over which Jain's index is taken
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
     pub(crate) window: Nanos,

@@ -1,16 +1,19 @@
 //! `dovetail compare`: several policies over the same traffic.
 
-use std::path::Path;
+use std::{fs, io::ErrorKind, path::Path};
 
-use dovetail_sched::{Nanos, PolicySpec};
-use dovetail_sim::measure::Percentiles;
+use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
+use dovetail_sim::{
+    measure::Percentiles,
+    workload::{programs_from_toml, programs_to_toml},
+};
 use serde::Serialize;
 
 use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
     input::{Input, UnnamedLink},
-    output::{print, print_json, write_file},
+    output::{print, print_json, replace_file, write_file},
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, Run},
     setting::{Traffic, closing, odd},
@@ -23,8 +26,13 @@ const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let policies = policies(args)?;
     let input = Input::resolve(&args.input, UnnamedLink::Published)?;
-    let plan = Plan::new(&input, &args.input, &args.output, args.window)?;
+    let remembered = args.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
+    let plan = Plan { programs: remembered.as_ref(), ..Plan::new(&input, &args.input, &args.output, args.window)? };
     let runs = plan.run(&policies)?;
+    let learnt = runs.iter().rev().find_map(|run| run.learnt.as_ref());
+    if let Some((path, learnt)) = args.programs.as_deref().zip(learnt) {
+        replace_file(path, &programs_to_toml(learnt))?;
+    }
     let comparison = Comparison { plan: &plan, runs: &runs };
     let OutputArgs { report, records, json, .. } = &args.output;
     if let Some(path) = report {
@@ -47,6 +55,19 @@ fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
         }
     }
     Ok(args.policies.clone())
+}
+
+/// What a file says of programs; nothing if there is none yet.
+fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Failure> {
+    if !policies.iter().any(PolicySpec::estimates) {
+        let why = "--programs: no policy here estimates costs: add one, such as cbcs or drfq:estimator=ses";
+        return Err(Failure::usage(why));
+    }
+    match fs::read_to_string(path) {
+        Ok(text) => programs_from_toml(&text, &path.display().to_string()).map_err(Failure::new),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(ProgramTable::EMPTY),
+        Err(error) => Err(Failure::file("read", path, error)),
+    }
 }
 
 /// Runs side by side, in every form they are shown in.

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup};
+use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup, cost::ProgramTable};
 use dovetail_sim::{
     Observer, Options, Outcome, PipelineMode, Progress,
     measure::{Meters, Summary},
@@ -37,6 +37,8 @@ pub(crate) struct Plan<'a> {
     /// Of Jain's index.
     pub(crate) window: Nanos,
     pub(crate) records: Option<(&'a Path, Format)>,
+    /// What is remembered of programs, instead of what the workload says of them.
+    pub(crate) programs: Option<&'a ProgramTable>,
     pub(crate) jobs: usize,
     /// One bar for all runs rather than one for each.
     pub(crate) one_bar: bool,
@@ -51,6 +53,8 @@ pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) summary: Summary,
     pub(crate) counters: Vec<(&'static str, f64)>,
+    /// What it has learnt of programs, if it runs on estimates.
+    pub(crate) learnt: Option<ProgramTable>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) records: Option<PathBuf>,
     pub(crate) wall: Duration,
@@ -73,6 +77,7 @@ impl<'a> Plan<'a> {
             queue_packets: asked.queue_packets.or(input.queue_packets()),
             window,
             records: output.records.as_deref().map(|folder| (folder, output.format)),
+            programs: None,
             jobs: output.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from),
             one_bar: false,
         })
@@ -142,7 +147,11 @@ impl<'a> Plan<'a> {
         let mut workload = self.input.open()?;
         let resources = workload.resources().to_vec();
         let limits = self.queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow);
-        let setup = Setup { programs: workload.programs(), ..Setup::new(resources.len(), limits) };
+        let mut programs = workload.programs();
+        if let Some(remembered) = self.programs {
+            programs.take_over(remembered);
+        }
+        let setup = Setup { programs, ..Setup::new(resources.len(), limits) };
         let mut scheduler: Box<dyn Scheduler> = policy.build(&setup).map_err(Failure::usage)?;
         let mut meters = Meters::new(resources.len(), self.window);
         let mut watched = (&mut meters, &mut observer);
@@ -175,6 +184,7 @@ impl<'a> Plan<'a> {
             outcome,
             summary: meters.finish(),
             counters,
+            learnt: scheduler.learnt(),
             notices: workload.notices(),
             records: path.map(|(path, _)| path),
             wall,

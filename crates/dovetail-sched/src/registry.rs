@@ -123,6 +123,12 @@ impl PolicySpec {
         (self.entry.caution)(&self.knobs())
     }
 
+    /// Whether it runs on estimates of costs.
+    #[must_use]
+    pub fn estimates(&self) -> bool {
+        Estimation::of(&self.knobs()).is_ok_and(|estimation| estimation.is_some())
+    }
+
     /// Makes the scheduler.
     ///
     /// # Errors

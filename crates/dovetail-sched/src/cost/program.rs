@@ -76,6 +76,15 @@ impl ProgramTable {
         self.programs.get(id.index())
     }
 
+    /// What `other` knows of programs of the same name takes the place of what is known here. O(n·m).
+    pub fn take_over(&mut self, other: &Self) {
+        for program in &mut self.programs {
+            if let Some(known) = other.programs.iter().find(|known| known.name == program.name) {
+                *program = known.clone();
+            }
+        }
+    }
+
     /// All programs, in order.
     #[must_use]
     pub fn programs(&self) -> &[Program] {

@@ -21,6 +21,7 @@ mod error;
 mod input;
 mod noise;
 mod prefix;
+mod programs;
 mod random;
 mod scenario;
 mod survey;
@@ -33,6 +34,7 @@ pub use dovetail_sched::cost::{Cost, CostError};
 pub use error::WorkloadError;
 pub use noise::{Expansion, Noise};
 pub use prefix::{Prefix, PrefixError};
+pub use programs::{programs_from_toml, programs_to_toml};
 pub use scenario::{Scenario, Size, Synthetic};
 pub use survey::{Survey, scale_for_load, survey};
 
