@@ -2,13 +2,15 @@
 
 use alloc::vec::Vec;
 
-use crate::{FlowId, Nanos};
+use crate::{FlowId, Nanos, flow::FlowMap};
 
 /// An account for each flow and resource, in nanoseconds: above 0 it is owed, below 0 it is credit.
 #[derive(Debug)]
 pub(super) struct Accounts {
     resources: usize,
     owed: Vec<i64>,
+    // How often each flow was forgotten, which tells those that had the same id apart.
+    forgotten: FlowMap<u32>,
 }
 
 /// As a term of an account: 146 years at most, so that two of them can be added.
@@ -18,7 +20,7 @@ fn amount(nanos: Nanos) -> i64 {
 
 impl Accounts {
     pub(super) fn new(resources: usize) -> Self {
-        Self { resources, owed: Vec::new() }
+        Self { resources, owed: Vec::new(), forgotten: FlowMap::new() }
     }
 
     #[inline]
@@ -53,7 +55,15 @@ impl Accounts {
         *owed = owed.saturating_add(amount(took) - amount(estimate)).max(-amount(estimate));
     }
 
+    /// Which of the flows that have had this id it is.
+    #[inline]
+    pub(super) fn holder(&self, flow: FlowId) -> u32 {
+        self.forgotten.peek(flow).copied().unwrap_or(0)
+    }
+
     pub(super) fn forget(&mut self, flow: FlowId) {
+        let forgotten = self.forgotten.at(flow);
+        *forgotten = forgotten.wrapping_add(1);
         let first = flow.index() * self.resources;
         if let Some(owed) = self.owed.get_mut(first..first + self.resources) {
             owed.fill(0);

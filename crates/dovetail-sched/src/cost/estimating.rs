@@ -120,7 +120,8 @@ impl<S: Scheduler> Estimating<S> {
             *charge = if self.settle { self.accounts.charge(packet.flow, at, estimate) } else { estimate };
         }
         let charged = &charged[..self.resources];
-        let handle = self.pendings.add(Pending::new(packet, program, slot), packet.demand.times(), estimated, charged);
+        let pending = Pending::new(packet, program, slot, self.accounts.holder(packet.flow));
+        let handle = self.pendings.add(pending, packet.demand.times(), estimated, charged);
         Packet { handle, demand: Demand::copied(charged), ..*packet }
     }
 
@@ -157,7 +158,7 @@ impl<S: Scheduler> Estimating<S> {
                 estimator.observe_expansion(ratio);
             }
         }
-        if self.settle {
+        if self.settle && pending.holder == self.accounts.holder(event.flow) {
             self.accounts.settle(event.flow, at, estimate, took);
         }
     }
@@ -189,7 +190,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
 
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
         let Dispatch { packet, ticket } = self.inner.dequeue(now)?;
-        let pending = self.pendings.find_mut(packet.handle)?;
+        let Some(pending) = self.pendings.find_mut(packet.handle) else { return Some(Dispatch { packet, ticket }) };
         pending.ticket = ticket;
         pending.released = Some(now);
         let pending = *pending;

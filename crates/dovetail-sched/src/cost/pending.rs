@@ -16,6 +16,8 @@ pub(super) struct Pending {
     pub(super) bytes: u32,
     pub(super) program: ProgramId,
     pub(super) slot: Slot,
+    /// Which of the flows that have had its flow's id it belongs to.
+    pub(super) holder: u32,
     /// The inner scheduler's note on it.
     pub(super) ticket: u64,
     /// When it was let go; nothing can have been measured of a packet that still waits.
@@ -26,12 +28,13 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    pub(super) fn new(packet: &Packet, program: ProgramId, slot: Slot) -> Self {
+    pub(super) fn new(packet: &Packet, program: ProgramId, slot: Slot, holder: u32) -> Self {
         Self {
             flow: packet.flow,
             bytes: packet.bytes,
             program,
             slot,
+            holder,
             ticket: 0,
             released: None,
             ended: 0,
