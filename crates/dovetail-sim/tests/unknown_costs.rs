@@ -6,8 +6,7 @@ mod support;
 use std::{cell::RefCell, io::ErrorKind, rc::Rc};
 
 use dovetail_sched::{
-    Admission, Backlog, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup,
-    Weight, cost::ProgramId,
+    Admission, Demand, Dispatch, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Weight, cost::ProgramId,
 };
 use dovetail_sim::{
     Options, PipelineMode, simulate,
@@ -52,17 +51,23 @@ fn parse(text: &str) -> Result<Scenario, String> {
     Scenario::parse(text, "noisy.toml", &mut open).map_err(|error| error.to_string())
 }
 
+/// What a scheduler was told.
+#[derive(Default)]
+struct Told {
+    offered: Vec<Packet>,
+    programs: Vec<(FlowId, ProgramId)>,
+    weights: Vec<(FlowId, Vec<f64>)>,
+}
+
 /// Passes everything on, and keeps what it was told.
 struct Listener {
     inner: Box<dyn Scheduler>,
-    offered: Rc<RefCell<Vec<Packet>>>,
-    programs: Rc<RefCell<Vec<(FlowId, ProgramId)>>>,
-    weights: Rc<RefCell<Vec<(FlowId, Vec<f64>)>>>,
+    told: Rc<RefCell<Told>>,
 }
 
 impl Scheduler for Listener {
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
-        self.offered.borrow_mut().push(*packet);
+        self.told.borrow_mut().offered.push(*packet);
         self.inner.enqueue(packet, now)
     }
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
@@ -78,11 +83,11 @@ impl Scheduler for Listener {
         self.inner.later(resource)
     }
     fn set_program(&mut self, flow: FlowId, program: ProgramId) {
-        self.programs.borrow_mut().push((flow, program));
+        self.told.borrow_mut().programs.push((flow, program));
         self.inner.set_program(flow, program);
     }
     fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
-        self.weights.borrow_mut().push((flow, weights.iter().map(|weight| weight.as_f64()).collect()));
+        self.told.borrow_mut().weights.push((flow, weights.iter().map(|weight| weight.as_f64()).collect()));
         self.inner.set_resource_weights(flow, weights);
     }
     events::pass_on!();
@@ -96,21 +101,19 @@ fn a_scheduler_that_estimates_is_told_no_cost_and_the_pipeline_takes_the_true_on
             let mut workload = scenario.workload().unwrap();
             let setup = Setup { programs: workload.programs(), ..Setup::new(2, Limits::UNLIMITED) };
             let inner = policy.parse::<PolicySpec>().unwrap().build(&setup).unwrap();
-            let (offered, programs, weights) = Default::default();
-            let mut listener = Listener { inner, offered, programs, weights };
-            let (offered, programs) = (listener.offered.clone(), listener.programs.clone());
-            let weights = listener.weights.clone();
+            let mut listener = Listener { inner, told: Rc::default() };
             let mut seen = Seen::default();
             let outcome = simulate(&mut workload, &mut listener, mode, &mut seen, Options::default()).unwrap();
             assert_eq!((outcome.sent, outcome.dropped, outcome.left), (4000, 0, 0), "{policy} in {mode}");
-            for packet in offered.borrow().iter() {
+            let told = listener.told.borrow();
+            for packet in &told.offered {
                 let (cpu, link) = (packet.demand.times()[0], packet.demand.times()[1].0);
                 assert_eq!(cpu, Nanos::ZERO);
                 // At its length on arrival, but for the rounding of the time that it will take.
                 assert!(link.abs_diff(u64::from(packet.bytes) * 1000) <= 2, "{link}");
             }
-            assert_eq!(*programs.borrow(), [(FlowId(1), ProgramId(1)), (FlowId(0), ProgramId(0))]);
-            assert_eq!(*weights.borrow(), [(FlowId(1), vec![3.0, 0.5])]);
+            assert_eq!(told.programs, [(FlowId(1), ProgramId(1)), (FlowId(0), ProgramId(0))]);
+            assert_eq!(told.weights, [(FlowId(1), vec![3.0, 0.5])]);
             // What it does cost: the class's line for flow a; for flow b spread around it, and a shorter packet after.
             let mut wild = 0;
             for (packet, passage) in &seen.sent {
@@ -166,12 +169,7 @@ fn loads_count_noise_and_expansion() {
 fn told_is_the_demand_without_what_processing_decides() {
     let arrival = Arrival {
         expansion: 0.25,
-        ..Arrival::new(
-            Nanos(0),
-            FlowId(0),
-            100,
-            dovetail_sched::Demand::new(&[Nanos(7), Nanos(50), Nanos(25)]).unwrap(),
-        )
+        ..Arrival::new(Nanos(0), FlowId(0), 100, Demand::new(&[Nanos(7), Nanos(50), Nanos(25)]).unwrap())
     };
     assert_eq!(arrival.told().times(), [Nanos(0), Nanos(200), Nanos(100)]);
 }

@@ -23,13 +23,13 @@
 //!
 //! # What to expect
 //!
-//! `V` counts the weights on all resources and is slower than any of them: with `m` resources and a steady backlog, `F`
-//! runs ahead of `V` by up to `1 - 1/m` of the time that has passed. So the order is that of start-time tags among the
-//! flows that stay backlogged, and a flow that returns goes before them until its own tags have caught up. Packets cross
-//! later resources in the order in which they leave the first. For what this does to the delay guarantee of eq. 14, see
-//! `tests/cbcs_delay.rs`.
+//! `V` is no fluid's clock. It counts the weights on all resources: while all flows stay backlogged, `F` runs ahead of it by
+//! up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that returns goes before the
+//! others until its own tags have caught up. And it counts only flows with packets waiting: while few wait it runs away, and
+//! whoever comes then is stamped behind them. Packets cross later resources in the order in which they leave the first. For
+//! what this does to the delay guarantee of eq. 14, see `tests/cbcs_delay.rs`.
 //!
-//! O(log n) per packet, with m divisions saved as products.
+//! O(log n + m) per packet.
 //!
 //! # Worked example
 //!
