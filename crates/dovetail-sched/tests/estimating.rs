@@ -3,7 +3,7 @@
 use dovetail_sched::{
     Admission, Demand, DropPolicy, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Queued, Scheduler, Setup,
     Stage,
-    cost::{Cost, Estimating, Estimation, Method, Program, ProgramId, ProgramTable},
+    cost::{Cost, Estimating, Estimation, Method, Processing, Program, ProgramId, ProgramTable},
     packet::fifo::Fifo,
 };
 
@@ -89,6 +89,25 @@ fn estimates_start_from_the_program_and_follow_what_is_measured() {
     assert_eq!(bench.estimate(50), 0);
     bench.scheduler.set_program(FLOW, ProgramId(0));
     assert_eq!(bench.estimate(50), 750);
+}
+
+/// A program that reads all of a packet costs by its length; one that reads the header does not.
+#[test]
+fn least_squares_goes_by_the_length_that_the_program_reads() {
+    let header = Program { processing: Processing::Header, ..Program::new("header") };
+    for (program, expected) in [(0, 1500), (1, 3000)] {
+        let programs = vec![header.clone(), Program::new("payload")];
+        let mut bench = Bench::new(Method::LeastSquares { window: 8, gain: 0.5 }, programs, Limits::UNLIMITED);
+        bench.scheduler.set_program(FLOW, ProgramId(program));
+        for bytes in [100, 200] {
+            let _ = bench.send(bytes);
+            bench.serve(u64::from(bytes) * 10, 50);
+        }
+        assert_eq!(bench.estimate(300), expected);
+        // And so does what is remembered of the program.
+        let remembered = bench.scheduler.learnt().expect("it learns").programs()[program as usize].cost;
+        assert_eq!(remembered.expect("measured").of(300).0, if program == 0 { 1500 } else { 3000 });
+    }
 }
 
 /// With `line`, what is believed never changes, whatever comes.

@@ -70,3 +70,57 @@ impl Accounts {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FLOW: FlowId = FlowId(2);
+
+    fn charges(accounts: &mut Accounts, estimates: &[u64]) -> Vec<u64> {
+        estimates.iter().map(|&estimate| accounts.charge(FLOW, 1, Nanos(estimate)).0).collect()
+    }
+
+    #[test]
+    fn what_is_owed_is_charged_with_the_next_packet() {
+        let mut accounts = Accounts::new(2);
+        accounts.settle(FLOW, 1, Nanos(10), Nanos(100));
+        assert_eq!(charges(&mut accounts, &[10, 10]), [100, 10]);
+        assert_eq!(accounts.charge(FLOW, 0, Nanos(10)), Nanos(10), "another resource's account");
+        assert_eq!(accounts.charge(FlowId(0), 1, Nanos(10)), Nanos(10), "another flow's");
+    }
+
+    #[test]
+    fn credit_is_used_up_packet_by_packet_and_kept_up_to_one() {
+        let mut accounts = Accounts::new(2);
+        accounts.settle(FLOW, 1, Nanos(100), Nanos(10));
+        assert_eq!(charges(&mut accounts, &[50, 50, 50]), [0, 10, 50]);
+        for _ in 0..5 {
+            accounts.settle(FLOW, 1, Nanos(100), Nanos(0));
+        }
+        assert_eq!(charges(&mut accounts, &[100, 100]), [0, 100]);
+    }
+
+    #[test]
+    fn a_packet_that_was_not_served_leaves_the_account_as_it_was() {
+        let mut accounts = Accounts::new(2);
+        for (estimate, took) in [(10, 100), (100, 10)] {
+            accounts.settle(FLOW, 1, Nanos(estimate), Nanos(took));
+            let charged = accounts.charge(FLOW, 1, Nanos(50));
+            accounts.give_back(FLOW, 1, Nanos(50), charged);
+            assert_eq!(accounts.charge(FLOW, 1, Nanos(50)), charged);
+            accounts.forget(FLOW);
+            assert_eq!(accounts.charge(FLOW, 1, Nanos(50)), Nanos(50));
+        }
+    }
+
+    #[test]
+    fn the_longest_times_do_not_overflow() {
+        let mut accounts = Accounts::new(2);
+        for (estimate, took) in [(0, u64::MAX), (0, u64::MAX), (u64::MAX, 0), (u64::MAX, u64::MAX)] {
+            accounts.settle(FLOW, 1, Nanos(estimate), Nanos(took));
+            let charged = accounts.charge(FLOW, 1, Nanos(u64::MAX));
+            accounts.give_back(FLOW, 1, Nanos(u64::MAX), charged);
+        }
+    }
+}
