@@ -90,7 +90,7 @@ fn check(function: &Value, samples: &[(u32, u64)]) {
     let medians: Vec<_> = sizes.iter().map(|(&bytes, nanos)| (bytes, quantile(nanos, 0.5))).collect();
     check_fit(&function["fit_of_medians"], &medians, name);
 
-    let (a, b) = line(&function["fit"]);
+    let (a, b) = line(&function["fit_of_medians"]);
     let mut ratios: Vec<f64> = samples.iter().map(|&(x, y)| y as f64 / (a * f64::from(x) + b)).collect();
     ratios.sort_by(f64::total_cmp);
     for (key, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("max", 1.0)] {
@@ -198,7 +198,7 @@ fn compare_plays_a_capture_at_the_costs_that_were_measured() {
     let args = ["--packets", "200", "--link", "250Mbps", "--output", plain(&toml), "--samples", plain(&csv), "--json"];
     let text = stdout(&[&["profile", "redundancy"][..], &args].concat());
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    let (a, b) = line(&document["functions"][0]["fit"]);
+    let (a, b) = line(&document["functions"][0]["fit_of_medians"]);
     let scenario: toml::Table = fs::read_to_string(&toml).expect("a scenario").parse().expect("TOML");
     let class = &scenario["class"][0];
     assert_eq!(class["name"].as_str(), Some("redundancy"));

@@ -53,16 +53,15 @@ fn chart_of_costs(profile: &Profile) -> Block {
         Scatter::new(bytes.clone(), medians).mode(Mode::Markers).name("medians").marker(Marker::new().size(9)),
     );
     let along = |line: fit::Line| bytes.iter().map(|&bytes| micros(line.at(bytes))).collect();
-    let all = charts::line("line of all packets", bytes.clone(), along(profile.fit.line));
-    plot.add_trace(all);
+    plot.add_trace(charts::line("line of medians", bytes.clone(), along(profile.medians.line)));
     let dashed = Line::new().width(1.6).dash(DashType::Dash);
-    plot.add_trace(charts::line("line of medians", bytes.clone(), along(profile.medians.line)).line(dashed));
+    plot.add_trace(charts::line("line of all packets", bytes.clone(), along(profile.fit.line)).line(dashed));
     let cost = Axis::new().title("cost, µs").range(vec![0.0, micros(highest as f64) * 1.05]);
     plot.set_layout(Layout::new().x_axis(Axis::new().title("bytes")).y_axis(cost));
     Block::Chart {
         title: format!("Cost against size: {}", profile.function),
         note: "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in \
-               the line."
+               the line of all packets."
             .to_owned(),
         plot: Box::new(plot),
     }

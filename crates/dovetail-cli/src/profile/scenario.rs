@@ -25,7 +25,7 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
         link.bps() / 1e6
     );
     for profile in profiles {
-        let line = profile.fit.line;
+        let line = profile.medians.line;
         text += &format!(
             "\n[[class]]\nname = \"{}\"\ncost = {{ cpu = \"{}ns*bytes + {}ns\" }}\nprocessing = \"{}\"\n\
              expansion = {}\n",

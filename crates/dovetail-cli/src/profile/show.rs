@@ -61,10 +61,13 @@ impl<'a> ProfileJson<'a> {
 
 /// What the columns mean.
 pub(super) const LEGEND: [(&str, &str); 6] = [
-    ("ns a byte, ns a packet", "the line of least squares through every packet, outliers too"),
-    ("R²", "how much of the variance of all packets that line explains: little where the size decides little"),
-    ("of medians", "the same for the medians of the sizes: what an undisturbed packet costs"),
-    ("p50 … max", "measured cost over the line's, quantiles over all packets"),
+    (
+        "ns a byte, ns a packet",
+        "the line of least squares through the medians of the sizes: what an undisturbed packet costs",
+    ),
+    ("R²", "how much of the medians' variance that line explains: little where the size decides little"),
+    ("of all", "the same for the line through every packet, outliers too"),
+    ("p50 … max", "measured cost over that of the medians' line, quantiles over all packets"),
     ("outliers", "packets above 3 times the median of their size, and what part of the whole time they took"),
     ("out/in", "bytes that leave over bytes that came"),
 ];
@@ -92,7 +95,7 @@ impl Profiles<'_> {
             "ns a byte",
             "ns a packet",
             "R²",
-            "of medians",
+            "of all",
             "a byte",
             "a packet",
             "p50",
@@ -112,12 +115,12 @@ impl Profiles<'_> {
             table.push([
                 profile.function.to_owned(),
                 word(profile.processing).to_owned(),
-                figure(profile.fit.line.per_byte_ns),
-                figure(profile.fit.line.per_packet_ns),
-                shown(profile.fit.r2, 4),
-                shown(profile.medians.r2, 4),
                 figure(profile.medians.line.per_byte_ns),
                 figure(profile.medians.line.per_packet_ns),
+                shown(profile.medians.r2, 4),
+                shown(profile.fit.r2, 4),
+                figure(profile.fit.line.per_byte_ns),
+                figure(profile.fit.line.per_packet_ns),
                 shown(ratios.map(|r| r.p50), 2),
                 shown(ratios.map(|r| r.p95), 2),
                 shown(ratios.map(|r| r.p99), 2),
@@ -144,7 +147,7 @@ impl Profiles<'_> {
                 count(row.p95_ns),
                 count(row.p99_ns),
                 count(row.max_ns),
-                figure(profile.fit.line.at(row.bytes.into())),
+                figure(profile.medians.line.at(row.bytes.into())),
                 format!("{:.3}", row.expansion),
             ]);
         }
@@ -165,7 +168,7 @@ impl Profiles<'_> {
 
     /// A function's cost as a scenario has it, and what outliers there were.
     pub(super) fn sentence(profile: &Profile) -> String {
-        let line = profile.fit.line;
+        let line = profile.medians.line;
         format!(
             "{}: {}ns*bytes + {}ns; {} of {} packets above {OUTLIER} times the median of their size ({:.3} %), \
              with {:.2} % of the time",

@@ -55,11 +55,11 @@ pub(crate) struct Profile {
     pub(crate) function: &'static str,
     pub(crate) processing: Processing,
     pub(crate) samples: Vec<Sample>,
-    /// Through all samples.
+    /// Through all samples, which a few disturbed ones can turn any way.
     pub(crate) fit: Fit,
-    /// Through the medians of the sizes.
+    /// Through the medians of the sizes: what an undisturbed packet costs, and what is written down.
     pub(crate) medians: Fit,
-    /// Measured over fitted of all samples, in order of size; empty where the fitted cost is 0.
+    /// Measured over the line of the medians, of all samples in order of size; empty where the fitted cost is 0.
     pub(crate) sorted_ratios: Vec<f64>,
     pub(crate) outliers: Outliers,
     pub(crate) sizes: Vec<SizeRow>,
@@ -76,9 +76,7 @@ impl Profile {
         let mut ratios: Vec<f64> = samples
             .iter()
             .map(point)
-            .filter_map(|(bytes, nanos)| {
-                Some(fit_of_all.line.at(bytes)).filter(|&fitted| fitted > 0.0).map(|f| nanos / f)
-            })
+            .filter_map(|(bytes, nanos)| Some(medians.line.at(bytes)).filter(|&fitted| fitted > 0.0).map(|f| nanos / f))
             .collect();
         ratios.sort_unstable_by(f64::total_cmp);
         Self {
