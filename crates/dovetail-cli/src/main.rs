@@ -8,6 +8,7 @@ mod failure;
 mod input;
 mod output;
 mod policies;
+mod profile;
 mod report;
 mod reproduce;
 mod run;
