@@ -208,7 +208,7 @@ pub(crate) struct ProfileArgs {
     pub(crate) sizes: Vec<usize>,
 
     /// Packets of each size
-    #[arg(long, value_name = "N", default_value = "5000", value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
     pub(crate) packets: u32,
 
     /// Core to measure on [default: the last that this process may use]

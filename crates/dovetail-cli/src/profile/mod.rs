@@ -33,6 +33,7 @@ use traffic::Traffic;
 pub(crate) struct Setting {
     pub(crate) core: Result<usize, String>,
     pub(crate) clock_nanos: u64,
+    pub(crate) clock_step_nanos: u64,
     pub(crate) seed: u64,
     pub(crate) notes: Vec<String>,
     pub(crate) output: Option<PathBuf>,
@@ -40,7 +41,7 @@ pub(crate) struct Setting {
 }
 
 /// The most packets of a function: they are all kept.
-const MOST_PACKETS: usize = 20_000_000;
+const MOST_PACKETS: usize = 2_000_000;
 
 pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
     if args.functions.is_empty() {
@@ -50,6 +51,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
     let mut setting = Setting {
         core: Err("nothing was measured".to_owned()),
         clock_nanos: 0,
+        clock_step_nanos: u64::MAX,
         seed: args.seed,
         notes: Vec::new(),
         output: args.output.clone(),
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
         .map(|entry| Ok((entry, sizes(entry, args, &mut setting.notes)?)))
         .collect::<Result<_, Failure>>()?;
     if plans.iter().any(|(_, sizes)| sizes.len().saturating_mul(packets) > MOST_PACKETS) {
-        let most = "ask for fewer --packets or --sizes: of each function 20,000,000 packets can be kept";
+        let most = "ask for fewer --packets or --sizes: of each function 2,000,000 packets can be kept";
         return Err(Failure::usage(most));
     }
     let all: usize = plans.iter().map(|(_, sizes)| sizes.len() * packets).sum();
@@ -71,8 +73,9 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
         bar.set_prefix(entry.name);
         let measured = measure(entry.name, sizes, packets, args.seed, args.core, &bar)?;
         setting.clock_nanos = setting.clock_nanos.max(measured.clock_nanos);
-        setting.core = measured.core.clone();
-        profiles.push(Profile::of(entry, &measured));
+        setting.clock_step_nanos = setting.clock_step_nanos.min(measured.clock_step_nanos);
+        setting.core = measured.core;
+        profiles.push(Profile::of(entry, measured.samples));
     }
     bar.finish_and_clear();
     if let Some(path) = &args.output {

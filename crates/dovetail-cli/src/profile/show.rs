@@ -21,6 +21,7 @@ pub(crate) struct Profiles<'a> {
 pub(crate) struct ProfilesJson<'a> {
     core: Option<usize>,
     clock_ns: u64,
+    clock_step_ns: u64,
     seed: u64,
     functions: Vec<ProfileJson<'a>>,
     notes: Vec<String>,
@@ -78,9 +79,11 @@ impl Profiles<'_> {
             Err(_) => "no fixed core".to_owned(),
         };
         format!(
-            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes subtracted",
+            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes subtracted, \
+             and it moves in steps of {} ns",
             count(packets as u64),
-            self.setting.clock_nanos
+            self.setting.clock_nanos,
+            self.setting.clock_step_nanos
         )
     }
 
@@ -154,8 +157,12 @@ impl Profiles<'_> {
         let unpinned = self.setting.core.as_ref().err().map(|why| {
             format!("could not stay on one core ({why}); costs vary more when the system moves the program around")
         });
+        let slow = cfg!(debug_assertions).then(|| {
+            "this program was built for debugging, and so were the functions: a release build takes less time"
+                .to_owned()
+        });
         let functions = self.functions.iter().flat_map(Profile::notes);
-        unpinned.into_iter().chain(self.setting.notes.iter().cloned()).chain(functions).collect()
+        slow.into_iter().chain(unpinned).chain(self.setting.notes.iter().cloned()).chain(functions).collect()
     }
 
     /// A function's cost as a scenario has it, and what outliers there were.
@@ -196,6 +203,7 @@ impl Profiles<'_> {
         ProfilesJson {
             core: self.setting.core.as_ref().ok().copied(),
             clock_ns: self.setting.clock_nanos,
+            clock_step_ns: self.setting.clock_step_nanos,
             seed: self.setting.seed,
             functions: self.functions.iter().map(ProfileJson::of).collect(),
             notes: self.notes(),

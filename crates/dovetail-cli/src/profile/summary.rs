@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{
     fit::{Fit, fit},
-    measure::{Measured, Sample},
+    measure::Sample,
 };
 
 /// A sample above so many times the median of its size is called an outlier.
@@ -67,8 +67,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    pub(crate) fn of(entry: &Entry, measured: &Measured) -> Self {
-        let samples = measured.samples.clone();
+    pub(crate) fn of(entry: &Entry, samples: Vec<Sample>) -> Self {
         let point = |sample: &Sample| (f64::from(sample.bytes), sample.nanos as f64);
         let fit_of_all = fit(samples.iter().map(point));
         let sizes = size_rows(&samples);
@@ -103,13 +102,15 @@ impl Profile {
     pub(crate) fn notes(&self) -> Vec<String> {
         let name = self.function;
         let mut notes = Vec::new();
-        if let Some(refused) = self.fit.refused {
-            notes.push(format!(
-                "{name}: least squares alone gives {} ns a byte and {} ns a packet; a cost is not negative, so the best line \
-                 without a negative part is taken",
-                digits(refused.per_byte_ns),
-                digits(refused.per_packet_ns)
-            ));
+        for (fit, of) in [(self.fit, "all packets"), (self.medians, "the medians")] {
+            if let Some(refused) = fit.refused {
+                notes.push(format!(
+                    "{name}: least squares through {of} alone gives {} ns a byte and {} ns a packet; a cost is not negative, so \
+                     the best line without a negative part is taken",
+                    digits(refused.per_byte_ns),
+                    digits(refused.per_packet_ns)
+                ));
+            }
         }
         if !self.fit.slope_known {
             notes.push(format!("{name}: one size says nothing of a cost a byte; measure several with --sizes"));
@@ -209,8 +210,7 @@ mod tests {
     use dovetail_box::functions;
 
     fn profile(function: &str, samples: Vec<Sample>) -> Profile {
-        let measured = Measured { samples, clock_nanos: 0, core: Ok(0) };
-        Profile::of(functions::find(function).unwrap(), &measured)
+        Profile::of(functions::find(function).unwrap(), samples)
     }
 
     /// Ten packets of 100 bytes at 10 ns but one at 1 µs, ten of 1000 bytes at `large` ns.
