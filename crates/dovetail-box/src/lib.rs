@@ -1,8 +1,8 @@
 //! What a middlebox does to a packet.
 //!
-//! A [`functions::NetworkFunction`] takes one Ethernet frame and changes it in place: rewrites headers, encrypts, encodes.
-//! It performs no I/O and reads no clock, so the same code is measured by `dovetail profile` and run between two
-//! interfaces. Frames come from the network and may hold anything: the answer to nonsense is a
+//! A [`functions::NetworkFunction`] takes one Ethernet frame and changes it in place: rewrites headers, encrypts,
+//! encodes. It performs no I/O and reads no clock, so the same code is measured by `dovetail profile` and run between
+//! two interfaces. Frames come from the network and may hold anything: the answer to nonsense is a
 //! [`functions::Verdict`], never a panic, and whatever a function remembers is bounded.
 //!
 //! ```

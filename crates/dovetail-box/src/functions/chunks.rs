@@ -1,14 +1,15 @@
 //! Chunks that content itself cuts out, and a store of those seen.
 //!
 //! A gear hash rolls over the bytes; where some of its bits are 0, a chunk ends. Inserting or removing bytes moves the
-//! ends near the change only, so content that comes again is cut the same way wherever it stands (Muthitacharoen et al.,
-//! *A low-bandwidth network file system*, SOSP 2001; Xia et al., *Ddelta*, 2014, for the gear hash). The hash goes on over
-//! a chunk's end, and sees the last 32 bytes.
+//! ends near the change only, so content that comes again is cut the same way wherever it stands (Muthitacharoen et
+//! al., *A low-bandwidth network file system*, SOSP 2001; Xia et al., *Ddelta*, 2014, for the gear hash). The hash goes
+//! on over a chunk's end, and sees the last 32 bytes.
 //!
-//! The store is a ring: a new chunk takes the place of the oldest, and a place's number is what stands for its chunk. An index by
-//! keyed hash (SipHash-1-3) finds a chunk's place; every find is checked byte by byte, so that a collision costs a miss, never
-//! wrong content. Both are arrays of fixed size. Two stores of the same size and key that learn the same contents in the
-//! same order hold the same chunks in the same places: that is how the two ends of a link agree without a word.
+//! The store is a ring: a new chunk takes the place of the oldest, and a place's number is what stands for its chunk.
+//! An index by keyed hash (SipHash-1-3) finds a chunk's place; every find is checked byte by byte, so that a collision
+//! costs a miss, never wrong content. Both are arrays of fixed size. Two stores of the same size and key that learn the
+//! same contents in the same order hold the same chunks in the same places: that is how the two ends of a link agree
+//! without a word.
 
 use gearhash::Hasher as Gear;
 use siphasher::sip::SipHasher13;

@@ -1,7 +1,7 @@
 //! Forwarding: what a router does to each packet (RFC 1812, RFC 8200).
 //!
-//! The IPv4 header's checksum is verified, the hop limit falls by one, and the link's addresses become those of the next
-//! hop, which is that of the longest prefix of the destination. The checksum is not summed again: it changes with
+//! The IPv4 header's checksum is verified, the hop limit falls by one, and the link's addresses become those of the
+//! next hop, which is that of the longest prefix of the destination. The checksum is not summed again: it changes with
 //! the one word that changed (RFC 1624).
 
 use rand_xoshiro::{

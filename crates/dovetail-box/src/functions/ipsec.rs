@@ -6,9 +6,9 @@
 //!                         └─ authenticated ─┘  └──────────────── authenticated ─────────┘
 //! ```
 //!
-//! The nonce is the salt, which both ends know, and the IV. IVs count up and never come again under a key; when the 32-bit
-//! sequence numbers are used up, so is the key. The padding brings the encrypted part to a multiple of four bytes. Traffic
-//! class and congestion bits go to the outer header; the inner hop limit is left to forwarding.
+//! The nonce is the salt, which both ends know, and the IV. IVs count up and never come again under a key; when the
+//! 32-bit sequence numbers are used up, so is the key. The padding brings the encrypted part to a multiple of four
+//! bytes. Traffic class and congestion bits go to the outer header; the inner hop limit is left to forwarding.
 
 use rand_xoshiro::{
     SplitMix64,
@@ -81,7 +81,8 @@ impl Ipsec {
         Self::new(Association { key, salt, spi: 0x0000_1000, source: [192, 0, 2, 1], destination: [198, 51, 100, 1] })
     }
 
-    /// Puts what lies at `at..end` of the frame, and is called `next`, into ESP, with room for an outer header before it.
+    /// Puts what lies at `at..end` of the frame, and is called `next`, into ESP, with room for an outer header before
+    /// it.
     fn seal(&mut self, frame: &mut Vec<u8>, at: usize, end: usize, next: u8) {
         let padding = (4 - (end - at + 2) % 4) % 4;
         frame.truncate(end);

@@ -1,9 +1,9 @@
 //! JPEG encoding of raw pictures.
 //!
 //! A packet whose UDP payload is as long as a square picture in 4:2:0 is one: w·w bytes of brightness, then twice
-//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in all. It leaves with a baseline JPEG file as its payload. The time is spent in
-//! cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks, of which this is
-//! the part that encodes a frame by itself. The encoder allocates its working rows for each picture.
+//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in all. It leaves with a baseline JPEG file as its payload. The time is
+//! spent in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks, of which
+//! this is the part that encodes a frame by itself. The encoder allocates its working rows for each picture.
 
 use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType, SamplingFactor};
 

@@ -1,18 +1,18 @@
 //! Redundancy elimination between the two ends of a link: content seen before is sent as a reference.
 //!
-//! Both ends keep the chunks of what has passed (see the module `chunks`). The sending end replaces each chunk that its store
-//! holds by the chunk's place, the receiving end puts the bytes back, and then both learn the packet; references are to
-//! what was learnt before it. After Spring and Wetherall, *A protocol-independent technique for eliminating redundant
-//! network traffic*, SIGCOMM 2000. An encoded packet carries, behind its IP header and with the protocol number 253
-//! (RFC 3692, for experiments),
+//! Both ends keep the chunks of what has passed (see the module `chunks`). The sending end replaces each chunk that its
+//! store holds by the chunk's place, the receiving end puts the bytes back, and then both learn the packet; references
+//! are to what was learnt before it. After Spring and Wetherall, *A protocol-independent technique for eliminating
+//! redundant network traffic*, SIGCOMM 2000. An encoded packet carries, behind its IP header and with the protocol
+//! number 253 (RFC 3692, for experiments),
 //!
 //! ```text
 //! protocol 1 B │ 0 1 B │ original length 2 B │ check 4 B │ parts:  0 length 15 bit, bytes   or   1 place 31 bit
 //! ```
 //!
-//! The check is a keyed hash of what was there. If packets are lost or reordered between the two ends, their stores differ, and the
-//! check tells the receiving end to drop what it cannot restore rather than deliver something else: such a
-//! pair belongs on a link that does neither. Packets that would not shrink pass as they are, fragments unlearnt.
+//! The check is a keyed hash of what was there. If packets are lost or reordered between the two ends, their stores
+//! differ, and the check tells the receiving end to drop what it cannot restore rather than deliver something else:
+//! such a pair belongs on a link that does neither. Packets that would not shrink pass as they are, fragments unlearnt.
 
 use rand_xoshiro::{
     SplitMix64,
@@ -77,7 +77,8 @@ impl End {
 pub struct Redundancy(End);
 
 impl Redundancy {
-    /// Keeps `chunks` chunks (2 to 2^20, to the next power of two), at some 270 bytes each; the other end needs the same number and key.
+    /// Keeps `chunks` chunks (2 to 2^20, to the next power of two), at some 270 bytes each; the other end needs the
+    /// same number and key.
     #[must_use]
     pub fn new(chunks: usize, key: [u8; 16]) -> Self {
         Self(End::new(chunks, key))

@@ -1,8 +1,8 @@
 //! Longest-prefix match by binary search.
 //!
 //! Prefixes either nest or do not touch, so a table of them cuts the addresses into ranges, each with one answer: the
-//! longest prefix around it. The ranges are worked out once; a look-up is a binary search for the last range that starts
-//! at or before the address, O(log n) for IPv4 and IPv6 alike.
+//! longest prefix around it. The ranges are worked out once; a look-up is a binary search for the last range that
+//! starts at or before the address, O(log n) for IPv4 and IPv6 alike.
 
 /// Prefixes and what each leads to.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! The line through measured costs, and how good it is.
 //!
-//! Least squares: with means x̄ and ȳ, a = Σ(x - x̄)(y - ȳ) / Σ(x - x̄)² and b = ȳ - a·x̄. A cost is never negative, so where
-//! either comes out below 0 the least squares among lines with a, b ≥ 0 is taken instead. The sum of squares is convex,
-//! so that one is at the border: through the origin, or level. R² = 1 - Σ(y - ax - b)² / Σ(y - ȳ)² of the line that
-//! is used: how much of the variance of all packets it explains.
+//! Least squares: with means x̄ and ȳ, a = Σ(x - x̄)(y - ȳ) / Σ(x - x̄)² and b = ȳ - a·x̄. A cost is never negative, so
+//! where either comes out below 0 the least squares among lines with a, b ≥ 0 is taken instead. The sum of squares is
+//! convex, so that one is at the border: through the origin, or level. R² = 1 - Σ(y - ax - b)² / Σ(y - ȳ)² of the line
+//! that is used: how much of the variance of all packets it explains.
 
 use serde::Serialize;
 

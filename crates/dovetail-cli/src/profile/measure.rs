@@ -33,8 +33,6 @@ pub(crate) struct Measured {
     pub(crate) samples: Vec<Sample>,
     /// What two readings of the clock cost; it has been subtracted.
     pub(crate) clock_nanos: u64,
-    /// The least by which the clock was seen to move on.
-    pub(crate) clock_step_nanos: u64,
     /// The core, if the system let us stay on one.
     pub(crate) core: Result<usize, String>,
 }
@@ -62,9 +60,9 @@ pub(crate) fn measure(
     thread::scope(|scope| {
         let worker = scope.spawn(|| {
             let core = pin(core);
-            let (clock_nanos, clock_step_nanos) = clock();
+            let clock_nanos = clock_cost();
             let samples = run(entry, &mut traffic, &order(sizes, packets, seed), sizes, seed, clock_nanos, bar)?;
-            Ok(Measured { samples, clock_nanos, clock_step_nanos, core })
+            Ok(Measured { samples, clock_nanos, core })
         });
         worker.join().unwrap_or_else(|_| Err(Failure::new(format!("{function}: the measurement broke off"))))
     })
@@ -130,14 +128,12 @@ fn order(sizes: &[usize], packets: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// The median of what two readings of the clock cost with nothing between, and the least by which two differ.
-fn clock() -> (u64, u64) {
+/// The median of what two readings of the clock cost with nothing between.
+fn clock_cost() -> u64 {
     const READINGS: usize = 20_001;
-    let mut costs: Vec<u64> =
-        (0..READINGS).map(|_| u64::try_from(Instant::now().elapsed().as_nanos()).unwrap_or(u64::MAX)).collect();
+    let mut costs: Vec<u128> = (0..READINGS).map(|_| Instant::now().elapsed().as_nanos()).collect();
     costs.sort_unstable();
-    let step = costs.windows(2).map(|pair| pair[1] - pair[0]).filter(|&step| step > 0).min();
-    (costs[READINGS / 2], step.unwrap_or(0))
+    u64::try_from(costs[READINGS / 2]).unwrap_or(0)
 }
 
 /// Keeps this thread on one core, or says why not.

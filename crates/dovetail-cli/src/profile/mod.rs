@@ -1,6 +1,7 @@
 //! `dovetail profile`: what network functions cost on this machine, as a line `a·bytes + b` for each.
 //!
-//! [`measure`] times packets, [`summary`] sums them up, [`fit`] draws the line, [`scenario`] writes what `compare` reads.
+//! [`measure`] times packets, [`summary`] sums them up, [`fit`] draws the line, [`scenario`] writes what `compare`
+//! reads.
 
 mod fit;
 mod measure;
@@ -33,7 +34,6 @@ use traffic::Traffic;
 pub(crate) struct Setting {
     pub(crate) core: Result<usize, String>,
     pub(crate) clock_nanos: u64,
-    pub(crate) clock_step_nanos: u64,
     pub(crate) seed: u64,
     pub(crate) notes: Vec<String>,
     pub(crate) output: Option<PathBuf>,
@@ -51,7 +51,6 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
     let mut setting = Setting {
         core: Err("nothing was measured".to_owned()),
         clock_nanos: 0,
-        clock_step_nanos: u64::MAX,
         seed: args.seed,
         notes: Vec::new(),
         output: args.output.clone(),
@@ -73,7 +72,6 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
         bar.set_prefix(entry.name);
         let measured = measure(entry.name, sizes, packets, args.seed, args.core, &bar)?;
         setting.clock_nanos = setting.clock_nanos.max(measured.clock_nanos);
-        setting.clock_step_nanos = setting.clock_step_nanos.min(measured.clock_step_nanos);
         setting.core = measured.core;
         profiles.push(Profile::of(entry, measured.samples));
     }

@@ -1,10 +1,11 @@
 //! Profiles as a scenario file: a CPU, a link, and a class for each function, for captures to be played through.
 //!
-//! Besides its cost a class has what the line does not say: whether time goes to headers or payload, by how much packets
-//! grow, and the distribution of measured over fitted, as points of its distribution function with straight lines
-//! between. Beyond steps of 5 %, points are put where the straight lines are furthest from what was measured: first
-//! where the mean between two points is most wrong, there at the sample that is furthest off (as Douglas and Peucker thin out a
-//! line, 1973). So the few packets that take hundreds of times as long keep their share and their size.
+//! Besides its cost a class has what the line does not say: whether time goes to headers or payload, by how much
+//! packets grow, and the distribution of measured over fitted, as points of its distribution function with straight
+//! lines between. Beyond steps of 5 %, points are put where the straight lines are furthest from what was measured:
+//! first where the mean between two points is most wrong, there at the sample that is furthest off (as Douglas and
+//! Peucker thin out a line, 1973). So the few packets that take hundreds of times as long keep their share and their
+//! size.
 
 use dovetail_sched::units::Rate;
 

@@ -21,7 +21,6 @@ pub(crate) struct Profiles<'a> {
 pub(crate) struct ProfilesJson<'a> {
     core: Option<usize>,
     clock_ns: u64,
-    clock_step_ns: u64,
     seed: u64,
     functions: Vec<ProfileJson<'a>>,
     notes: Vec<String>,
@@ -79,11 +78,9 @@ impl Profiles<'_> {
             Err(_) => "no fixed core".to_owned(),
         };
         format!(
-            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes subtracted, \
-             and it moves in steps of {} ns",
+            "{} packets on {place}, sizes in random order, each packet timed; {} ns that the clock itself takes subtracted",
             count(packets as u64),
-            self.setting.clock_nanos,
-            self.setting.clock_step_nanos
+            self.setting.clock_nanos
         )
     }
 
@@ -203,7 +200,6 @@ impl Profiles<'_> {
         ProfilesJson {
             core: self.setting.core.as_ref().ok().copied(),
             clock_ns: self.setting.clock_nanos,
-            clock_step_ns: self.setting.clock_step_nanos,
             seed: self.setting.seed,
             functions: self.functions.iter().map(ProfileJson::of).collect(),
             notes: self.notes(),

@@ -4,7 +4,7 @@ use dovetail_box::functions::{Entry, Processing};
 use serde::Serialize;
 
 use super::{
-    fit::{Fit, fit},
+    fit::{Fit, Line, fit},
     measure::Sample,
 };
 
@@ -102,15 +102,22 @@ impl Profile {
     pub(crate) fn notes(&self) -> Vec<String> {
         let name = self.function;
         let mut notes = Vec::new();
-        for (fit, of) in [(self.fit, "all packets"), (self.medians, "the medians")] {
-            if let Some(refused) = fit.refused {
-                notes.push(format!(
-                    "{name}: least squares through {of} alone gives {} ns a byte and {} ns a packet; a cost is not negative, so \
-                     the best line without a negative part is taken",
-                    digits(refused.per_byte_ns),
-                    digits(refused.per_packet_ns)
-                ));
-            }
+        let refused: Vec<_> = [(self.fit, "all packets"), (self.medians, "the medians")]
+            .into_iter()
+            .filter_map(|(fit, of)| {
+                let Line { per_byte_ns, per_packet_ns } = fit.refused?;
+                Some(format!(
+                    "{} ns a byte and {} ns a packet through {of}",
+                    digits(per_byte_ns),
+                    digits(per_packet_ns)
+                ))
+            })
+            .collect();
+        if !refused.is_empty() {
+            notes.push(format!(
+                "{name}: least squares alone gives {}; a cost is not negative, so the best line without a negative part is taken",
+                refused.join(", ")
+            ));
         }
         if !self.fit.slope_known {
             notes.push(format!("{name}: one size says nothing of a cost a byte; measure several with --sizes"));

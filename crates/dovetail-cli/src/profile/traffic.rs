@@ -1,9 +1,9 @@
 //! Packets to measure by, made up from a seed.
 //!
-//! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload is pieces of a corpus that comes again and
-//! again, the other half random: without repetition there is nothing for redundancy elimination to find. `jpeg` gets
-//! raw pictures, square and in 4:2:0 (a plane of brightness, two of colour at half the width and height): a slope, a disc
-//! that moves from one to the next, and a little noise.
+//! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload is pieces of a corpus that comes again
+//! and again, the other half random: without repetition there is nothing for redundancy elimination to find. `jpeg`
+//! gets raw pictures, square and in 4:2:0 (a plane of brightness, two of colour at half the width and height): a slope,
+//! a disc that moves from one to the next, and a little noise.
 
 use dovetail_box::functions::{frame, jpeg};
 use rand_xoshiro::{
