@@ -25,6 +25,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Run published experiments again, the paper's figures beside ours.
     Reproduce(ReproduceArgs),
+    /// What do network functions cost on this machine?
+    Profile(ProfileArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
 }
@@ -180,6 +182,62 @@ pub(crate) struct ReproduceArgs {
     /// Write a page with the published figures drawn again
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+}
+
+const PROFILE_EXAMPLES: &str = "\
+Examples:
+  dovetail profile
+      the functions that there are
+  dovetail profile all --output my-box.toml --report profile.html
+      all of them on this machine, as a scenario that compare and tune read, with charts
+  dovetail compare my-box.toml --trace capture.pcap --policy drfq --policy atfq:batch=20
+      your packets at those costs
+  dovetail profile ipsec forwarding --sizes 64,512,1514 --packets 50000 --core 1 --samples ns.csv
+      two of them by sizes of your own on core 1, with every single measurement";
+
+#[derive(Debug, Args)]
+#[command(after_help = PROFILE_EXAMPLES)]
+pub(crate) struct ProfileArgs {
+    /// Functions, such as ipsec; 'all' for every one; none lists them
+    #[arg(value_name = "FUNCTION")]
+    pub(crate) functions: Vec<String>,
+
+    /// Bytes of the packets to measure by, with commas between; for jpeg of the raw pictures [default: 64 to 1514; jpeg:
+    /// pictures of 32, 64, 96 and 128 pixels]
+    #[arg(long, value_name = "BYTES,…", value_delimiter = ',')]
+    pub(crate) sizes: Vec<usize>,
+
+    /// Packets of each size
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
+    pub(crate) packets: u32,
+
+    /// Core to measure on [default: the last that this process may use]
+    #[arg(long, value_name = "N")]
+    pub(crate) core: Option<usize>,
+
+    /// Rate of the link behind the CPU, for --output
+    #[arg(long, value_name = "RATE", default_value = "1Gbps", value_parser = parse_rate)]
+    pub(crate) link: Rate,
+
+    /// Write a scenario with a class for each function
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Write every measurement, in order: function,bytes,ns
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) samples: Option<PathBuf>,
+
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write a page of tables and charts
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Seed of the packets, their order, and the functions' tables and keys
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, Args)]

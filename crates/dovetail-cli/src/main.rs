@@ -8,6 +8,7 @@ mod failure;
 mod input;
 mod output;
 mod policies;
+mod profile;
 mod report;
 mod reproduce;
 mod run;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::run(args),
         Command::Tune(args) => tune::run(args),
         Command::Reproduce(args) => reproduce::run(args),
+        Command::Profile(args) => profile::run(args),
         Command::Policies(args) => policies::run(args),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

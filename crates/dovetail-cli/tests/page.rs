@@ -41,8 +41,11 @@ fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path
 fn report(folder: &Path, command: &str) -> PathBuf {
     let table = small_table(folder);
     let page = folder.join("report.html");
-    let args = [command, "--workload", table.to_str().expect("plain"), "--report", page.to_str().expect("plain")];
-    let said = stdout(&args);
+    let input = match command {
+        "profile" => ["all", "--packets=50"].map(str::to_owned),
+        _ => ["--workload".to_owned(), table.display().to_string()],
+    };
+    let said = stdout(&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")]);
     assert!(said.contains("report.html"), "the report is named: {said}");
     page
 }
@@ -57,6 +60,12 @@ fn charts_are_drawn_and_a_phone_can_read_them() {
 fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
     // Of each policy makespan, two utilisations, and shares by three lines, with what was promised.
     read_on_a_phone("tune", 6, 13);
+}
+
+#[test]
+fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Two lines of each of five functions, and a line of each in the distribution.
+    read_on_a_phone("profile", 6, 15);
 }
 
 fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {

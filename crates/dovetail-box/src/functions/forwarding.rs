@@ -1,0 +1,138 @@
+//! Forwarding: what a router does to each packet (RFC 1812, RFC 8200).
+//!
+//! The IPv4 header's checksum is verified, the hop limit falls by one, and the link's addresses become those of the
+//! next hop, which is that of the longest prefix of the destination. The checksum is not summed again: it changes with
+//! the one word that changed (RFC 1624).
+
+use rand_xoshiro::{
+    SplitMix64,
+    rand_core::{Rng, SeedableRng},
+};
+
+use super::{
+    NetworkFunction, Processing, Reason, Verdict,
+    frame::{Ip, Version, adjusted, finish, read_u16, sum, write},
+    routes::{Route, Routes},
+};
+
+/// As it is called on the command line.
+pub const NAME: &str = "forwarding";
+
+/// A neighbour on the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextHop {
+    /// Its address.
+    pub destination: [u8; 6],
+    /// Our own on that link.
+    pub source: [u8; 6],
+}
+
+/// A router's table.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    v4: Vec<Route>,
+    v6: Vec<Route>,
+    hops: Vec<NextHop>,
+}
+
+impl Table {
+    /// A neighbour's number, for routes; none when there are 65,535 already.
+    pub fn neighbour(&mut self, hop: NextHop) -> Option<u16> {
+        let number = u16::try_from(self.hops.len()).ok().filter(|&number| number < u16::MAX)?;
+        self.hops.push(hop);
+        Some(number)
+    }
+
+    /// Packets to addresses that begin with the first `length` bits (0 to 32) of `address` go to `neighbour`.
+    pub fn route_v4(&mut self, address: [u8; 4], length: u8, neighbour: u16) {
+        let address = u32::from_be_bytes(address).into();
+        self.v4.push(Route { address, length: u32::from(length).min(32), hop: neighbour });
+    }
+
+    /// As [`route_v4`](Self::route_v4), with 0 to 128 bits.
+    pub fn route_v6(&mut self, address: [u8; 16], length: u8, neighbour: u16) {
+        let address = u128::from_be_bytes(address);
+        self.v6.push(Route { address, length: u32::from(length).min(128), hop: neighbour });
+    }
+}
+
+/// The function.
+#[derive(Debug)]
+pub struct Forwarding {
+    v4: Routes,
+    v6: Routes,
+    hops: Vec<NextHop>,
+}
+
+impl Forwarding {
+    /// Forwards by this table.
+    #[must_use]
+    pub fn new(table: &Table) -> Self {
+        Self { v4: Routes::new(32, &table.v4), v6: Routes::new(128, &table.v6), hops: table.hops.clone() }
+    }
+
+    /// A table of 1,000 made-up IPv4 and 1,000 IPv6 prefixes, with default routes, to 64 neighbours.
+    #[must_use]
+    pub fn example(seed: u64) -> Self {
+        let mut random = SplitMix64::seed_from_u64(seed);
+        let mut table = Table::default();
+        for _ in 0..64 {
+            let [a, b, c, d, e, f, ..] = random.next_u64().to_be_bytes();
+            // Locally administered addresses of one station each.
+            table.neighbour(NextHop { destination: [0x02, a, b, c, d, e], source: [0x02, f, e, d, c, b] });
+        }
+        table.route_v4([0; 4], 0, 0);
+        table.route_v6([0; 16], 0, 0);
+        for _ in 0..1000 {
+            let (address, choice) = (random.next_u64(), random.next_u64());
+            let hop = (choice >> 8) as u16 % 64;
+            table.route_v4((address as u32).to_be_bytes(), 8 + (choice % 17) as u8, hop);
+            // Global addresses begin with the bits 001.
+            let global = u128::from(address >> 3 | 1 << 61) << 64;
+            table.route_v6(global.to_be_bytes(), 16 + (choice % 49) as u8, hop);
+        }
+        Self::new(&table)
+    }
+}
+
+impl NetworkFunction for Forwarding {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn processing(&self) -> Processing {
+        Processing::Header
+    }
+
+    fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
+        let ip = match Ip::find(frame) {
+            Ok(ip) => ip,
+            Err(verdict) => return verdict,
+        };
+        let header = frame.get(ip.at..ip.body).unwrap_or_default();
+        if ip.version == Version::V4 && finish(sum(header, 0)) != 0 {
+            return Verdict::Drop(Reason::Malformed);
+        }
+        let at = ip.hop_limit_at();
+        let Some(&limit) = frame.get(at).filter(|&&limit| limit > 1) else {
+            return Verdict::Drop(Reason::HopLimit);
+        };
+        let (_, destination) = ip.addresses(frame);
+        let routes = if ip.version == Version::V4 { &self.v4 } else { &self.v6 };
+        let Some(hop) = routes.find(destination).and_then(|hop| self.hops.get(usize::from(hop))) else {
+            return Verdict::Drop(Reason::NoRoute);
+        };
+        if ip.version == Version::V4 {
+            // The hop limit shares its word with the protocol.
+            let (old, checksum) = (read_u16(frame, at).unwrap_or(0), read_u16(frame, ip.at + 10).unwrap_or(0));
+            write(frame, ip.at + 10, &adjusted(checksum, old, old - 0x100).to_be_bytes());
+        }
+        write(frame, at, &[limit - 1]);
+        write(frame, 0, &hop.destination);
+        write(frame, 6, &hop.source);
+        Verdict::Forward
+    }
+}
+
+#[cfg(test)]
+mod tests;

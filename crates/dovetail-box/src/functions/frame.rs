@@ -1,0 +1,237 @@
+//! Where the headers of an Ethernet frame are, found without copying and without trusting any length.
+//!
+//! Only what functions need to change a frame in place: offsets. Up to two VLAN tags are stepped over, and up to
+//! [`MOST_EXTENSIONS`] IPv6 extension headers.
+
+use dovetail_sched::flow::FiveTuple;
+
+use super::{Reason, Verdict};
+
+/// Destination, source, type.
+pub const ETHERNET: usize = 14;
+/// IPv4 header without options.
+pub const IPV4: usize = 20;
+/// IPv6 header without extensions.
+pub const IPV6: usize = 40;
+/// UDP header.
+pub const UDP: usize = 8;
+/// IPv6 extension headers that are stepped over; ports behind more are not looked for.
+pub const MOST_EXTENSIONS: usize = 8;
+
+/// EtherType of IPv4.
+pub const TYPE_IPV4: u16 = 0x0800;
+/// EtherType of IPv6.
+pub const TYPE_IPV6: u16 = 0x86dd;
+const TYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
+const MOST_VLANS: usize = 2;
+
+/// Which IP it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// An IP packet within a frame: `at..end` lies within the frame, and so does its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ip {
+    /// Which IP.
+    pub version: Version,
+    /// Where the header begins.
+    pub at: usize,
+    /// Where what it carries begins: behind IPv4 options, before IPv6 extensions.
+    pub body: usize,
+    /// Where the packet ends by its own length; the link may have padded the frame behind.
+    pub end: usize,
+}
+
+/// A big-endian number, if the frame is long enough.
+pub(crate) fn read_u16(frame: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes(*frame.get(at..)?.first_chunk()?))
+}
+
+/// Writes bytes where there is room for them.
+pub(crate) fn write(frame: &mut [u8], at: usize, bytes: &[u8]) {
+    if let Some(place) = frame.get_mut(at..at + bytes.len()) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+impl Ip {
+    /// Finds the IP packet of a frame.
+    ///
+    /// # Errors
+    /// The verdict on a frame without one: untouched if it is of another protocol, dropped if its lengths are not so.
+    pub fn find(frame: &[u8]) -> Result<Self, Verdict> {
+        const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
+        let mut at = ETHERNET;
+        let mut kind = read_u16(frame, at - 2).ok_or(MALFORMED)?;
+        for _ in 0..MOST_VLANS {
+            if TYPE_VLAN.contains(&kind) {
+                at += 4;
+                kind = read_u16(frame, at - 2).ok_or(MALFORMED)?;
+            }
+        }
+        let packet = frame.get(at..).unwrap_or_default();
+        let nibble = packet.first().map(|first| first >> 4);
+        let found = match (kind, nibble) {
+            (TYPE_IPV4, Some(4)) => Self::v4(packet),
+            (TYPE_IPV6, Some(6)) => Self::v6(packet),
+            (TYPE_IPV4 | TYPE_IPV6, _) => None,
+            _ => return Err(Verdict::Untouched),
+        };
+        let (version, header, length) = found.ok_or(MALFORMED)?;
+        if header > length || length > packet.len() {
+            return Err(MALFORMED);
+        }
+        Ok(Self { version, at, body: at + header, end: at + length })
+    }
+
+    fn v4(packet: &[u8]) -> Option<(Version, usize, usize)> {
+        let header = usize::from(packet.first()? & 0xf) * 4;
+        (header >= IPV4).then_some((Version::V4, header, usize::from(read_u16(packet, 2)?)))
+    }
+
+    fn v6(packet: &[u8]) -> Option<(Version, usize, usize)> {
+        Some((Version::V6, IPV6, IPV6 + usize::from(read_u16(packet, 4)?)))
+    }
+
+    /// Where the hop limit is.
+    pub(crate) fn hop_limit_at(&self) -> usize {
+        self.at + if self.version == Version::V4 { 8 } else { 7 }
+    }
+
+    /// Where the number of the protocol that it carries is.
+    pub(crate) fn protocol_at(&self) -> usize {
+        self.at + if self.version == Version::V4 { 9 } else { 6 }
+    }
+
+    /// The number of the protocol that it carries; of IPv6 that of the first header behind the fixed one.
+    #[must_use]
+    pub fn protocol(&self, frame: &[u8]) -> u8 {
+        frame.get(self.protocol_at()).copied().unwrap_or(0)
+    }
+
+    /// Source and destination; an IPv4 address is the low 32 bits.
+    #[must_use]
+    pub fn addresses(&self, frame: &[u8]) -> (u128, u128) {
+        let (at, width) = if self.version == Version::V4 { (self.at + 12, 4) } else { (self.at + 8, 16) };
+        let read = |at: usize| {
+            let bytes = frame.get(at..at + width).unwrap_or_default();
+            bytes.iter().fold(0u128, |sum, &byte| sum << 8 | u128::from(byte))
+        };
+        (read(at), read(at + width))
+    }
+
+    /// Whether it is a part of a packet.
+    #[must_use]
+    pub fn is_fragment(&self, frame: &[u8]) -> bool {
+        match self.version {
+            Version::V4 => read_u16(frame, self.at + 6).is_some_and(|field| field & 0x3fff != 0),
+            Version::V6 => self.protocol(frame) == FRAGMENT,
+        }
+    }
+
+    /// Protocol, addresses and ports. Ports are 0 where there are none or where a fragment does not show them.
+    #[must_use]
+    pub fn five_tuple(&self, frame: &[u8]) -> FiveTuple {
+        let (source, destination) = self.addresses(frame);
+        let (protocol, at) = match self.version {
+            Version::V4 => (self.protocol(frame), (!self.is_later_fragment(frame)).then_some(self.body)),
+            Version::V6 => self.behind_extensions(frame),
+        };
+        let ports = at.filter(|_| has_ports(protocol)).filter(|at| at + 4 <= self.end);
+        let port = |offset: usize| ports.and_then(|at| read_u16(frame, at + offset)).unwrap_or(0);
+        let mapped = if self.version == Version::V4 { 0xffff << 32 } else { 0 };
+        FiveTuple {
+            protocol,
+            source: (mapped | source).to_be_bytes(),
+            destination: (mapped | destination).to_be_bytes(),
+            source_port: port(0),
+            destination_port: port(2),
+        }
+    }
+
+    fn is_later_fragment(&self, frame: &[u8]) -> bool {
+        read_u16(frame, self.at + 6).is_some_and(|field| field & 0x1fff != 0)
+    }
+
+    /// The protocol behind IPv6's extension headers, and where it begins if this packet holds its beginning.
+    fn behind_extensions(&self, frame: &[u8]) -> (u8, Option<usize>) {
+        let mut protocol = self.protocol(frame);
+        let mut at = self.body;
+        for _ in 0..MOST_EXTENSIONS {
+            let Some(header) = frame.get(at..self.end).filter(|header| header.len() >= 8) else {
+                return (protocol, Some(at));
+            };
+            let length = match protocol {
+                HOP_BY_HOP | ROUTING | DESTINATION => 8 + usize::from(header[1]) * 8,
+                AUTHENTICATION => 8 + usize::from(header[1]) * 4,
+                FRAGMENT if u16::from_be_bytes([header[2], header[3]]) & 0xfff8 != 0 => return (header[0], None),
+                FRAGMENT => 8,
+                _ => return (protocol, Some(at)),
+            };
+            protocol = header[0];
+            at += length;
+        }
+        (protocol, Some(at))
+    }
+}
+
+const HOP_BY_HOP: u8 = 0;
+const ROUTING: u8 = 43;
+const FRAGMENT: u8 = 44;
+const AUTHENTICATION: u8 = 51;
+const DESTINATION: u8 = 60;
+
+/// TCP, UDP, DCCP, SCTP, UDP-Lite begin with two ports.
+fn has_ports(protocol: u8) -> bool {
+    matches!(protocol, 6 | 17 | 33 | 132 | 136)
+}
+
+/// The Internet checksum (RFC 1071) of bytes that are followed by others, as a sum to go on with.
+#[must_use]
+pub fn sum(bytes: &[u8], before: u64) -> u64 {
+    let pairs = bytes.chunks_exact(2);
+    let last = pairs.remainder().first().map_or(0, |&byte| u64::from(byte) << 8);
+    pairs.fold(before + last, |sum, pair| sum + u64::from(u16::from_be_bytes([pair[0], pair[1]])))
+}
+
+/// Folds a sum into the checksum that goes into a header.
+#[must_use]
+pub fn finish(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    !(sum as u16)
+}
+
+/// The checksum after one 16-bit word has changed (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').
+#[must_use]
+pub fn adjusted(checksum: u16, old: u16, new: u16) -> u16 {
+    finish(u64::from(!checksum) + u64::from(!old) + u64::from(new))
+}
+
+/// Writes a packet's length and, for IPv4, its checksum, both from scratch. A length that does not fit is the caller's
+/// to refuse.
+pub(crate) fn write_length(frame: &mut [u8], ip: &Ip) {
+    match ip.version {
+        Version::V4 => {
+            write(frame, ip.at + 2, &((ip.end - ip.at) as u16).to_be_bytes());
+            write_checksum(frame, ip);
+        }
+        Version::V6 => write(frame, ip.at + 4, &((ip.end - ip.body) as u16).to_be_bytes()),
+    }
+}
+
+/// Computes an IPv4 header's checksum from scratch.
+pub(crate) fn write_checksum(frame: &mut [u8], ip: &Ip) {
+    write(frame, ip.at + 10, &[0, 0]);
+    let checksum = finish(sum(frame.get(ip.at..ip.body).unwrap_or_default(), 0));
+    write(frame, ip.at + 10, &checksum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! JPEG encoding of raw pictures.
+//!
+//! A packet whose UDP payload is as long as a square picture in 4:2:0 is one: w·w bytes of brightness, then twice
+//! (w/2)·(w/2) of colour, w even, so w·w·3/2 in all. It leaves with a baseline JPEG file as its payload. The time is
+//! spent in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks, of which
+//! this is the part that encodes a frame by itself. The encoder allocates its working rows for each picture.
+
+use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType, SamplingFactor};
+
+use super::{
+    NetworkFunction, Processing, Reason, Verdict,
+    frame::{Ip, UDP, Version, finish, sum, write, write_length},
+};
+
+/// As it is called on the command line.
+pub const NAME: &str = "jpeg";
+
+/// The quality that files have, of 100: good, and a quarter of the size or less.
+const QUALITY: u8 = 75;
+
+/// Protocol number of UDP.
+const PROTOCOL_UDP: u8 = 17;
+
+/// What an IP packet can be at most.
+const MOST: usize = u16::MAX as usize;
+
+/// The width and height in pixels of the square picture that has so many bytes, if one has: even, from 2 to 208.
+#[must_use]
+pub fn side(bytes: usize) -> Option<usize> {
+    let pixels = (bytes < MOST).then_some(bytes)? / 3 * 2;
+    let side = pixels.isqrt();
+    (side >= 2 && side.is_multiple_of(2) && side * side / 2 * 3 == bytes && side <= 208).then_some(side)
+}
+
+/// The function.
+#[derive(Debug, Default)]
+pub struct Jpeg {
+    file: Vec<u8>,
+}
+
+impl Jpeg {
+    /// An encoder.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+/// A raw picture, as the encoder asks for it: row by row, colour at full width.
+struct Picture<'a> {
+    planes: &'a [u8],
+    side: usize,
+}
+
+impl ImageBuffer for Picture<'_> {
+    fn get_jpeg_color_type(&self) -> JpegColorType {
+        JpegColorType::Ycbcr
+    }
+
+    fn width(&self) -> u16 {
+        self.side as u16
+    }
+
+    fn height(&self) -> u16 {
+        self.side as u16
+    }
+
+    fn fill_buffers(&self, y: u16, buffers: &mut [Vec<u8>; 4]) {
+        let (side, half, y) = (self.side, self.side / 2, usize::from(y));
+        let colour = side * side + (y / 2) * half;
+        buffers[0].extend_from_slice(&self.planes[y * side..][..side]);
+        for (buffer, at) in buffers[1..].iter_mut().zip([colour, colour + half * half]) {
+            buffer.extend(self.planes[at..][..half].iter().flat_map(|&value| [value, value]));
+        }
+    }
+}
+
+impl NetworkFunction for Jpeg {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn processing(&self) -> Processing {
+        Processing::Payload
+    }
+
+    fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
+        let mut ip = match Ip::find(frame) {
+            Ok(ip) => ip,
+            Err(verdict) => return verdict,
+        };
+        let at = ip.body + UDP;
+        let planes = frame.get(at..ip.end).unwrap_or_default();
+        let Some(side) = side(planes.len()) else { return Verdict::Untouched };
+        if ip.protocol(frame) != PROTOCOL_UDP || ip.is_fragment(frame) {
+            return Verdict::Untouched;
+        }
+        self.file.clear();
+        let mut encoder = Encoder::new(&mut self.file, QUALITY);
+        encoder.set_sampling_factor(SamplingFactor::F_2_2);
+        encoder.set_chroma_subsampling_method(ChromaSubsamplingMethod::Nearest);
+        if encoder.encode_image(Picture { planes, side }).is_err() {
+            return Verdict::Untouched;
+        }
+        let longest = if ip.version == Version::V4 { MOST - (ip.body - ip.at) } else { MOST };
+        if self.file.len() > longest - UDP {
+            return Verdict::Drop(Reason::TooLong);
+        }
+        frame.truncate(at);
+        frame.extend_from_slice(&self.file);
+        ip.end = frame.len();
+        write_length(frame, &ip);
+        write(frame, ip.body + 4, &((ip.end - ip.body) as u16).to_be_bytes());
+        write_udp_checksum(frame, &ip);
+        Verdict::Forward
+    }
+}
+
+/// UDP's checksum over addresses, protocol, length and all that it carries (RFC 768, RFC 8200).
+fn write_udp_checksum(frame: &mut [u8], ip: &Ip) {
+    write(frame, ip.body + 6, &[0, 0]);
+    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
+    let datagram = frame.get(ip.body..ip.end).unwrap_or_default();
+    let pseudo = sum(frame.get(addresses).unwrap_or_default(), u64::from(PROTOCOL_UDP) + datagram.len() as u64);
+    // 0 says that there is no checksum, so a sum of 0 is sent as its other form.
+    let checksum = match finish(sum(datagram, pseudo)) {
+        0 => u16::MAX,
+        checksum => checksum,
+    };
+    write(frame, ip.body + 6, &checksum.to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Redundancy elimination between the two ends of a link: content seen before is sent as a reference.
+//!
+//! Both ends keep the chunks of what has passed (see the module `chunks`). The sending end replaces each chunk that its
+//! store holds by the chunk's place, the receiving end puts the bytes back, and then both learn the packet; references
+//! are to what was learnt before it. After Spring and Wetherall, *A protocol-independent technique for eliminating
+//! redundant network traffic*, SIGCOMM 2000. An encoded packet carries, behind its IP header and with the protocol
+//! number 253 (RFC 3692, for experiments),
+//!
+//! ```text
+//! protocol 1 B │ 0 1 B │ original length 2 B │ check 4 B │ parts:  0 length 15 bit, bytes   or   1 place 31 bit
+//! ```
+//!
+//! The check is a keyed hash of what was there. If packets are lost or reordered between the two ends, their stores
+//! differ, and the check tells the receiving end to drop what it cannot restore rather than deliver something else:
+//! such a pair belongs on a link that does neither. Packets that would not shrink pass as they are, fragments unlearnt.
+
+use rand_xoshiro::{
+    SplitMix64,
+    rand_core::{Rng, SeedableRng},
+};
+use siphasher::sip::SipHasher13;
+use std::{hash::Hasher, ops::Range};
+
+use super::{
+    NetworkFunction, Processing, Reason, Verdict,
+    chunks::{Store, cut},
+    frame::{Ip, Version, read_u16, write, write_length},
+};
+
+/// As it is called on the command line.
+pub const NAME: &str = "redundancy";
+
+/// Protocol number of encoded packets.
+const PROTOCOL_ENCODED: u8 = 253;
+/// What stands before the parts.
+const SHIM: usize = 8;
+/// A reference, and what marks one.
+const REFERENCE: usize = 4;
+const MARK: u32 = 1 << 31;
+/// The most bytes of a part of bytes.
+const LONGEST_PART: usize = 0x7fff;
+
+/// What either end has.
+#[derive(Debug)]
+struct End {
+    store: Store,
+    key: [u8; 16],
+    chunks: Vec<Range<usize>>,
+    /// The payload as it will be.
+    new: Vec<u8>,
+}
+
+impl End {
+    fn new(chunks: usize, key: [u8; 16]) -> Self {
+        Self { store: Store::new(chunks, key), key, chunks: Vec::new(), new: Vec::new() }
+    }
+
+    fn check(&self, content: &[u8]) -> [u8; 4] {
+        let mut hasher = SipHasher13::new_with_key(&self.key);
+        hasher.write(content);
+        // The low half finds places in the store; this is the other.
+        ((hasher.finish() >> 32) as u32).to_be_bytes()
+    }
+
+    /// Gives the packet its new payload.
+    fn replace(&self, frame: &mut Vec<u8>, mut ip: Ip, protocol: u8) {
+        frame.truncate(ip.body);
+        frame.extend_from_slice(&self.new);
+        ip.end = frame.len();
+        write(frame, ip.protocol_at(), &[protocol]);
+        write_length(frame, &ip);
+    }
+}
+
+/// The sending end: the function.
+#[derive(Debug)]
+pub struct Redundancy(End);
+
+impl Redundancy {
+    /// Keeps `chunks` chunks (2 to 2^20, to the next power of two), at some 270 bytes each; the other end needs the
+    /// same number and key.
+    #[must_use]
+    pub fn new(chunks: usize, key: [u8; 16]) -> Self {
+        Self(End::new(chunks, key))
+    }
+
+    /// A store of 16,384 chunks with a key made up from a seed: for measurements.
+    #[must_use]
+    pub fn example(seed: u64) -> Self {
+        let mut key = [0; 16];
+        SplitMix64::seed_from_u64(seed).fill_bytes(&mut key);
+        Self::new(1 << 14, key)
+    }
+}
+
+impl NetworkFunction for Redundancy {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn processing(&self) -> Processing {
+        Processing::Payload
+    }
+
+    fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
+        let ip = match Ip::find(frame) {
+            Ok(ip) if ip.is_fragment(frame) => return Verdict::Untouched,
+            Ok(ip) => ip,
+            Err(verdict) => return verdict,
+        };
+        let end = &mut self.0;
+        let (content, protocol) = (&frame[ip.body..ip.end], ip.protocol(frame));
+        end.chunks.clear();
+        cut(content, &mut end.chunks);
+        let check = end.check(content);
+        end.new.clear();
+        end.new.extend_from_slice(&[protocol, 0]);
+        end.new.extend_from_slice(&(content.len() as u16).to_be_bytes());
+        end.new.extend_from_slice(&check);
+        let mut from = 0;
+        for chunk in &end.chunks {
+            if let Some(place) = end.store.find(&content[chunk.clone()]) {
+                push_bytes(&mut end.new, &content[from..chunk.start]);
+                end.new.extend_from_slice(&(MARK | place as u32).to_be_bytes());
+                from = chunk.end;
+            }
+        }
+        push_bytes(&mut end.new, &content[from..]);
+        // What only looks encoded has to be, or the other end would take it for such.
+        let must = protocol == PROTOCOL_ENCODED;
+        if must && end.new.len() + ip.body - ip.at > usize::from(u16::MAX) {
+            return Verdict::Drop(Reason::TooLong);
+        }
+        end.store.learn(content, &end.chunks);
+        if must || end.new.len() < content.len() {
+            end.replace(frame, ip, PROTOCOL_ENCODED);
+        }
+        Verdict::Forward
+    }
+}
+
+/// Bytes as they are, in as many parts as it takes.
+fn push_bytes(new: &mut Vec<u8>, bytes: &[u8]) {
+    for part in bytes.chunks(LONGEST_PART) {
+        new.extend_from_slice(&(part.len() as u16).to_be_bytes());
+        new.extend_from_slice(part);
+    }
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub struct Restoration(End);
+
+impl Restoration {
+    /// The other end of a [`Redundancy`] of the same size and key.
+    #[must_use]
+    pub fn new(chunks: usize, key: [u8; 16]) -> Self {
+        Self(End::new(chunks, key))
+    }
+
+    /// The content of an encoded payload, into `new`, and its protocol; none if that is not what the other end sent.
+    fn restore(end: &mut End, payload: &[u8]) -> Option<u8> {
+        let (shim, mut parts) = payload.split_at_checked(SHIM)?;
+        let length = usize::from(read_u16(shim, 2)?);
+        end.new.clear();
+        while let Some(&first) = parts.first() {
+            let content = if first & 0x80 != 0 {
+                let (reference, rest) = parts.split_first_chunk::<REFERENCE>()?;
+                parts = rest;
+                end.store.get((u32::from_be_bytes(*reference) & !MARK) as usize)?
+            } else {
+                let (head, rest) = parts.split_first_chunk()?;
+                let (content, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*head)))?;
+                parts = rest;
+                content
+            };
+            if end.new.len() + content.len() > length {
+                return None;
+            }
+            end.new.extend_from_slice(content);
+        }
+        (end.new.len() == length && shim[4..] == end.check(&end.new)).then_some(shim[0])
+    }
+}
+
+impl NetworkFunction for Restoration {
+    fn name(&self) -> &'static str {
+        "restoration"
+    }
+
+    fn processing(&self) -> Processing {
+        Processing::Payload
+    }
+
+    fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
+        let ip = match Ip::find(frame) {
+            Ok(ip) if ip.is_fragment(frame) => return Verdict::Untouched,
+            Ok(ip) => ip,
+            Err(verdict) => return verdict,
+        };
+        let end = &mut self.0;
+        let header = ip.body - if ip.version == Version::V4 { ip.at } else { ip.body };
+        if ip.protocol(frame) == PROTOCOL_ENCODED {
+            let Some(protocol) = Self::restore(end, &frame[ip.body..ip.end]) else {
+                return Verdict::Drop(Reason::Malformed);
+            };
+            if end.new.len() + header > usize::from(u16::MAX) {
+                return Verdict::Drop(Reason::TooLong);
+            }
+            end.replace(frame, ip, protocol);
+        } else {
+            end.new.clear();
+            end.new.extend_from_slice(&frame[ip.body..ip.end]);
+        }
+        end.chunks.clear();
+        cut(&end.new, &mut end.chunks);
+        end.store.learn(&end.new, &end.chunks);
+        Verdict::Forward
+    }
+}
+
+#[cfg(test)]
+mod tests;

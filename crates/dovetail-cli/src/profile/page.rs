@@ -1,0 +1,98 @@
+//! The report page: cost against size with both lines, and how far packets are from the line.
+
+use plotly::{
+    Layout, Plot, Scatter,
+    common::{DashType, ExponentFormat, Line, Marker, Mode},
+    layout::{Axis, AxisType},
+};
+
+use super::{
+    fit,
+    show::{LEGEND, Profiles},
+    summary::{Profile, quantile},
+};
+use crate::report::{Block, Page, charts};
+
+pub(crate) fn page(profiles: &Profiles<'_>) -> Page {
+    let mut page = Page { title: "Dovetail: what packets cost here".to_owned(), blocks: Vec::new() };
+    page.blocks.push(Block::Text(profiles.said() + "."));
+    page.blocks.push(Block::Table(profiles.table()));
+    page.blocks.push(Block::Terms(LEGEND.to_vec()));
+    page.blocks.push(chart_of_ratios(profiles.functions));
+    for profile in profiles.functions {
+        page.blocks.push(Block::Heading(profile.function.to_owned()));
+        page.blocks.push(Block::Text(Profiles::sentence(profile) + "."));
+        page.blocks.push(chart_of_costs(profile));
+        page.blocks.push(Block::Table(profiles.sizes(profile)));
+    }
+    for note in profiles.notes() {
+        page.blocks.push(Block::Text(format!("Note: {note}.")));
+    }
+    page
+}
+
+/// Packets drawn of each function: enough to see where they lie.
+const DOTS: usize = 1200;
+
+/// Points of each line of the distribution.
+const STEPS: u32 = 120;
+
+fn chart_of_costs(profile: &Profile) -> Block {
+    let mut plot = Plot::new();
+    let sizes = &profile.sizes;
+    // One outlier would press everything else onto the axis.
+    let highest = sizes.iter().map(|row| row.p99_ns).max().unwrap_or(0);
+    let step = profile.samples.len().div_ceil(DOTS).max(1);
+    let dots = profile.samples.iter().step_by(step).filter(|sample| sample.nanos <= highest);
+    let (x, y): (Vec<f64>, Vec<f64>) =
+        dots.map(|sample| (f64::from(sample.bytes), micros(sample.nanos as f64))).unzip();
+    plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).name("packets").marker(Marker::new().size(4).opacity(0.25)));
+    let bytes: Vec<f64> = sizes.iter().map(|row| row.bytes.into()).collect();
+    let medians = sizes.iter().map(|row| micros(row.median_ns as f64)).collect();
+    plot.add_trace(
+        Scatter::new(bytes.clone(), medians).mode(Mode::Markers).name("medians").marker(Marker::new().size(9)),
+    );
+    let along = |line: fit::Line| bytes.iter().map(|&bytes| micros(line.at(bytes))).collect();
+    let all = charts::line("line of all packets", bytes.clone(), along(profile.fit.line));
+    plot.add_trace(all);
+    let dashed = Line::new().width(1.6).dash(DashType::Dash);
+    plot.add_trace(charts::line("line of medians", bytes.clone(), along(profile.medians.line)).line(dashed));
+    let cost = Axis::new().title("cost, µs").range(vec![0.0, micros(highest as f64) * 1.05]);
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("bytes")).y_axis(cost));
+    Block::Chart {
+        title: format!("Cost against size: {}", profile.function),
+        note: "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in the line."
+            .to_owned(),
+        plot: Box::new(plot),
+    }
+}
+
+/// The share of packets that take longer than so many times what the line says.
+fn chart_of_ratios(profiles: &[Profile]) -> Block {
+    let mut plot = Plot::new();
+    for profile in profiles {
+        let sorted = &profile.sorted_ratios;
+        let n = sorted.len().max(1) as f64;
+        // Steps that are even on a logarithmic scale, from all packets down to one.
+        let left = (0..=STEPS).map(|step| n.powf(-f64::from(step) / f64::from(STEPS)));
+        let points = left.filter_map(|left| Some((quantile(sorted, 1.0 - left)?.max(LEAST_SHOWN), left * 100.0)));
+        let (ratio, share) = points.unzip();
+        plot.add_trace(charts::line(profile.function, ratio, share));
+    }
+    let ratio = Axis::new().title("measured over fitted").type_(AxisType::Log);
+    let share = Axis::new().title("packets above, %").type_(AxisType::Log).exponent_format(ExponentFormat::Power);
+    plot.set_layout(Layout::new().x_axis(ratio).y_axis(share));
+    Block::Chart {
+        title: "How far from the line".to_owned(),
+        note: "The share of packets that took more than so many times what the line says; the lines end at the slowest packet."
+            .to_owned(),
+        plot: Box::new(plot),
+    }
+}
+
+/// A logarithmic axis has no zero.
+const LEAST_SHOWN: f64 = 0.01;
+
+fn micros(nanos: f64) -> f64 {
+    nanos / 1e3
+}
