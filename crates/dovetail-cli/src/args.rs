@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use dovetail_sched::{
     Nanos, PolicySpec,
+    cost::admission::Bound,
     units::{Rate, parse_rate, parse_time},
 };
 use dovetail_sim::{PipelineMode, records::Format};
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Reproduce(ReproduceArgs),
     /// What do network functions cost on this machine?
     Profile(ProfileArgs),
+    /// Which of these flows can my box promise rates and delays?
+    Admit(AdmitArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
 }
@@ -238,6 +241,29 @@ pub(crate) struct ProfileArgs {
     /// Seed of the packets, their order, and the functions' tables and keys
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
+}
+
+const ADMIT_EXAMPLES: &str = "\
+Examples:
+  dovetail admit reservations.toml
+      who is admitted in the order of the file, who is refused by which rule, and what is left for the others
+  dovetail admit reservations.toml --bound separate --json
+      delays by the formula of a scheduler for each resource; one JSON document on standard output";
+
+#[derive(Debug, Args)]
+#[command(after_help = ADMIT_EXAMPLES)]
+pub(crate) struct AdmitArgs {
+    /// The node and who wants to reserve what of it
+    #[arg(value_name = "FILE.toml")]
+    pub(crate) file: PathBuf,
+
+    /// Formula of the delays that reservations are held to: composite (eq. 14) or separate (eq. 13)
+    #[arg(long, value_name = "FORMULA", default_value = "composite")]
+    pub(crate) bound: Bound,
+
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

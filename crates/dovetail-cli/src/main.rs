@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0 done, 1 could not, 2 wrong usage. A reader that closes the pipe is no error.
 
+mod admit;
 mod args;
 mod compare;
 mod failure;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Tune(args) => tune::run(args),
         Command::Reproduce(args) => reproduce::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Admit(args) => admit::run(args),
         Command::Policies(args) => policies::run(args),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

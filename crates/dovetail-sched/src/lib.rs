@@ -40,7 +40,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`packet`] | the policies, a file each |
-//! | [`cost`] | what packets cost, where that has to be learnt |
+//! | [`cost`] | what packets cost, where that has to be learnt, and who may reserve how much of a node |
 //! | [`fluid`] | the ideals that policies come close to, served in arbitrarily small pieces |
 //! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |

@@ -188,7 +188,7 @@ pub fn parse_time(text: &str) -> Result<Nanos, UnitError> {
 /// # Errors
 /// As [`parse_time`].
 pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "ns" => 1.0,
         "us" | "µs" | "μs" => 1e3,
@@ -207,7 +207,7 @@ pub fn parse_nanos(text: &str) -> Result<f64, UnitError> {
 /// # Errors
 /// [`UnitError`] for anything else, and for sizes that are negative or over 2^53 bytes.
 pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split_unit(text)?;
     let scale = match unit {
         "" | "B" => 1.0,
         "kB" | "KB" => 1e3,
@@ -227,7 +227,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, UnitError> {
 /// # Errors
 /// [`UnitError`] for anything else, zero and negative rates included.
 pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split_unit(text)?;
     let stem = unit.strip_suffix("bps").or_else(|| unit.strip_suffix("bit/s"));
     let scale = match stem {
         Some("") => 1.0,
@@ -250,7 +250,11 @@ pub fn clip(text: &str) -> String {
     clipped
 }
 
-fn split(text: &str) -> Result<(f64, &str), UnitError> {
+/// A number and the unit behind it, as it is written.
+///
+/// # Errors
+/// [`UnitError::Number`] when the text does not start with a number.
+pub fn split_unit(text: &str) -> Result<(f64, &str), UnitError> {
     let text = text.trim();
     let end = text
         .char_indices()

@@ -14,6 +14,9 @@
 //! | [`LeastSquares`] | a line through the last packets (CBCS-WFQ, eqs. 7 and 8) |
 //! | [`Estimator`] | the two with their fallbacks, for one program of one flow |
 //! | [`Estimating`] | a scheduler that runs on estimates |
+//! | [`admission`] | which flows may reserve how much of a node, and what delay they may count on |
+
+pub mod admission;
 
 mod accounts;
 mod estimating;

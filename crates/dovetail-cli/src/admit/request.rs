@@ -1,0 +1,205 @@
+//! A file that makes sense: a node, best-effort flows, and reservations in order.
+
+use std::collections::HashSet;
+
+use dovetail_sched::{
+    MAX_RESOURCES, Nanos,
+    cost::admission::{Amount, Amounts, BestEffort, Node, Reservation, ReservationError, Resource},
+    units::parse_time,
+};
+use toml::Spanned;
+
+use super::{
+    form::{BestEffortForm, Document, ReservationForm, ResourceForm, Texts},
+    parse::{Unit, capacity, cost, quoted, rate},
+};
+
+/// Bounds on what a file may ask for.
+const MOST_RESERVATIONS: usize = 100_000;
+const MOST_KINDS: usize = 1000;
+const MOST_FLOWS: u32 = 1_000_000;
+
+/// What is asked, units resolved.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) resources: Vec<Named>,
+    pub(super) node: Node,
+    /// Best-effort flows that want to be in.
+    pub(super) flows: u32,
+    /// Packets that wait in queues of best-effort flows.
+    pub(super) waiting: Vec<u32>,
+    pub(super) reservations: Vec<(String, Reservation)>,
+}
+
+/// What a resource is called and counts in.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) unit: Unit,
+    capacity: f64,
+}
+
+/// What is wrong, and where in the text if it is one place.
+struct Wrong {
+    at: Option<usize>,
+    what: String,
+}
+
+impl Wrong {
+    fn at(at: usize) -> impl Fn(String) -> Self {
+        move |what| Self { at: Some(at), what }
+    }
+
+    /// Names the place where a more precise one is not known, and what it is about.
+    fn of(self, at: usize, about: &str) -> Self {
+        Self { at: self.at.or(Some(at)), what: format!("{about}: {}", self.what) }
+    }
+}
+
+impl From<String> for Wrong {
+    fn from(what: String) -> Self {
+        Self { at: None, what }
+    }
+}
+
+impl Request {
+    /// Reads a file. `file` is its name for messages, which say what is wrong and in which line.
+    pub(super) fn parse(text: &str, file: &str) -> Result<Self, String> {
+        let document = toml::from_str(text).map_err(|error| Wrong {
+            at: error.span().map(|span| span.start),
+            what: error.message().trim().replace('\n', "; "),
+        });
+        document.and_then(|document| Self::resolve(&document)).map_err(|Wrong { at, what }| match at {
+            Some(at) => {
+                let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
+                format!("{file}, line {line}: {what}")
+            }
+            None => format!("{file}: {what}"),
+        })
+    }
+
+    fn resolve(document: &Document) -> Result<Self, Wrong> {
+        if !(1..=MAX_RESOURCES).contains(&document.resource.len()) {
+            return Err(format!("there are 1 to {MAX_RESOURCES} [[resource]], not {}", document.resource.len()).into());
+        }
+        let mut names = HashSet::new();
+        let mut resources = Vec::new();
+        let mut made = Vec::new();
+        for form in &document.resource {
+            let (at, form) = (form.span().start, form.get_ref());
+            let about = format!("resource {}", quoted(&form.name));
+            let (named, resource) = resource(form).map_err(|wrong| wrong.of(at, &about))?;
+            if !names.insert(form.name.as_str()) {
+                return Err(Wrong::at(at)(format!("{about}: another has the same name")));
+            }
+            resources.push(named);
+            made.push(resource);
+        }
+        let about = |wrong: Wrong| Wrong { what: format!("best_effort: {}", wrong.what), ..wrong };
+        let (best_effort, flows, waiting) = best_effort(&document.best_effort, &resources).map_err(about)?;
+        let node = Node::new(&made, best_effort).map_err(|error| error.to_string())?;
+        if let Some(form) = document.reservation.get(MOST_RESERVATIONS) {
+            return Err(Wrong::at(form.span().start)(format!("there are over {MOST_RESERVATIONS} [[reservation]]")));
+        }
+        let mut names = HashSet::new();
+        let mut reservations = Vec::new();
+        for form in &document.reservation {
+            let (at, form) = (form.span().start, form.get_ref());
+            let about = format!("reservation {}", quoted(&form.name));
+            let reservation = reservation(form, &resources).map_err(|wrong| wrong.of(at, &about))?;
+            if !names.insert(form.name.as_str()) {
+                return Err(Wrong::at(at)(format!("{about}: another has the same name")));
+            }
+            reservations.push((form.name.clone(), reservation));
+        }
+        Ok(Self { resources, node, flows, waiting, reservations })
+    }
+}
+
+fn resource(form: &ResourceForm) -> Result<(Named, Resource), Wrong> {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    if form.name.is_empty() || form.name.len() > 32 || !form.name.chars().all(letter) {
+        return Err("a name is 1 to 32 of the characters A-Z a-z 0-9 - _".to_owned().into());
+    }
+    let text = match (&form.capacity, &form.rate) {
+        (Some(text), None) | (None, Some(text)) => text,
+        _ => return Err("it has a capacity, or for a link a rate: one of the two".to_owned().into()),
+    };
+    let (units, unit) = capacity(text.get_ref()).map_err(Wrong::at(text.span().start))?;
+    if form.rate.is_some() && unit != Unit::Bytes {
+        let what = format!("{}: a rate is that of a link, such as \"100Mbps\"; write capacity", quoted(text.get_ref()));
+        return Err(Wrong::at(text.span().start)(what));
+    }
+    let (at, target) = form.target.as_ref().map_or((0, 1.0), |target| (target.span().start, *target.get_ref()));
+    // The target first, so that what is still wrong then is the capacity.
+    Resource::new(1.0, target).map_err(|error| Wrong::at(at)(format!("target = {target}: {error}")))?;
+    let resource = Resource::new(units, target).map_err(|error| Wrong::at(text.span().start)(error.to_string()))?;
+    Ok((Named { name: form.name.clone(), unit, capacity: units }, resource))
+}
+
+fn best_effort(form: &BestEffortForm, resources: &[Named]) -> Result<(BestEffort, u32, Vec<u32>), Wrong> {
+    let flows = form.flows.as_ref().map_or(0, |flows| *flows.get_ref());
+    if let Some(given) = form.flows.as_ref().filter(|_| flows > MOST_FLOWS) {
+        return Err(Wrong::at(given.span().start)(format!("flows = {flows}: there are at most {MOST_FLOWS}")));
+    }
+    if let Some(queue) = form.waiting.get(flows as usize) {
+        let what = format!("waiting lists more queues than there are flows, which are {flows}");
+        return Err(Wrong::at(queue.span().start)(what));
+    }
+    let best_effort = BestEffort {
+        most_flows: form.most_flows.unwrap_or(u32::MAX),
+        queue_packets: form.queue_packets.unwrap_or(u32::MAX),
+        packets: kinds(&form.packets, resources)?,
+    };
+    Ok((best_effort, flows, form.waiting.iter().map(|waiting| *waiting.get_ref()).collect()))
+}
+
+fn reservation(form: &ReservationForm, resources: &[Named]) -> Result<Reservation, Wrong> {
+    if form.name.is_empty() || form.name.len() > 64 || form.name.chars().any(char::is_control) {
+        return Err("a name is 1 to 64 bytes long, without control characters".to_owned().into());
+    }
+    let rate_per_s = read(&form.rate, resources, |text, named| rate(text, &named.unit, named.capacity))?;
+    let most_delay = form.delay.as_ref().map(delay).transpose()?;
+    Reservation::new(rate_per_s, &kinds(&form.packets, resources)?, most_delay, form.priority).map_err(|error| {
+        match error {
+            ReservationError::NoRate { resource } => {
+                let name = &resources[resource].name;
+                format!("its packets take of {name}, of which it reserves nothing: give it a rate of {name}")
+            }
+            other => other.to_string(),
+        }
+        .into()
+    })
+}
+
+fn delay(text: &Spanned<String>) -> Result<Nanos, Wrong> {
+    let wrong = |error| format!("{}: {error}; a delay is such as \"130ms\"", quoted(text.get_ref()));
+    parse_time(text.get_ref()).map_err(|error| Wrong::at(text.span().start)(wrong(error)))
+}
+
+fn kinds(forms: &[Texts], resources: &[Named]) -> Result<Vec<Amounts>, Wrong> {
+    if forms.len() > MOST_KINDS {
+        return Err(format!("packets: there are over {MOST_KINDS} kinds").into());
+    }
+    forms.iter().map(|form| read(form, resources, |text, named| cost(text, &named.unit))).collect()
+}
+
+/// One amount a resource; nothing of those that are not written.
+fn read(
+    texts: &Texts,
+    resources: &[Named],
+    amount: impl Fn(&str, &Named) -> Result<Amount, String>,
+) -> Result<Amounts, Wrong> {
+    let mut amounts = vec![Amount::ZERO; resources.len()];
+    for (name, text) in texts {
+        let Some(which) = resources.iter().position(|named| named.name == *name.get_ref()) else {
+            let known: Vec<_> = resources.iter().map(|named| named.name.as_str()).collect();
+            let what = format!("there is no resource {}, only {}", quoted(name.get_ref()), known.join(", "));
+            return Err(Wrong::at(name.span().start)(what));
+        };
+        let about = |what| format!("{}: {what}", name.get_ref());
+        let wrong = |what| Wrong::at(text.span().start)(about(what));
+        amounts[which] = amount(text.get_ref(), &resources[which]).map_err(wrong)?;
+    }
+    Amounts::from_amounts(&amounts).map_err(|error| error.to_string().into())
+}

@@ -1,0 +1,180 @@
+//! The delay that a flow may count on, by two formulas.
+//!
+//! Each is a term of the flow's own, at the rates that it reserved, and a term for the packet of whatever flow that is
+//! ahead and cannot be cut, at the node's full rates. The second is the same for all flows, so admission control keeps
+//! only its maximum, which is what this file's types are for; [`separate`] and [`composite`] are the plain formulas.
+//! When they hold is said in the [module above](super).
+
+use core::{error::Error, fmt, str::FromStr};
+
+use super::{amounts::Amounts, node::Node, reservation::Reservation};
+use crate::{MAX_RESOURCES, Nanos};
+
+/// Which formula admission control goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Bound {
+    /// Eq. 14: one scheduler for all resources. What the paper admits by, but not proven.
+    #[default]
+    Composite,
+    /// Eq. 13: a fair queueing scheduler for each resource.
+    Separate,
+}
+
+impl Bound {
+    /// The number of its equation in the paper.
+    #[must_use]
+    pub const fn equation(self) -> u8 {
+        match self {
+            Self::Composite => 14,
+            Self::Separate => 13,
+        }
+    }
+
+    /// A flow's own term.
+    pub(super) fn own(self, flow: &Reservation) -> Nanos {
+        Block::of(flow.packets(), flow.rate_per_s()).term(self)
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Composite => "composite",
+            Self::Separate => "separate",
+        })
+    }
+}
+
+impl FromStr for Bound {
+    type Err = UnknownBound;
+    fn from_str(text: &str) -> Result<Self, UnknownBound> {
+        match text {
+            "composite" => Ok(Self::Composite),
+            "separate" => Ok(Self::Separate),
+            _ => Err(UnknownBound),
+        }
+    }
+}
+
+/// A name that is neither formula's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownBound;
+
+impl fmt::Display for UnknownBound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a bound is composite or separate")
+    }
+}
+
+impl Error for UnknownBound {}
+
+/// Something that speaks of another number of resources than what it is meant for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mismatch {
+    /// How many it speaks of.
+    pub given: usize,
+    /// How many there are.
+    pub node: usize,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "costs or rates of {} resources where there are {}", self.given, self.node)
+    }
+}
+
+impl Error for Mismatch {}
+
+/// Eq. 13: the delay of `flow` among `others` where each resource has a fair queueing scheduler of its own. Whether
+/// `others` lists the flow itself makes no difference. Each quotient is rounded up to a whole nanosecond; sums saturate.
+/// O(m) for each kind of packet of each flow.
+///
+/// # Errors
+/// [`Mismatch`] when a flow speaks of another number of resources than the node has.
+pub fn separate<'a>(
+    node: &Node,
+    flow: &Reservation,
+    others: impl IntoIterator<Item = &'a Reservation>,
+) -> Result<Nanos, Mismatch> {
+    bound(Bound::Separate, node, flow, others)
+}
+
+/// Eq. 14: the delay of `flow` among `others` where one scheduler orders packets for all resources. Not proven. As
+/// [`separate`] otherwise.
+///
+/// # Errors
+/// [`Mismatch`] when a flow speaks of another number of resources than the node has.
+pub fn composite<'a>(
+    node: &Node,
+    flow: &Reservation,
+    others: impl IntoIterator<Item = &'a Reservation>,
+) -> Result<Nanos, Mismatch> {
+    bound(Bound::Composite, node, flow, others)
+}
+
+fn bound<'a>(
+    by: Bound,
+    node: &Node,
+    flow: &Reservation,
+    others: impl IntoIterator<Item = &'a Reservation>,
+) -> Result<Nanos, Mismatch> {
+    let mut ahead = Block::of(&node.best_effort().packets, node.capacity_per_s());
+    ahead = ahead.max(&Block::ahead(node, flow)?);
+    for other in others {
+        ahead = ahead.max(&Block::ahead(node, other)?);
+    }
+    Ok(by.own(flow) + ahead.term(by))
+}
+
+/// How long the dearest of some packets occupy resources at some rates: each resource by itself, and all in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Block {
+    /// max_k P_kj / r_j, for each resource.
+    pub(super) each: [Nanos; MAX_RESOURCES],
+    /// max_k sum_j P_kj / r_j.
+    pub(super) whole: Nanos,
+}
+
+impl Block {
+    /// Of these packets at these rates.
+    pub(super) fn of(packets: &[Amounts], per_s: &Amounts) -> Self {
+        let mut block = Self::default();
+        for packet in packets {
+            let mut whole = Nanos::ZERO;
+            for (longest, (cost, &rate)) in block.each.iter_mut().zip(packet.as_slice().iter().zip(per_s.as_slice())) {
+                let time = cost.time_at(rate);
+                *longest = (*longest).max(time);
+                whole += time;
+            }
+            block.whole = block.whole.max(whole);
+        }
+        block
+    }
+
+    /// Of a flow's packets at the node's full rates: what others may have to wait for.
+    pub(super) fn ahead(node: &Node, flow: &Reservation) -> Result<Self, Mismatch> {
+        let (given, there) = (flow.rate_per_s().resources(), node.resources().len());
+        if given == there {
+            Ok(Self::of(flow.packets(), node.capacity_per_s()))
+        } else {
+            Err(Mismatch { given, node: there })
+        }
+    }
+
+    pub(super) fn max(&self, other: &Self) -> Self {
+        let mut most = *self;
+        for (mine, &others) in most.each.iter_mut().zip(&other.each) {
+            *mine = (*mine).max(others);
+        }
+        most.whole = most.whole.max(other.whole);
+        most
+    }
+
+    /// As it enters a formula.
+    pub(super) fn term(&self, by: Bound) -> Nanos {
+        match by {
+            Bound::Composite => self.whole,
+            Bound::Separate => self.each.iter().copied().sum(),
+        }
+    }
+}

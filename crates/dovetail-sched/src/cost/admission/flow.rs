@@ -1,0 +1,70 @@
+//! A flow that is in.
+
+use core::{error::Error, fmt};
+
+use super::{
+    amounts::Amounts,
+    delay::{Block, Bound},
+    refusal::Broken,
+};
+use crate::{MAX_RESOURCES, Nanos};
+
+/// A flow that was admitted. Never used twice by one [`Admission`](super::Admission).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowHandle(pub(super) u64);
+
+impl fmt::Display for FlowHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// What is remembered of an admitted flow.
+#[derive(Debug, Clone)]
+pub(super) struct Flow {
+    pub(super) rate_per_s: Amounts,
+    pub(super) ahead: Block,
+    pub(super) own_composite: Nanos,
+    pub(super) own_separate: Nanos,
+    pub(super) most_delay: Option<Nanos>,
+    pub(super) priority: u8,
+}
+
+impl Flow {
+    /// Its own term.
+    pub(super) fn own(&self, by: Bound) -> Nanos {
+        match by {
+            Bound::Composite => self.own_composite,
+            Bound::Separate => self.own_separate,
+        }
+    }
+
+    /// How long a packet ahead of it may take. Its own term is no longer than what it can bear once it is admitted.
+    pub(super) fn slack(&self, by: Bound) -> Option<Nanos> {
+        self.most_delay.map(|most| most - self.own(by))
+    }
+}
+
+/// A yes, and what comes with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Admitted {
+    /// The flow, for [`Admission::release`](super::Admission::release).
+    pub flow: FlowHandle,
+    /// Of which resources it takes the last, so that best-effort flows get nothing; by index.
+    pub exhausts: [bool; MAX_RESOURCES],
+    /// A flow of another priority level whose delay bound is broken because this one is in: the one whose bound is most
+    /// too long. Rule 2 looks at the newcomer's own level only.
+    pub breaks: Option<Broken>,
+}
+
+/// A flow that is not in: released before, or of another node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnknownFlow;
+
+impl fmt::Display for UnknownFlow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("no such flow is admitted")
+    }
+}
+
+impl Error for UnknownFlow {}

@@ -1,0 +1,81 @@
+//! The largest of a set that flows join and leave.
+//!
+//! Rule 2 needs two extremes over all admitted flows: the longest time that a packet of any occupies the resources, and
+//! the least slack of a flow of one priority level, which is the delay that it can bear less its own term: the longest
+//! packet that may be ahead of it. Both are kept in order, so that a newcomer is judged in O(log n).
+
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
+
+use super::{delay::Block, flow::FlowHandle};
+use crate::Nanos;
+
+/// The dearest packets of admitted flows.
+#[derive(Debug, Clone)]
+pub(super) struct Dearest {
+    always: Block,
+    each: Vec<BTreeSet<(Nanos, FlowHandle)>>,
+    whole: BTreeSet<(Nanos, FlowHandle)>,
+}
+
+impl Dearest {
+    /// Of no flow yet; `always` is there without any.
+    pub(super) fn new(resources: usize, always: Block) -> Self {
+        Self { always, each: (0..resources).map(|_| BTreeSet::new()).collect(), whole: BTreeSet::new() }
+    }
+
+    pub(super) fn add(&mut self, flow: FlowHandle, block: &Block) {
+        for (set, &time) in self.each.iter_mut().zip(&block.each) {
+            set.insert((time, flow));
+        }
+        self.whole.insert((block.whole, flow));
+    }
+
+    pub(super) fn remove(&mut self, flow: FlowHandle, block: &Block) {
+        for (set, &time) in self.each.iter_mut().zip(&block.each) {
+            set.remove(&(time, flow));
+        }
+        self.whole.remove(&(block.whole, flow));
+    }
+
+    /// The maximum over all.
+    pub(super) fn block(&self) -> Block {
+        let last = |set: &BTreeSet<(Nanos, FlowHandle)>| set.last().map_or(Nanos::ZERO, |&(time, _)| time);
+        let mut most = Block { whole: last(&self.whole), ..Block::default() };
+        for (longest, set) in most.each.iter_mut().zip(&self.each) {
+            *longest = last(set);
+        }
+        most.max(&self.always)
+    }
+}
+
+/// Slacks of flows that mind their delay, by priority level.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slacks(BTreeMap<u8, BTreeSet<(Nanos, FlowHandle)>>);
+
+impl Slacks {
+    pub(super) fn add(&mut self, flow: FlowHandle, priority: u8, slack: Nanos) {
+        self.0.entry(priority).or_default().insert((slack, flow));
+    }
+
+    pub(super) fn remove(&mut self, flow: FlowHandle, priority: u8, slack: Nanos) {
+        if let Some(level) = self.0.get_mut(&priority) {
+            level.remove(&(slack, flow));
+            if level.is_empty() {
+                self.0.remove(&priority);
+            }
+        }
+    }
+
+    /// Who at this level has least; the first admitted among equals.
+    pub(super) fn least_at(&self, priority: u8) -> Option<(Nanos, FlowHandle)> {
+        self.0.get(&priority)?.first().copied()
+    }
+
+    /// Who at any other level has least. There are at most 255 of those.
+    pub(super) fn least_elsewhere(&self, priority: u8) -> Option<(Nanos, FlowHandle)> {
+        self.0.iter().filter(|&(&level, _)| level != priority).filter_map(|(_, slacks)| slacks.first().copied()).min()
+    }
+}

@@ -1,0 +1,122 @@
+//! Why somebody was turned away, and by how much.
+
+use core::{error::Error, fmt};
+
+use super::{
+    amount::Amount,
+    delay::{Bound, Mismatch},
+    flow::FlowHandle,
+};
+use crate::Nanos;
+
+/// The rule that refused, with what was asked for and what there was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The reservation is for another node.
+    Resources(Mismatch),
+    /// Rule 1 (eqs. 1, 2): too much of a resource. The first such resource in order.
+    Rate {
+        /// Which.
+        resource: usize,
+        /// The rate asked for, in units a second.
+        asked_per_s: Amount,
+        /// What the reserved leave of the target, in units a second.
+        left_per_s: Amount,
+    },
+    /// Rule 2: a delay bound would be longer than its flow can bear.
+    Delay(Broken),
+    /// Rule 3: there are as many best-effort flows as there may be.
+    BestEffortFlows {
+        /// The limit.
+        most: u32,
+    },
+    /// Rule 4: the queue is as long as it may be.
+    Queue {
+        /// Packets that wait.
+        waiting: u32,
+        /// The limit.
+        most: u32,
+    },
+}
+
+/// A delay bound that is longer than its flow can bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Broken {
+    /// Whose.
+    pub whose: Whose,
+    /// By which formula.
+    pub by: Bound,
+    /// The bound, once the newcomer is in.
+    pub bound: Nanos,
+    /// What the flow can bear.
+    pub most: Nanos,
+}
+
+impl Broken {
+    /// By how much the bound is too long.
+    #[must_use]
+    pub fn over(&self) -> Nanos {
+        self.bound - self.most
+    }
+}
+
+/// Whose delay it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// That of the flow that asked.
+    Newcomer,
+    /// That of a flow which was admitted before: of those concerned, the one whose bound is most too long.
+    Admitted(FlowHandle),
+}
+
+impl Refusal {
+    /// The number of the rule, 1 to 4; 0 where the reservation is for another node.
+    #[must_use]
+    pub const fn rule(&self) -> u8 {
+        match self {
+            Self::Resources(_) => 0,
+            Self::Rate { .. } => 1,
+            Self::Delay(_) => 2,
+            Self::BestEffortFlows { .. } => 3,
+            Self::Queue { .. } => 4,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resources(mismatch) => write!(f, "the reservation is for another node: {mismatch}"),
+            Self::Rate { resource, asked_per_s, left_per_s } => write!(
+                f,
+                "rule 1: {asked_per_s}/s of resource {resource} is asked for and {left_per_s}/s is left, which is {}/s \
+                 too little",
+                asked_per_s.minus(*left_per_s)
+            ),
+            Self::Delay(broken) => write!(f, "rule 2: {broken}"),
+            Self::BestEffortFlows { most } => {
+                write!(f, "rule 3: {most} best-effort flows are there, which is the most")
+            }
+            Self::Queue { waiting, most } => {
+                write!(f, "rule 4: {waiting} packets wait in the queue, and the most is {most}")
+            }
+        }
+    }
+}
+
+impl Error for Refusal {}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.whose {
+            Whose::Newcomer => f.write_str("its delay")?,
+            Whose::Admitted(flow) => write!(f, "the delay of flow {flow}, which is admitted,")?,
+        }
+        let (equation, over) = (self.by.equation(), self.over());
+        write!(
+            f,
+            " is {} by eq. {equation} where {} is the most that it can bear: {over} too long",
+            self.bound, self.most
+        )
+    }
+}

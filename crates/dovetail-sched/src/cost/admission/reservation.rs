@@ -1,0 +1,130 @@
+//! What a flow asks for.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::{amount::Amount, amounts::Amounts, delay::Mismatch};
+use crate::Nanos;
+
+/// A flow's rates, the costs of its packets, and what it expects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    rate_per_s: Amounts,
+    packets: Vec<Amounts>,
+    most_delay: Option<Nanos>,
+    priority: u8,
+}
+
+impl Reservation {
+    /// A flow that reserves `rate_per_s` units a second of each resource and sends packets of these kinds, each given by
+    /// what one takes of each resource; the dearest of a kind counts. `most_delay` is the longest delay that it can bear,
+    /// if it minds. Flows of one `priority` level see to each other's delays.
+    ///
+    /// A rate may be 0 where all its packets cost 0: the flow does not use that resource.
+    ///
+    /// # Errors
+    /// [`ReservationError`] for a flow that reserves nothing, without kinds of packet, or that would wait for ever.
+    pub fn new(
+        rate_per_s: Amounts,
+        packets: &[Amounts],
+        most_delay: Option<Nanos>,
+        priority: u8,
+    ) -> Result<Self, ReservationError> {
+        if packets.is_empty() {
+            return Err(ReservationError::NoPackets);
+        }
+        if rate_per_s.as_slice().iter().all(|&rate| rate == Amount::ZERO) {
+            return Err(ReservationError::Nothing);
+        }
+        for packet in packets {
+            if packet.resources() != rate_per_s.resources() {
+                let mismatch = Mismatch { given: packet.resources(), node: rate_per_s.resources() };
+                return Err(ReservationError::Packets(mismatch));
+            }
+            let mut pairs = packet.as_slice().iter().zip(rate_per_s.as_slice());
+            if let Some(resource) = pairs.position(|(&cost, &rate)| cost > Amount::ZERO && rate == Amount::ZERO) {
+                return Err(ReservationError::NoRate { resource });
+            }
+        }
+        Ok(Self { rate_per_s, packets: packets.to_vec(), most_delay, priority })
+    }
+
+    /// Units a second of each resource.
+    #[must_use]
+    pub const fn rate_per_s(&self) -> &Amounts {
+        &self.rate_per_s
+    }
+
+    /// What a packet takes of each resource, kind by kind; at least one kind.
+    #[must_use]
+    pub fn packets(&self) -> &[Amounts] {
+        &self.packets
+    }
+
+    /// The longest delay that it can bear.
+    #[must_use]
+    pub const fn most_delay(&self) -> Option<Nanos> {
+        self.most_delay
+    }
+
+    /// Its priority level.
+    #[must_use]
+    pub const fn priority(&self) -> u8 {
+        self.priority
+    }
+}
+
+/// Why nobody can reserve this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReservationError {
+    /// All rates are 0.
+    Nothing,
+    /// No kind of packet: there is nothing to bound a delay by.
+    NoPackets,
+    /// Packets cost something of a resource of which nothing is reserved.
+    NoRate {
+        /// Which.
+        resource: usize,
+    },
+    /// A kind of packet over another number of resources than the rates.
+    Packets(Mismatch),
+}
+
+impl fmt::Display for ReservationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("all its rates are 0: it reserves nothing"),
+            Self::NoPackets => f.write_str("no kind of packet is given, and without costs there is no delay bound"),
+            Self::NoRate { resource } => {
+                write!(
+                    f,
+                    "its packets take of resource {resource}, of which it reserves nothing: they would wait for ever"
+                )
+            }
+            Self::Packets(mismatch) => write!(f, "packets: {mismatch}"),
+        }
+    }
+}
+
+impl core::error::Error for ReservationError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(units: &[f64]) -> Amounts {
+        Amounts::new(units).expect("amounts")
+    }
+
+    #[test]
+    fn what_nobody_can_reserve_is_refused() {
+        let made = |rate: &[f64], packets: &[Amounts]| Reservation::new(amounts(rate), packets, None, 0).map(|_| ());
+        let packet = amounts(&[1.0, 0.0]);
+        assert_eq!(made(&[1.0, 0.0], &[packet]), Ok(()), "a resource that it does not use");
+        assert_eq!(made(&[0.0, 1.0], &[packet]), Err(ReservationError::NoRate { resource: 0 }));
+        assert_eq!(made(&[0.0, 0.0], &[amounts(&[0.0, 0.0])]), Err(ReservationError::Nothing));
+        assert_eq!(made(&[1.0, 1.0], &[]), Err(ReservationError::NoPackets));
+        let mismatch = Mismatch { given: 1, node: 2 };
+        assert_eq!(made(&[1.0, 1.0], &[packet, amounts(&[1.0])]), Err(ReservationError::Packets(mismatch)));
+    }
+}
