@@ -25,9 +25,11 @@ use crate::{
     run::progress_bar,
     table::Table,
 };
-pub(crate) use measure::measure;
+pub(crate) use fit::fit;
+pub(crate) use measure::{Sample, measure};
 use show::Profiles;
 use summary::Profile;
+pub(crate) use summary::quantile;
 use traffic::Traffic;
 
 /// How it was measured, and where it goes.
