@@ -78,7 +78,7 @@ pub(super) fn grid(given: &Given<'_>) -> Result<Finding, Failure> {
     finding.tables.push((format!("Every setting, {AS_IN_THE_PAPER}"), every_setting(&all, None)));
     let title = "Other estimates, where at most one thing differs from the paper's setting";
     finding.tables.push((title.to_owned(), every_setting(&others, Some(&OTHERS))));
-    finding.tables.extend(why::tables(&explained));
+    finding.tables.extend(why::tables(&explained)?);
     Ok(finding)
 }
 

@@ -1,5 +1,7 @@
 //! Runs of many settings over many seeds, and what is kept of each.
 
+use dovetail_sched::Nanos;
+
 use super::{
     FLOW_1,
     cell::Cell,
@@ -20,6 +22,8 @@ pub(super) struct FlowDelays {
     pub(super) waits: [f64; 2],
     /// The same of the packet with the worst delay.
     pub(super) waits_of_worst: [f64; 2],
+    /// What its packets took of CPU and link, all together.
+    pub(super) took: [f64; 2],
 }
 
 /// The flows of a run.
@@ -72,6 +76,7 @@ pub(super) fn delays(trips: &Trips, flows: usize) -> RunDelays {
             mean: mean(&Trip::delay_s),
             waits: [0, 1].map(|resource| mean(&|trip| trip.wait_s(resource))),
             waits_of_worst: [0, 1].map(|resource| slowest.map_or(0.0, |trip| trip.wait_s(resource))),
+            took: [0, 1].map(|resource| trips.busy_s(Some(flow), resource, Nanos::ZERO, Nanos::MAX)),
         }
     };
     (0..flows).map(of_flow).collect()
@@ -98,7 +103,6 @@ pub(super) fn run_all(settings: Vec<Setting>, seeds: u64, given: &Given<'_>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dovetail_sched::Nanos;
     use indicatif::ProgressBar;
 
     #[test]
@@ -112,8 +116,9 @@ mod tests {
         };
         let trips = Trips(vec![trip(0, 0, [0, 3], [1, 4]), trip(1, 0, [1, 4], [2, 5]), trip(0, 2, [8, 9], [9, 10])]);
         let run = delays(&trips, 2);
-        let first = FlowDelays { worst: 8.0, mean: 6.0, waits: [3.0, 1.0], waits_of_worst: [6.0, 0.0] };
-        let second = FlowDelays { worst: 5.0, mean: 5.0, waits: [1.0, 2.0], waits_of_worst: [1.0, 2.0] };
+        let first = FlowDelays { worst: 8.0, mean: 6.0, waits: [3.0, 1.0], waits_of_worst: [6.0, 0.0], took: [2.0; 2] };
+        let second =
+            FlowDelays { worst: 5.0, mean: 5.0, waits: [1.0, 2.0], waits_of_worst: [1.0, 2.0], took: [1.0; 2] };
         assert_eq!(run, [first, second]);
         assert_eq!((worst_of_flow_1(&run), worst_of_all(&run)), (8.0, 8.0));
         let other = vec![FlowDelays { worst: 4.0, ..first }, FlowDelays { worst: 16.0, ..second }];
