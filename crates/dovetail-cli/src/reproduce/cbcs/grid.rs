@@ -102,8 +102,11 @@ fn finding(all: &[Outcome]) -> Finding {
         finding.rows.push(Row::at_least(shorter, "settings", None, cells as f64, count(Side::Above)));
         let longer = format!("settings of {cells} in which CBCS's {what} is clearly longer");
         finding.rows.push(Row::at_most(longer, "settings", None, 0.0, count(Side::Below)));
-        let note = "WFQ over CBCS, geometric mean and 95 % interval: right of 1 CBCS is better.";
-        finding.charts.push(chart(&format!("Ratio of the {what}"), note, whiskers(all, of)));
+        for arriving in ARRIVING {
+            let title = format!("Ratio of the {what}, {arriving} arrivals");
+            let note = "Geometric means and 95 % intervals: right of 1 CBCS is better.";
+            finding.charts.push(chart(&title, note, whiskers(all, arriving, of)));
+        }
     }
     finding
         .tables
@@ -114,7 +117,7 @@ fn finding(all: &[Outcome]) -> Finding {
          interval is on one side of 1: of 72 settings in which both were alike some 4 would be called the one or the other. \
          CPU and link are both asked for the load. Costs vary on the CPU, for every class; \"2 % x 4\" are two packets of a \
          hundred that cost four times as much; bursts are 4 to 12 packets of a flow at one instant; output is how long the \
-         MPEG encoder leaves its input. All this was fixed before the first run."
+         MPEG encoder leaves its input. The settings were fixed before the first run."
     ));
     finding
 }

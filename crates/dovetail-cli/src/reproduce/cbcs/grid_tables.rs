@@ -3,11 +3,11 @@
 use plotly::{
     Layout, Plot, Scatter,
     common::{ErrorData, ErrorType, Marker, Mode},
-    layout::{Axis, AxisType, Margin, Shape, ShapeLine, ShapeType},
+    layout::{Axis, AxisType, Shape, ShapeLine, ShapeType},
 };
 
 use super::{
-    cell::Cell,
+    cell::{Arriving, Cell, Costs, Output},
     grid::{ARRIVING, COSTS, LOADS, MEASURES, OUTPUTS},
     interval::{Interval, Side},
     runs::{Outcome, RunDelays},
@@ -86,29 +86,38 @@ pub(super) fn by_one_thing(all: &[Outcome]) -> Table {
     table
 }
 
-/// Every setting's ratio as a dot with its interval, a colour for each kind of arrivals, on a logarithmic axis.
-pub(super) fn whiskers(all: &[Outcome], of: fn(&RunDelays) -> f64) -> Plot {
+/// Of the settings with such arrivals, each one's ratio as a dot with its interval, a colour for each load. The axis is
+/// logarithmic.
+pub(super) fn whiskers(all: &[Outcome], arriving: Arriving, of: fn(&RunDelays) -> f64) -> Plot {
+    let lines: Vec<(Costs, Output)> =
+        COSTS.into_iter().rev().flat_map(|costs| OUTPUTS.map(|output| (costs, output))).collect();
     let mut plot = Plot::new();
-    for arriving in ARRIVING {
-        let some: Vec<&Outcome> = all.iter().filter(|outcome| outcome.setting.cell.arriving == arriving).collect();
-        let intervals: Vec<Interval> = some.iter().map(|outcome| outcome.ratio(of)).collect();
-        let labels = some.iter().map(|outcome| outcome.setting.cell.to_string()).collect();
+    for (at, load) in LOADS.into_iter().enumerate() {
+        let (mut intervals, mut heights) = (Vec::new(), Vec::new());
+        for (line, &(costs, output)) in lines.iter().enumerate() {
+            let cell = Cell { load, costs, arriving, output };
+            if let Some(outcome) = all.iter().find(|outcome| outcome.setting.cell == cell) {
+                intervals.push(outcome.ratio(of));
+                heights.push(line as f64 + (1.0 - at as f64) / 5.0);
+            }
+        }
         let whiskers = ErrorData::new(ErrorType::Data)
             .array(intervals.iter().map(|interval| interval.high - interval.mean).collect())
             .array_minus(intervals.iter().map(|interval| interval.mean - interval.low).collect())
             .symmetric(false);
-        let dots = Scatter::new(intervals.iter().map(|interval| interval.mean).collect(), labels).mode(Mode::Markers);
-        plot.add_trace(dots.marker(Marker::new().size(6)).error_x(whiskers).name(arriving.to_string()));
+        let dots = Scatter::new(intervals.iter().map(|interval| interval.mean).collect(), heights).mode(Mode::Markers);
+        plot.add_trace(dots.marker(Marker::new().size(7)).error_x(whiskers).name(format!("load {load} %")));
     }
     let alike = Shape::new().shape_type(ShapeType::Line).x0(1).x1(1).y0(0).y1(1).y_ref("paper");
-    let settings = Axis::new().type_(AxisType::Category).auto_margin(true);
+    let labels = lines.iter().map(|(costs, output)| format!("costs {costs}, output {output}")).collect();
+    let ratios = Axis::new().title("WFQ over CBCS").type_(AxisType::Log);
+    let ratios = ratios.tick_values(vec![0.5, 0.7, 1.0, 1.4, 2.0]).tick_text(vec!["0.5", "0.7", "1", "1.4", "2"]);
+    let settings = Axis::new().tick_values((0..lines.len()).map(|line| line as f64).collect()).tick_text(labels);
     plot.set_layout(
         Layout::new()
-            .height(60 + 16 * all.len())
-            .margin(Margin::new().left(320))
             .shapes(vec![alike.line(ShapeLine::new().width(1.0))])
-            .x_axis(Axis::new().title("WFQ over CBCS").type_(AxisType::Log))
-            .y_axis(settings),
+            .x_axis(ratios)
+            .y_axis(settings.zero_line(false)),
     );
     plot
 }

@@ -26,8 +26,14 @@ pub(super) struct FlowDelays {
     pub(super) took: [f64; 2],
 }
 
-/// The flows of a run.
-pub(super) type RunDelays = Vec<FlowDelays>;
+/// A run.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RunDelays {
+    pub(super) flows: Vec<FlowDelays>,
+    /// How unevenly work comes out of the CPU for the link: the standard deviation over all tenths of a second of the
+    /// seconds of link time that the packets need which leave the CPU in them.
+    pub(super) unevenness: f64,
+}
 
 /// Settings with the policies to run in each: estimates are part of a policy's string.
 pub(super) struct Setting {
@@ -57,12 +63,12 @@ impl Outcome {
 
 /// The worst delay of MPEG flow 1.
 pub(super) fn worst_of_flow_1(run: &RunDelays) -> f64 {
-    run.get(FLOW_1).map_or(0.0, |flow| flow.worst)
+    run.flows.get(FLOW_1).map_or(0.0, |flow| flow.worst)
 }
 
 /// The worst delay of all flows.
 pub(super) fn worst_of_all(run: &RunDelays) -> f64 {
-    run.iter().map(|flow| flow.worst).fold(0.0, f64::max)
+    run.flows.iter().map(|flow| flow.worst).fold(0.0, f64::max)
 }
 
 /// What is kept of a run of so many flows.
@@ -79,7 +85,22 @@ pub(super) fn delays(trips: &Trips, flows: usize) -> RunDelays {
             took: [0, 1].map(|resource| trips.busy_s(Some(flow), resource, Nanos::ZERO, Nanos::MAX)),
         }
     };
-    (0..flows).map(of_flow).collect()
+    RunDelays { flows: (0..flows).map(of_flow).collect(), unevenness: unevenness(trips) }
+}
+
+/// See [`RunDelays`]; the last tenth, which is not a whole one, is left out.
+fn unevenness(trips: &Trips) -> f64 {
+    const TENTH: u64 = 100_000_000;
+    let tenth = |trip: &Trip| (trip.end[0].0 / TENTH) as usize;
+    let whole = trips.0.iter().map(tenth).max().unwrap_or(0);
+    let mut work = vec![0.0; whole];
+    for trip in &trips.0 {
+        if let Some(work) = work.get_mut(tenth(trip)) {
+            *work += (trip.end[1] - trip.start[1]).as_secs_f64();
+        }
+    }
+    let mean = work.iter().sum::<f64>() / whole as f64;
+    (work.iter().map(|work| (work - mean).powi(2)).sum::<f64>() / whole as f64).sqrt()
 }
 
 /// Runs every setting over so many seeds.
@@ -119,9 +140,13 @@ mod tests {
         let first = FlowDelays { worst: 8.0, mean: 6.0, waits: [3.0, 1.0], waits_of_worst: [6.0, 0.0], took: [2.0; 2] };
         let second =
             FlowDelays { worst: 5.0, mean: 5.0, waits: [1.0, 2.0], waits_of_worst: [1.0, 2.0], took: [1.0; 2] };
-        assert_eq!(run, [first, second]);
+        assert_eq!(run.flows, [first, second]);
+        // One of 90 whole tenths, the first two packets' ends, has each a second of link time.
+        let (mean, squares) = (2.0 / 90.0, 2.0 / 90.0);
+        assert!((run.unevenness - f64::sqrt(squares - mean * mean)).abs() < 1e-12);
         assert_eq!((worst_of_flow_1(&run), worst_of_all(&run)), (8.0, 8.0));
-        let other = vec![FlowDelays { worst: 4.0, ..first }, FlowDelays { worst: 16.0, ..second }];
+        let flows = vec![FlowDelays { worst: 4.0, ..first }, FlowDelays { worst: 16.0, ..second }];
+        let other = RunDelays { flows, unevenness: 0.0 };
         let setting = Setting { cell: Cell::BASE, policies: Vec::new() };
         let outcome = Outcome { setting, seeds: vec![vec![run, other]] };
         assert_eq!(outcome.ratio(worst_of_flow_1).mean, 0.5);

@@ -52,7 +52,7 @@ fn millis(seconds: f64) -> String {
 }
 
 fn mean_of(outcome: &Outcome, policy: usize, flow: usize, of: impl Fn(&FlowDelays) -> f64) -> f64 {
-    outcome.mean(policy, |run| run.get(flow).map_or(0.0, &of))
+    outcome.mean(policy, |run| run.flows.get(flow).map_or(0.0, &of))
 }
 
 fn waits(outcomes: &[Outcome]) -> Table {
@@ -67,13 +67,14 @@ fn waits(outcomes: &[Outcome]) -> Table {
         "delay",
         "any flow",
         "flow",
+        "to link ±",
     ];
     let mut table = Table::new(&header, 2);
     for outcome in outcomes {
         let names = POLICIES.iter().map(|(_, name)| *name).chain([CPU_ONLY]);
         for (policy, name) in names.enumerate() {
             let of = |of: fn(&FlowDelays) -> f64| millis(mean_of(outcome, policy, FLOW_1, of));
-            let flows = outcome.seeds.first().map_or(0, |runs| runs[policy].len());
+            let flows = outcome.seeds.first().map_or(0, |runs| runs[policy].flows.len());
             let worst = |&flow: &usize| mean_of(outcome, policy, flow, |flow| flow.worst);
             let slowest = (0..flows).max_by(|a, b| worst(a).total_cmp(&worst(b))).unwrap_or(0);
             table.push([
@@ -87,6 +88,7 @@ fn waits(outcomes: &[Outcome]) -> Table {
                 of(|flow| flow.worst),
                 millis(outcome.mean(policy, worst_of_all)),
                 (slowest + 1).to_string(),
+                millis(outcome.mean(policy, |run| run.unevenness)),
             ]);
         }
     }
@@ -120,7 +122,7 @@ fn flows(outcome: &Outcome) -> Table {
         &["flow", "CPU wait: CBCS", "WFQ", "link wait: CBCS", "WFQ", "delay: CBCS", "WFQ", "worst: CBCS", "WFQ"],
         1,
     );
-    let flows = outcome.seeds.first().map_or(0, |runs| runs[0].len());
+    let flows = outcome.seeds.first().map_or(0, |runs| runs[0].flows.len());
     for flow in 0..flows {
         let mut row = vec![(flow + 1).to_string()];
         let values: [fn(&FlowDelays) -> f64; 4] =
