@@ -103,7 +103,7 @@ fn finding(all: &[Outcome]) -> Finding {
         let longer = format!("settings of {cells} in which CBCS's {what} is clearly longer");
         finding.rows.push(Row::at_most(longer, "settings", None, 0.0, count(Side::Below)));
         for arriving in ARRIVING {
-            let title = format!("Ratio of the {what}, {arriving} arrivals");
+            let title = format!("Ratio of the {what}, arrivals: {arriving}");
             let note = "Geometric means and 95 % intervals: right of 1 CBCS is better.";
             finding.charts.push(chart(&title, note, whiskers(all, arriving, of)));
         }

@@ -112,6 +112,8 @@ pub(super) fn whiskers(all: &[Outcome], arriving: Arriving, of: fn(&RunDelays) -
     let labels = lines.iter().map(|(costs, output)| format!("costs {costs}, output {output}")).collect();
     let ratios = Axis::new().title("WFQ over CBCS").type_(AxisType::Log);
     let ratios = ratios.tick_values(vec![0.5, 0.7, 1.0, 1.4, 2.0]).tick_text(vec!["0.5", "0.7", "1", "1.4", "2"]);
+    // The same for all, so that charts can be compared; a logarithmic axis takes powers of 10.
+    let ratios = ratios.range(vec![f64::log10(0.4), f64::log10(2.1)]);
     let settings = Axis::new().tick_values((0..lines.len()).map(|line| line as f64).collect()).tick_text(labels);
     plot.set_layout(
         Layout::new()
