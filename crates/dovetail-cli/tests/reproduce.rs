@@ -146,7 +146,16 @@ fn least_squares_predicts_measured_costs_better_than_smoothing() {
 #[test]
 fn every_experiment_is_listed() {
     let text = stdout(&["reproduce"]);
-    for name in ["atfq-fig1", "tradeoff-fig9", "cbcs-fig2", "cbcs-table2", "cbcs-table4", "cbcs-fig6", "cbcs-grid"] {
+    for name in [
+        "atfq-fig1",
+        "tradeoff-fig9",
+        "cbcs-fig2",
+        "cbcs-table2",
+        "cbcs-table4",
+        "cbcs-fig6",
+        "cbcs-grid",
+        "costs-wrong",
+    ] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in:\n{text}");
     }
 }

@@ -1,6 +1,6 @@
 //! `dovetail profile`: what network functions cost on this machine, as a line `a·bytes + b` for each.
 //!
-//! [`measure`] times packets, [`summary`] sums them up, [`fit`] draws the line, [`scenario`] writes what `compare`
+//! [`mod@measure`] times packets, [`summary`] sums them up, [`mod@fit`] draws the line, [`scenario`] writes what `compare`
 //! reads.
 
 mod fit;

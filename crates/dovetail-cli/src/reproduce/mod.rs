@@ -7,6 +7,7 @@
 
 mod atfq;
 mod cbcs;
+mod costs_wrong;
 mod side_by_side;
 mod tradeoff;
 
@@ -68,6 +69,7 @@ const EXPERIMENTS: &[&Experiment] = &[
     &cbcs::FIG6,
     &cbcs::FIG10,
     &cbcs::GRID,
+    &costs_wrong::COSTS_WRONG,
 ];
 
 /// What came out of an experiment.
