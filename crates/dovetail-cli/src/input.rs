@@ -205,12 +205,17 @@ impl Input {
 
 /// A scenario that comes with the command.
 pub(crate) fn builtin_scenario(name: &str) -> Result<Scenario, Failure> {
+    builtin_scenario_with(name, str::to_owned)
+}
+
+/// The same with something changed in its text.
+pub(crate) fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) -> Result<Scenario, Failure> {
     let (_, text) = BUILTIN
         .iter()
         .find(|(known, _)| *known == name)
         .ok_or_else(|| Failure::new(format!("there is no built-in scenario '{name}'")))?;
     let none = |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in scenario names {file}")));
-    Scenario::parse(text, name, &mut { none }).map_err(Failure::new)
+    Scenario::parse(&change(text), name, &mut { none }).map_err(Failure::new)
 }
 
 fn read_scenario(path: &Path) -> Result<Scenario, Failure> {

@@ -89,6 +89,77 @@ fn the_tradeoff_paper_s_testbed_comes_out() {
     assert_at_least(&rows(fig6, "elephant's mean latency over mouse's", 3), 50.0);
 }
 
+/// The rows that do not hold.
+fn failed(rows: &[Value]) -> Vec<&str> {
+    rows.iter().filter(|row| row["holds"] == false).map(what).collect()
+}
+
+#[test]
+fn the_cbcs_report_comes_out_where_it_does() {
+    let names = ["table2", "table4", "fig6", "fig10"].map(|name| format!("cbcs-{name}"));
+    let experiments = reproduce(&names.each_ref().map(String::as_str));
+    experiments.iter().flatten().for_each(assert_judged);
+    let [table2, table4, fig6, fig10] = &experiments[..] else { panic!("four experiments") };
+
+    assert_eq!(failed(table2), [""; 0]);
+    for (begin, exact) in [("guarantee of flow 1", [140.0, 120.0]), ("guarantee of flow 2", [140.0, 120.0])] {
+        let guarantees: Vec<f64> = rows(table2, begin, 2).into_iter().map(measured).collect();
+        assert_eq!(guarantees, exact);
+    }
+    // Both flows need the CPU for 40 ms of every 40, so somebody has to wait.
+    assert_at_least(&rows(table2, "worst delay of flow", 4), 40.0 + 1.0);
+
+    // The rates are derived from the CPU shares; Table 3's expansion factors give MPEG flows more of the link than Table 4.
+    rows(table4, "share of the CPU", 20);
+    assert!(failed(table4).iter().all(|what| what.starts_with("share of the link")), "{:?}", failed(table4));
+    for flow in [1, 3, 5] {
+        for row in rows(table4, &format!("share of the link, flow {flow},"), 2) {
+            assert!(row["holds"] == false && measured(row) > 2.0, "{row}");
+        }
+    }
+
+    // The headline does not come out, and nothing was done to make it.
+    for row in rows(fig6, "worst delay of MPEG flow 1, WFQ over CBCS", 2) {
+        assert!(row["holds"] == false && (0.8..1.2).contains(&measured(row)), "{row}");
+    }
+    assert_eq!(failed(fig10), ["largest difference of link utilisation in five seconds"]);
+    assert_at_least(&rows(fig10, "CPU utilisation", 4), 96.0);
+}
+
+/// Costs measured here and now, so only what no noise turns round.
+#[test]
+fn least_squares_predicts_measured_costs_better_than_smoothing() {
+    let text = stdout(&["reproduce", "cbcs-fig2", "--json"]);
+    let document: Value = serde_json::from_str(&text).expect("one JSON document");
+    let found = document["rows"].as_array().expect("rows");
+    found.iter().for_each(assert_judged);
+    for row in &found[..2] {
+        assert!(row["holds"] == true && measured(row) < 1.0, "{row}");
+    }
+    let table = document["tables"][0]["rows"].as_array().expect("a table");
+    let by: Vec<&str> = table.iter().map(|row| row[0].as_str().expect("words")).collect();
+    assert!(by.contains(&"always the mean") && by.contains(&"perfect"), "{by:?}");
+    let perfect = table.last().expect("a line").as_array().expect("cells");
+    assert_eq!(perfect[1..], ["0", "0.0", "0", "0.0"]);
+}
+
+#[test]
+fn every_experiment_is_listed() {
+    let text = stdout(&["reproduce"]);
+    for name in [
+        "atfq-fig1",
+        "tradeoff-fig9",
+        "cbcs-fig2",
+        "cbcs-table2",
+        "cbcs-table4",
+        "cbcs-fig6",
+        "cbcs-grid",
+        "costs-wrong",
+    ] {
+        assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in:\n{text}");
+    }
+}
+
 /// A capture of 40 flows of Ethernet frames with UDP in a second, a few of which send most.
 fn capture(name: &str) -> PathBuf {
     let path = folder(name).join("small.pcap");

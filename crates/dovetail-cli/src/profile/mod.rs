@@ -1,6 +1,6 @@
 //! `dovetail profile`: what network functions cost on this machine, as a line `a·bytes + b` for each.
 //!
-//! [`mod@measure`] times packets, [`summary`] sums them up, [`fit`] draws the line, [`scenario`] writes what `compare`
+//! [`mod@measure`] times packets, [`summary`] sums them up, [`mod@fit`] draws the line, [`scenario`] writes what `compare`
 //! reads.
 
 mod fit;
@@ -25,8 +25,10 @@ use crate::{
     run::progress_bar,
     table::Table,
 };
-pub(crate) use measure::measure;
+pub(crate) use fit::fit;
+pub(crate) use measure::{Sample, measure};
 use show::Profiles;
+pub(crate) use summary::quantile;
 use summary::{Profile, word};
 use traffic::Traffic;
 

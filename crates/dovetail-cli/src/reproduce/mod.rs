@@ -6,6 +6,8 @@
 //! bound, a row holds on the promised side of it.
 
 mod atfq;
+mod cbcs;
+mod costs_wrong;
 mod side_by_side;
 mod tradeoff;
 
@@ -61,12 +63,21 @@ const EXPERIMENTS: &[&Experiment] = &[
     &tradeoff::FIG7,
     &tradeoff::FIG8,
     &tradeoff::FIG9,
+    &cbcs::FIG2,
+    &cbcs::TABLE2,
+    &cbcs::TABLE4,
+    &cbcs::FIG6,
+    &cbcs::FIG10,
+    &cbcs::GRID,
+    &costs_wrong::COSTS_WRONG,
 ];
 
 /// What came out of an experiment.
 #[derive(Default)]
 pub(crate) struct Finding {
     pub(crate) rows: Vec<Row>,
+    /// More of what was measured, each table under its title.
+    pub(crate) tables: Vec<(String, Table)>,
     pub(crate) charts: Vec<Block>,
     pub(crate) remarks: Vec<String>,
 }
@@ -145,6 +156,22 @@ impl Row {
 struct ExperimentJson<'a> {
     experiment: &'static str,
     rows: &'a [Row],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tables: Vec<TableJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct TableJson<'a> {
+    title: &'a str,
+    header: &'a [String],
+    rows: &'a [Vec<String>],
+}
+
+impl<'a> ExperimentJson<'a> {
+    fn new(experiment: &Experiment, finding: &'a Finding) -> Self {
+        let table = |(title, table): &'a (String, Table)| TableJson { title, header: &table.header, rows: &table.rows };
+        Self { experiment: experiment.name, rows: &finding.rows, tables: finding.tables.iter().map(table).collect() }
+    }
 }
 
 pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
@@ -169,10 +196,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
         write_file(path, &page(&findings).to_html())?;
     }
     if args.json {
-        let documents: Vec<_> = findings
-            .iter()
-            .map(|(experiment, finding)| ExperimentJson { experiment: experiment.name, rows: &finding.rows })
-            .collect();
+        let documents: Vec<_> =
+            findings.iter().map(|(experiment, finding)| ExperimentJson::new(experiment, finding)).collect();
         return if let [one] = documents.as_slice() { print_json(one) } else { print_json(&documents) };
     }
     for (experiment, finding) in &findings {
@@ -244,6 +269,12 @@ fn text(experiment: &Experiment, finding: &Finding) -> String {
     let mut text = format!("{}: {} ({})\n\n", experiment.name, experiment.title, experiment.source);
     text += &table(&finding.rows).to_terminal();
     text.push('\n');
+    for (title, table) in &finding.tables {
+        text += &format!("\n{title}\n{}\n", table.to_terminal());
+    }
+    if !finding.tables.is_empty() {
+        text.push('\n');
+    }
     for remark in &finding.remarks {
         text += &format!("{remark}\n");
     }
@@ -256,6 +287,10 @@ fn page(findings: &[(&Experiment, Finding)]) -> Page {
         page.blocks.push(Block::Heading(format!("{}: {}", experiment.name, experiment.title)));
         page.blocks.push(Block::Text(experiment.source.to_owned()));
         page.blocks.push(Block::Table(table(&finding.rows)));
+        for (title, table) in &finding.tables {
+            page.blocks.push(Block::Text(title.clone()));
+            page.blocks.push(Block::Table(table.clone()));
+        }
         page.blocks.extend(finding.remarks.iter().cloned().map(Block::Text));
         page.blocks.extend(finding.charts.iter().cloned());
     }
