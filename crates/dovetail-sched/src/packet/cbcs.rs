@@ -60,6 +60,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
+use super::tags::Lane;
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
     cost::LEARNS,
@@ -106,17 +107,7 @@ struct Flow {
     epoch: u64,
     // Finish of its last packet, whether that waits or has been sent.
     finish: f64,
-    // Finish of the last that was sent.
-    sent: f64,
-    // How far the waiting packets have moved up since they were stamped, because of evictions before them.
-    moved_up: f64,
-}
-
-impl Flow {
-    #[inline]
-    fn stamp(&self, packet: Waiting<'_>) -> f64 {
-        f64::from_bits(packet.tag()) - self.moved_up
-    }
+    lane: Lane,
 }
 
 impl Cbcs {
@@ -213,9 +204,9 @@ impl Policy for Cbcs {
         let state = self.flow(flow);
         let start = state.finish.max(virtual_time);
         state.finish = start + charge;
-        let (finish, moved_up) = (state.finish, state.moved_up);
+        let (finish, moved_up) = (state.finish, state.lane.moved_up);
         if queues.len(flow) == 1 {
-            self.flow(flow).sent = start;
+            self.flow(flow).lane.sent = start;
             self.heads.set(flow, finish);
         }
         queues.tag_tail(flow, (finish + moved_up).to_bits());
@@ -225,14 +216,14 @@ impl Policy for Cbcs {
         let (flow, stamp) = self.heads.peek()?;
         let packet = queues.pop(flow);
         let state = self.flow(flow);
-        state.sent = stamp;
+        state.lane.sent = stamp;
         match queues.head(flow) {
             Some(head) => {
-                let stamp = state.stamp(head);
+                let stamp = state.lane.stamp(head);
                 self.heads.set(flow, stamp);
             }
             None => {
-                state.moved_up = 0.0;
+                state.lane.moved_up = 0.0;
                 self.leaves(queues, flow);
             }
         }
@@ -243,19 +234,20 @@ impl Policy for Cbcs {
         let virtual_time = self.clock.virtual_time;
         let state = *self.flow(flow);
         let (Some(head), Some(tail)) = (queues.head(flow), queues.tail(flow)) else {
-            *self.flow(flow) = Flow { finish: state.sent, moved_up: 0.0, ..state };
+            let sent = state.lane.sent;
+            *self.flow(flow) = Flow { finish: sent, lane: Lane { sent, moved_up: 0.0 }, ..state };
             self.leaves(queues, flow);
             return;
         };
         match end {
-            Evicted::Tail => self.flow(flow).finish = state.stamp(tail),
+            Evicted::Tail => self.flow(flow).finish = state.lane.stamp(tail),
             Evicted::Head => {
                 // It may start where the last that was sent ends, or now.
-                let stamp = state.stamp(head);
+                let stamp = state.lane.stamp(head);
                 let start = stamp - self.charge(queues, flow, head);
-                let freed = (start - state.sent.max(virtual_time)).max(0.0);
+                let freed = (start - state.lane.sent.max(virtual_time)).max(0.0);
                 let state = self.flow(flow);
-                state.moved_up += freed;
+                state.lane.moved_up += freed;
                 state.finish -= freed;
                 self.heads.set(flow, stamp - freed);
             }

@@ -20,6 +20,24 @@ pub(crate) fn work(packet: Waiting<'_>, resource: usize) -> f64 {
     packet.demand()[resource].as_f64()
 }
 
+/// Where a flow's waiting packets lie in virtual time. Each is stamped with its finish when it comes, and moves up when a
+/// packet before it is evicted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lane {
+    /// Where they begin: the stamp of the last that was sent.
+    pub(crate) sent: f64,
+    /// How far they have moved up since they were stamped.
+    pub(crate) moved_up: f64,
+}
+
+impl Lane {
+    /// When the packet finishes.
+    #[inline]
+    pub(crate) fn stamp(&self, packet: Waiting<'_>) -> f64 {
+        f64::from_bits(packet.tag()) - self.moved_up
+    }
+}
+
 /// A tag after its flow's weight changed to `1 / ratio` of what it was: `(tag - virtual_time) * weight` is work that the
 /// flow is ahead of its share (or behind it), and a new weight does not change what is owed.
 #[inline]

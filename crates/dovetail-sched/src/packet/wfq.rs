@@ -48,10 +48,10 @@
 
 use alloc::boxed::Box;
 
-use super::tags::{RESOURCE, prefetch_next, rescaled, work};
+use super::tags::{Lane, RESOURCE, prefetch_next, rescaled, work};
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
-    flow::{FlowMap, Waiting},
+    flow::FlowMap,
     fluid::GpsClock,
     registry::{Entry, NO_CAUTION},
 };
@@ -77,23 +77,8 @@ pub struct Wfq {
     fluid: GpsClock,
     // Backlogged flows by the stamp of their head packet.
     heads: FlowHeap,
-    flows: FlowMap<Flow>,
+    flows: FlowMap<Lane>,
     now: Nanos,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Flow {
-    // Where in virtual time the flow's waiting packets begin: the stamp of the last that was sent.
-    sent: f64,
-    // How far the waiting packets have moved up since they were written on, because of evictions before them.
-    moved_up: f64,
-}
-
-impl Flow {
-    #[inline]
-    fn stamp(&self, packet: Waiting<'_>) -> f64 {
-        f64::from_bits(packet.tag()) - self.moved_up
-    }
 }
 
 impl Wfq {
@@ -149,7 +134,7 @@ impl Policy for Wfq {
         let (start, finish) = self.fluid.arrive(flow, queues.weight(flow), work(packet, self.resource));
         let state = self.flows.at(flow);
         if queues.len(flow) == 1 {
-            *state = Flow { sent: start, moved_up: 0.0 };
+            *state = Lane { sent: start, moved_up: 0.0 };
             self.heads.set(flow, finish);
         }
         queues.tag_tail(flow, (finish + state.moved_up).to_bits());
