@@ -12,7 +12,8 @@ use dovetail_sched::{
 use proptest::prelude::*;
 use single::build;
 
-const POLICIES: [&str; 7] = ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:estimator=llsr", "wfq-split"];
+const POLICIES: [&str; 7] =
+    ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
 
 #[derive(Debug, Clone)]
 enum Step {

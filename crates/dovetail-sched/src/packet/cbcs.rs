@@ -29,6 +29,11 @@
 //! whoever comes then is stamped behind them. Packets cross later resources in the order in which they leave the first. For
 //! what this does to the delay guarantee of eq. 14, see `tests/cbcs_delay.rs`.
 //!
+//! With `clock=self`, `V` is instead the stamp of the packet that went last, as in [`scfq`](super::scfq): it moves as service
+//! does, forgets nobody's tags, and charges are shared out fairly to within a packet of each flow however they come about.
+//! With the printed one a sender that pays for its packets late is forgiven what `V` has run meanwhile
+//! (`tests/hostile_costs.rs`).
+//!
 //! O(log n + m) per packet.
 //!
 //! # Worked example
@@ -66,17 +71,31 @@ use crate::{
     cost::LEARNS,
     flow::{FlowMap, Waiting},
     fluid::WeightSum,
-    registry::{Entry, NO_CAUTION},
+    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "cbcs",
     summary: "composite WFQ: one timestamp over the time on all resources, costs estimated",
-    knobs: &[LEARNS],
+    knobs: &[
+        Knob {
+            key: "clock",
+            default: "paper",
+            meaning: "virtual time: paper (eq. 10), or self (the stamp of the packet that went last)",
+        },
+        LEARNS,
+    ],
     cost: "O(log n)",
     source: "Sabrina & Jha, UNSW-CSE-TR-0306, 2003",
-    build: |_, setup| Ok(Box::new(Queued::new(Cbcs::new(setup.resources), setup.resources, setup.limits))),
+    build: |knobs, setup| {
+        let pace = match knobs.text("clock") {
+            "paper" => Pace::RealTime,
+            "self" => Pace::Service,
+            _ => return Err(knobs.wrong("clock", format_args!("paper or self"))),
+        };
+        Ok(Box::new(Queued::new(Cbcs::new(setup.resources, pace), setup.resources, setup.limits)))
+    },
     caution: NO_CAUTION,
 };
 
@@ -92,9 +111,19 @@ pub struct Cbcs {
     weights: Vec<f64>,
 }
 
-/// The system virtual time of eq. 10.
-#[derive(Debug, Default)]
+/// What moves the system virtual time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Real time over the weights that wait: eq. 10.
+    RealTime,
+    /// Service: it is the stamp of the packet that went last.
+    Service,
+}
+
+/// The system virtual time.
+#[derive(Debug)]
 struct Clock {
+    pace: Pace,
     virtual_time: f64,
     updated: Nanos,
     backlogged: WeightSum,
@@ -113,8 +142,10 @@ struct Flow {
 impl Cbcs {
     /// For packets over so many resources.
     #[must_use]
-    pub fn new(resources: usize) -> Self {
-        Self { resources, clock: Clock::default(), heads: FlowHeap::new(), flows: FlowMap::new(), weights: Vec::new() }
+    pub fn new(resources: usize, pace: Pace) -> Self {
+        let (virtual_time, updated, backlogged) = (0.0, Nanos::ZERO, WeightSum::default());
+        let clock = Clock { pace, virtual_time, updated, backlogged, epoch: 0 };
+        Self { resources, clock, heads: FlowHeap::new(), flows: FlowMap::new(), weights: Vec::new() }
     }
 
     /// The flow's tags, from this epoch.
@@ -176,8 +207,17 @@ impl Cbcs {
 impl Clock {
     #[inline]
     fn advance(&mut self, now: Nanos) {
-        self.virtual_time += (now - self.updated).as_f64() / self.backlogged.total();
-        self.updated = self.updated.max(now);
+        if self.pace == Pace::RealTime {
+            self.virtual_time += (now - self.updated).as_f64() / self.backlogged.total();
+            self.updated = self.updated.max(now);
+        }
+    }
+
+    #[inline]
+    fn served(&mut self, stamp: f64) {
+        if self.pace == Pace::Service {
+            self.virtual_time = stamp;
+        }
     }
 
     fn restart(&mut self, now: Nanos) {
@@ -215,6 +255,7 @@ impl Policy for Cbcs {
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
         let (flow, stamp) = self.heads.peek()?;
         let packet = queues.pop(flow);
+        self.clock.served(stamp);
         let state = self.flow(flow);
         state.lane.sent = stamp;
         match queues.head(flow) {
