@@ -39,8 +39,8 @@
 //! # Worked example
 //!
 //! Flow 0's packets take 30 µs of the first resource and 10 µs of the second, flow 1's the other way round. Flow 0 has
-//! weights 3 and 1, flow 1 has 1 and 3, so every packet adds 20 µs, and they alternate. With equal weights each would add
-//! 40 µs, and still alternate; with weights of 3 and 1 for both, flow 1 would add 10 + 10 µs more and wait:
+//! weights 3 and 1, flow 1 has 1 and 3, so every packet adds 20 µs to its flow's tag, and they alternate. With weights of 3
+//! and 1 for both, flow 1's add 10/3 + 30 µs, and it waits:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};
