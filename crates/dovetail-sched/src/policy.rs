@@ -48,7 +48,13 @@ pub trait Policy {
     /// `flow` now has another weight than `old`; `queues` knows the new one.
     fn weight_changed(&mut self, _queues: &mut Queues, _flow: FlowId, _old: Weight) {}
 
-    /// `flow` has these weights on the resources, from the next packet on.
+    /// The resource whose time it shares out, if it is one: flows then go by their weight on that one.
+    fn resource(&self) -> Option<usize> {
+        None
+    }
+
+    /// `flow` has these weights on the resources, from the next packet on. Not called where [`resource`](Self::resource)
+    /// is one.
     fn resource_weights(&mut self, _queues: &mut Queues, _flow: FlowId, _weights: &[Weight]) {}
 
     /// Takes on other knobs of the same policy at `now`; packets and their order so far stay.

@@ -114,7 +114,10 @@ impl<P: Policy> Scheduler for Queued<P> {
 
     fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
         if flow.0 < self.queues.limits().flows && weights.len() == self.queues.resources() {
-            self.policy.resource_weights(&mut self.queues, flow, weights);
+            match self.policy.resource() {
+                Some(at) => self.set_weight(flow, weights[at]),
+                None => self.policy.resource_weights(&mut self.queues, flow, weights),
+            }
         }
     }
 

@@ -147,8 +147,8 @@ pub trait Scheduler {
     /// Sets a flow's weight, from its next scheduling decision on. Default 1.
     fn set_weight(&mut self, flow: FlowId, weight: Weight);
 
-    /// Sets a flow's weight on each resource, for policies that tell resources apart; others go by
-    /// [`set_weight`](Self::set_weight) and do nothing here.
+    /// Sets a flow's weight on each resource. Policies that share out one resource take the weight on that one, policies
+    /// that tell resources apart take all, and the others go by [`set_weight`](Self::set_weight) and do nothing here.
     fn set_resource_weights(&mut self, _flow: FlowId, _weights: &[Weight]) {}
 
     /// The flow's packets run this program from now on. For schedulers that [estimate](Self::estimates) costs.

@@ -195,3 +195,28 @@ fn every_policy_runs_on_estimates() {
     }
     assert!("fifo:x=1".parse::<PolicySpec>().expect_err("no such key").to_string().contains("estimator"));
 }
+
+/// A policy of one resource takes the flow's weight on that one.
+#[test]
+fn policies_of_one_resource_go_by_the_weight_there() {
+    for name in ["wfq", "wf2q+", "scfq", "sfq"] {
+        let first = |resource: &str| {
+            let spec: PolicySpec = format!("{name}:resource={resource}").parse().expect("a policy");
+            let mut scheduler = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("two resources");
+            for (flow, weights) in [(0, [1.0, 8.0]), (1, [8.0, 1.0])] {
+                let weights = weights.map(|weight| dovetail_sched::Weight::new(weight).expect("in range"));
+                scheduler.set_resource_weights(FlowId(flow), &weights);
+            }
+            let demand = Demand::new(&[Nanos(100), Nanos(100)]).expect("two resources");
+            for handle in 0..8 {
+                let flow = FlowId(handle as u32 % 2);
+                let packet = Packet { flow, bytes: 50, arrival: Nanos::ZERO, handle, demand };
+                let _ = scheduler.enqueue(&packet, Nanos::ZERO);
+            }
+            let sent: Vec<u32> =
+                (0..5).filter_map(|_| scheduler.dequeue(Nanos::ZERO)).map(|s| s.packet.flow.0).collect();
+            sent.iter().filter(|&&flow| flow == 0).count()
+        };
+        assert!(first("first") < 2 && first("last") > 3, "{name}: {} {}", first("first"), first("last"));
+    }
+}

@@ -77,6 +77,10 @@ impl<C: TagClock> SelfClocked<C> {
 }
 
 impl<C: TagClock> Policy for SelfClocked<C> {
+    fn resource(&self) -> Option<usize> {
+        Some(self.resource)
+    }
+
     fn interest(&self) -> Interest {
         if C::RUNS_BEHIND { Interest::of(Stage::Finished, self.resource) } else { Interest::NONE }
     }

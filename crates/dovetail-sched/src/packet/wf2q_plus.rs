@@ -181,6 +181,10 @@ impl Wf2qPlus {
 }
 
 impl Policy for Wf2qPlus {
+    fn resource(&self) -> Option<usize> {
+        Some(self.resource)
+    }
+
     fn interest(&self) -> Interest {
         Interest::of(Stage::Finished, self.resource)
     }

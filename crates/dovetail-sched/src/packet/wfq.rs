@@ -123,6 +123,10 @@ impl Wfq {
 }
 
 impl Policy for Wfq {
+    fn resource(&self) -> Option<usize> {
+        Some(self.resource)
+    }
+
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
         self.now = self.now.max(now);

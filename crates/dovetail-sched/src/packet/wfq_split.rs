@@ -116,8 +116,8 @@ impl Scheduler for WfqSplit {
     }
 
     fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
-        for (stage, &weight) in self.stages().zip(weights) {
-            stage.set_weight(flow, weight);
+        for stage in self.stages() {
+            stage.set_resource_weights(flow, weights);
         }
     }
 

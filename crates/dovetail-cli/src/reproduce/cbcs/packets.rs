@@ -89,12 +89,6 @@ impl Workload for Replay<'_> {
         Ok(arrival)
     }
 
-    /// Policies that know one weight order packets before the first resource.
-    fn weight(&self, flow: FlowId) -> Weight {
-        let flow = self.packets.flows.get(flow.index());
-        flow.and_then(|flow| flow.weights.first()).copied().unwrap_or(Weight::ONE)
-    }
-
     fn resource_weights(&self, flow: FlowId) -> Option<&[Weight]> {
         Some(&self.packets.flows.get(flow.index())?.weights)
     }
