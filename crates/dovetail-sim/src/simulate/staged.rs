@@ -124,16 +124,13 @@ impl Stages {
                     self.places[at].blocked = Some(job);
                 }
             }
+            // What stands here moves on before the next is taken, and that before what ended earlier in the pipeline.
+            if at + 1 < self.places.len() {
+                self.advance(entrance, at, now);
+            }
             if at > 0 {
                 self.start(entrance, at, now);
             }
-            // What ended before this resource may find a place now.
-            for before in (0..at).rev() {
-                self.advance(entrance, before, now);
-            }
-        }
-        for before in (0..self.places.len() - 1).rev() {
-            self.advance(entrance, before, now);
         }
     }
 
@@ -150,10 +147,6 @@ impl Stages {
             let _ = later.enqueue(&packet, now);
         }
         self.start(entrance, at + 1, now);
-        // The resource that it leaves is free for who waits there.
-        if at > 0 {
-            self.start(entrance, at, now);
-        }
     }
 
     /// Lets the scheduler before `at` name the next packet, if the resource is free.
