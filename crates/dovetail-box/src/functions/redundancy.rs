@@ -93,6 +93,12 @@ impl Redundancy {
     }
 }
 
+/// The packet in a frame; a part of one is left as it is.
+fn whole(frame: &[u8]) -> Result<Ip, Verdict> {
+    let ip = Ip::find(frame)?;
+    if ip.is_fragment(frame) { Err(Verdict::Untouched) } else { Ok(ip) }
+}
+
 impl NetworkFunction for Redundancy {
     fn name(&self) -> &'static str {
         NAME
@@ -103,8 +109,7 @@ impl NetworkFunction for Redundancy {
     }
 
     fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
-        let ip = match Ip::find(frame) {
-            Ok(ip) if ip.is_fragment(frame) => return Verdict::Untouched,
+        let ip = match whole(frame) {
             Ok(ip) => ip,
             Err(verdict) => return verdict,
         };
@@ -193,8 +198,7 @@ impl NetworkFunction for Restoration {
     }
 
     fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
-        let ip = match Ip::find(frame) {
-            Ok(ip) if ip.is_fragment(frame) => return Verdict::Untouched,
+        let ip = match whole(frame) {
             Ok(ip) => ip,
             Err(verdict) => return verdict,
         };
