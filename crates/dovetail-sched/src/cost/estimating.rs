@@ -48,8 +48,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Estimating<S> {
     inner: S,
-    method: Method,
-    settle: bool,
+    estimation: Estimation,
     resources: usize,
     most_flows: u32,
     knowledge: Knowledge,
@@ -74,8 +73,7 @@ impl<S: Scheduler> Estimating<S> {
     pub fn new(inner: S, estimation: Estimation, setup: &Setup) -> Self {
         Self {
             inner,
-            method: estimation.method,
-            settle: estimation.settle,
+            estimation,
             resources: setup.resources,
             most_flows: setup.limits.flows,
             knowledge: Knowledge::new(&setup.programs),
@@ -95,7 +93,7 @@ impl<S: Scheduler> Estimating<S> {
 
     #[inline]
     fn first(&self, program: ProgramId, estimator: Option<&Estimator>, bytes: u32) -> f64 {
-        let configured = match self.method {
+        let configured = match self.estimation.method {
             Method::Line { .. } => self.knowledge.configured(program, bytes),
             Method::Smoothing { .. } | Method::LeastSquares { .. } => None,
         };
@@ -106,7 +104,7 @@ impl<S: Scheduler> Estimating<S> {
 
     /// The packet as `inner` is to see it, and what is to be remembered of it under the handle that it has there.
     fn priced(&mut self, packet: &Packet) -> Packet {
-        let (program, slot) = self.references.reference(packet.flow, self.method, &self.knowledge);
+        let (program, slot) = self.references.reference(packet.flow, self.estimation.method, &self.knowledge);
         let estimator = self.references.estimator(slot);
         let mut estimated = [Nanos::ZERO; MAX_RESOURCES];
         estimated[0] = Nanos::from_f64(self.first(program, estimator, packet.bytes));
@@ -117,7 +115,7 @@ impl<S: Scheduler> Estimating<S> {
         let estimated = &estimated[..self.resources];
         let mut charged = [Nanos::ZERO; MAX_RESOURCES];
         for (at, (charge, &estimate)) in charged.iter_mut().zip(estimated).enumerate() {
-            *charge = if self.settle { self.accounts.charge(packet.flow, at, estimate) } else { estimate };
+            *charge = if self.estimation.settle { self.accounts.charge(packet.flow, at, estimate) } else { estimate };
         }
         let charged = &charged[..self.resources];
         let pending = Pending::new(packet, program, slot, self.accounts.holder(packet.flow));
@@ -129,7 +127,7 @@ impl<S: Scheduler> Estimating<S> {
     fn unpriced(&mut self, packet: Packet) -> Packet {
         let Some(pending) = self.pendings.find(packet.handle) else { return packet };
         let original = self.pendings.original(&packet, pending);
-        if self.settle {
+        if self.estimation.settle {
             let (_, estimated, charged) = self.pendings.amounts(packet.handle);
             for (at, (&estimate, &charge)) in estimated.iter().zip(charged).enumerate() {
                 self.accounts.give_back(packet.flow, at, estimate, charge);
@@ -145,8 +143,8 @@ impl<S: Scheduler> Estimating<S> {
         let (told, estimated, _) = self.pendings.amounts(event.ticket);
         let (told, estimate) = (told[at], estimated[at]);
         if at == 0 {
-            self.knowledge.observe(pending.program, pending.bytes, took.0);
             let length = self.knowledge.length(pending.program, pending.bytes);
+            self.knowledge.observe(pending.program, length, took.0);
             if let Some(estimator) = self.references.measured(pending.slot) {
                 estimator.observe(length, took.0);
             }
@@ -158,7 +156,7 @@ impl<S: Scheduler> Estimating<S> {
                 estimator.observe_expansion(ratio);
             }
         }
-        if self.settle && pending.holder == self.accounts.holder(event.flow) {
+        if self.estimation.settle && pending.holder == self.accounts.holder(event.flow) {
             self.accounts.settle(event.flow, at, estimate, took);
         }
     }
@@ -236,7 +234,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
 
     fn set_program(&mut self, flow: FlowId, program: ProgramId) {
         if flow.0 < self.most_flows {
-            self.references.set(flow, program, self.method, &self.knowledge);
+            self.references.set(flow, program, self.estimation.method, &self.knowledge);
         }
     }
 
@@ -253,8 +251,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
     }
 
     fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
-        let asked = Estimation::of(&spec.knobs())?;
-        if asked != Some(Estimation { method: self.method, settle: self.settle }) {
+        if Estimation::of(&spec.knobs())? != Some(self.estimation) {
             return Err(spec.knobs().fixed());
         }
         self.inner.retune(spec, now)

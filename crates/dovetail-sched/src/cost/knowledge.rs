@@ -60,11 +60,10 @@ impl Knowledge {
         seen.and_then(|seen| seen.estimate(self.length(id, bytes))).or_else(|| self.configured(id, bytes))
     }
 
-    /// A packet of some flow took `nanos`.
-    pub(super) fn observe(&mut self, id: ProgramId, bytes: u32, nanos: u64) {
-        let bytes = self.length(id, bytes);
+    /// A packet of some flow took `nanos`; its [`length`](Self::length) is what the cost depends on.
+    pub(super) fn observe(&mut self, id: ProgramId, length: u32, nanos: u64) {
         if let Some(seen) = self.seen(id) {
-            seen.observe(bytes, nanos);
+            seen.observe(length, nanos);
         }
     }
 
