@@ -172,6 +172,13 @@ impl FromStr for PolicySpec {
     }
 }
 
+/// A policy string with more knobs, `key=value` or several with commas between: after a colon, or a comma if it has some.
+#[must_use]
+pub fn with_knobs(policy: &str, knobs: impl fmt::Display) -> String {
+    let joint = if policy.contains(':') { ',' } else { ':' };
+    format!("{policy}{joint}{knobs}")
+}
+
 fn unknown_key(entry: &Entry, key: &str) -> PolicyError {
     let own = |key: &&str| entry.knobs.iter().any(|knob| knob.key == *key);
     let common = KNOBS.iter().map(|knob| knob.key).filter(|key| !own(key));

@@ -15,6 +15,7 @@
 use dovetail_sched::{
     Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage,
     cost::{Cost, Processing, Program, ProgramId, ProgramTable},
+    registry::with_knobs,
 };
 use proptest::prelude::*;
 
@@ -140,11 +141,6 @@ fn stated(largest: u64) -> i128 {
 /// Policies whose unfairness in charges is one of the largest charges, and which keep no fluid that is served in real time.
 const FAIR: [&str; 5] = ["cbcs:clock=self", "drfq", "sfq:resource=first", "scfq:resource=first", "atfq:batch=1"];
 
-fn with(policy: &str, knobs: &str) -> String {
-    let joint = if policy.contains(':') { ',' } else { ':' };
-    format!("{policy}{joint}{knobs}")
-}
-
 fn moves() -> impl Strategy<Value = Vec<Move>> {
     let send = (
         prop::sample::select(&[0, 1, 10, 1000, 30_000][..]),
@@ -161,7 +157,7 @@ proptest! {
     #[test]
     fn nobody_takes_more_than_stated(moves in moves(), estimator in prop::sample::select(&["ses", "llsr", "line"][..])) {
         for policy in FAIR {
-            let lead = play(&with(policy, &format!("estimator={estimator}")), &moves, Q, 40);
+            let lead = play(&with_knobs(policy, format_args!("estimator={estimator}")), &moves, Q, 40);
             prop_assert!(lead <= stated(30_000), "{policy}: {lead} ns ahead");
         }
     }
@@ -179,9 +175,9 @@ fn batches() -> Vec<Move> {
 #[test]
 fn batches_at_the_price_of_cheap_packets_are_settled() {
     for policy in FAIR {
-        let settled = play(&with(policy, "estimator=ses"), &batches(), Q, 100);
+        let settled = play(&with_knobs(policy, "estimator=ses"), &batches(), Q, 100);
         assert!(settled <= stated(30_000), "{policy}: {settled} ns ahead");
-        let paper = play(&with(policy, "estimator=ses,settle=no"), &batches(), Q, 100);
+        let paper = play(&with_knobs(policy, "estimator=ses,settle=no"), &batches(), Q, 100);
         assert!(paper > 10 * stated(30_000), "{policy}: {paper} ns ahead: the attack is too weak to show anything");
     }
 }
@@ -191,9 +187,9 @@ fn batches_at_the_price_of_cheap_packets_are_settled() {
 fn a_lie_about_the_program_is_settled() {
     let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
     for policy in FAIR {
-        let settled = play(&with(policy, "estimator=line"), &moves, Q, 5000);
+        let settled = play(&with_knobs(policy, "estimator=line"), &moves, Q, 5000);
         assert!(settled <= stated(30_000), "{policy}: {settled} ns ahead");
-        let paper = play(&with(policy, "estimator=line,settle=no"), &moves, Q, 5000);
+        let paper = play(&with_knobs(policy, "estimator=line,settle=no"), &moves, Q, 5000);
         assert!(paper > 10 * stated(30_000), "{policy}: {paper} ns ahead: the attack is too weak to show anything");
     }
 }
@@ -203,7 +199,7 @@ fn a_lie_about_the_program_is_settled() {
 #[test]
 fn policies_with_a_fluid_forget_what_is_settled_late() {
     let moves = [Move::Send { cost: 30_000, bytes: 100, program: 1 }, Move::Wait];
-    let lead = |policy, estimator| play(&with(policy, estimator), &moves, Q, 5000);
+    let lead = |policy, estimator| play(&with_knobs(policy, estimator), &moves, Q, 5000);
     for policy in ["wfq:resource=first", "wfq-split", "tradeoff:alpha=1"] {
         let believed = lead(policy, "estimator=line");
         assert!(believed > 10 * stated(30_000), "{policy}: {believed} ns ahead");

@@ -4,7 +4,7 @@
 //! Each policy runs where it belongs: ATFQ and DRFQ where nothing waits between CPU and link, the trade-off where anything
 //! may.
 
-use dovetail_sched::{Limits, Nanos, PolicySpec, Setup};
+use dovetail_sched::{Limits, Nanos, PolicySpec, Setup, registry::with_knobs};
 use dovetail_sim::{
     Options, PipelineMode,
     measure::{DEFAULT_WINDOW, Meters, Summary},
@@ -77,6 +77,11 @@ impl Means {
     }
 }
 
+/// The policy's string with estimates.
+fn estimating(policy: &str, estimates: &str) -> String {
+    with_knobs(policy, format_args!("estimator={estimates}"))
+}
+
 fn run(noise: &Noise, policy: &str, pipeline: PipelineMode, seed: u64, given: &Given<'_>) -> Result<Means, Failure> {
     let mut scenario = builtin_scenario(SCENARIO)?;
     let classes = scenario.classes.classes().iter().map(|class| Class { noise: noise.clone(), ..class.clone() });
@@ -104,8 +109,7 @@ fn measured(seeds: u64, given: &Given<'_>) -> Result<Finding, Failure> {
     for (policy, pipeline) in POLICIES {
         for noise in 0..NOISES.len() {
             for estimates in ESTIMATES {
-                let separator = if policy.contains(':') { ',' } else { ':' };
-                let policy = format!("{policy}{separator}estimator={estimates}");
+                let policy = estimating(policy, estimates);
                 items.extend((0..seeds).map(|seed| (policy.clone(), pipeline, noise, seed)));
             }
         }
@@ -155,16 +159,13 @@ mod tests {
         let given = Given { traces: &[], bar: &ProgressBar::hidden() };
         let exact = &NOISES[0].1;
         for (policy, pipeline) in POLICIES {
-            let separator = if policy.contains(':') { ',' } else { ':' };
-            let by = |estimates: &str| {
-                run(exact, &format!("{policy}{separator}estimator={estimates}"), pipeline, 0, &given).unwrap()
-            };
+            let by = |estimates: &str| run(exact, &estimating(policy, estimates), pipeline, 0, &given).unwrap();
             let known = by("known");
             assert!(known.makespan_s > 0.5 && known.busy[0] > 0.5, "{known:?}");
             assert_eq!(known, by("line"));
         }
         let noisy = |estimates: &str| {
-            run(&NOISES[2].1, &format!("drfq:estimator={estimates}"), PipelineMode::NoWait, 0, &given).unwrap()
+            run(&NOISES[2].1, &estimating("drfq", estimates), PipelineMode::NoWait, 0, &given).unwrap()
         };
         assert_ne!(noisy("known"), noisy("line"));
     }

@@ -2,7 +2,7 @@
 //!
 //! To make another policy tunable, add its line to [`TUNABLE`].
 
-use dovetail_sched::PolicySpec;
+use dovetail_sched::{PolicySpec, registry::with_knobs};
 use dovetail_sim::PipelineMode;
 
 use crate::failure::Failure;
@@ -79,10 +79,9 @@ pub(crate) fn sweeps(asked: &[String], points: Option<usize>) -> Result<Vec<Swee
 }
 
 fn sweep(tunable: &'static Tunable, text: &str, points: Option<usize>) -> Result<Sweep, Failure> {
-    let joint = if text.contains(':') { ',' } else { ':' };
     let specs = (tunable.values)(points).into_iter().map(|value| {
         // Fails where the text sets the knob itself, or a key that excludes it.
-        let spec = format!("{text}{joint}{}={value}", tunable.knob).parse();
+        let spec = with_knobs(text, format_args!("{}={value}", tunable.knob)).parse();
         let spec = spec.map_err(|error| {
             Failure::usage(format!("--policy {text}: {error} (tune sets '{}' itself)", tunable.knob))
         })?;
