@@ -31,6 +31,15 @@ impl Demand {
         Ok(Self::copied(times))
     }
 
+    /// A demand of `time` in a pipeline of one resource.
+    #[inline]
+    #[must_use]
+    pub const fn of_one(time: Nanos) -> Self {
+        let mut demand = Self { len: 1, time: [Nanos::ZERO; MAX_RESOURCES] };
+        demand.time[0] = time;
+        demand
+    }
+
     /// A demand of `times`, of which there are 1 to [`MAX_RESOURCES`].
     #[inline(always)]
     pub(crate) fn copied(times: &[Nanos]) -> Self {

@@ -11,10 +11,12 @@
 //! | [`workload`] | packets from captures, CSV and synthetic scenarios |
 //! | [`Pipeline`] | when a packet starts and ends on each resource |
 //! | [`simulate`] | the loop |
+//! | [`network`] | hosts with a real TCP, routers and links, in place of a workload |
 //! | [`measure`] | utilisation, fairness, latency, series over time |
 //! | [`records`] | one row a packet, CSV or Parquet |
 
 pub mod measure;
+pub mod network;
 pub mod records;
 pub mod workload;
 

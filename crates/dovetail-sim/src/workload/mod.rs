@@ -22,9 +22,10 @@ mod input;
 mod noise;
 mod prefix;
 mod programs;
-mod random;
+pub(crate) mod random;
 mod scenario;
 mod survey;
+pub(crate) mod written;
 
 pub use capture::{Capture, CaptureOptions};
 pub use cdf::{Cdf, CdfError};

@@ -11,7 +11,7 @@ mod synthetic;
 
 use std::{
     collections::{BTreeMap, HashSet},
-    io::{self, Read},
+    io,
 };
 
 use dovetail_sched::{Nanos, Weight, cost::Processing, units::Rate};
@@ -19,20 +19,19 @@ use toml::Spanned;
 
 use self::{
     format::{
-        ArrivalsForm, CdfForm, ClassForm, Document, EvenForm, ExpansionForm, FlowForm, NoiseForm, Pace, ProcessingForm,
-        SizeForm, TransfersForm,
+        ArrivalsForm, ClassForm, Document, EvenForm, ExpansionForm, FlowForm, NoiseForm, ProcessingForm, TransfersForm,
     },
     sources::{FlowSpec, Gap, Process, TransferSpec},
 };
 use super::{
-    Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, clip, input::Bytes,
+    Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, clip,
+    input::Bytes,
+    written::{Pace, read_size},
 };
 
 pub use size::Size;
 pub use synthetic::Synthetic;
 
-/// The longest file of points that is read.
-const LONGEST_FILE: u64 = 1 << 22;
 /// Flows listed one by one, over all `[[flow]]`: each has a state of its own from the start.
 const MOST_LISTED: u32 = 1_000_000;
 /// Flows of a `[[transfers]]` that states no number.
@@ -402,33 +401,4 @@ fn process(form: &ArrivalsForm, size: &Size) -> Result<Process, String> {
             Process::OnOff { gap: gap(&form.rate.0), on_ns, off_ns }
         }
     })
-}
-
-fn read_size(form: &SizeForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Size, String> {
-    Ok(match form {
-        SizeForm::Fixed(bytes) => Size::Fixed(bytes.0),
-        SizeForm::Uniform(form) => Size::Uniform(form.min.0.0, form.max.0.0),
-        SizeForm::Pareto(form) => {
-            Size::Pareto { shape: form.shape, min: form.min.0.0 as f64, max: form.max.0.0 as f64 }
-        }
-        SizeForm::LogNormal(form) => {
-            let (min, max) = (form.min.0.0 as f64, form.max.0.0 as f64);
-            Size::LogNormal { mu: form.mu, sigma: form.sigma, min, max }
-        }
-        SizeForm::Cdf(form) => Size::Empirical(read_cdf(form, open)?),
-    })
-}
-
-fn read_cdf(form: &CdfForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Cdf, String> {
-    let unit = form.unit.as_ref().map_or(1.0, |unit| unit.0.0 as f64);
-    match (&form.points, &form.file) {
-        (Some(points), None) => Cdf::new(points, unit).map_err(|error| format!("cdf: {error}")),
-        (None, Some(name)) => {
-            let mut text = String::new();
-            let read = open(name).and_then(|read| read.take(LONGEST_FILE).read_to_string(&mut text));
-            read.map_err(|error| format!("{}: cannot be read: {error}", clip(name)))?;
-            Cdf::from_text(&text, unit).map_err(|error| format!("{}: {error}", clip(name)))
-        }
-        _ => Err("cdf: either points or file is needed".into()),
-    }
 }

@@ -76,7 +76,7 @@ impl Size {
     }
 
     #[inline]
-    pub(super) fn sample(&self, random: &mut Random) -> u64 {
+    pub(crate) fn sample(&self, random: &mut Random) -> u64 {
         let bytes = match *self {
             Self::Fixed(bytes) => return bytes,
             Self::Uniform(min, max) => return min + ((max - min + 1) as f64 * random.unit()) as u64,
@@ -91,7 +91,7 @@ impl Size {
     }
 
     /// What is wrong with the parameters, for sizes up to `most` bytes.
-    pub(super) fn check(&self, most: f64) -> Result<(), String> {
+    pub(crate) fn check(&self, most: f64) -> Result<(), String> {
         let (low, high) = match *self {
             Self::Fixed(bytes) => (bytes as f64, bytes as f64),
             Self::Uniform(min, max) => (min as f64, max as f64),

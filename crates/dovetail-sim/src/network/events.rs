@@ -1,0 +1,40 @@
+//! What happens next.
+
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+use dovetail_sched::Nanos;
+
+use super::packets::EndId;
+
+/// Something that happens at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Event {
+    /// A link has sent a packet whole.
+    Sent { link: usize },
+    /// A link's scheduler said to ask again.
+    Ask { link: usize },
+    /// A packet is at a node.
+    Arrives { at: usize, packet: usize },
+    /// A connection's end has something to do.
+    Wake { end: EndId },
+    /// Traffic has something to begin or to send.
+    Traffic { at: usize },
+}
+
+/// Events by time, and at one time in the order in which they were foreseen.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    foreseen: u64,
+}
+
+impl Agenda {
+    pub(super) fn add(&mut self, at: Nanos, event: Event) {
+        self.heap.push(Reverse((at, self.foreseen, event)));
+        self.foreseen += 1;
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
+        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+    }
+}

@@ -1,0 +1,123 @@
+//! A link: a scheduler, and a transmitter that takes one packet after the other from it.
+
+use dovetail_sched::{
+    Demand, Dispatch, Feedback, FlowId, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage,
+    flow::{FiveTuple, FlowTable, Lookup},
+};
+
+use super::{Link, NetworkError};
+
+/// After so long without a packet a flow is forgotten: the longest timeout of Claffy, Braun and Polyzos (IEEE JSAC 1995).
+const FLOW_TIMEOUT: Nanos = Nanos::from_secs(64);
+
+/// A link at work.
+pub(super) struct Queue {
+    pub(super) scheduler: Box<dyn Scheduler>,
+    flows: Flows,
+    nanos_per_byte: f64,
+    // What is on the transmitter.
+    sending: Option<Sending>,
+    // The time for which a question is on the agenda.
+    asked_at: Nanos,
+}
+
+/// Whose a packet is.
+enum Flows {
+    /// The policy does not tell flows apart.
+    One,
+    /// By what packets say of themselves.
+    Table(Box<FlowTable<FiveTuple>>),
+}
+
+/// A packet on the transmitter.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sending {
+    pub(super) packet: Packet,
+    ticket: u64,
+    pub(super) begun: Nanos,
+    pub(super) ends: Nanos,
+}
+
+impl Queue {
+    /// `tells_flows`: whether flows are told apart also where the policy would not need it.
+    pub(super) fn new(
+        link: &Link,
+        policy: &PolicySpec,
+        tells_flows: bool,
+        hash_key: [u8; 16],
+    ) -> Result<Self, NetworkError> {
+        let scheduler = policy.build(&Setup::new(1, link.limits))?;
+        let flows = if tells_flows || policy.entry().name != "fifo" {
+            let table = FlowTable::new(link.limits.flows, FLOW_TIMEOUT, hash_key);
+            Flows::Table(Box::new(table.map_err(|error| NetworkError::Network(error.to_string()))?))
+        } else {
+            Flows::One
+        };
+        let nanos_per_byte = link.rate.nanos_for(1.0);
+        Ok(Self { scheduler, flows, nanos_per_byte, sending: None, asked_at: Nanos::MAX })
+    }
+
+    /// Whose packet this is; `None` if there is no room to tell.
+    pub(super) fn flow_of(&mut self, tuple: &FiveTuple, now: Nanos) -> Option<Lookup> {
+        match &mut self.flows {
+            Flows::One => Some(Lookup { flow: FlowId(0), new: false }),
+            Flows::Table(table) => table.lookup(*tuple, now, |flow| self.scheduler.forget(flow)),
+        }
+    }
+
+    /// A packet for the scheduler.
+    pub(super) fn packet(&self, flow: FlowId, bytes: usize, handle: u64, now: Nanos) -> Packet {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let time = Nanos::from_f64(f64::from(bytes) * self.nanos_per_byte);
+        Packet { flow, bytes, arrival: now, handle, demand: Demand::of_one(time) }
+    }
+
+    /// The packet that goes on the transmitter at `now`, if that is idle and the policy lets one go.
+    pub(super) fn begin(&mut self, now: Nanos) -> Option<Sending> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let Dispatch { packet, ticket } = self.scheduler.dequeue(now)?;
+        let took = packet.demand.times().first().copied().unwrap_or_default();
+        let sending = Sending { packet, ticket, begun: now, ends: now + took };
+        self.sending = Some(sending);
+        self.tell(&sending, Stage::Started, now);
+        Some(sending)
+    }
+
+    /// The packet on the transmitter is sent whole.
+    pub(super) fn end(&mut self, now: Nanos) -> Option<Packet> {
+        let sending = self.sending.take()?;
+        self.tell(&sending, Stage::Finished, now);
+        Some(sending.packet)
+    }
+
+    fn tell(&mut self, sending: &Sending, stage: Stage, now: Nanos) {
+        if self.scheduler.interest().has(stage, 0) {
+            let took = if stage == Stage::Finished { sending.ends - sending.begun } else { Nanos::ZERO };
+            let event = Feedback { flow: sending.packet.flow, ticket: sending.ticket, resource: 0, stage, took };
+            self.scheduler.feedback(&event, now);
+        }
+    }
+
+    /// When to ask a policy that held packets back, if that is to be put on the agenda.
+    pub(super) fn ask_at(&mut self, now: Nanos) -> Option<Nanos> {
+        if self.sending.is_some() || self.scheduler.backlog().packets == 0 {
+            return None;
+        }
+        // A policy that says "now" again would never let time pass.
+        let at = self.scheduler.poll_at()?.max(now + Nanos(1));
+        (at < self.asked_at || self.asked_at <= now).then(|| {
+            self.asked_at = at;
+            at
+        })
+    }
+
+    /// Flows that made way for others before their timeout.
+    pub(super) fn evictions(&self) -> u64 {
+        match &self.flows {
+            Flows::One => 0,
+            Flows::Table(table) => table.evictions(),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What traffic does next. Nothing here depends on what becomes of packets, so every policy meets the same.
+
+use dovetail_sched::{Nanos, units::Rate};
+
+use super::{Arrivals, Datagrams, Kind, Traffic, Transport, end};
+use crate::workload::{Size, random::Random};
+
+/// Traffic at work.
+#[derive(Debug)]
+pub(super) struct Source {
+    kind: Doing,
+    // Sizes, times and places are drawn apart, so that one does not change the other.
+    times: Random,
+    places: Random,
+}
+
+#[derive(Debug)]
+enum Doing {
+    Transfers { left: u32, sizes: Sizes, mean_gap_ns: f64 },
+    LongLived { left: u32 },
+    Datagrams { what: Datagrams, burst_ends: Nanos },
+}
+
+/// How large transfers are, one after the other.
+#[derive(Debug, Clone)]
+struct Sizes {
+    random: Random,
+    size: Size,
+    unit_bytes: u32,
+}
+
+impl Sizes {
+    fn next(&mut self) -> u64 {
+        self.size.sample(&mut self.random) * u64::from(self.unit_bytes)
+    }
+}
+
+/// Something that traffic does at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    /// Opens a connection that carries so many bytes.
+    Transfer(u64),
+    /// Opens a connection that carries bytes without end.
+    LongLived,
+    /// Sends a UDP packet of so many bytes.
+    Datagram(u32),
+    /// Nothing yet.
+    Nothing,
+}
+
+impl Source {
+    /// Number `at` of the network's traffic; `watched` is the rate that a load is of.
+    pub(super) fn new(traffic: &Traffic, at: usize, seed: u64, transport: &Transport, watched: Rate) -> Self {
+        let random = |what: u64| Random::new(seed, 4 * at as u64 + what);
+        let kind = match &traffic.kind {
+            Kind::Transfers { count, size, unit_bytes, arrivals } => {
+                let sizes = Sizes { random: random(SIZES), size: size.clone(), unit_bytes: *unit_bytes };
+                let mean_gap_ns = match *arrivals {
+                    Arrivals::Together => 0.0,
+                    Arrivals::PerSecond(rate) => 1e9 / rate,
+                    Arrivals::Load(load) => {
+                        let mut sizes = sizes.clone();
+                        let bytes: f64 = (0..*count).map(|_| on_the_wire(sizes.next(), transport)).sum();
+                        watched.nanos_for(bytes) / load / f64::from(*count)
+                    }
+                };
+                Doing::Transfers { left: *count, sizes, mean_gap_ns }
+            }
+            Kind::LongLived(flows) => Doing::LongLived { left: *flows },
+            Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
+        };
+        let mut source = Self { kind, times: random(TIMES), places: random(PLACES) };
+        if let Doing::Datagrams { what: Datagrams { on_off: Some((on, _)), .. }, .. } = source.kind {
+            let burst = traffic.start + source.wait(on.as_f64());
+            source.burst_ends(burst);
+        }
+        source
+    }
+
+    /// What is done at `now`, and when to ask again.
+    pub(super) fn act(&mut self, now: Nanos) -> (Act, Option<Nanos>) {
+        match &mut self.kind {
+            Doing::Transfers { left, sizes, mean_gap_ns } => {
+                let bytes = sizes.next();
+                *left -= 1;
+                let (more, mean) = (*left > 0, *mean_gap_ns);
+                (Act::Transfer(bytes), more.then(|| now + self.wait(mean)))
+            }
+            Doing::LongLived { left } => {
+                *left -= 1;
+                (Act::LongLived, (*left > 0).then_some(now))
+            }
+            Doing::Datagrams { what, burst_ends } => {
+                let Datagrams { bytes, gap, on_off, .. } = *what;
+                let Some((on, off)) = on_off.filter(|_| now >= *burst_ends) else {
+                    return (Act::Datagram(bytes), Some(now + gap));
+                };
+                let begins = now + self.wait(off.as_f64());
+                let burst = begins + self.wait(on.as_f64());
+                self.burst_ends(burst);
+                (Act::Nothing, Some(begins))
+            }
+        }
+    }
+
+    /// Transfers that have not begun.
+    pub(super) fn transfers_left(&self) -> u32 {
+        if let Doing::Transfers { left, .. } = self.kind { left } else { 0 }
+    }
+
+    /// Whether every packet is a flow of its own.
+    pub(super) fn is_flow_each(&self) -> bool {
+        matches!(self.kind, Doing::Datagrams { what: Datagrams { flow_each: true, .. }, .. })
+    }
+
+    /// Who sends a flow and who receives it.
+    pub(super) fn places(&mut self, traffic: &Traffic) -> (usize, usize) {
+        let mut draw = |nodes: &[usize]| nodes[(self.places.unit() * nodes.len() as f64) as usize];
+        (draw(&traffic.from), draw(&traffic.to))
+    }
+
+    /// A number for a generator of its own.
+    pub(super) fn seed(&mut self) -> u64 {
+        (self.places.unit() * (1u64 << 53) as f64) as u64
+    }
+
+    fn wait(&mut self, mean_ns: f64) -> Nanos {
+        if mean_ns > 0.0 { Nanos::from_f64(self.times.exponential() * mean_ns) } else { Nanos::ZERO }
+    }
+
+    fn burst_ends(&mut self, at: Nanos) {
+        if let Doing::Datagrams { burst_ends, .. } = &mut self.kind {
+            *burst_ends = at;
+        }
+    }
+}
+
+const SIZES: u64 = 0;
+const TIMES: u64 = 1;
+const PLACES: u64 = 2;
+
+/// The bytes of a transfer's data packets.
+fn on_the_wire(bytes: u64, transport: &Transport) -> f64 {
+    let segment = u64::from(transport.mtu_bytes - end::HEADERS_BYTES);
+    (bytes + bytes.div_ceil(segment) * u64::from(end::HEADERS_BYTES)) as f64
+}
