@@ -43,12 +43,14 @@ Examples:
   dovetail compare my-box.toml --trace capture.pcap.gz --pipeline buffer=64 --records out --format parquet
       your own cost per packet and class, and a row a packet for your own analysis
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
-      measured costs, one row a packet; one JSON document on standard output";
+      measured costs, one row a packet; one JSON document on standard output
+  dovetail compare scenarios/drr-sff.toml --policy fifo --policy las --policy drr-sff --pcap captures
+      transfers over TCP through a network's narrow link; what crossed it, for Wireshark";
 
 /// What to run: the same for every command that runs traffic.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// Scenario to run; with --trace, its resources and application classes are used for the capture
+    /// Scenario or network to run; with --trace, a scenario's resources and classes are used for the capture
     #[arg(value_name = "SCENARIO.toml")]
     pub(crate) scenario: Option<PathBuf>,
 
@@ -123,6 +125,10 @@ pub(crate) struct CompareArgs {
     /// Width of the windows over which Jain's index is taken
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
     pub(crate) window: Nanos,
+
+    /// Write a capture of what leaves the watched link of a network, one file a policy
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pcap: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -7,6 +7,7 @@ mod args;
 mod compare;
 mod failure;
 mod input;
+mod network;
 mod output;
 mod policies;
 mod profile;
@@ -14,6 +15,7 @@ mod report;
 mod reproduce;
 mod run;
 mod setting;
+mod side_by_side;
 mod table;
 mod tune;
 

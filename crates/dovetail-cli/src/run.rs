@@ -25,6 +25,7 @@ use crate::{
     args::{InputArgs, OutputArgs},
     failure::Failure,
     input::Input,
+    side_by_side::cores,
 };
 
 /// What all runs have in common.
@@ -78,7 +79,7 @@ impl<'a> Plan<'a> {
             window,
             records: output.records.as_deref().map(|folder| (folder, output.format)),
             programs: None,
-            jobs: output.jobs.map_or_else(|| thread::available_parallelism().map_or(1, usize::from), usize::from),
+            jobs: output.jobs.map_or_else(cores, usize::from),
             one_bar: false,
         })
     }
@@ -246,12 +247,18 @@ impl Bars {
 
 /// A bar with packets per second and the time left; without a known end, a count.
 pub(crate) fn progress_bar(name: &str, width: usize, packets: Option<u64>) -> ProgressBar {
-    let template = match packets {
-        Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} packets  {per_sec}  {eta} left",
-        None => "{prefix} {spinner} {human_pos} packets  {per_sec}  {elapsed}",
+    counting_bar("packets", name, width, packets)
+}
+
+/// The same, counting something else.
+pub(crate) fn counting_bar(what: &str, name: &str, width: usize, total: Option<u64>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} WHAT  {per_sec}  {eta} left",
+        None => "{prefix} {spinner} {human_pos} WHAT  {per_sec}  {elapsed}",
     };
-    let bar = packets.map_or_else(ProgressBar::no_length, ProgressBar::new);
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    let style =
+        ProgressStyle::with_template(&template.replace("WHAT", what)).unwrap_or_else(|_| ProgressStyle::default_bar());
     bar.set_style(style);
     bar.set_prefix(format!("{name:width$}"));
     bar

@@ -1,12 +1,19 @@
 //! The charts of a report.
 
+use std::collections::BTreeMap;
+
 use dovetail_sched::Nanos;
-use dovetail_sim::measure::{Series, Summary};
+use dovetail_sim::{
+    measure::{Series, Summary},
+    network::{NetworkOutcome, Stream},
+};
 use plotly::{
     Bar, Layout, Plot, Scatter,
     common::{ExponentFormat, Line, LineShape, Mode},
     layout::{Axis, AxisType, BarMode},
 };
+
+use crate::network::times::{SizeClass, WINDOW_S, windows};
 
 /// A run as the charts need it.
 pub(crate) struct Run<'a> {
@@ -82,6 +89,58 @@ pub(crate) fn share_over_time(run: &Run<'_>) -> Option<Plot> {
     let share = Axis::new().title("dominant service, %").range(vec![0.0, 100.0]);
     plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(share));
     Some(plot)
+}
+
+/// The mean time of transfers by how much they carry, a line a policy.
+pub(crate) fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
+    let mut plot = Plot::new();
+    for (policy, outcome) in runs {
+        // A bin is as wide as a quarter of an octave: the sizes of a heavy tail are far apart.
+        let mut bins: BTreeMap<i64, (f64, f64, f64)> = BTreeMap::new();
+        for transfer in &outcome.transfers {
+            if let Some(took) = transfer.took() {
+                let bytes = transfer.bytes as f64;
+                let bin = bins.entry((bytes.log2() * 4.0).floor() as i64).or_default();
+                *bin = (bin.0 + 1.0, bin.1 + bytes, bin.2 + took.as_secs_f64());
+            }
+        }
+        let (sizes, times) = bins
+            .values()
+            .map(|(transfers, bytes, seconds)| (round(bytes / transfers / 1e3), round(seconds / transfers)))
+            .unzip();
+        plot.add_trace(line(policy, sizes, times));
+    }
+    let axis = |title: &str| Axis::new().title(title).type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(axis("size, kB")).y_axis(axis("mean time, s")));
+    plot
+}
+
+/// The share of short transfers that were done in so much time, a line a policy.
+pub(crate) fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
+    let mut plot = Plot::new();
+    for (policy, outcome) in runs {
+        let mut times: Vec<f64> =
+            SizeClass::Short.transfers(outcome).filter_map(|transfer| Some(transfer.took()?.as_secs_f64())).collect();
+        times.sort_by(f64::total_cmp);
+        let step = times.len().div_ceil(POINTS).max(1);
+        let shown = (0..times.len()).step_by(step).map(|at| (round(times[at] * 1e3), at));
+        let (times, shares) =
+            shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / times.len() as f64))).unzip();
+        plot.add_trace(line(policy, times, shares));
+    }
+    let time = Axis::new().title("time, ms").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(time).y_axis(Axis::new().title("transfers, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// What a stream got in each ten seconds, a line a policy.
+pub(crate) fn rate_over_time<'a>(runs: impl Iterator<Item = (&'a str, &'a Stream, Nanos)>) -> Plot {
+    let lines = runs.map(|(policy, stream, ended)| {
+        let rates: Vec<f64> = windows(stream, 0, ended).into_iter().map(round).collect();
+        let times = (0..rates.len()).map(|at| (at * WINDOW_S) as f64).collect();
+        (policy.to_owned(), (times, rates))
+    });
+    over_time(lines, "Mbit/s", AxisType::Linear)
 }
 
 /// Any lines over time, in seconds.

@@ -12,7 +12,8 @@ use dovetail_sim::{
     workload::{Class, ClassSet, Noise, Workload},
 };
 
-use super::{Experiment, Finding, Given, Row, side_by_side::side_by_side};
+use super::{Experiment, Finding, Given, Row};
+use crate::side_by_side::side_by_side;
 use crate::{failure::Failure, input::builtin_scenario, table::Table};
 
 pub(crate) const COSTS_WRONG: Experiment = Experiment {

@@ -8,7 +8,6 @@
 mod atfq;
 mod cbcs;
 mod costs_wrong;
-mod side_by_side;
 mod tradeoff;
 
 use std::{path::PathBuf, time::Duration};

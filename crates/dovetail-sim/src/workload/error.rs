@@ -45,3 +45,21 @@ pub enum WorkloadError {
         what: String,
     },
 }
+
+impl WorkloadError {
+    /// Something is wrong at byte `at` of `text`.
+    pub(crate) fn at(text: &str, file: &str, at: usize, what: String) -> Self {
+        let before = &text.as_bytes()[..at.min(text.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
+        Self::Line { file: file.into(), line, what }
+    }
+
+    /// `text` is not the TOML that it should be.
+    pub(crate) fn toml(text: &str, file: &str, wrong: &toml::de::Error) -> Self {
+        let what = wrong.message().trim().replace('\n', "; ");
+        match wrong.span() {
+            Some(span) => Self::at(text, file, span.start, what),
+            None => Self::File { file: file.into(), what },
+        }
+    }
+}

@@ -18,7 +18,7 @@ mod cdf;
 mod class;
 mod csv;
 mod error;
-mod input;
+pub(crate) mod input;
 mod noise;
 mod prefix;
 mod programs;

@@ -12,7 +12,8 @@ use super::{
 use crate::{
     failure::Failure,
     report::charts::over_time,
-    reproduce::{Finding, Given, Row, chart, side_by_side::side_by_side},
+    reproduce::{Finding, Given, Row, chart},
+    side_by_side::side_by_side,
     table::Table,
 };
 

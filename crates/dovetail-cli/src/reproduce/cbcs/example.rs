@@ -18,7 +18,8 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    reproduce::{Finding, Given, Row, side_by_side::side_by_side},
+    reproduce::{Finding, Given, Row},
+    side_by_side::side_by_side,
 };
 
 /// Cycles a second, bytes a second.

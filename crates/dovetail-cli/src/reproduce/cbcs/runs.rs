@@ -8,10 +8,7 @@ use super::{
     interval::Interval,
     trips::{Trip, Trips, play, worst_s},
 };
-use crate::{
-    failure::Failure,
-    reproduce::{Given, side_by_side::side_by_side},
-};
+use crate::{failure::Failure, reproduce::Given, side_by_side::side_by_side};
 
 /// Of a flow in a run, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -15,11 +15,7 @@ use super::{
     runs::{pipeline_for, tradeoff, watch},
     watch::{FlowWatch, Watch},
 };
-use crate::{
-    failure::Failure,
-    input::builtin_scenario,
-    reproduce::{Given, side_by_side::side_by_side},
-};
+use crate::{failure::Failure, input::builtin_scenario, reproduce::Given, side_by_side::side_by_side};
 
 /// What the traffic asks of the link by itself, and how many times that.
 const PLAIN_LOAD: f64 = 0.3;

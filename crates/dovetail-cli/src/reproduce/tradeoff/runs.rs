@@ -9,11 +9,7 @@ use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup};
 use dovetail_sim::{Options, PipelineMode, simulate, workload::Workload};
 
 use super::watch::Watch;
-use crate::{
-    failure::Failure,
-    input::builtin_scenario,
-    reproduce::{Given, side_by_side::side_by_side},
-};
+use crate::{failure::Failure, input::builtin_scenario, reproduce::Given, side_by_side::side_by_side};
 
 /// A run to make.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -86,17 +86,8 @@ impl Scenario {
         file: &str,
         open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
     ) -> Result<Self, WorkloadError> {
-        let error = |at: usize, what: String| {
-            let line = text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-            WorkloadError::Line { file: file.into(), line, what }
-        };
-        let document: Document = toml::from_str(text).map_err(|wrong| {
-            let what = wrong.message().trim().replace('\n', "; ");
-            match wrong.span() {
-                Some(span) => error(span.start, what),
-                None => WorkloadError::File { file: file.into(), what },
-            }
-        })?;
+        let error = |at: usize, what: String| WorkloadError::at(text, file, at, what);
+        let document: Document = toml::from_str(text).map_err(|wrong| WorkloadError::toml(text, file, &wrong))?;
         let whole = |what: String| WorkloadError::File { file: file.into(), what };
         let classes = classes(&document.resource, &document.class).map_err(|(at, what)| match at {
             Some(at) => error(at, what),

@@ -11,7 +11,21 @@ use std::{
 use crate::failure::Failure;
 
 /// The results in the order of the items, or the first failure; a failure stops what has not begun.
-pub(super) fn side_by_side<T: Sync, R: Send>(
+pub(crate) fn side_by_side<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Failure> + Sync,
+) -> Result<Vec<R>, Failure> {
+    side_by_side_on(cores(), items, work)
+}
+
+/// How many cores there are.
+pub(crate) fn cores() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The same on so many cores.
+pub(crate) fn side_by_side_on<T: Sync, R: Send>(
+    cores: usize,
     items: &[T],
     work: impl Fn(&T) -> Result<R, Failure> + Sync,
 ) -> Result<Vec<R>, Failure> {
@@ -30,7 +44,7 @@ pub(super) fn side_by_side<T: Sync, R: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from).min(items.len()) {
+        for _ in 0..cores.min(items.len()) {
             scope.spawn(worker);
         }
     });

@@ -1,14 +1,15 @@
 //! `dovetail compare`: several policies over the same traffic.
 
+mod json;
+mod network;
+
 use std::{fs, io::ErrorKind, path::Path};
 
 use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
-use dovetail_sim::{
-    measure::Percentiles,
-    workload::{programs_from_toml, programs_to_toml},
-};
+use dovetail_sim::workload::{programs_from_toml, programs_to_toml};
 use serde::Serialize;
 
+use self::json::PolicyJson;
 use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
@@ -24,7 +25,13 @@ use crate::{
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    let policies = policies(args)?;
+    if let Some(network) = crate::network::resolve(&args.input)? {
+        return network::compare(&network, args);
+    }
+    if args.pcap.is_some() {
+        return Err(Failure::usage("--pcap: only what crosses a network's link is packets; name a network"));
+    }
+    let policies = policies(args, DEFAULT_POLICIES)?;
     let input = Input::resolve(&args.input, UnnamedLink::Published)?;
     let remembered = args.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
     let plan = Plan { programs: remembered.as_ref(), ..Plan::new(&input, &args.input, &args.output, args.window)? };
@@ -44,9 +51,9 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     print(&comparison.text(report.as_deref(), records.as_deref()))
 }
 
-fn policies(args: &CompareArgs) -> Result<Vec<PolicySpec>, Failure> {
+fn policies(args: &CompareArgs, default: &[&str]) -> Result<Vec<PolicySpec>, Failure> {
     if args.policies.is_empty() {
-        let parsed: Result<Vec<_>, _> = DEFAULT_POLICIES.iter().map(|name| name.parse()).collect();
+        let parsed: Result<Vec<_>, _> = default.iter().map(|name| name.parse()).collect();
         return parsed.map_err(Failure::new);
     }
     for (at, policy) in args.policies.iter().enumerate() {
@@ -82,76 +89,12 @@ struct ComparisonJson {
     policies: Vec<PolicyJson>,
 }
 
-#[derive(Serialize)]
-struct PolicyJson {
-    policy: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    records: Option<String>,
-    sent: u64,
-    dropped: u64,
-    makespan_s: f64,
-    utilisation: serde_json::Map<String, serde_json::Value>,
-    throughput_mbps: f64,
-    fairness: FairnessJson,
-    latency_us: Option<LatencyJson>,
-    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
-    counters: serde_json::Map<String, serde_json::Value>,
-    wall_s: f64,
-}
-
-#[derive(Serialize)]
-struct FairnessJson {
-    jain_dominant: Option<f64>,
-    max_active_time_gap_us: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct LatencyJson {
-    mean: f64,
-    p50: f64,
-    p95: f64,
-    p99: f64,
-    max: f64,
-}
-
-impl From<Percentiles> for LatencyJson {
-    fn from(latency: Percentiles) -> Self {
-        Self {
-            mean: latency.mean_nanos / 1e3,
-            p50: latency.p50.as_micros_f64(),
-            p95: latency.p95.as_micros_f64(),
-            p99: latency.p99.as_micros_f64(),
-            max: latency.max.as_micros_f64(),
-        }
-    }
-}
-
 impl Comparison<'_> {
     fn json(&self) -> ComparisonJson {
-        let policy = |run: &Run| PolicyJson {
-            policy: run.policy.clone(),
-            records: run.records.as_ref().map(|path| path.display().to_string()),
-            sent: run.outcome.sent,
-            dropped: run.outcome.dropped,
-            makespan_s: run.summary.makespan.as_secs_f64(),
-            utilisation: self
-                .plan
-                .input
-                .resources()
-                .iter()
-                .zip(&run.summary.utilisation)
-                .map(|(name, &share)| (name.clone(), share.into()))
-                .collect(),
-            throughput_mbps: run.summary.throughput_mbps,
-            fairness: FairnessJson {
-                jain_dominant: run.summary.jain_dominant,
-                max_active_time_gap_us: run.summary.max_active_time_gap.map(Nanos::as_micros_f64),
-            },
-            latency_us: run.summary.latency.map(LatencyJson::from),
-            counters: run.counters.iter().map(|&(name, value)| (name.to_owned(), value.into())).collect(),
-            wall_s: run.wall.as_secs_f64(),
-        };
-        ComparisonJson { workload: Traffic::of(self.runs.first()), policies: self.runs.iter().map(policy).collect() }
+        ComparisonJson {
+            workload: Traffic::of(self.runs.first()),
+            policies: self.runs.iter().map(|run| PolicyJson::of(run, self.plan.input.resources())).collect(),
+        }
     }
 
     fn table(&self) -> Table {

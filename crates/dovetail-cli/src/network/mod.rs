@@ -1,0 +1,169 @@
+//! Networks: what the command line makes of one, and a policy's run over it.
+
+pub(crate) mod times;
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter, Read, Write},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use dovetail_sched::PolicySpec;
+use dovetail_sim::{
+    measure::{DEFAULT_WINDOW, Meters},
+    network::{Arrivals, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_network},
+    records::{Format, Records, path_for},
+};
+use indicatif::ProgressBar;
+
+use crate::{args::InputArgs, failure::Failure, run::Run};
+
+/// What a link's queue is called as a resource.
+pub(crate) const LINK: &str = "link";
+
+/// Networks that come with the command, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("drr-sff", include_str!("../../../../scenarios/drr-sff.toml")),
+    ("drr-sff-ftp", include_str!("../../../../scenarios/drr-sff-ftp.toml")),
+    ("drr-sff-flood", include_str!("../../../../scenarios/drr-sff-flood.toml")),
+];
+
+/// The network that the command line names, with what it changes; `None` where it names something else.
+pub(crate) fn resolve(args: &InputArgs) -> Result<Option<Network>, Failure> {
+    let Some(path) = &args.scenario else { return Ok(None) };
+    let text = fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
+    if !Network::is_described_by(&text) {
+        return Ok(None);
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut open = |name: &str| -> io::Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(folder.join(name))?)) };
+    let mut network = Network::parse(&text, &path.display().to_string(), &mut open).map_err(Failure::new)?;
+    adapt(&mut network, args)?;
+    Ok(Some(network))
+}
+
+/// Refuses a network where a command has no use for one.
+pub(crate) fn refuse(args: &InputArgs, why: &str) -> Result<(), Failure> {
+    match resolve(args)? {
+        Some(network) => Err(Failure::usage(format!("{} is a network: {why}", network.name))),
+        None => Ok(()),
+    }
+}
+
+/// A network that comes with the command.
+pub(crate) fn builtin(name: &str) -> Result<Network, Failure> {
+    let (_, text) = BUILTIN
+        .iter()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| Failure::new(format!("there is no built-in network '{name}'")))?;
+    let mut none =
+        |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in network names {file}")));
+    Network::parse(text, name, &mut none).map_err(Failure::new)
+}
+
+/// What the command line says over what the file says.
+pub(crate) fn adapt(network: &mut Network, args: &InputArgs) -> Result<(), Failure> {
+    let not_here = [
+        (args.trace.is_some(), "--trace", "its packets come from hosts that answer to what happens to them"),
+        (args.pipeline.is_some(), "--pipeline", "each link is one resource"),
+        (args.queue_packets.is_some(), "--queue-packets", "the file says how much a link's buffer holds"),
+    ];
+    if let Some((_, option, why)) = not_here.into_iter().find(|&(given, ..)| given) {
+        return Err(Failure::usage(format!("{option}: {} is a network: {why}", network.name)));
+    }
+    network.seed = args.seed.unwrap_or(network.seed);
+    if let Some(rate) = args.link {
+        network.links[network.watched].rate = rate;
+    }
+    if let Some(load) = args.load {
+        for traffic in &mut network.traffic {
+            if let Kind::Transfers { arrivals, .. } = &mut traffic.kind {
+                *arrivals = Arrivals::Load(load);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a run leaves behind beside its figures.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Keep<'a> {
+    pub(crate) records: Option<(&'a Path, Format)>,
+    /// A folder for captures of what leaves the watched link.
+    pub(crate) pcap: Option<&'a Path>,
+}
+
+/// A policy's run over a network.
+pub(crate) struct NetworkRun {
+    /// As of a pipeline of the watched link alone.
+    pub(crate) run: Run,
+    pub(crate) outcome: NetworkOutcome,
+}
+
+/// Runs `policy` before the network's watched link. `bar` counts transfers.
+pub(crate) fn run(
+    network: &Network,
+    policy: &PolicySpec,
+    keep: Keep<'_>,
+    bar: &ProgressBar,
+) -> Result<NetworkRun, Failure> {
+    let mut meters = Meters::new(1, DEFAULT_WINDOW);
+    let mut told = 0;
+    let mut progress = |progress: dovetail_sim::network::NetworkProgress| {
+        bar.inc(progress.done - told);
+        told = progress.done;
+    };
+    let mut capture = keep.pcap.map(|folder| Capture::create(folder, policy)).transpose()?;
+    let options = NetworkOptions {
+        progress: Some(&mut progress),
+        capture: capture.as_mut().map(|capture| &mut capture.file as &mut dyn Write),
+    };
+    let path = keep.records.map(|(folder, format)| (path_for(folder, policy.as_str(), format), format));
+    let begun = Instant::now();
+    let failed = |error: NetworkError| Failure::new(format!("{policy}: {error}"));
+    let outcome = match &path {
+        None => simulate_network(network, policy, &mut meters, options).map_err(failed)?,
+        Some((path, format)) => {
+            let unwritten = |error| Failure::file("write", path, error);
+            let mut records = Records::create(path, *format, &[LINK.to_owned()]).map_err(unwritten)?;
+            let mut both = (&mut meters, &mut records);
+            let outcome = simulate_network(network, policy, &mut both, options).map_err(failed)?;
+            records.finish().map_err(unwritten)?;
+            outcome
+        }
+    };
+    let wall = begun.elapsed();
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
+    let run = Run {
+        policy: policy.as_str().to_owned(),
+        outcome: outcome.link,
+        summary: meters.finish(),
+        counters: outcome.counters.clone(),
+        learnt: None,
+        notices: Vec::new(),
+        records: path.map(|(path, _)| path),
+        wall,
+    };
+    Ok(NetworkRun { run, outcome })
+}
+
+/// A capture in the making.
+struct Capture {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Capture {
+    fn create(folder: &Path, policy: &PolicySpec) -> Result<Self, Failure> {
+        let path = path_for(folder, policy.as_str(), Format::Csv).with_extension("pcap");
+        let file = File::create(&path).map_err(|error| Failure::file("write", &path, error))?;
+        Ok(Self { path, file: BufWriter::new(file) })
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.file.flush().map_err(|error| Failure::file("write", &self.path, error))
+    }
+}

@@ -1,0 +1,105 @@
+//! The format of networks as it is written: TOML to plain data, nothing resolved yet.
+
+use dovetail_sched::{Nanos, units::Rate};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::workload::written::{Bytes, Pace, Quantity, SizeForm};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub(super) name: String,
+    #[serde(default)]
+    pub(super) description: String,
+    #[serde(default)]
+    pub(super) source: String,
+    #[serde(default)]
+    pub(super) seed: u64,
+    pub(super) network: NetworkForm,
+    pub(super) link: Vec<Spanned<LinkForm>>,
+    pub(super) traffic: Vec<Spanned<TrafficForm>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NetworkForm {
+    pub(super) stop: Option<Quantity<Nanos>>,
+    pub(super) congestion: Option<CongestionForm>,
+    pub(super) mtu: Option<Quantity<Bytes>>,
+    pub(super) window: Option<Quantity<Bytes>>,
+    pub(super) delayed_ack: Option<Quantity<Nanos>>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum CongestionForm {
+    Reno,
+    Cubic,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LinkForm {
+    pub(super) between: (Names, Names),
+    pub(super) rate: Quantity<Rate>,
+    pub(super) delay: Option<Quantity<Nanos>>,
+    #[serde(default)]
+    pub(super) watched: bool,
+    pub(super) policy: Option<String>,
+    pub(super) buffer_packets: Option<u32>,
+    pub(super) buffer: Option<Quantity<Bytes>>,
+    pub(super) flows: Option<u32>,
+}
+
+/// One node or several.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged, expecting = "a node's name such as \"r1\", or several such as [\"s1\", \"s2\"]")]
+pub(super) enum Names {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Names {
+    pub(super) fn as_slice(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::Several(names) => names,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TrafficForm {
+    pub(super) name: String,
+    pub(super) weight: Option<f64>,
+    pub(super) from: Names,
+    pub(super) to: Names,
+    pub(super) start: Option<Quantity<Nanos>>,
+    pub(super) stop: Option<Quantity<Nanos>>,
+    pub(super) transfers: Option<TransfersForm>,
+    pub(super) long_lived: Option<u32>,
+    pub(super) udp: Option<UdpForm>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TransfersForm {
+    pub(super) count: u32,
+    pub(super) size: SizeForm,
+    pub(super) unit: Option<Quantity<Bytes>>,
+    pub(super) load: Option<f64>,
+    pub(super) rate: Option<Quantity<Pace>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UdpForm {
+    pub(super) bytes: Quantity<Bytes>,
+    pub(super) rate: Quantity<Pace>,
+    pub(super) on: Option<Quantity<Nanos>>,
+    pub(super) off: Option<Quantity<Nanos>>,
+    #[serde(default)]
+    pub(super) flow_each: bool,
+}

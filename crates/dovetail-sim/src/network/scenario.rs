@@ -1,0 +1,217 @@
+//! Networks described in TOML. The format's reference is `docs/networks.md`.
+
+use std::{collections::HashMap, io};
+
+use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Weight};
+use serde::{Deserialize, de::IgnoredAny};
+use toml::Spanned;
+
+use super::{
+    Arrivals, Congestion, Datagrams, Kind, Link, Network, NetworkError, Node, Traffic, Transport,
+    format::{CongestionForm, Document, LinkForm, Names, TrafficForm, TransfersForm, UdpForm},
+};
+use crate::workload::{
+    WorkloadError, clip,
+    input::Bytes,
+    written::{Pace, read_size},
+};
+
+/// Flows that a link tells apart, if the scenario does not say.
+const DEFAULT_FLOWS: u32 = 1 << 16;
+
+impl Network {
+    /// Whether a TOML text means to describe a network, rather than a workload.
+    #[must_use]
+    pub fn is_described_by(text: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Probe {
+            network: Option<IgnoredAny>,
+        }
+        toml::from_str::<Probe>(text).is_ok_and(|probe| probe.network.is_some())
+    }
+
+    /// Reads a network. `file` is its name for messages; `open` opens a file that it names.
+    ///
+    /// # Errors
+    /// [`WorkloadError`], with the line, when the text is not TOML, has keys that the format does not, or contradicts
+    /// itself.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
+    ) -> Result<Self, WorkloadError> {
+        let document: Document = toml::from_str(text).map_err(|wrong| WorkloadError::toml(text, file, &wrong))?;
+        let mut nodes = Nodes::default();
+        let mut links = Vec::new();
+        let mut watched = None;
+        for form in &document.link {
+            let wrong = |what: String| WorkloadError::at(text, file, form.span().start, format!("link: {what}"));
+            let link = form.get_ref();
+            if link.watched && watched.replace(links.len()).is_some() {
+                return Err(wrong("another link is watched already".into()));
+            }
+            nodes.join(link, &mut links).map_err(wrong)?;
+        }
+        let whole = |what: String| WorkloadError::File { file: file.into(), what };
+        let watched = watched.ok_or_else(|| whole("one link is to have watched = true".into()))?;
+        let traffic = document.traffic.iter().map(|form| {
+            let what = |what: String| {
+                let name = clip(&form.get_ref().name);
+                WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
+            };
+            nodes.traffic(form, open).map_err(what)
+        });
+        let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let default = Transport::default();
+        let form = document.network;
+        let bytes =
+            |bytes: Option<u64>, default: u32| bytes.map_or(default, |bytes| bytes.try_into().unwrap_or(u32::MAX));
+        let network = Self {
+            name: document.name,
+            description: document.description,
+            source: document.source,
+            seed: document.seed,
+            stop_at: form.stop.map(|stop| stop.0),
+            nodes: nodes.nodes,
+            links,
+            watched,
+            transport: Transport {
+                congestion: match form.congestion {
+                    None => default.congestion,
+                    Some(CongestionForm::Reno) => Congestion::Reno,
+                    Some(CongestionForm::Cubic) => Congestion::Cubic,
+                },
+                mtu_bytes: bytes(form.mtu.map(|mtu| mtu.0.0), default.mtu_bytes),
+                window_bytes: bytes(form.window.map(|window| window.0.0), default.window_bytes),
+                delayed_ack: match form.delayed_ack {
+                    None => default.delayed_ack,
+                    Some(delay) => Some(delay.0).filter(|&delay| delay > Nanos::ZERO),
+                },
+            },
+            traffic,
+        };
+        network.check().map_err(|error: NetworkError| whole(error.to_string()))?;
+        Ok(network)
+    }
+}
+
+/// Nodes by name; who is named by a link is one.
+#[derive(Default)]
+struct Nodes {
+    nodes: Vec<Node>,
+    places: HashMap<String, usize>,
+}
+
+impl Nodes {
+    fn place(&mut self, name: &str) -> Result<usize, String> {
+        if name.is_empty() || name.len() > 64 || name.chars().any(char::is_control) {
+            return Err("a node's name is 1 to 64 bytes long, without control characters".into());
+        }
+        Ok(*self.places.entry(name.to_owned()).or_insert_with(|| {
+            self.nodes.push(Node { name: name.to_owned() });
+            self.nodes.len() - 1
+        }))
+    }
+
+    /// Both directions of every link that the form stands for. The first is the one that may be watched.
+    fn join(&mut self, form: &LinkForm, links: &mut Vec<Link>) -> Result<(), String> {
+        let (from, to) = (form.between.0.as_slice(), form.between.1.as_slice());
+        if form.watched && (from.len() != 1 || to.len() != 1) {
+            return Err("a watched link is between one node and one other".into());
+        }
+        if form.buffer_packets == Some(0) || form.buffer.as_ref().is_some_and(|buffer| buffer.0.0 == 0) {
+            return Err("a buffer holds at least a packet".into());
+        }
+        let flows = form.flows.unwrap_or(DEFAULT_FLOWS);
+        if !(1..=Limits::UNLIMITED.flows).contains(&flows) {
+            return Err(format!("flows is from 1 to {}", Limits::UNLIMITED.flows));
+        }
+        let limits = Limits {
+            packets: form.buffer_packets,
+            bytes: form.buffer.as_ref().map(|buffer| buffer.0.0),
+            flows,
+            on_full: DropPolicy::Tail,
+            ..Limits::UNLIMITED
+        };
+        let policy: PolicySpec = form
+            .policy
+            .as_deref()
+            .unwrap_or("fifo")
+            .parse()
+            .map_err(|error: dovetail_sched::PolicyError| error.to_string())?;
+        let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
+        for from in from {
+            for to in to {
+                let (from, to) = (self.place(from)?, self.place(to)?);
+                for (from, to) in [(from, to), (to, from)] {
+                    links.push(Link { from, to, rate: form.rate.0, delay, policy: policy.clone(), limits });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn traffic(
+        &self,
+        form: &Spanned<TrafficForm>,
+        open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
+    ) -> Result<Traffic, String> {
+        let form = form.get_ref();
+        let known = |names: &Names| {
+            let place = |name: &String| {
+                let place = self.places.get(name).copied();
+                place.ok_or_else(|| format!("no link names a node '{}'", clip(name)))
+            };
+            names.as_slice().iter().map(place).collect::<Result<Vec<_>, _>>()
+        };
+        let kind = match (&form.transfers, form.long_lived, &form.udp) {
+            (Some(transfers), None, None) => self::transfers(transfers, open)?,
+            (None, Some(flows), None) => Kind::LongLived(flows),
+            (None, None, Some(udp)) => Kind::Datagrams(datagrams(udp)?),
+            _ => return Err("it has one of transfers, long_lived and udp".into()),
+        };
+        let weight = form.weight.unwrap_or(1.0);
+        Ok(Traffic {
+            name: form.name.clone(),
+            weight: Weight::new(weight).ok_or_else(|| format!("weight is from 0.000001 to 1000000, not {weight}"))?,
+            from: known(&form.from)?,
+            to: known(&form.to)?,
+            start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
+            stop: form.stop.as_ref().map_or(Nanos::MAX, |stop| stop.0),
+            kind,
+        })
+    }
+}
+
+fn transfers(form: &TransfersForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Kind, String> {
+    let arrivals = match (form.load, &form.rate) {
+        (Some(load), None) => Arrivals::Load(load),
+        (None, Some(rate)) => match rate.0 {
+            Pace::PerSecond(rate) => Arrivals::PerSecond(rate),
+            Pace::Bits(_) => return Err("transfers: rate is so many a second, such as \"20/s\"".into()),
+        },
+        (None, None) => Arrivals::Together,
+        _ => return Err("transfers: load or rate, not both".into()),
+    };
+    let unit = form.unit.as_ref().map_or(1, |unit| unit.0.0);
+    Ok(Kind::Transfers {
+        count: form.count,
+        size: read_size(&form.size, open).map_err(|what| format!("size: {what}"))?,
+        unit_bytes: u32::try_from(unit).map_err(|_| "a unit is under 4 GiB")?,
+        arrivals,
+    })
+}
+
+fn datagrams(form: &UdpForm) -> Result<Datagrams, String> {
+    let bytes = u32::try_from(form.bytes.0.0).unwrap_or(u32::MAX);
+    let gap_ns = match form.rate.0 {
+        Pace::PerSecond(rate) => 1e9 / rate,
+        Pace::Bits(rate) => rate.nanos_for(f64::from(bytes)),
+    };
+    let on_off = match (&form.on, &form.off) {
+        (None, None) => None,
+        (Some(on), Some(off)) if on.0 > Nanos::ZERO => Some((on.0, off.0)),
+        _ => return Err("udp: on and off are given together, and on is over 0".into()),
+    };
+    Ok(Datagrams { bytes, gap: Nanos::from_f64(gap_ns), on_off, flow_each: form.flow_each })
+}
