@@ -15,6 +15,8 @@ use single::build;
 const POLICIES: [&str; 7] =
     ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
 
+const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
+
 #[derive(Debug, Clone)]
 enum Step {
     Offer { flow: u32, work: u64 },
@@ -54,7 +56,7 @@ proptest! {
     #[test]
     fn nothing_is_lost_or_reordered_whatever_happens(
         steps in steps(),
-        on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
+        on_full in prop::sample::select(DROPS),
         flow_packets in prop::option::of(1u32..5),
         packets in prop::option::of(2u32..12),
     ) {
@@ -116,7 +118,7 @@ proptest! {
     fn a_policy_that_waits_loses_nothing_either(
         steps in steps(),
         alpha in prop::sample::select(&["0", "0.85", "1"][..]),
-        on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
+        on_full in prop::sample::select(DROPS),
         flow_packets in prop::option::of(1u32..5),
         packets in prop::option::of(2u32..12),
     ) {
