@@ -1,4 +1,5 @@
-//! The timestamp policies at the ends of their ranges: absurd work and weights, clocks that jump, feedback about nothing.
+//! The timestamp policies, and those that go by a flow's age, at the ends of their ranges: absurd work and weights, clocks
+//! that jump, feedback about nothing.
 
 #[path = "support/single.rs"]
 mod single;
@@ -14,6 +15,10 @@ use single::build;
 
 const POLICIES: [&str; 7] =
     ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
+
+/// Policies that look at bytes and at the time.
+const BY_BYTES: [&str; 2] =
+    ["drr-sff:threshold=200,timeout=1us", "drr-sff:threshold=auto,ratio=0.5,quantum=1,timeout=0,steal=long-first"];
 
 const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
 
@@ -61,7 +66,7 @@ proptest! {
         packets in prop::option::of(2u32..12),
     ) {
         let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
-        for policy in POLICIES {
+        for policy in POLICIES.into_iter().chain(BY_BYTES) {
             let mut scheduler = build(policy, 1, limits, &[]);
             let mut last: HashMap<u32, u64> = HashMap::new();
             let (mut admitted, mut gone) = (0, 0);

@@ -38,6 +38,10 @@ struct Flow {
     weight: f64,
 }
 
+/// What a flow costs here whether packets of it wait or not.
+#[cfg(test)]
+pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
+
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
 
 #[derive(Debug, Clone, Copy)]
