@@ -40,8 +40,14 @@ pub trait Policy {
         None
     }
 
-    /// The flow that should lose its youngest packet when the buffer is full, if the policy has a rule of its own.
-    fn victim(&self, _queues: &Queues) -> Option<FlowId> {
+    /// Whether [`victim`](Self::victim) is the policy's own rule for a full buffer. Constant over its life.
+    fn has_drop_rule(&self) -> bool {
+        false
+    }
+
+    /// The flow that loses its youngest packet when `arriving` finds the buffer full at `now`; its own flow or `None`
+    /// refuses `arriving`. Asked only of policies that have a [rule](Self::has_drop_rule).
+    fn victim(&self, _queues: &Queues, _arriving: &Packet, _now: Nanos) -> Option<FlowId> {
         None
     }
 

@@ -22,6 +22,12 @@ impl<P: Policy> Queued<P> {
     /// If `resources` is out of range.
     #[must_use]
     pub fn new(policy: P, resources: usize, limits: Limits) -> Self {
+        let on_full = match limits.on_full {
+            _ if policy.has_drop_rule() => DropPolicy::Policy,
+            DropPolicy::Policy => DropPolicy::Longest,
+            asked => asked,
+        };
+        let limits = Limits { on_full, ..limits };
         Self { queues: Queues::new(resources, limits), policy, evicted: VecDeque::new() }
     }
 
@@ -32,16 +38,19 @@ impl<P: Policy> Queued<P> {
     }
 
     /// Makes room for `packet`, or says why there is none.
-    fn make_room(&mut self, packet: &Packet) -> Result<(), DropReason> {
+    fn make_room(&mut self, packet: &Packet, now: Nanos) -> Result<(), DropReason> {
         while let Some(full) = self.queues.full_for(packet) {
             let (victim, end, reason) = match (full, self.queues.limits().on_full) {
                 (Full::Flow, DropPolicy::Head) => (packet.flow, Evicted::Head, DropReason::FlowFull),
-                (Full::Flow, DropPolicy::Tail | DropPolicy::Longest) => return Err(DropReason::FlowFull),
+                (Full::Flow, _) => return Err(DropReason::FlowFull),
                 (Full::Buffer, DropPolicy::Tail) => return Err(DropReason::BufferFull),
                 (Full::Buffer, DropPolicy::Head) => (packet.flow, Evicted::Head, DropReason::BufferFull),
-                (Full::Buffer, DropPolicy::Longest) => {
-                    let longest = self.policy.victim(&self.queues).or_else(|| self.queues.longest());
-                    (longest.unwrap_or(packet.flow), Evicted::Tail, DropReason::BufferFull)
+                (Full::Buffer, rule) => {
+                    let victim = match rule {
+                        DropPolicy::Policy => self.policy.victim(&self.queues, packet, now),
+                        _ => self.queues.longest(),
+                    };
+                    (victim.unwrap_or(packet.flow), Evicted::Tail, DropReason::BufferFull)
                 }
             };
             if self.queues.is_empty(victim) || (victim == packet.flow && end == Evicted::Tail) {
@@ -69,7 +78,7 @@ impl<P: Policy> Scheduler for Queued<P> {
             return Admission::Refused(reason);
         }
         if self.queues.has_limits()
-            && let Err(reason) = self.make_room(packet)
+            && let Err(reason) = self.make_room(packet, now)
         {
             return Admission::Refused(reason);
         }

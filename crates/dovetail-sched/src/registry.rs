@@ -14,6 +14,7 @@ use crate::{
 pub const REGISTRY: &[&Entry] = &[
     &packet::fifo::ENTRY,
     &packet::drr::ENTRY,
+    &packet::drr_sff::ENTRY,
     &packet::wfq::ENTRY,
     &packet::wf2q_plus::ENTRY,
     &packet::scfq::ENTRY,

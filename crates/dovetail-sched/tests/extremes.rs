@@ -1,4 +1,5 @@
-//! The timestamp policies at the ends of their ranges: absurd work and weights, clocks that jump, feedback about nothing.
+//! The timestamp policies, and those that go by a flow's age, at the ends of their ranges: absurd work and weights, clocks
+//! that jump, feedback about nothing.
 
 #[path = "support/single.rs"]
 mod single;
@@ -14,6 +15,12 @@ use single::build;
 
 const POLICIES: [&str; 7] =
     ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
+
+/// Policies that look at bytes and at the time.
+const BY_BYTES: [&str; 2] =
+    ["drr-sff:threshold=200,timeout=1us", "drr-sff:threshold=auto,ratio=0.5,quantum=1,timeout=0,steal=long-first"];
+
+const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -54,12 +61,12 @@ proptest! {
     #[test]
     fn nothing_is_lost_or_reordered_whatever_happens(
         steps in steps(),
-        on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
+        on_full in prop::sample::select(DROPS),
         flow_packets in prop::option::of(1u32..5),
         packets in prop::option::of(2u32..12),
     ) {
         let limits = Limits { flow_packets, packets, on_full, ..Limits::UNLIMITED };
-        for policy in POLICIES {
+        for policy in POLICIES.into_iter().chain(BY_BYTES) {
             let mut scheduler = build(policy, 1, limits, &[]);
             let mut last: HashMap<u32, u64> = HashMap::new();
             let (mut admitted, mut gone) = (0, 0);
@@ -116,7 +123,7 @@ proptest! {
     fn a_policy_that_waits_loses_nothing_either(
         steps in steps(),
         alpha in prop::sample::select(&["0", "0.85", "1"][..]),
-        on_full in prop::sample::select(&[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest][..]),
+        on_full in prop::sample::select(DROPS),
         flow_packets in prop::option::of(1u32..5),
         packets in prop::option::of(2u32..12),
     ) {

@@ -6,6 +6,8 @@ use dovetail_sched::{DropPolicy, Limits, PolicySpec, Setup, registry::REGISTRY};
 use proptest::prelude::*;
 use support::{Job, Mode, assert_feasible, one_after_another, play};
 
+const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
+
 fn jobs() -> impl Strategy<Value = Vec<Job>> {
     (1usize..=3).prop_flat_map(|m| {
         let job = (0u32..6, 1u32..1600, 0u64..60, prop::collection::vec(0u64..50, m));
@@ -21,6 +23,8 @@ fn policies() -> impl Iterator<Item = &'static str> {
         "atfq:domain=70ns",
         "drfq:estimator=llsr",
         "tradeoff:estimator=ses",
+        "drr-sff:threshold=auto",
+        "drr-sff:threshold=2kB,ratio=0.5,timeout=50ns,steal=long-first",
     ])
 }
 
@@ -45,7 +49,7 @@ proptest! {
     fn limits_hold_under_every_drop_policy(
         jobs in jobs(),
         mode in modes(),
-        on_full in prop_oneof![Just(DropPolicy::Tail), Just(DropPolicy::Head), Just(DropPolicy::Longest)],
+        on_full in prop::sample::select(DROPS),
         flow_packets in prop::option::of(1u32..5),
         bytes in prop::option::of(1500u64..6000),
     ) {

@@ -8,9 +8,13 @@ pub enum DropPolicy {
     Tail,
     /// The oldest packet of the arriving packet's flow goes, so that what is sent is fresh.
     Head,
-    /// When the whole buffer is full, the flow with the most bytes waiting loses its youngest packet, unless the
-    /// policy names another victim. A flow over its own limit is refused as by [`DropPolicy::Tail`].
+    /// When the whole buffer is full, the flow with the most bytes waiting loses its youngest packet: O(log n). A flow
+    /// over its own limit is refused as by [`DropPolicy::Tail`].
     Longest,
+    /// When the whole buffer is full, the policy's own rule names who loses its youngest packet
+    /// ([`Policy::victim`](crate::Policy::victim)); [`DropPolicy::Longest`] where it has none. Policies with a rule of
+    /// their own always go by it: it is part of them.
+    Policy,
 }
 
 /// Bounds on what waits. `None` is no bound.
@@ -31,6 +35,12 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Whether there is a bound on all flows together.
+    #[must_use]
+    pub const fn has_buffer(&self) -> bool {
+        self.packets.is_some() || self.bytes.is_some()
+    }
+
     /// No bounds but that on flow ids, 2^26: at two cache lines a flow, some 8 GiB.
     pub const UNLIMITED: Self = Self {
         flow_packets: None,

@@ -14,6 +14,9 @@ pub use turns::Turns;
 
 pub(crate) use queues::Full;
 
+#[cfg(test)]
+pub(crate) use queues::BYTES_A_QUEUE;
+
 use core::fmt;
 
 /// A flow's dense id: an index into tables, given out from 0 by a [`FlowTable`] or by the environment.

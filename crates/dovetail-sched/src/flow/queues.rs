@@ -2,8 +2,8 @@
 //!
 //! A waiting packet is a 32-byte node in a pool, linked to the next of its flow; its demand lies beside the pool with a
 //! stride of `m`, so that a policy which never looks at demands does not pull them into its caches before the packet
-//! leaves. Freed nodes are reused last-in-first-out, while they are warm. After the pool has grown to the largest
-//! backlog nothing allocates.
+//! leaves. Where youngest packets may be evicted, the way back along a queue lies beside the pool too. Freed nodes are
+//! reused last-in-first-out, while they are warm. After the pool has grown to the largest backlog nothing allocates.
 
 use alloc::vec::Vec;
 
@@ -18,6 +18,8 @@ pub struct Queues {
     resources: usize,
     flows: Vec<Flow>,
     nodes: Vec<Node>,
+    // The node before each in its queue, meaningless for a head; kept only when youngest packets are evicted.
+    before: Option<Vec<u32>>,
     demands: Vec<Nanos>,
     free: u32,
     backlog: Backlog,
@@ -35,6 +37,10 @@ struct Flow {
     bytes: u64,
     weight: f64,
 }
+
+/// What a flow costs here whether packets of it wait or not.
+#[cfg(test)]
+pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
 
@@ -110,6 +116,7 @@ impl Queues {
             resources,
             flows: Vec::new(),
             nodes: Vec::new(),
+            before: matches!(limits.on_full, DropPolicy::Longest | DropPolicy::Policy).then(Vec::new),
             demands: Vec::new(),
             free: NIL,
             backlog: Backlog::default(),
@@ -227,20 +234,18 @@ impl Queues {
         self.release(flow, at, node)
     }
 
-    /// Takes the flow's youngest packet. Walks its queue: O(packets of the flow), for drops only.
+    /// Takes the flow's youngest packet. O(1).
     ///
     /// # Panics
-    /// If the flow has none.
+    /// If the flow has none, or the limits' drop policy never evicts youngest packets.
     pub(crate) fn pop_tail(&mut self, flow: FlowId) -> Packet {
         let Flow { head, tail, .. } = self.flows[flow.index()];
         assert!(tail != NIL, "flow {flow} has no packet");
         if head == tail {
             return self.pop(flow);
         }
-        let mut before = head;
-        while self.nodes[before as usize].next != tail {
-            before = self.nodes[before as usize].next;
-        }
+        let Some(predecessors) = &self.before else { panic!("this drop policy keeps no way back") };
+        let before = predecessors[tail as usize];
         self.nodes[before as usize].next = NIL;
         self.flows[flow.index()].tail = before;
         let node = self.nodes[tail as usize];
@@ -306,6 +311,12 @@ impl Queues {
             at
         };
         let queue = &mut self.flows[packet.flow.index()];
+        if let Some(before) = &mut self.before {
+            match before.get_mut(at as usize) {
+                Some(before) => *before = queue.tail,
+                None => before.push(queue.tail),
+            }
+        }
         if queue.tail == NIL {
             queue.head = at;
         } else {

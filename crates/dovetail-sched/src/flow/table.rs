@@ -296,6 +296,11 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_of_a_conversation_is_64_bytes() {
+        assert_eq!(size_of::<Slot<FiveTuple>>(), 64);
+    }
+
+    #[test]
     fn zero_flows_is_an_error() {
         assert_eq!(FlowTable::<u8>::new(0, Nanos(1), KEY).err(), Some(TableError));
     }

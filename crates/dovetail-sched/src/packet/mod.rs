@@ -5,6 +5,7 @@ pub mod atfq;
 pub mod cbcs;
 pub mod drfq;
 pub mod drr;
+pub mod drr_sff;
 pub mod fifo;
 pub mod gmr3;
 pub mod mr3;
@@ -16,6 +17,7 @@ pub mod wf2q_plus;
 pub mod wfq;
 pub mod wfq_split;
 
+mod ages;
 mod in_service;
 mod self_clocked;
 mod tags;

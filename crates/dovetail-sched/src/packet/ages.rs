@@ -1,0 +1,73 @@
+//! What a flow has had since it began, where a flow begins anew after a silence.
+//!
+//! A flow with nothing waiting whose next packet comes later than `timeout` after its last one is taken for a new flow.
+//! That is looked at when the packet comes, so nothing is ever scanned. While packets of the flow wait it goes on: what it
+//! had before decides where they wait, and forgetting that could let a later packet pass them.
+
+use crate::{FlowId, Nanos, Queues, flow::FlowMap};
+
+/// Bytes of every flow since it began.
+#[derive(Debug)]
+pub(super) struct Ages {
+    timeout: Nanos,
+    flows: FlowMap<Age>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Age {
+    last_arrival: Nanos,
+    bytes: u64,
+}
+
+impl Age {
+    #[inline]
+    fn is_silent(&self, timeout: Nanos, now: Nanos) -> bool {
+        now > self.last_arrival + timeout
+    }
+}
+
+impl Ages {
+    pub(super) const fn new(timeout: Nanos) -> Self {
+        Self { timeout, flows: FlowMap::new() }
+    }
+
+    /// The flow's bytes as a packet finds them that comes at `now` and does not wait yet.
+    pub(super) fn before_arrival(&self, queues: &Queues, flow: FlowId, now: Nanos) -> u64 {
+        match self.flows.peek(flow) {
+            Some(age) if !(queues.is_empty(flow) && age.is_silent(self.timeout, now)) => age.bytes,
+            _ => 0,
+        }
+    }
+
+    /// A packet of the flow came, `alone` if nothing of it waited. The flow's bytes until now.
+    #[inline]
+    pub(super) fn arrived(&mut self, flow: FlowId, alone: bool, now: Nanos) -> u64 {
+        let timeout = self.timeout;
+        let age = self.flows.at(flow);
+        if alone && age.is_silent(timeout, now) {
+            age.bytes = 0;
+        }
+        // A clock that runs back must not make a flow older than it was.
+        age.last_arrival = age.last_arrival.max(now);
+        age.bytes
+    }
+
+    /// The flow has had `bytes` more. What it had before.
+    #[inline]
+    pub(super) fn add(&mut self, flow: FlowId, bytes: u32) -> u64 {
+        let age = self.flows.at(flow);
+        let before = age.bytes;
+        age.bytes = before.saturating_add(bytes.into());
+        before
+    }
+
+    pub(super) fn forget(&mut self, flow: FlowId) {
+        self.flows.reset(flow);
+    }
+
+    /// Asks the processor to load the flow's bytes.
+    #[inline]
+    pub(super) fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+}

@@ -1,0 +1,113 @@
+//! One of the two groups: its turns, its deficit, and what it holds.
+
+use slab::Slab;
+
+use super::{
+    lengths::Lengths,
+    ring::{Active, Ring, TURN},
+};
+
+/// The short flows, or the long ones.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) turns: Ring<TURN>,
+    pub(super) flows: usize,
+    pub(super) deficit_bytes: f64,
+    // The present round: the mark of the flows that had a visit in it or joined since it began, its quantum, and the most
+    // that such a flow went over, both for weight 1.
+    round: bool,
+    quantum_bytes: f64,
+    pub(super) over_bytes: f64,
+    pub(super) sent_bytes: u64,
+    pub(super) evicted: u64,
+    /// Kept where the buffer has a bound.
+    pub(super) held: Option<Held>,
+}
+
+/// What of a group waits.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) packets: u64,
+    pub(super) bytes: u64,
+    pub(super) lengths: Lengths,
+}
+
+impl Group {
+    pub(super) fn new(bounded: bool) -> Self {
+        let held = bounded.then(|| Held { packets: 0, bytes: 0, lengths: Lengths::new() });
+        Self {
+            turns: Ring::EMPTY,
+            flows: 0,
+            deficit_bytes: 0.0,
+            round: false,
+            quantum_bytes: 0.0,
+            over_bytes: 0.0,
+            sent_bytes: 0,
+            evicted: 0,
+            held,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    /// `at` joins with `packets` of `bytes` waiting; its turn comes last.
+    #[inline]
+    pub(super) fn join(&mut self, active: &mut Slab<Active>, at: u32, packets: u32, bytes: u64) {
+        active[at as usize].round = self.round;
+        self.turns.push_back(active, at);
+        self.flows += 1;
+        if let Some(held) = &mut self.held {
+            held.change(active, at, (0, packets), (0, bytes));
+        }
+    }
+
+    /// The first flow is visited and earns its quantum, of `least_bytes` or more for weight 1, unless it has credit left. If
+    /// it needs one and has had its visit of this round, it begins another.
+    #[inline]
+    pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) {
+        let earns = first.deficit_bytes <= 0.0;
+        if earns && first.round == self.round {
+            self.round = !self.round;
+            self.quantum_bytes = least_bytes.max(self.over_bytes);
+            self.over_bytes = 0.0;
+        }
+        if earns {
+            first.deficit_bytes += self.quantum_bytes * weight;
+        }
+        // A flow that came from the other group with credit had no visit here yet.
+        first.round = self.round;
+    }
+
+    /// A flow's deficit is so much below zero, for weight 1, and must be above with the next quantum.
+    #[inline]
+    pub(super) fn went_over(&mut self, bytes: f64) {
+        self.over_bytes = self.over_bytes.max(bytes);
+    }
+
+    /// `at`, with `packets` of `bytes` waiting, leaves.
+    #[inline]
+    pub(super) fn leave(&mut self, active: &mut Slab<Active>, at: u32, packets: u32, bytes: u64) {
+        self.turns.remove(active, at);
+        self.flows -= 1;
+        if let Some(held) = &mut self.held {
+            held.change(active, at, (packets, 0), (bytes, 0));
+        }
+    }
+}
+
+impl Held {
+    /// Packets and bytes of `at` that wait were the first of each pair, and are the second.
+    pub(super) fn change(&mut self, active: &mut Slab<Active>, at: u32, packets: (u32, u32), bytes: (u64, u64)) {
+        self.packets = self.packets + u64::from(packets.1) - u64::from(packets.0);
+        self.bytes = self.bytes + bytes.1 - bytes.0;
+        if packets.0 > 0 {
+            self.lengths.remove(active, at, packets.0);
+        }
+        if packets.1 > 0 {
+            self.lengths.insert(active, at, packets.1);
+        }
+    }
+}

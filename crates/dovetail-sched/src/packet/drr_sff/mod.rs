@@ -1,0 +1,476 @@
+//! `drr-sff`: deficit round robin with short flows first.
+//!
+//! Sun, Shi, Hu and Liu, *DRR-SFF: a practical scheduling algorithm to improve the performance of short flows*, ICNS 2007.
+//! The first `th` bytes of a flow are served in the *short* group (the paper's PQ), the rest in the *long* group (BQ).
+//! Between the groups goes a weighted deficit round robin with quanta `ratio : 1`, inside each a deficit round robin of its
+//! flows, `DC` being the deficit of a group or a flow:
+//!
+//! ```text
+//! g <- the group whose turn it is, the other if it is empty;   i <- the first flow of g
+//! if DC_g <= 0: DC_g += quantum_g;   if DC_i <= 0: DC_i += quantum·w_i
+//! send p, the head of i;   DC_g -= len(p);   DC_i -= len(p);   bytes_scheduled_i += len(p)
+//! if DC_g <= 0, or g is now empty (then DC_g <- 0): the turn passes
+//! i leaves g if it is empty; it moves to the tail of the long group if bytes_scheduled_i >= th, to the tail of g if DC_i <= 0
+//! ```
+//!
+//! Between its turns a flow has a deficit over what it was owed, of less than a packet: it may send before it has earned.
+//! A flow's packets never pass each other: its position moves from one group to the other, its queue does not.
+//!
+//! **Where the print leaves room.** A flow that runs empty leaves its list; what it was sent is kept until nothing of it
+//! waits and a packet comes later than `timeout` after its last (section 3.1). A group that runs empty loses its deficit
+//! and its turn. The second `if` of the long group is an `else if`.
+//!
+//! **Quanta.** One addition must make a deficit positive, or who is served would not depend on it: as printed, a flow of
+//! packets larger than the quantum is served at every visit however far below zero it is, and gets more than its share. So
+//! each round of a group, in which every flow is visited once, has a quantum of its own, stated for weight 1: `quantum`, or
+//! the largest `-DC_i/w_i` at which a visit of the round before ended, if that is more. The groups' `base` is raised in the
+//! same way, a round being a turn of each. While no packet exceeds its flow's quantum none of this happens. The paper leaves
+//! the groups' quanta open but for their ratio: here the smaller one is `base`, the least that O(1) allows,
+//! `quantum_short = max(ratio, 1)·base` and `quantum_long = max(1/ratio, 1)·base`.
+//!
+//! **Fairness.** Within a group a flow's `sent_i/w_i` is its quanta so far less `DC_i/w_i`, with `-L_i <= DC_i <= Q·w_i`, `Q`
+//! being the largest quantum and `L` the largest packets. A round gives the same quantum to all, so that of two flows' quanta
+//! one is at most one ahead, and only during the visit of the flow that is ahead can its deficit be positive. So over any
+//! interval in which both wait in the group
+//!
+//! ```text
+//! |sent_i/w_i - sent_j/w_j| <= Q + L_i/w_i + L_j/w_j                 Q <= max(quantum, largest L_k/w_k)
+//! |sent_short/ratio - sent_long| <= B + L/ratio + L                  B = max(1/ratio, 1)·base,  base <= max(quantum, L)
+//! ```
+//!
+//! to which the long group adds the credit with which a flow came from the short one, at most another `Q`; the second while
+//! both groups have packets waiting, by the same argument. Every visit sends a packet: O(1), at any weights
+//! and sizes. The price, as in `mr3`: a flow of small weight makes everybody's turns as long as it needs.
+//!
+//! **A full buffer** steals from the tail of the longest queue of a group, in packets (McKenney's buffer stealing). Under
+//! `steal=long-first`, as printed, that is the long group while it has packets: when short flows alone fill the link, the
+//! long group never has any, and starves. Under `steal=shares`, the default, each group has a share of the buffer in
+//! proportion to the quanta, and the one furthest over it loses, the arriving packet counted: the short one if
+//! `held_short > ratio·held_long`, in packets or bytes, whichever limit is met. Then a long group that offers enough always
+//! has packets waiting, and its weight of the link with them. The longest queue is found in O(1), from a list of the queues
+//! of each length. The rule is part of the policy, whatever drop policy the limits ask for.
+//!
+//! **`threshold=auto`** sets `th` so that the short group carries the part `target` of the bytes. By section 3.4 short flows
+//! with the part `q` of the bytes are favoured only if `ratio > q/(1 - q)`: for a ratio of 2, below 2/3. What is carried may
+//! be 1.42 times the target, so that targets up to 0.47 are safe; the default, 0.4, is what the paper tried (section 4.3).
+//!
+//! # Worked example
+//!
+//! Packets of 1000 bytes, a quantum of 1000, ratio 2. Flow 0 is past the threshold of 2000 bytes when flows 1 and 2 come with
+//! two packets each: two of theirs go for one of flow 0.
+//!
+//! ```
+//! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+//!
+//! let spec: PolicySpec = "drr-sff:threshold=2000,quantum=1000".parse()?;
+//! let mut scheduler = spec.build(&Setup::new(1, Limits::UNLIMITED))?;
+//! let demand = Demand::new(&[Nanos(1)])?;
+//! let mut offer = |scheduler: &mut dyn dovetail_sched::Scheduler, flow, packets| {
+//!     for handle in 0..packets {
+//!         let packet = Packet { flow: FlowId(flow), bytes: 1000, arrival: Nanos::ZERO, handle, demand };
+//!         scheduler.enqueue(&packet, Nanos::ZERO);
+//!     }
+//! };
+//! offer(&mut scheduler, 0, 6);
+//! let first: Vec<u32> = (0..2).filter_map(|_| scheduler.dequeue(Nanos::ZERO)).map(|sent| sent.packet.flow.0).collect();
+//! offer(&mut scheduler, 1, 2);
+//! offer(&mut scheduler, 2, 2);
+//! let then: Vec<u32> = core::iter::from_fn(|| scheduler.dequeue(Nanos::ZERO)).map(|sent| sent.packet.flow.0).collect();
+//! assert_eq!((first, then), (vec![0, 0], vec![0, 1, 2, 0, 1, 2, 0, 0]));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+mod group;
+mod lengths;
+mod ring;
+mod threshold;
+
+use alloc::boxed::Box;
+
+use slab::Slab;
+
+use super::ages::Ages;
+use crate::{
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    flow::FlowMap,
+    registry::{Entry, Knob, Knobs},
+};
+use group::Group;
+use ring::{Active, Ring, TURN};
+use threshold::Following;
+
+/// The registry's line.
+pub const ENTRY: Entry = Entry {
+    name: "drr-sff",
+    summary: "deficit round robin by bytes, the first bytes of every flow first",
+    knobs: &[
+        Knob {
+            key: "threshold",
+            default: "20kB",
+            meaning: "bytes after which a flow is long, 1B to 1GB, or auto to follow the traffic",
+        },
+        Knob {
+            key: "target",
+            default: "0.4",
+            meaning: "with threshold=auto: the part of the bytes that the short group shall carry, 0.01 to 0.99",
+        },
+        Knob {
+            key: "ratio",
+            default: "2",
+            meaning: "the short group's share of the link over the long group's, 0.001 to 1000000",
+        },
+        Knob { key: "timeout", default: "10s", meaning: "silence after which a flow is taken for a new one" },
+        Knob {
+            key: "quantum",
+            default: "1514",
+            meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; raised to the largest packet",
+        },
+        Knob {
+            key: "steal",
+            default: "shares",
+            meaning: "who loses when the buffer is full: the group over its share of it, or long-first as printed",
+        },
+    ],
+    cost: "O(1)",
+    source: "Sun, Shi, Hu & Liu, ICNS 2007",
+    build: |knobs, setup| {
+        let policy = DrrSff::new(&Settings::of(knobs)?, setup.limits.has_buffer());
+        Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
+    },
+    caution: |knobs| {
+        let Ok(Settings { threshold, ratio, .. }) = Settings::of(knobs) else { return None };
+        match threshold {
+            Threshold::Auto { target } if target >= ratio / (1.0 + ratio) => Some(
+                "short flows carry more than their group's part of the link, ratio/(1 + ratio): they are not favoured",
+            ),
+            _ if ratio < 1.0 => Some("with a ratio under 1 it is the long flows that are favoured"),
+            _ => None,
+        }
+    },
+};
+
+/// When a flow is long.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Threshold {
+    /// After so many bytes.
+    Bytes(u64),
+    /// After as many as let short flows carry this part of the bytes, between 0 and 1.
+    Auto {
+        /// The part.
+        target: f64,
+    },
+}
+
+/// Who loses a packet when the buffer is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steal {
+    /// The group that holds most of the buffer for its share, ratio to 1.
+    Shares,
+    /// The long group while it has packets.
+    LongFirst,
+}
+
+/// The policy's knobs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// When a flow is long.
+    pub threshold: Threshold,
+    /// The short group's quantum over the long group's.
+    pub ratio: f64,
+    /// Silence after which a flow is new.
+    pub timeout: Nanos,
+    /// Bytes that a flow of weight 1 earns a turn.
+    pub quantum_bytes: u64,
+    /// Who loses when the buffer is full.
+    pub steal: Steal,
+}
+
+impl Settings {
+    fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
+        let target = knobs.number("target", 0.01, 0.99)?;
+        let threshold = match knobs.text("threshold") {
+            "auto" => Threshold::Auto { target },
+            _ if knobs.given("target").is_some() => {
+                return Err(knobs.wrong("target", format_args!("looked at without threshold=auto")));
+            }
+            _ => Threshold::Bytes(knobs.bytes("threshold", 1, 1_000_000_000)?),
+        };
+        let steal = match knobs.text("steal") {
+            "shares" => Steal::Shares,
+            "long-first" => Steal::LongFirst,
+            _ => return Err(knobs.wrong("steal", format_args!("shares or long-first"))),
+        };
+        Ok(Self {
+            threshold,
+            ratio: knobs.number("ratio", 0.001, 1e6)?,
+            timeout: knobs.time("timeout")?,
+            quantum_bytes: knobs.bytes("quantum", 1, 1_000_000_000)?,
+            steal,
+        })
+    }
+}
+
+/// The threshold until enough was sent to set another: the paper's.
+const FIRST_THRESHOLD_BYTES: u64 = 20_000;
+
+/// With so many flows in a group their queues are no longer in the processor's second cache.
+const OUT_OF_CACHE: usize = 2048;
+
+const SHORT: usize = 0;
+const LONG: usize = 1;
+
+/// Deficit round robin with short flows first.
+#[derive(Debug)]
+pub struct DrrSff {
+    ratio: f64,
+    steal: Steal,
+    threshold_bytes: u64,
+    following: Option<Following>,
+    quantum_bytes: f64,
+    // The groups' round: its base, those that had a turn in it, and by how much one of those went over, in bases.
+    base_bytes: f64,
+    had_turn: [bool; 2],
+    over_bytes: f64,
+    // A group's quantum over the base.
+    bases: [f64; 2],
+    ages: Ages,
+    active: Slab<Active>,
+    // Where in `active` a flow is that has packets waiting.
+    place: FlowMap<u32>,
+    groups: [Group; 2],
+    turn: usize,
+}
+
+impl DrrSff {
+    /// Empty. `bounded`: whether all flows together may fill a buffer, so that queues must be kept by their lengths.
+    #[must_use]
+    pub fn new(settings: &Settings, bounded: bool) -> Self {
+        let Settings { threshold, ratio, timeout, quantum_bytes, steal } = *settings;
+        let (threshold_bytes, following) = match threshold {
+            Threshold::Bytes(bytes) => (bytes, None),
+            Threshold::Auto { target } => (FIRST_THRESHOLD_BYTES, Some(Following::new(target))),
+        };
+        let quantum_bytes = quantum_bytes as f64;
+        Self {
+            ratio,
+            steal,
+            threshold_bytes,
+            following,
+            quantum_bytes,
+            base_bytes: quantum_bytes,
+            had_turn: [false; 2],
+            over_bytes: 0.0,
+            bases: [ratio.max(1.0), (1.0 / ratio).max(1.0)],
+            ages: Ages::new(timeout),
+            active: Slab::new(),
+            place: FlowMap::new(),
+            groups: [Group::new(bounded), Group::new(bounded)],
+            turn: SHORT,
+        }
+    }
+
+    /// What follows when `group` may have run empty.
+    #[inline]
+    fn settle(&mut self, group: usize) {
+        if !self.groups[group].is_empty() {
+            return;
+        }
+        self.groups[group].deficit_bytes = 0.0;
+        self.groups[group].over_bytes = 0.0;
+        if self.turn == group {
+            self.turn = other(group);
+        }
+    }
+
+    /// The group's turn begins: what its deficit grows by.
+    #[inline]
+    fn begin_turn(&mut self, group: usize) -> f64 {
+        if self.had_turn[group] {
+            self.had_turn = [false; 2];
+            self.base_bytes = self.quantum_bytes.max(self.over_bytes);
+            self.over_bytes = 0.0;
+        }
+        self.had_turn[group] = true;
+        self.base_bytes * self.bases[group]
+    }
+
+    /// The group that loses a packet for `arriving`.
+    fn loser(&self, queues: &Queues, arriving: &Packet, now: Nanos) -> usize {
+        if self.steal == Steal::LongFirst {
+            return if self.groups[LONG].is_empty() { SHORT } else { LONG };
+        }
+        let is_long = match self.place.peek(arriving.flow) {
+            Some(&at) if !queues.is_empty(arriving.flow) => self.active[at as usize].is_long,
+            _ => self.ages.before_arrival(queues, arriving.flow, now) >= self.threshold_bytes,
+        };
+        let full_of_packets = queues.limits().packets.is_some_and(|most| queues.backlog().packets >= most.into());
+        let holds = |group: usize| {
+            let comes = usize::from(is_long) == group;
+            self.groups[group].held.as_ref().map_or(0.0, |held| {
+                if full_of_packets {
+                    (held.packets + u64::from(comes)) as f64
+                } else {
+                    (held.bytes + u64::from(arriving.bytes) * u64::from(comes)) as f64
+                }
+            })
+        };
+        if holds(SHORT) > self.ratio * holds(LONG) { SHORT } else { LONG }
+    }
+}
+
+#[inline]
+const fn other(group: usize) -> usize {
+    1 - group
+}
+
+impl Policy for DrrSff {
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
+        let packets = queues.len(flow);
+        let had = self.ages.arrived(flow, packets == 1, now);
+        if packets == 1 {
+            let is_long = had >= self.threshold_bytes;
+            let at = self.active.insert(Active::new(flow, is_long)) as u32;
+            *self.place.at(flow) = at;
+            let bytes = queues.flow_backlog(flow).bytes;
+            self.groups[usize::from(is_long)].join(&mut self.active, at, 1, bytes);
+        } else if self.groups[SHORT].held.is_some() {
+            let at = *self.place.at(flow);
+            let is_long = self.active[at as usize].is_long;
+            let bytes = queues.tail(flow).map_or(0, |tail| u64::from(tail.bytes()));
+            if let Some(held) = &mut self.groups[usize::from(is_long)].held {
+                held.change(&mut self.active, at, (packets - 1, packets), (0, bytes));
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+        if self.groups[self.turn].is_empty() {
+            self.turn = other(self.turn);
+        }
+        let turn = self.turn;
+        if self.groups[turn].deficit_bytes <= 0.0 {
+            let quantum_bytes = self.begin_turn(turn);
+            self.groups[turn].deficit_bytes += quantum_bytes;
+        }
+        let group = &mut self.groups[turn];
+        let at = group.turns.first()?;
+        let active = &mut self.active[at as usize];
+        let flow = active.flow;
+        let head = queues.head(flow)?;
+        let (bytes, is_last) = (head.bytes(), head.next().is_none());
+        let (size, weight) = (f64::from(bytes), queues.weight(flow));
+        group.visit(active, weight, self.quantum_bytes);
+        group.deficit_bytes -= size;
+        active.deficit_bytes -= size;
+        group.sent_bytes += u64::from(bytes);
+        let over_bytes = -active.deficit_bytes;
+        if group.deficit_bytes <= 0.0 {
+            self.over_bytes = self.over_bytes.max(-group.deficit_bytes / self.bases[turn]);
+            self.turn = other(turn);
+        }
+        if group.flows > OUT_OF_CACHE {
+            let next = Ring::<TURN>::after(&self.active, at);
+            let flow = self.active[next as usize].flow;
+            queues.prefetch_flow(flow);
+            self.ages.prefetch(flow);
+        }
+        if group.deficit_bytes <= 0.0 {
+            self.turn = other(turn);
+        }
+        if let Some(held) = &mut group.held {
+            let packets = queues.len(flow);
+            held.change(&mut self.active, at, (packets, packets - 1), (bytes.into(), 0));
+        }
+
+        let position = self.ages.add(flow, bytes);
+        let has_had = position.saturating_add(bytes.into());
+        if is_last {
+            group.leave(&mut self.active, at, 0, 0);
+            self.active.remove(at as usize);
+            self.settle(turn);
+        } else if turn == SHORT && has_had >= self.threshold_bytes {
+            let (packets, left) = (queues.len(flow) - 1, queues.flow_backlog(flow).bytes - u64::from(bytes));
+            group.leave(&mut self.active, at, packets, left);
+            self.active[at as usize].is_long = true;
+            self.groups[LONG].join(&mut self.active, at, packets, left);
+            self.groups[LONG].went_over(over_bytes / weight);
+            self.settle(turn);
+        } else if over_bytes >= 0.0 {
+            group.went_over(over_bytes / weight);
+            group.turns.rotate(&self.active);
+        }
+        if let Some(following) = &mut self.following
+            && let Some(threshold_bytes) = following.sent(position, bytes)
+        {
+            self.threshold_bytes = threshold_bytes;
+        }
+        // Last, so that the packet is written where it is wanted and not moved there.
+        Some((queues.pop(flow), 0))
+    }
+
+    fn has_drop_rule(&self) -> bool {
+        true
+    }
+
+    fn victim(&self, queues: &Queues, arriving: &Packet, now: Nanos) -> Option<FlowId> {
+        let group = &self.groups[self.loser(queues, arriving, now)];
+        let longest = group.held.as_ref()?.lengths.longest()?;
+        Some(self.active[longest as usize].flow)
+    }
+
+    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+        let at = *self.place.at(flow);
+        let group = usize::from(self.active[at as usize].is_long);
+        let in_all: u64 = self.groups.iter().filter_map(|group| group.held.as_ref()).map(|held| held.bytes).sum();
+        self.groups[group].evicted += 1;
+        let packets = queues.len(flow);
+        if let Some(held) = &mut self.groups[group].held {
+            let lost = in_all - queues.backlog().bytes;
+            held.change(&mut self.active, at, (packets + 1, packets), (lost, 0));
+        }
+        if packets == 0 {
+            self.groups[group].leave(&mut self.active, at, 0, 0);
+            self.active.remove(at as usize);
+            self.settle(group);
+        }
+    }
+
+    fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        if queues.is_empty(flow) {
+            return;
+        }
+        let active = &self.active[*self.place.at(flow) as usize];
+        self.groups[usize::from(active.is_long)].went_over(-active.deficit_bytes / queues.weight(flow));
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        self.ages.forget(flow);
+    }
+
+    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("threshold_kb", self.threshold_bytes as f64 / 1e3);
+        for (group, [flows, sent, evicted]) in self.groups.iter().zip([
+            ["short_flows", "short_sent_bytes", "short_evicted"],
+            ["long_flows", "long_sent_bytes", "long_evicted"],
+        ]) {
+            report(flows, group.flows as f64);
+            report(sent, group.sent_bytes as f64);
+            report(evicted, group.evicted as f64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{flow::BYTES_A_QUEUE, packet::ages::Age};
+
+    #[test]
+    fn an_idle_flow_costs_under_64_bytes() {
+        let idle = BYTES_A_QUEUE + size_of::<Age>() + size_of::<u32>();
+        assert_eq!(idle, 52);
+        assert_eq!(size_of::<Option<Active>>(), 32, "and an active one another half cache line");
+    }
+}
