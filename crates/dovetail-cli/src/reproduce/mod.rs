@@ -8,6 +8,8 @@
 mod atfq;
 mod cbcs;
 mod costs_wrong;
+mod drrsff;
+mod once;
 mod tradeoff;
 
 use std::{path::PathBuf, time::Duration};
@@ -69,6 +71,14 @@ const EXPERIMENTS: &[&Experiment] = &[
     &cbcs::FIG10,
     &cbcs::GRID,
     &costs_wrong::COSTS_WRONG,
+    &drrsff::FIG5,
+    &drrsff::FIG6,
+    &drrsff::FIG7,
+    &drrsff::FIG8,
+    &drrsff::FIG9,
+    &drrsff::FIG10,
+    &drrsff::FIG11,
+    &drrsff::FLOOD,
 ];
 
 /// What came out of an experiment.

@@ -2,7 +2,7 @@
 
 use dovetail_sched::{Nanos, units::Rate};
 
-use super::{Arrivals, Datagrams, Kind, Traffic, Transport, end};
+use super::{Arrivals, Datagrams, Kind, Traffic, Transport};
 use crate::workload::{Size, random::Random};
 
 /// Traffic at work.
@@ -51,7 +51,7 @@ pub(super) enum Act {
 impl Source {
     /// Number `at` of the network's traffic; `watched` is the rate that a load is of.
     pub(super) fn new(traffic: &Traffic, at: usize, seed: u64, transport: &Transport, watched: Rate) -> Self {
-        let random = |what: u64| Random::new(seed, 4 * at as u64 + what);
+        let random = |what: u64| Random::new(seed, stream(at, what));
         let kind = match &traffic.kind {
             Kind::Transfers { count, size, unit_bytes, arrivals } => {
                 let sizes = Sizes { random: random(SIZES), size: size.clone(), unit_bytes: *unit_bytes };
@@ -59,9 +59,8 @@ impl Source {
                     Arrivals::Together => 0.0,
                     Arrivals::PerSecond(rate) => 1e9 / rate,
                     Arrivals::Load(load) => {
-                        let mut sizes = sizes.clone();
-                        let bytes: f64 = (0..*count).map(|_| on_the_wire(sizes.next(), transport)).sum();
-                        watched.nanos_for(bytes) / load / f64::from(*count)
+                        let bytes: u64 = traffic.sizes(at, seed).map(|bytes| transport.wire_bytes(bytes)).sum();
+                        watched.nanos_for(bytes as f64) / load / f64::from(*count)
                     }
                 };
                 Doing::Transfers { left: *count, sizes, mean_gap_ns }
@@ -135,12 +134,26 @@ impl Source {
     }
 }
 
+impl Traffic {
+    /// How many bytes each of its transfers will carry in a network with this seed, in order of beginning, where it is
+    /// number `at` of the network's traffic.
+    pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
+        let sizes = match &self.kind {
+            Kind::Transfers { count, size, unit_bytes, .. } => {
+                let random = Random::new(seed, stream(at, SIZES));
+                Some((*count, Sizes { random, size: size.clone(), unit_bytes: *unit_bytes }))
+            }
+            Kind::LongLived(_) | Kind::Datagrams(_) => None,
+        };
+        sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))
+    }
+}
+
+/// The stream of random numbers for something about traffic number `at`.
+const fn stream(at: usize, what: u64) -> u64 {
+    4 * at as u64 + what
+}
+
 const SIZES: u64 = 0;
 const TIMES: u64 = 1;
 const PLACES: u64 = 2;
-
-/// The bytes of a transfer's data packets.
-fn on_the_wire(bytes: u64, transport: &Transport) -> f64 {
-    let segment = u64::from(transport.mtu_bytes - end::HEADERS_BYTES);
-    (bytes + bytes.div_ceil(segment) * u64::from(end::HEADERS_BYTES)) as f64
-}

@@ -2,7 +2,7 @@
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
-use super::NetworkError;
+use super::{NetworkError, end::HEADERS_BYTES};
 use crate::workload::Size;
 
 /// Hosts and routers, the links between them, and what crosses them.
@@ -76,6 +76,15 @@ impl Default for Transport {
             // smoltcp's own.
             delayed_ack: Some(Nanos::from_millis(10)),
         }
+    }
+}
+
+impl Transport {
+    /// The bytes of the IP packets that carry `bytes` bytes over TCP, acknowledgements and repetitions aside.
+    #[must_use]
+    pub const fn wire_bytes(&self, bytes: u64) -> u64 {
+        let segment = self.mtu_bytes.saturating_sub(HEADERS_BYTES) as u64;
+        if segment == 0 { 0 } else { bytes + bytes.div_ceil(segment) * HEADERS_BYTES as u64 }
     }
 }
 

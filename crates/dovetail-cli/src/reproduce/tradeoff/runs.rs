@@ -1,15 +1,16 @@
 //! Runs of built-in scenarios, each made once however many figures are drawn from it, on all cores.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup};
 use dovetail_sim::{Options, PipelineMode, simulate, workload::Workload};
 
 use super::watch::Watch;
-use crate::{failure::Failure, input::builtin_scenario, reproduce::Given, side_by_side::side_by_side};
+use crate::{
+    failure::Failure,
+    input::builtin_scenario,
+    reproduce::{Given, once::Once},
+};
 
 /// A run to make.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -39,11 +40,11 @@ impl Job {
         Self { pipeline, ..self }
     }
 
-    fn run(&self, given: &Given<'_>) -> Result<Arc<Watch>, Failure> {
+    fn run(&self, given: &Given<'_>) -> Result<Watch, Failure> {
         let mut workload = builtin_scenario(self.scenario)?.workload().map_err(Failure::new)?;
         let watch = watch(&mut workload, &self.policy, self.pipeline, self.queue_packets, Nanos::MAX)?;
         given.bar.inc(watch.arrived);
-        Ok(Arc::new(watch))
+        Ok(watch)
     }
 }
 
@@ -78,21 +79,8 @@ pub(super) fn watch(
     Ok(watch)
 }
 
-type Done = HashMap<Job, Arc<Watch>>;
-
-fn done() -> MutexGuard<'static, Done> {
-    static DONE: LazyLock<Mutex<Done>> = LazyLock::new(Mutex::default);
-    DONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The runs of `jobs`, in their order.
 pub(super) fn run_all(jobs: &[Job], given: &Given<'_>) -> Result<Vec<Arc<Watch>>, Failure> {
-    let missing: Vec<&Job> = {
-        let done = done();
-        jobs.iter().filter(|job| !done.contains_key(*job)).collect()
-    };
-    let made = side_by_side(&missing, |job| job.run(given))?;
-    let mut done = done();
-    done.extend(missing.into_iter().cloned().zip(made));
-    jobs.iter().map(|job| done.get(job).cloned().ok_or_else(|| Failure::new("a finished run is missing"))).collect()
+    static RUNS: Once<Job, Watch> = Once::new();
+    RUNS.make(jobs, |job| job.run(given))
 }
