@@ -45,36 +45,36 @@ impl DenseId for FlowId {
     }
 }
 
-/// A key that a 64-bit number can stand for, in the same order.
+/// A key that a number below 2^96 can stand for, in the same order.
 pub trait HeapKey: Copy + fmt::Debug {
     /// The number.
-    fn to_ordered(self) -> u64;
+    fn to_ordered(self) -> u128;
     /// The key that a number stands for.
-    fn from_ordered(bits: u64) -> Self;
+    fn from_ordered(number: u128) -> Self;
 }
 
 /// Non-negative numbers only.
 impl HeapKey for f64 {
     #[inline]
-    fn to_ordered(self) -> u64 {
+    fn to_ordered(self) -> u128 {
         debug_assert!(self >= 0.0, "a heap's key is a non-negative number, not {self}");
         // Adding 0 turns -0.0 into 0.0, whose bits are in order.
-        (self + 0.0).to_bits()
+        (self + 0.0).to_bits().into()
     }
     #[inline]
-    fn from_ordered(bits: u64) -> Self {
-        Self::from_bits(bits)
+    fn from_ordered(number: u128) -> Self {
+        Self::from_bits(number as u64)
     }
 }
 
 impl HeapKey for u64 {
     #[inline]
-    fn to_ordered(self) -> u64 {
-        self
+    fn to_ordered(self) -> u128 {
+        self.into()
     }
     #[inline]
-    fn from_ordered(bits: u64) -> Self {
-        bits
+    fn from_ordered(number: u128) -> Self {
+        number as u64
     }
 }
 
@@ -94,12 +94,14 @@ const VACANT: Item = Item(u128::MAX);
 impl Item {
     #[inline]
     fn new<I: DenseId, K: HeapKey>(key: K, id: I) -> Self {
-        Self(u128::from(key.to_ordered()) << 64 | u128::from(id.to_index()))
+        let number = key.to_ordered();
+        debug_assert!(number < 1 << 96);
+        Self(number << 32 | u128::from(id.to_index()))
     }
 
     #[inline]
     fn key<K: HeapKey>(self) -> K {
-        K::from_ordered((self.0 >> 64) as u64)
+        K::from_ordered(self.0 >> 32)
     }
 
     #[inline]

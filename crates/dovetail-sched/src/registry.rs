@@ -15,6 +15,8 @@ pub const REGISTRY: &[&Entry] = &[
     &packet::fifo::ENTRY,
     &packet::drr::ENTRY,
     &packet::drr_sff::ENTRY,
+    &packet::las::ENTRY,
+    &packet::run2c::ENTRY,
     &packet::wfq::ENTRY,
     &packet::wf2q_plus::ENTRY,
     &packet::scfq::ENTRY,

@@ -17,8 +17,12 @@ const POLICIES: [&str; 7] =
     ["wfq", "wf2q+", "scfq", "sfq", "cbcs:estimator=known", "cbcs:clock=self,estimator=llsr", "wfq-split"];
 
 /// Policies that look at bytes and at the time.
-const BY_BYTES: [&str; 2] =
-    ["drr-sff:threshold=200,timeout=1us", "drr-sff:threshold=auto,ratio=0.5,quantum=1,timeout=0,steal=long-first"];
+const BY_BYTES: [&str; 4] = [
+    "drr-sff:threshold=200,timeout=1us",
+    "drr-sff:threshold=auto,ratio=0.5,quantum=1,timeout=0,steal=long-first",
+    "las:timeout=1us",
+    "run2c:threshold=200,timeout=1us",
+];
 
 const DROPS: &[DropPolicy] = &[DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy];
 

@@ -23,6 +23,8 @@ fn policies() -> impl Iterator<Item = &'static str> {
         "atfq:domain=70ns",
         "drfq:estimator=llsr",
         "tradeoff:estimator=ses",
+        "las:timeout=50ns",
+        "run2c:threshold=2kB,timeout=50ns",
         "drr-sff:threshold=auto",
         "drr-sff:threshold=2kB,ratio=0.5,timeout=50ns,steal=long-first",
     ])

@@ -52,6 +52,12 @@ impl Ages {
         age.bytes
     }
 
+    /// The flow's bytes since it began.
+    #[inline]
+    pub(super) fn bytes(&self, flow: FlowId) -> u64 {
+        self.flows.peek(flow).map_or(0, |age| age.bytes)
+    }
+
     /// The flow has had `bytes` more. What it had before.
     #[inline]
     pub(super) fn add(&mut self, flow: FlowId, bytes: u32) -> u64 {
