@@ -141,7 +141,9 @@ Examples:
   dovetail tune my-box.toml --trace capture.pcap.gz --load 1.2 --policy tradeoff --report tune.html
       one policy on your own box under more than it can do, with charts
   dovetail tune --workload costs.csv --window 500ms --records out --json
-      measured costs; a row a packet of every run, and one JSON document on standard output";
+      measured costs; a row a packet of every run, and one JSON document on standard output
+  dovetail tune scenarios/drr-sff-ftp.toml --policy drr-sff --report short.html
+      how much to favour short flows: their times against the rate of long ones, over TCP";
 
 /// What is taken for granted where nobody says differs from the other commands.
 const TUNE_PIPELINE: &str = "What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
@@ -155,11 +157,12 @@ pub(crate) struct TuneArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Policy whose knob to tune: tradeoff or atfq; may be given several times [default: both]
+    /// Policy whose knobs to tune: tradeoff or atfq, which may be given both, or drr-sff over a network [default: tradeoff
+    /// and atfq, over a network drr-sff]
     #[arg(long = "policy", value_name = "P")]
     pub(crate) policies: Vec<String>,
 
-    /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch]
+    /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch, 6 of drr-sff's ratio and threshold]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) points: Option<u16>,
 

@@ -43,14 +43,6 @@ pub(crate) fn resolve(args: &InputArgs) -> Result<Option<Network>, Failure> {
     Ok(Some(network))
 }
 
-/// Refuses a network where a command has no use for one.
-pub(crate) fn refuse(args: &InputArgs, why: &str) -> Result<(), Failure> {
-    match resolve(args)? {
-        Some(network) => Err(Failure::usage(format!("{} is a network: {why}", network.name))),
-        None => Ok(()),
-    }
-}
-
 /// A network that comes with the command.
 pub(crate) fn builtin(name: &str) -> Result<Network, Failure> {
     let (_, text) = BUILTIN

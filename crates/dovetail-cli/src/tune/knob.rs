@@ -67,7 +67,8 @@ pub(crate) fn sweeps(asked: &[String], points: Option<usize>) -> Result<Vec<Swee
     for (at, text) in asked.iter().enumerate() {
         let spec: PolicySpec = text.parse().map_err(|error| Failure::usage(format!("--policy: {error}")))?;
         let tunable = TUNABLE.iter().find(|tunable| tunable.policy == spec.entry().name).ok_or_else(|| {
-            let known: Vec<_> = TUNABLE.iter().map(|t| format!("{} (by {})", t.policy, t.knob)).collect();
+            let known = TUNABLE.iter().map(|t| format!("{} (by {})", t.policy, t.knob));
+            let known: Vec<_> = known.chain([format!("{} (over a network)", super::short::POLICY)]).collect();
             Failure::usage(format!("--policy {text}: there is nothing to tune; what can be is {}", known.join(", ")))
         })?;
         if asked[..at].contains(text) {

@@ -2,13 +2,14 @@
 //!
 //! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
 //! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The [`knee`] of that curve is
-//! recommended.
+//! recommended. How much to favour short flows is weighed differently, in [`short`].
 
 mod advice;
 mod curve;
 mod knee;
 mod knob;
 mod page;
+mod short;
 mod show;
 
 use dovetail_sched::Nanos;
@@ -26,6 +27,9 @@ use knob::{Sweep, sweeps};
 use show::Tuning;
 
 pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
+    if short::tune(args)? {
+        return Ok(());
+    }
     let sweeps = sweeps(&args.policies, args.points.map(usize::from))?;
     let input = Input::resolve(&args.input, UnnamedLink::Balanced)?;
     let mut plan = Plan::new(&input, &args.input, &args.output, LONGEST_WINDOW)?;

@@ -1,0 +1,183 @@
+//! The grid for a terminal, a page and programs.
+
+use std::path::Path;
+
+use plotly::{
+    Layout, Plot, Scatter,
+    common::{Marker, Mode},
+    layout::Axis,
+};
+use serde::Serialize;
+
+use super::{
+    choose::Why,
+    grid::{Got, Point, Tuning},
+};
+use crate::{
+    report::{Block, Page},
+    setting::closing,
+    table::{Table, figure},
+};
+
+#[derive(Serialize)]
+pub(super) struct TuningJson {
+    network: String,
+    points: Vec<PointJson>,
+    beside: Vec<PointJson>,
+    recommended: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct PointJson {
+    policy: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold_bytes: Option<u64>,
+    short_mean_s: f64,
+    long_mbps: f64,
+}
+
+pub(super) fn json(tuning: &Tuning) -> TuningJson {
+    let point = |point: &Point| PointJson {
+        policy: point.policy.clone(),
+        ratio: Some(point.ratio),
+        threshold_bytes: Some(point.threshold_bytes),
+        short_mean_s: point.got.short_s,
+        long_mbps: point.got.long_mbps,
+    };
+    let beside = |&(policy, got): &(&str, Got)| PointJson {
+        policy: policy.to_owned(),
+        ratio: None,
+        threshold_bytes: None,
+        short_mean_s: got.short_s,
+        long_mbps: got.long_mbps,
+    };
+    TuningJson {
+        network: tuning.network.clone(),
+        points: tuning.points.iter().map(point).collect(),
+        beside: tuning.beside.iter().map(beside).collect(),
+        recommended: tuning.points[tuning.choice.at].policy.clone(),
+        why: why(tuning),
+    }
+}
+
+/// A row a threshold, a column a ratio.
+fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
+    let ratios = tuning.ratios.iter().map(|ratio| format!("ratio {ratio}"));
+    let mut table =
+        Table { header: ["threshold".to_owned()].into_iter().chain(ratios).collect(), rows: Vec::new(), words: 1 };
+    let columns = tuning.thresholds_bytes.len();
+    for (at, &bytes) in tuning.thresholds_bytes.iter().enumerate() {
+        let cell = |place: usize, point: &Point| {
+            let mark = if place == tuning.choice.at { "*" } else { "" };
+            format!("{mark}{}", figure(value(point.got)))
+        };
+        let cells = tuning.points.iter().enumerate().skip(at).step_by(columns).map(|(place, point)| cell(place, point));
+        table.push([format!("{} kB", figure(bytes as f64 / 1e3))].into_iter().chain(cells));
+    }
+    table
+}
+
+fn beside(tuning: &Tuning) -> Table {
+    let mut table = Table::new(&["beside", "short ms", "long Mbit/s"], 1);
+    let chosen = &tuning.points[tuning.choice.at];
+    let rows = tuning.beside.iter().map(|(policy, got)| (format!("  {policy}"), *got));
+    for (policy, got) in rows.chain([(format!("* {}", chosen.policy), chosen.got)]) {
+        table.push([policy, figure(got.short_s * 1e3), figure(got.long_mbps)]);
+    }
+    table
+}
+
+fn why(tuning: &Tuning) -> String {
+    let got = |at: usize| tuning.points[at].got;
+    let (chosen, front) = (got(tuning.choice.at), &tuning.choice.front);
+    let first = front.first().map_or(chosen, |&at| got(at));
+    let last = front.last().map_or(chosen, |&at| got(at));
+    match tuning.choice.why {
+        Why::Knee => format!(
+            "short transfers take {} ms ({} ms at the best for long flows, {} ms at the best for short ones) and long \
+             flows keep {:.1} % of the best rate; what is left to gain costs more than it brings",
+            figure(chosen.short_s * 1e3),
+            figure(first.short_s * 1e3),
+            figure(last.short_s * 1e3),
+            chosen.long_mbps / first.long_mbps * 100.0,
+        ),
+        Why::Flat => {
+            "no setting shortens short transfers by half a percent: the one that is best for long flows".into()
+        }
+        Why::Even => "every gain of short transfers has the same price: the one that is best for long flows".into(),
+    }
+}
+
+fn lines(tuning: &Tuning) -> [String; 2] {
+    [format!("Recommended: {}", tuning.points[tuning.choice.at].policy), format!("Why: {}.", why(tuning))]
+}
+
+const SHORT: &str = "Mean time of transfers under 20 kB, ms";
+const LONG: &str =
+    "Rate of long flows (over 1 MB, or without end), Mbit/s: all their bits over all the seconds they took";
+
+pub(super) fn text(tuning: &Tuning, report: Option<&Path>) -> String {
+    let [recommended, why] = lines(tuning);
+    let text = format!(
+        "{}\n\n{SHORT}\n{}\n\n{LONG}\n{}\n\n{}\n\n{recommended}\n{why}\n{}",
+        tuning.network,
+        matrix(tuning, |got| got.short_s * 1e3).to_terminal(),
+        matrix(tuning, |got| got.long_mbps).to_terminal(),
+        beside(tuning).to_terminal(),
+        closing(&[], None, report),
+    );
+    text.trim_end().to_owned()
+}
+
+pub(super) fn page(tuning: &Tuning) -> Page {
+    let mut page = Page { title: format!("Dovetail: short flows first over {}", tuning.network), blocks: Vec::new() };
+    page.blocks.extend(lines(tuning).map(Block::Text));
+    page.blocks.push(Block::Chart {
+        title: "Short against long".into(),
+        note: "A point a setting, a line a threshold, the ratio growing along it: left is quicker for short transfers, up \
+               is better for long flows."
+            .into(),
+        plot: Box::new(plot(tuning)),
+    });
+    page.blocks.extend([
+        Block::Table(beside(tuning)),
+        Block::Text(SHORT.into()),
+        Block::Table(matrix(tuning, |got| got.short_s * 1e3)),
+        Block::Text(LONG.into()),
+        Block::Table(matrix(tuning, |got| got.long_mbps)),
+    ]);
+    page
+}
+
+fn plot(tuning: &Tuning) -> Plot {
+    let mut plot = Plot::new();
+    let columns = tuning.thresholds_bytes.len();
+    let split = |points: &[(f64, f64, String)]| {
+        let x: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
+        let y: Vec<f64> = points.iter().map(|(_, y, _)| *y).collect();
+        (x, y, points.iter().map(|(.., text)| text.clone()).collect::<Vec<_>>())
+    };
+    for (at, &bytes) in tuning.thresholds_bytes.iter().enumerate() {
+        let points = tuning.points.iter().skip(at).step_by(columns);
+        let points: Vec<_> = points
+            .map(|point| (point.got.short_s * 1e3, point.got.long_mbps, format!("ratio {}", point.ratio)))
+            .collect();
+        let (x, y, text) = split(&points);
+        let name = format!("{} kB", figure(bytes as f64 / 1e3));
+        plot.add_trace(Scatter::new(x, y).mode(Mode::LinesMarkers).name(name).text_array(text));
+    }
+    for &(policy, got) in &tuning.beside {
+        let trace = Scatter::new(vec![got.short_s * 1e3], vec![got.long_mbps]).mode(Mode::Markers).name(policy);
+        plot.add_trace(trace.marker(Marker::new().size(11)));
+    }
+    let chosen = &tuning.points[tuning.choice.at];
+    let here = Scatter::new(vec![chosen.got.short_s * 1e3], vec![chosen.got.long_mbps]).mode(Mode::Markers);
+    plot.add_trace(here.name("recommended").marker(Marker::new().size(14)));
+    plot.set_layout(
+        Layout::new().x_axis(Axis::new().title("short transfers, ms")).y_axis(Axis::new().title("long flows, Mbit/s")),
+    );
+    plot
+}
