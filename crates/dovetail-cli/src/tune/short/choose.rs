@@ -1,84 +1,65 @@
 //! Which setting to run.
 //!
-//! A setting is worth a look if no other has shorter times and a higher rate (the Pareto front). Along the front, from
-//! the setting that is best for long flows on, what short transfers gain is weighed against the rate that long ones give
-//! up, as parts of the most of each; the recommended setting is the [`knee`] of that curve.
+//! Long flows should hardly get less than where nobody is preferred, under DRR: settings that leave them less than
+//! [`KEPT`] of that are out. Of the others the one with the shortest times for short transfers is the measure, and the
+//! mildest within [`ALIKE`] of it is recommended: the least ratio, and with it the least threshold. A few seeds cannot
+//! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes.
 
-use super::grid::Got;
-use crate::tune::knee::{Knee, knee};
+use super::grid::Point;
+
+/// The part of long flows' rate under DRR that they are to keep.
+pub(super) const KEPT: f64 = 0.95;
+
+/// Times that differ by less than this part are alike.
+pub(super) const ALIKE: f64 = 0.02;
 
 /// What the grid says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Choice {
     /// The setting to run, as an index.
     pub(super) at: usize,
-    pub(super) why: Why,
-    /// The settings that no other beats, from the best for long flows to the best for short ones.
-    pub(super) front: Vec<usize>,
+    /// The shortest mean time of short transfers under any setting that leaves long flows enough, in seconds.
+    pub(super) least_s: f64,
+    /// Whether there is such a setting; without one, it is the best for long flows.
+    pub(super) kept: bool,
 }
 
-/// Why that one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Why {
-    /// What comes after it costs more than it brings.
-    Knee,
-    /// No setting does anything for short transfers that is worth a change.
-    Flat,
-    /// Every gain has the same price: the one that long flows lose nothing by.
-    Even,
-}
-
-/// Weighs settings, of which there is at least one.
-pub(super) fn choose(settings: &[Got]) -> Choice {
-    let front = front(settings);
-    let first = settings[front[0]];
-    let gains: Vec<f64> = front.iter().map(|&at| 1.0 - settings[at].short_s / first.short_s).collect();
-    let given_up: Vec<f64> = front.iter().map(|&at| first.long_mbps - settings[at].long_mbps).collect();
-    let (place, why) = match knee(&gains, &given_up) {
-        Knee::At(place) => (place, Why::Knee),
-        Knee::Flat => (0, Why::Flat),
-        Knee::Even => (0, Why::Even),
-    };
-    Choice { at: front[place], why, front }
-}
-
-/// Settings that no other beats in both, the highest rate first.
-fn front(settings: &[Got]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..settings.len()).collect();
-    let by_rate = |&a: &usize, &b: &usize| {
-        let (a, b) = (settings[a], settings[b]);
-        b.long_mbps.total_cmp(&a.long_mbps).then(a.short_s.total_cmp(&b.short_s))
-    };
-    order.sort_by(by_rate);
-    let mut least = f64::INFINITY;
-    order.retain(|&at| {
-        let better = settings[at].short_s < least;
-        least = least.min(settings[at].short_s);
-        better
-    });
-    order
+/// Weighs settings, of which there is at least one, against what long flows get under DRR.
+pub(super) fn choose(points: &[Point], drr_mbps: f64) -> Choice {
+    let fair = |point: &&Point| point.got.long_mbps >= KEPT * drr_mbps;
+    let least_s = points.iter().filter(fair).map(|point| point.got.short_s).fold(f64::INFINITY, f64::min);
+    let alike =
+        points.iter().enumerate().filter(|(_, point)| fair(point) && point.got.short_s <= least_s * (1.0 + ALIKE));
+    let mildest =
+        alike.min_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio).then(a.threshold_bytes.cmp(&b.threshold_bytes)));
+    if let Some((at, _)) = mildest {
+        return Choice { at, least_s, kept: true };
+    }
+    let by_rate = points.iter().enumerate().max_by(|(_, a), (_, b)| a.got.long_mbps.total_cmp(&b.got.long_mbps));
+    let (at, least_s) = by_rate.map_or((0, f64::NAN), |(at, point)| (at, point.got.short_s));
+    Choice { at, least_s, kept: false }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tune::short::grid::Got;
 
-    fn got(short_s: f64, long_mbps: f64) -> Got {
-        Got { short_s, long_mbps }
+    fn point(ratio: f64, threshold_bytes: u64, short_s: f64, long_mbps: f64) -> Point {
+        Point { policy: String::new(), ratio, threshold_bytes, got: Got { short_s, long_mbps } }
     }
 
     #[test]
-    fn beaten_settings_are_left_out_and_the_knee_is_found() {
-        // Long flows like the second best; the third has nearly all that short ones can gain; the fourth is beaten.
-        let settings = [got(0.20, 0.5), got(0.40, 1.0), got(0.21, 0.98), got(0.30, 0.6), got(0.40, 0.9)];
-        assert_eq!(choose(&settings), Choice { at: 2, why: Why::Knee, front: vec![1, 2, 0] });
-    }
-
-    #[test]
-    fn nothing_to_gain_and_a_constant_price() {
-        assert_eq!(choose(&[got(0.2, 1.0), got(0.2, 0.9)]).why, Why::Flat);
-        assert_eq!(choose(&[got(0.2, 1.0)]), Choice { at: 0, why: Why::Flat, front: vec![0] });
-        let even = choose(&[got(0.4, 1.0), got(0.3, 0.75), got(0.2, 0.5)]);
-        assert_eq!((even.at, even.why), (0, Why::Even));
+    fn the_mildest_of_the_quickest_that_leave_enough() {
+        let points = [
+            point(1.0, 10_000, 0.300, 1.0),
+            point(2.0, 20_000, 0.203, 0.96),
+            point(2.0, 10_000, 0.202, 0.96),
+            point(8.0, 10_000, 0.200, 0.97),
+            point(30.0, 10_000, 0.100, 0.94),
+        ];
+        assert_eq!(choose(&points, 1.0), Choice { at: 2, least_s: 0.2, kept: true });
+        // More is taken for granted than any setting leaves.
+        assert_eq!(choose(&points, 2.0), Choice { at: 0, least_s: 0.3, kept: false });
     }
 }

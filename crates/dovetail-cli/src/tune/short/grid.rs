@@ -24,7 +24,10 @@ const THRESHOLDS_BYTES: [u64; 6] = [2_000, 5_000, 10_000, 20_000, 50_000, 100_00
 const SEEDS: u64 = 3;
 
 /// What stands beside the settings.
-const BESIDE: [&str; 3] = ["fifo", "drr", "las"];
+const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
+
+/// Who prefers nobody.
+const FAIR: &str = "drr";
 
 /// A setting and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,6 +56,8 @@ pub(super) struct Tuning {
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
+    /// What long flows get where nobody is preferred.
+    pub(super) drr_mbps: f64,
 }
 
 /// What flows get under each policy.
@@ -81,15 +86,15 @@ pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs
     let mut settings = Vec::new();
     for &ratio in &ratios {
         for &threshold_bytes in &thresholds_bytes {
-            let text = with_knobs(policy, format_args!("threshold={threshold_bytes}B,ratio={ratio}"));
+            let text = with_knobs(policy, format_args!("threshold={},ratio={ratio}", bytes_text(threshold_bytes)));
             let spec: PolicySpec = text.parse().map_err(|error| {
                 Failure::usage(format!("--policy {policy}: {error} (tune sets 'threshold' and 'ratio' itself)"))
             })?;
             settings.push((spec, ratio, threshold_bytes));
         }
     }
-    let beside = BESIDE.map(str::parse::<PolicySpec>).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let policies: Vec<PolicySpec> = settings.iter().map(|(spec, ..)| spec.clone()).chain(beside).collect();
+    let others = BESIDE.map(str::parse::<PolicySpec>).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let policies: Vec<PolicySpec> = settings.iter().map(|(spec, ..)| spec.clone()).chain(others).collect();
     let mut got = play(network, &policies, jobs)?.into_iter();
     let points = settings.into_iter().zip(&mut got).map(|((spec, ratio, threshold_bytes), got)| Point {
         policy: spec.as_str().to_owned(),
@@ -98,14 +103,15 @@ pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs
         got,
     });
     let points: Vec<Point> = points.collect();
-    Ok(Tuning {
-        network: network.name.clone(),
-        choice: choose(&points.iter().map(|point| point.got).collect::<Vec<_>>()),
-        ratios,
-        thresholds_bytes,
-        points,
-        beside: BESIDE.into_iter().zip(got).collect(),
-    })
+    let beside: Vec<(&str, Got)> = BESIDE.into_iter().zip(got).collect();
+    let drr_mbps = beside.iter().find(|(policy, _)| *policy == FAIR).map_or(0.0, |(_, got)| got.long_mbps);
+    let choice = choose(&points, drr_mbps);
+    Ok(Tuning { network: network.name.clone(), ratios, thresholds_bytes, points, beside, choice, drr_mbps })
+}
+
+/// As a policy string has it.
+fn bytes_text(bytes: u64) -> String {
+    if bytes.is_multiple_of(1000) { format!("{}kB", bytes / 1000) } else { format!("{bytes}B") }
 }
 
 /// `points` values from the first of the usual ones to the last, each as many times the one before, without repeats.

@@ -10,7 +10,7 @@ use plotly::{
 use serde::Serialize;
 
 use super::{
-    choose::Why,
+    choose::{ALIKE, KEPT},
     grid::{Got, Point, Tuning},
 };
 use crate::{
@@ -91,24 +91,19 @@ fn beside(tuning: &Tuning) -> Table {
 }
 
 fn why(tuning: &Tuning) -> String {
-    let got = |at: usize| tuning.points[at].got;
-    let (chosen, front) = (got(tuning.choice.at), &tuning.choice.front);
-    let first = front.first().map_or(chosen, |&at| got(at));
-    let last = front.last().map_or(chosen, |&at| got(at));
-    match tuning.choice.why {
-        Why::Knee => format!(
-            "short transfers take {} ms ({} ms at the best for long flows, {} ms at the best for short ones) and long \
-             flows keep {:.1} % of the best rate; what is left to gain costs more than it brings",
-            figure(chosen.short_s * 1e3),
-            figure(first.short_s * 1e3),
-            figure(last.short_s * 1e3),
-            chosen.long_mbps / first.long_mbps * 100.0,
-        ),
-        Why::Flat => {
-            "no setting shortens short transfers by half a percent: the one that is best for long flows".into()
-        }
-        Why::Even => "every gain of short transfers has the same price: the one that is best for long flows".into(),
+    let chosen = tuning.points[tuning.choice.at].got;
+    let kept = format!("long flows get {:.0} % of their rate under drr", chosen.long_mbps / tuning.drr_mbps * 100.0);
+    if !tuning.choice.kept {
+        return format!("{kept}: no setting leaves them {:.0} %, and this one leaves them most", KEPT * 100.0);
     }
+    format!(
+        "short transfers take {} ms, within {:.0} % of the least of any setting ({} ms) that leaves long flows {:.0} % of \
+         their rate under drr; {kept}; of settings as good this one prefers short flows least",
+        figure(chosen.short_s * 1e3),
+        ALIKE * 100.0,
+        figure(tuning.choice.least_s * 1e3),
+        KEPT * 100.0,
+    )
 }
 
 fn lines(tuning: &Tuning) -> [String; 2] {
