@@ -208,8 +208,6 @@ fn drops(packets: u32) -> DropPolicy {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
-
     #[test]
     fn all_transfers_end_whatever_the_network((network, policy) in tree()) {
         let run = run(&network, policy);

@@ -143,7 +143,8 @@ fn a_capture_that_cannot_be_written() {
 /// The slowest and the fastest link, and the longest delays: nothing overflows, and runs end.
 #[test]
 fn extreme_links_do_not_panic() {
-    let bursts = Datagrams { on_off: Some((Nanos::from_millis(1), Nanos::ZERO)), ..udp(65_535, Nanos::from_millis(1)) };
+    let bursts =
+        Datagrams { on_off: Some((Nanos::from_millis(1), Nanos::ZERO)), ..udp(65_535, Nanos::from_millis(10)) };
     let kinds = [
         transfers(3, Arrivals::Load(1e9)),
         transfers(3, Arrivals::PerSecond(1e-6)),
