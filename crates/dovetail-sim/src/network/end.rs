@@ -147,6 +147,13 @@ impl End {
         }
     }
 
+    /// The application has no more to write; the connection ends when what the socket holds is acknowledged.
+    pub(super) fn writes_no_more(&mut self) {
+        if let Role::Sender { left } = &mut self.role {
+            *left = 0;
+        }
+    }
+
     /// When it wants its next turn, if that is to be put on the agenda: `None` where an earlier one is on it.
     pub(super) fn wake_at(&mut self, now: Nanos) -> Option<Nanos> {
         let at = self.interface.poll_at(instant(now), &self.sockets)?;

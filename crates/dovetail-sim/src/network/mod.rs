@@ -1,7 +1,7 @@
 //! Networks in virtual time: hosts with a real TCP, routers, links with a queue under any policy.
 //!
 //! What a policy does to a transfer shows only in closed loop: a packet that waits or is dropped makes its sender slow
-//! down. So hosts here run [smoltcp](smoltcp)'s TCP, driven by a clock of this module's; the packets that it makes cross
+//! down. So hosts here run [smoltcp]'s TCP, driven by a clock of this module's; the packets that it makes cross
 //! links one after the other, and every link has a scheduler of this project before it.
 //!
 //! One loop drives everything. An event is a packet sent whole, a packet that arrives at a node, a timer of a connection
@@ -18,7 +18,8 @@
 //! timeout of at least a second (RFC 6298); selective acknowledgements are sent but not used, and an acknowledgement of
 //! part of what was lost ends fast recovery (RFC 5681, not RFC 6582). After a timeout all that was sent is sent again. A
 //! receiver keeps at most 32 holes, set when the crate is built. The clock has whole microseconds. A last segment that is
-//! not full waits until all before it is acknowledged (Nagle's algorithm, RFC 896).
+//! not full waits until all before it is acknowledged (Nagle's algorithm, RFC 896). What comes of this beside the Linux
+//! kernel's TCP is in docs/transport.md.
 //!
 //! | file | what |
 //! |---|---|

@@ -110,7 +110,7 @@ pub struct Traffic {
     pub to: Vec<usize>,
     /// When the first may begin.
     pub start: Nanos,
-    /// When nothing more begins or, of what has no end of its own, is sent.
+    /// When nothing more begins or, of what has no end of its own, is written: what sockets hold is still sent.
     pub stop: Nanos,
     /// What they do.
     pub kind: Kind,
@@ -255,6 +255,10 @@ impl Network {
                 }
                 Kind::Datagrams(Datagrams { bytes, gap, .. }) if !(28..=65_535).contains(bytes) || gap.0 == 0 => {
                     what("datagrams are from 28 to 65535 bytes, with some time between them")
+                }
+                // Bursts and silences of no length would never let time pass.
+                Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
+                    what("a burst takes some time in the mean")
                 }
                 _ => Ok(()),
             }

@@ -258,6 +258,9 @@ impl<'a, O: Observer> World<'a, O> {
         let (traffic, of) = (connection.traffic, connection.of);
         let to = connection.side(id.side.other()).node;
         let connected = connection.side(id.side);
+        if matches!(of, Of::Stream(_)) && self.now >= self.network.traffic[traffic].stop {
+            connected.end.writes_no_more();
+        }
         let (from, tuple) = (connected.node, connected.tuple);
         let read = connected.end.turn(&mut self.wire, self.now);
         if let Some(at) = connected.end.wake_at(self.now) {

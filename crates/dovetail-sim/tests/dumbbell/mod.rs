@@ -1,14 +1,9 @@
-//! Networks: what a real TCP does over links whose arithmetic is known.
+//! A dumbbell, and what crosses it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Weight, units::Rate};
-use dovetail_sim::{
-    network::{
-        Arrivals, Kind, Link, Network, NetworkOptions, NetworkOutcome, Node, Traffic, Transport, simulate_network,
-    },
-    workload::Size,
-};
+use dovetail_sim::network::{Kind, Link, Network, Node, Traffic, Transport};
 
 /// Sources s0.. and sinks c0.. on either side of two routers; `buffer` packets before the link between them.
 pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Traffic>) -> Network {
