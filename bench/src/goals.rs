@@ -18,6 +18,9 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
 /// How many times as long a policy of constant cost may take with very many flows.
 pub const FLAT: Goal = Goal::AtMost(2.0);
 
+/// How many times as long as DRR its variant with short flows first may take.
+pub const BESIDE_DRR: Goal = Goal::AtMost(1.5);
+
 /// How many times as long as MR3 the trade-off may take in its paper's testbed.
 pub const BESIDE_MR3: Goal = Goal::AtMost(3.0);
 

@@ -103,6 +103,11 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+const OPERATION: &str = "operation";
+const FULL_BUFFER: &str = "full buffer";
+/// The policy that variants of it are held against.
+const BESIDE: &str = "drr";
+
 fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     let mut policies = args.policies.clone();
     if policies.is_empty() {
@@ -117,19 +122,38 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
     let mut flows = args.flows.clone();
     flows.sort_unstable();
     let mut rows: Vec<Row> = Vec::new();
+    let mut beside_drr: Vec<Row> = Vec::new();
     for &flows in &flows {
         eprintln!("operations, {flows} flows");
-        for measured in operations::run(&policies, Setting::Mixed, flows, |what| left_out.push(what)) {
-            let goal = goals::operation(&measured.subject, flows);
-            rows.extend(row("operation", measured.subject, flows, Spread::of(&measured.nanos), Unit::Nanos, goal));
+        let all = operations::run(&policies, Setting::Mixed, flows, |what| left_out.push(what));
+        let of = |name| all.iter().find(|measured| measured.subject == name);
+        if let (Some(ours), Some(plain)) = (of("drr-sff"), of(BESIDE)) {
+            let times = Spread::of_ratios(&ours.nanos, &plain.nanos);
+            let name = ours.subject.clone();
+            beside_drr.extend(row("operation / that of drr", name, flows, times, Unit::Times, Some(goals::BESIDE_DRR)));
         }
+        for measured in all {
+            let goal = goals::operation(&measured.subject, flows);
+            rows.extend(row(OPERATION, measured.subject, flows, Spread::of(&measured.nanos), Unit::Nanos, goal));
+        }
+    }
+    for &flows in &flows {
+        rows.extend(full_buffer(&policies, flows, left_out));
     }
     let order = |row: &Row| policies.iter().position(|policy| policy.as_str() == row.subject);
     // The peer stands behind all of ours.
-    rows.sort_by_key(|row| (row.subject == Firq::NAME, order(row), row.flows));
+    rows.sort_by_key(|row| (row.benchmark != OPERATION, row.subject == Firq::NAME, order(row), row.flows));
     let mut flat = Vec::new();
-    for policy in policies.iter().filter(|policy| policy.entry().cost.starts_with("O(1)")) {
-        let of = |flows| rows.iter().find(|row| row.subject == policy.as_str() && Some(&row.flows) == flows);
+    let of_constant_cost = policies.iter().filter(|policy| policy.entry().cost.starts_with("O(1)"));
+    for (benchmark, policy) in of_constant_cost.flat_map(|policy| [(OPERATION, policy), (FULL_BUFFER, policy)]) {
+        // The longest queue of all is found in O(log n).
+        if benchmark == FULL_BUFFER && policy.as_str() == BESIDE {
+            continue;
+        }
+        let of = |flows| {
+            rows.iter()
+                .find(|row| row.benchmark == benchmark && row.subject == policy.as_str() && Some(&row.flows) == flows)
+        };
         if let (Some(few), Some(many)) = (of(flows.first()), of(flows.last()))
             && few.flows < many.flows
         {
@@ -140,13 +164,27 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
                 max: many.max / few.min,
                 repetitions: few.repetitions,
             };
-            let name = format!("operation / that of {} flows", args.flows.iter().min().unwrap_or(&0));
+            let name = format!("{benchmark} / that of {} flows", args.flows.iter().min().unwrap_or(&0));
             let most = args.flows.iter().copied().max().unwrap_or(0);
             flat.extend(row(&name, policy.to_string(), most, Some(spread), Unit::Times, Some(goals::FLAT)));
         }
     }
     rows.extend(flat);
+    rows.extend(beside_drr);
     rows
+}
+
+/// The policies with a rule of their own for a full buffer, beside deficit round robin with the longest queue of all.
+fn full_buffer(policies: &[PolicySpec], flows: u32, left_out: &mut Vec<String>) -> Vec<Row> {
+    let with_a_rule = ["drr-sff", "las", "run2c", BESIDE];
+    let policies: Vec<PolicySpec> =
+        policies.iter().filter(|policy| with_a_rule.contains(&policy.as_str())).cloned().collect();
+    eprintln!("full buffer, {flows} flows");
+    let measured = operations::run(&policies, Setting::FullBuffer, flows, |what| left_out.push(what));
+    let rows = measured.into_iter().filter_map(|measured| {
+        row(FULL_BUFFER, measured.subject, flows, Spread::of(&measured.nanos), Unit::Nanos, None)
+    });
+    rows.collect()
 }
 
 fn simulators(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {

@@ -7,14 +7,18 @@
 //! A second setting is the testbed of the trade-off's paper (Wang et al., CoNEXT 2014, section 6.1): packets of 800 bytes, a
 //! third of the flows for each of three modules, a link of 200 Mbit/s.
 //!
+//! A third is a full buffer: the limit on packets of all flows together is what waits, and after every dequeue two packets
+//! come, one of the same flow, which fits, and one of the flow that lost a packet last, which does not: a step is a dequeue,
+//! two enqueues and an eviction, or a refusal. Policies without a rule of their own evict from the longest queue.
+//!
 //! All subjects take turns, round after round, so that a slow moment of the machine falls on all of them; each first
 //! runs long enough to have its own data back in the caches.
 
 use std::time::Duration;
 
 use dovetail_sched::{
-    Admission, Demand, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler,
-    Setup, Stage,
+    Admission, Demand, Dispatch, DropPolicy, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicyError,
+    PolicySpec, Scheduler, Setup, Stage,
 };
 
 use crate::{clock::Stopwatch, peers::firq::Firq, traffic::cpu_and_link};
@@ -37,6 +41,8 @@ pub enum Setting {
     Mixed,
     /// One size, three costs per packet.
     Testbed,
+    /// Many sizes, and one packet too many in every step.
+    FullBuffer,
 }
 
 /// CPU time of the testbed's modules: packet checking, statistical monitoring, IPsec.
@@ -52,7 +58,7 @@ pub trait Subject {
     /// What went wrong, if the subject would not.
     fn step(&mut self) -> Result<(), String>;
 
-    /// Whether every flow still has the packets that [`packets_of`] says.
+    /// Whether every flow still has the packets that [`packets_of`] says; in a full buffer, whether all have together.
     fn is_as_filled(&self, flows: u32) -> bool;
 }
 
@@ -147,11 +153,17 @@ struct Policy {
     // Packets to come, by kind of flow.
     packets: Vec<Vec<Packet>>,
     next: usize,
+    // The flow of the packet too many, if there is one in every step.
+    lost_last: Option<FlowId>,
+    flows: u32,
 }
 
 impl Policy {
     fn filled(policy: &PolicySpec, setting: Setting, flows: u32) -> Result<Self, PolicyError> {
-        let scheduler = policy.build(&Setup::new(RESOURCES, Limits::UNLIMITED))?;
+        let buffer = (setting == Setting::FullBuffer).then(|| (0..flows).map(packets_of).sum());
+        let on_full = if buffer.is_some() { DropPolicy::Longest } else { DropPolicy::Tail };
+        let limits = Limits { packets: buffer, on_full, ..Limits::UNLIMITED };
+        let scheduler = policy.build(&Setup::new(RESOURCES, limits))?;
         let interest = scheduler.interest();
         let stages = [(Stage::Started, 0), (Stage::Finished, 0), (Stage::Started, 1)];
         let packet = |bytes, times: [Nanos; 2]| Packet {
@@ -163,7 +175,7 @@ impl Policy {
         };
         let mixed = |kind| sizes().map(|bytes| packet(bytes, cpu_and_link(FlowId(kind), bytes))).to_vec();
         let packets = match setting {
-            Setting::Mixed => vec![mixed(0), mixed(1)],
+            Setting::Mixed | Setting::FullBuffer => vec![mixed(0), mixed(1)],
             Setting::Testbed => MODULES.map(|cpu| vec![packet(800, [cpu, TESTBED_LINK]); SIZES]).to_vec(),
         };
         let mut filled = Self {
@@ -174,27 +186,45 @@ impl Policy {
             now: Nanos::ZERO,
             packets,
             next: 0,
+            lost_last: None,
+            flows,
         };
         for place in 0..3 {
             for flow in (0..flows).filter(|&flow| place < packets_of(flow)) {
-                filled.put(FlowId(flow)).expect("without limits nothing is refused");
+                filled.put(FlowId(flow)).expect("there is room for these");
             }
         }
+        filled.lost_last = buffer.map(|_| FlowId(0));
         Ok(filled)
     }
 
     #[inline]
     fn put(&mut self, flow: FlowId) -> Result<(), String> {
+        match self.offer(flow) {
+            Admission::Queued => Ok(()),
+            other => Err(format!("a packet was not queued: {other:?}")),
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, flow: FlowId) -> Admission {
         // Kinds change every two flows, where the number of packets changes with every flow.
         let kinds = self.packets.len();
         let packet = &mut self.packets[flow.index() / 2 % kinds][self.next];
         self.next = if self.next + 1 == SIZES { 0 } else { self.next + 1 };
         packet.flow = flow;
         packet.arrival = self.now;
-        match self.scheduler.enqueue(packet, self.now) {
-            Admission::Queued => Ok(()),
-            other => Err(format!("a packet was not queued: {other:?}")),
-        }
+        self.scheduler.enqueue(packet, self.now)
+    }
+
+    /// A packet comes that finds the buffer full.
+    fn put_one_too_many(&mut self, flow: FlowId) -> Result<(), String> {
+        self.lost_last = match self.offer(flow) {
+            Admission::Queued => return Err("a packet found room in a full buffer".into()),
+            Admission::Refused(_) => Some(FlowId((flow.0 + 1) % self.flows)),
+            Admission::Evicted => self.scheduler.poll_evicted().map(|lost| lost.flow),
+        };
+        Ok(())
     }
 
     /// The policy holds packets back: it is asked again when it said.
@@ -239,10 +269,17 @@ impl Subject for Policy {
             self.on_link = Some(Feedback { flow, ticket, resource: 1, stage: Stage::Finished, took });
         }
         self.now += took;
-        self.put(flow)
+        self.put(flow)?;
+        match self.lost_last {
+            Some(flow) => self.put_one_too_many(flow),
+            None => Ok(()),
+        }
     }
 
     fn is_as_filled(&self, flows: u32) -> bool {
+        if self.lost_last.is_some() {
+            return self.scheduler.backlog().packets == (0..flows).map(|flow| u64::from(packets_of(flow))).sum::<u64>();
+        }
         (0..flows).all(|flow| self.scheduler.flow_backlog(FlowId(flow)).packets == u64::from(packets_of(flow)))
     }
 }
@@ -255,7 +292,7 @@ mod tests {
     #[test]
     fn every_policy_can_be_stepped() {
         for entry in REGISTRY {
-            for setting in [Setting::Mixed, Setting::Testbed] {
+            for setting in [Setting::Mixed, Setting::Testbed, Setting::FullBuffer] {
                 let mut policy = Policy::filled(&entry.name.parse().unwrap(), setting, 50).unwrap();
                 assert!(policy.is_as_filled(50));
                 for _ in 0..2_000 {

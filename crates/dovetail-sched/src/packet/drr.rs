@@ -62,7 +62,7 @@ pub const ENTRY: Entry = Entry {
 
 /// With so many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are
 /// about 400 KiB.
-const OUT_OF_CACHE: usize = 2048;
+pub(super) const OUT_OF_CACHE: usize = 2048;
 
 /// Deficit round robin.
 #[derive(Debug)]

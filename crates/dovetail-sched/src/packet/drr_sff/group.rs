@@ -1,5 +1,7 @@
 //! One of the two groups: its turns, its deficit, and what it holds.
 
+use core::hint::select_unpredictable;
+
 use slab::Slab;
 
 use super::{
@@ -69,14 +71,13 @@ impl Group {
     #[inline]
     pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) {
         let earns = first.deficit_bytes <= 0.0;
-        if earns && first.round == self.round {
+        if earns & (first.round == self.round) {
             self.round = !self.round;
             self.quantum_bytes = least_bytes.max(self.over_bytes);
             self.over_bytes = 0.0;
         }
-        if earns {
-            first.deficit_bytes += self.quantum_bytes * weight;
-        }
+        // Selected rather than asked: whether the last visit ended is anybody's guess.
+        first.deficit_bytes += select_unpredictable(earns, self.quantum_bytes * weight, 0.0);
         // A flow that came from the other group with credit had no visit here yet.
         first.round = self.round;
     }

@@ -86,10 +86,11 @@ mod ring;
 mod threshold;
 
 use alloc::boxed::Box;
+use core::hint::select_unpredictable;
 
 use slab::Slab;
 
-use super::ages::Ages;
+use super::{ages::Ages, drr::OUT_OF_CACHE};
 use crate::{
     Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     flow::FlowMap,
@@ -213,9 +214,6 @@ impl Settings {
 /// The threshold until enough was sent to set another: the paper's.
 const FIRST_THRESHOLD_BYTES: u64 = 20_000;
 
-/// With so many flows in a group their queues are no longer in the processor's second cache.
-const OUT_OF_CACHE: usize = 2048;
-
 const SHORT: usize = 0;
 const LONG: usize = 1;
 
@@ -227,12 +225,14 @@ pub struct DrrSff {
     threshold_bytes: u64,
     following: Option<Following>,
     quantum_bytes: f64,
-    // The groups' round: its base, those that had a turn in it, and by how much one of those went over, in bases.
-    base_bytes: f64,
+    // The groups' quanta over the base, and as they are.
+    bases: [f64; 2],
+    quanta_bytes: [f64; 2],
+    // Counted only while a group went over by more than the quantum in this round or the last: who had a turn in this round,
+    // and by how many bytes over their quantum for a base one of those went over.
+    is_raised: bool,
     had_turn: [bool; 2],
     over_bytes: f64,
-    // A group's quantum over the base.
-    bases: [f64; 2],
     ages: Ages,
     active: Slab<Active>,
     // Where in `active` a flow is that has packets waiting.
@@ -251,16 +251,18 @@ impl DrrSff {
             Threshold::Auto { target } => (FIRST_THRESHOLD_BYTES, Some(Following::new(target))),
         };
         let quantum_bytes = quantum_bytes as f64;
+        let bases = [ratio.max(1.0), (1.0 / ratio).max(1.0)];
         Self {
             ratio,
             steal,
             threshold_bytes,
             following,
             quantum_bytes,
-            base_bytes: quantum_bytes,
+            bases,
+            quanta_bytes: bases.map(|bases| bases * quantum_bytes),
+            is_raised: false,
             had_turn: [false; 2],
             over_bytes: 0.0,
-            bases: [ratio.max(1.0), (1.0 / ratio).max(1.0)],
             ages: Ages::new(timeout),
             active: Slab::new(),
             place: FlowMap::new(),
@@ -282,16 +284,31 @@ impl DrrSff {
         }
     }
 
-    /// The group's turn begins: what its deficit grows by.
-    #[inline]
-    fn begin_turn(&mut self, group: usize) -> f64 {
+    /// The group's turn begins while the base is raised or to be raised: a group that has had its turn of this round begins
+    /// another, with the base that the last one asks for.
+    #[cold]
+    fn begin_raised_turn(&mut self, group: usize) {
         if self.had_turn[group] {
             self.had_turn = [false; 2];
-            self.base_bytes = self.quantum_bytes.max(self.over_bytes);
+            self.set_base(self.quantum_bytes.max(self.over_bytes));
+            self.is_raised = self.over_bytes > 0.0;
             self.over_bytes = 0.0;
         }
         self.had_turn[group] = true;
-        self.base_bytes * self.bases[group]
+    }
+
+    /// The group's turn ended so far below zero that the base of the next round must be raised.
+    #[cold]
+    fn turn_went_over(&mut self, group: usize) {
+        if !self.is_raised {
+            self.is_raised = true;
+            self.had_turn = [group == SHORT, group == LONG];
+        }
+        self.over_bytes = self.over_bytes.max(-self.groups[group].deficit_bytes / self.bases[group]);
+    }
+
+    fn set_base(&mut self, base_bytes: f64) {
+        self.quanta_bytes = self.bases.map(|bases| bases * base_bytes);
     }
 
     /// The group that loses a packet for `arriving`.
@@ -346,14 +363,14 @@ impl Policy for DrrSff {
 
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
-        if self.groups[self.turn].is_empty() {
-            self.turn = other(self.turn);
+        let turn = self.turn ^ usize::from(self.groups[self.turn].is_empty());
+        let begins = self.groups[turn].deficit_bytes <= 0.0;
+        if self.is_raised && begins {
+            self.begin_raised_turn(turn);
         }
-        let turn = self.turn;
-        if self.groups[turn].deficit_bytes <= 0.0 {
-            let quantum_bytes = self.begin_turn(turn);
-            self.groups[turn].deficit_bytes += quantum_bytes;
-        }
+        // Selected rather than asked: whether the last turn ended is anybody's guess.
+        let earns_bytes = select_unpredictable(begins, self.quanta_bytes[turn], 0.0);
+        self.groups[turn].deficit_bytes += earns_bytes;
         let group = &mut self.groups[turn];
         let at = group.turns.first()?;
         let active = &mut self.active[at as usize];
@@ -366,24 +383,22 @@ impl Policy for DrrSff {
         active.deficit_bytes -= size;
         group.sent_bytes += u64::from(bytes);
         let over_bytes = -active.deficit_bytes;
-        if group.deficit_bytes <= 0.0 {
-            self.over_bytes = self.over_bytes.max(-group.deficit_bytes / self.bases[turn]);
-            self.turn = other(turn);
-        }
+        let far_over = -group.deficit_bytes > self.quantum_bytes;
+        self.turn = turn ^ usize::from(group.deficit_bytes <= 0.0);
+        let next = Ring::<TURN>::after(&self.active, at);
         if group.flows > OUT_OF_CACHE {
-            let next = Ring::<TURN>::after(&self.active, at);
             let flow = self.active[next as usize].flow;
             queues.prefetch_flow(flow);
             self.ages.prefetch(flow);
-        }
-        if group.deficit_bytes <= 0.0 {
-            self.turn = other(turn);
         }
         if let Some(held) = &mut group.held {
             let packets = queues.len(flow);
             held.change(&mut self.active, at, (packets, packets - 1), (bytes.into(), 0));
         }
-
+        if far_over {
+            self.turn_went_over(turn);
+        }
+        let group = &mut self.groups[turn];
         let position = self.ages.add(flow, bytes);
         let has_had = position.saturating_add(bytes.into());
         if is_last {
@@ -397,9 +412,11 @@ impl Policy for DrrSff {
             self.groups[LONG].join(&mut self.active, at, packets, left);
             self.groups[LONG].went_over(over_bytes / weight);
             self.settle(turn);
-        } else if over_bytes >= 0.0 {
-            group.went_over(over_bytes / weight);
-            group.turns.rotate(&self.active);
+        } else {
+            if over_bytes > self.quantum_bytes * weight {
+                group.went_over(over_bytes / weight);
+            }
+            group.turns.rotate_if(over_bytes >= 0.0, next);
         }
         if let Some(following) = &mut self.following
             && let Some(threshold_bytes) = following.sent(position, bytes)

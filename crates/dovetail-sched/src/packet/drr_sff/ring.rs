@@ -1,5 +1,7 @@
 //! Circular lists through a table of active flows: every flow is in two at once, and leaves either in constant time.
 
+use core::hint::select_unpredictable;
+
 use slab::Slab;
 
 use crate::FlowId;
@@ -61,12 +63,10 @@ impl<const WHICH: usize> Ring<WHICH> {
         flows[at as usize].links[WHICH].after
     }
 
-    /// The second comes first, and the first last.
+    /// If `ends`, `second` comes first and the first last; without a branch.
     #[inline]
-    pub(super) fn rotate(&mut self, flows: &Slab<Active>) {
-        if self.first != NIL {
-            self.first = Self::after(flows, self.first);
-        }
+    pub(super) fn rotate_if(&mut self, ends: bool, second: u32) {
+        self.first = select_unpredictable(ends, second, self.first);
     }
 
     pub(super) fn push_back(&mut self, flows: &mut Slab<Active>, at: u32) {
