@@ -399,7 +399,9 @@ impl Policy for DrrSff {
             self.turn_went_over(turn);
         }
         let group = &mut self.groups[turn];
-        let position = self.ages.add(flow, bytes);
+        // A long flow stays long: what it has had is counted further only where the threshold may rise.
+        let is_counted = turn == SHORT || self.following.is_some();
+        let position = if is_counted { self.ages.add(flow, bytes) } else { self.threshold_bytes };
         let has_had = position.saturating_add(bytes.into());
         if is_last {
             group.leave(&mut self.active, at, 0, 0);
