@@ -9,50 +9,23 @@ use std::{
 };
 
 use serde_json::Value;
-use support::{dovetail, folder, near, recompute, records::read_records, small_table, stdout, trace};
-
-/// Jain's windows by default.
-const WINDOW: u64 = 100_000_000;
+use support::{
+    dovetail,
+    figures::{check_fairness, check_figures},
+    folder, small_table, stdout, trace,
+};
 
 /// Recomputes every number of every policy of a `compare --json` from the records it names.
 fn check(document: &Value, policies: usize) {
     let listed = document["policies"].as_array().expect("policies");
     assert_eq!(listed.len(), policies);
     for policy in listed {
-        let name = policy["policy"].as_str().expect("a name");
-        let records = read_records(Path::new(policy["records"].as_str().expect("a path")));
-        let rows = &records.rows;
-        assert_eq!(policy["sent"], rows.len() as u64, "{name}");
-        assert_eq!(policy["dropped"], records.dropped, "{name}");
+        let records = check_figures(policy, &["cpu", "link"]);
         let mut numbers = records.numbers.clone();
         numbers.sort_unstable();
-        assert!(numbers.iter().enumerate().all(|(at, &number)| at as u64 == number), "{name}: every packet once");
+        assert!(numbers.iter().enumerate().all(|(at, &number)| at as u64 == number), "{policy}: every packet once");
         assert_eq!(document["workload"]["packets"], numbers.len() as u64);
-
-        let makespan = recompute::makespan(rows) as f64;
-        near(&policy["makespan_s"], makespan / 1e9, 1e-12, "makespan");
-        for (j, resource) in ["cpu", "link"].into_iter().enumerate() {
-            near(&policy["utilisation"][resource], recompute::busy(rows, j) as f64 / makespan, 1e-9, resource);
-        }
-        let bits: f64 = rows.iter().map(|row| f64::from(row.bytes) * 8.0).sum();
-        near(&policy["throughput_mbps"], bits * 1e3 / makespan, 1e-9, "throughput");
-        let late = recompute::latencies(rows);
-        let latency = &policy["latency_us"];
-        near(&latency["mean"], late.iter().sum::<u64>() as f64 / late.len() as f64 / 1e3, 1e-9, "mean");
-        near(&latency["max"], late[late.len() - 1] as f64 / 1e3, 1e-12, "max");
-        for (key, share) in [("p50", 0.5), ("p95", 0.95), ("p99", 0.99)] {
-            near(&latency[key], recompute::quantile(&late, share) as f64 / 1e3, 0.001, key);
-        }
-        let fairness = &policy["fairness"];
-        match recompute::jain(rows, |_| 1.0, WINDOW) {
-            Some(jain) => near(&fairness["jain_dominant"], jain, 1e-9, "Jain"),
-            None => assert!(fairness["jain_dominant"].is_null()),
-        }
-        match recompute::largest_gap(rows, |_| 1.0) {
-            // Printed in whole nanoseconds.
-            Some(gap) => near(&fairness["max_active_time_gap_us"], gap.round() / 1e3, 1e-9, "gap"),
-            None => assert!(fairness["max_active_time_gap_us"].is_null()),
-        }
+        check_fairness(policy, &records);
     }
 }
 

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use support::{folder, small_table, stdout};
+use support::{SMALL_NETWORK, folder, small_table, stdout, written};
 
 fn browser() -> Option<PathBuf> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
@@ -38,12 +38,14 @@ fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The report of a command; `network` is that of a comparison over one.
 fn report(folder: &Path, command: &str) -> PathBuf {
     let table = small_table(folder);
     let page = folder.join("report.html");
-    let input = match command {
-        "profile" => ["all", "--packets=50"].map(str::to_owned),
-        _ => ["--workload".to_owned(), table.display().to_string()],
+    let (command, input) = match command {
+        "profile" => (command, ["all", "--packets=50"].map(str::to_owned)),
+        "network" => ("compare", [written(folder, "small.toml", SMALL_NETWORK), "--seed=1".to_owned()]),
+        _ => (command, ["--workload".to_owned(), table.display().to_string()]),
     };
     let said = stdout(&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")]);
     assert!(said.contains("report.html"), "the report is named: {said}");
@@ -66,6 +68,12 @@ fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
 fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
     // Two lines of each of five functions, and a line of each in the distribution.
     read_on_a_phone("profile", 6, 15);
+}
+
+#[test]
+fn a_network_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Of five policies times by size, shares of short transfers, rates of two streams, and time at the link.
+    read_on_a_phone("network", 5, 25);
 }
 
 fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {

@@ -126,6 +126,28 @@ fn the_cbcs_report_comes_out_where_it_does() {
     assert_at_least(&rows(fig10, "CPU utilisation", 4), 96.0);
 }
 
+/// The other figures are over 16 seeds, too many for a test.
+#[test]
+fn a_flood_starves_long_flows_by_the_printed_rule_and_not_by_shares() {
+    let text = stdout(&["reproduce", "drrsff-flood", "--json"]);
+    let document: Value = serde_json::from_str(&text).expect("one JSON document");
+    let found = document["rows"].as_array().expect("rows");
+    found.iter().for_each(assert_judged);
+    assert_eq!(failed(found), [""; 0]);
+    // At a ratio of 2 the long group has a third of the link, 1 Mbit/s.
+    let table = document["tables"][0]["rows"].as_array().expect("a table");
+    let number = |policy: &str, column: usize| -> f64 {
+        let row = table.iter().find(|row| row[0] == policy).unwrap_or_else(|| panic!("no {policy}"));
+        row[column].as_str().expect("words").parse().expect("a number")
+    };
+    let [while_waiting, stream, ftp, of_link] = [1, 2, 3, 4].map(|column| number("drr-sff", column));
+    assert!((while_waiting - 100.0 / 3.0).abs() < 0.1 && (stream - 1.0).abs() < 0.01, "{while_waiting} {stream}");
+    assert!((ftp / 3.0 * 100.0 - of_link).abs() < 0.1 && (0.5..=1.0).contains(&ftp), "{ftp} {of_link}");
+    for policy in ["fifo", "drr", "las", "run2c", "drr-sff:steal=long-first"] {
+        assert!(number(policy, 1) < 5.0 && number(policy, 4) < 5.0, "{policy} gives long flows something");
+    }
+}
+
 /// Costs measured here and now, so only what no noise turns round.
 #[test]
 fn least_squares_predicts_measured_costs_better_than_smoothing() {
@@ -155,6 +177,14 @@ fn every_experiment_is_listed() {
         "cbcs-fig6",
         "cbcs-grid",
         "costs-wrong",
+        "drrsff-fig5",
+        "drrsff-fig6",
+        "drrsff-fig7",
+        "drrsff-fig8",
+        "drrsff-fig9",
+        "drrsff-fig10",
+        "drrsff-fig11",
+        "drrsff-flood",
     ] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in:\n{text}");
     }

@@ -3,6 +3,8 @@
 
 #[path = "../../../dovetail-sim/tests/support/recompute.rs"]
 pub mod recompute;
+
+pub mod figures;
 pub mod records;
 
 use std::{
@@ -63,4 +65,49 @@ pub fn small_table(folder: &Path) -> PathBuf {
     let path = folder.join("table.csv");
     std::fs::write(&path, text).expect("the table is written");
     path
+}
+
+/// Transfers over TCP, a connection without end and a voice, each from hosts of its own, over a link of 1 Mbit/s.
+pub const SMALL_NETWORK: &str = r#"
+name = "small"
+seed = 1
+[network]
+stop = "40s"
+mtu = 1040
+[[link]]
+between = ["r1", "r0"]
+rate = "1Mbps"
+delay = "30ms"
+buffer_packets = 15
+watched = true
+[[link]]
+between = [["w1", "w2", "f", "u"], "r1"]
+rate = "10Mbps"
+delay = "10ms"
+[[link]]
+between = ["r0", ["v1", "v2", "g", "x"]]
+rate = "10Mbps"
+delay = "10ms"
+[[traffic]]
+name = "web"
+from = ["w1", "w2"]
+to = ["v1", "v2"]
+transfers = { count = 40, size = { pareto = { shape = 0.8, min = 1, max = 1200 } }, unit = 1000, load = 0.8 }
+[[traffic]]
+name = "ftp"
+from = "f"
+to = "g"
+long_lived = 1
+[[traffic]]
+name = "voice"
+from = "u"
+to = "x"
+udp = { bytes = 200, rate = "50/s" }
+"#;
+
+/// A file of a test's own.
+pub fn written(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("the file is written");
+    path.to_str().expect("a plain path").to_owned()
 }

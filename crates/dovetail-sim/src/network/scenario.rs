@@ -1,6 +1,9 @@
 //! Networks described in TOML. The format's reference is `docs/networks.md`.
 
-use std::{collections::HashMap, io};
+use std::{
+    collections::{HashMap, HashSet},
+    io,
+};
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Weight};
 use serde::{Deserialize, de::IgnoredAny};
@@ -59,7 +62,9 @@ impl Network {
                 let name = clip(&form.get_ref().name);
                 WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
             };
-            nodes.traffic(form, open).map_err(what)
+            let traffic = nodes.traffic(form, open).map_err(what)?;
+            traffic.check(nodes.nodes.len()).map_err(what)?;
+            Ok::<_, WorkloadError>(traffic)
         });
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
         let default = Transport::default();
@@ -100,6 +105,7 @@ impl Network {
 struct Nodes {
     nodes: Vec<Node>,
     places: HashMap<String, usize>,
+    joined: HashSet<(usize, usize)>,
 }
 
 impl Nodes {
@@ -143,6 +149,14 @@ impl Nodes {
         for from in from {
             for to in to {
                 let (from, to) = (self.place(from)?, self.place(to)?);
+                let name = |node: usize| &self.nodes[node].name;
+                if from == to {
+                    return Err(format!("'{}' is at both ends", name(from)));
+                }
+                // Of two links between the same nodes, one would never be used.
+                if !self.joined.insert((from.min(to), from.max(to))) {
+                    return Err(format!("there is a link between '{}' and '{}' already", name(from), name(to)));
+                }
                 for (from, to) in [(from, to), (to, from)] {
                     links.push(Link { from, to, rate: form.rate.0, delay, policy: policy.clone(), limits });
                 }

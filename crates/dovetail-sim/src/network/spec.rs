@@ -110,7 +110,7 @@ pub struct Traffic {
     pub to: Vec<usize>,
     /// When the first may begin.
     pub start: Nanos,
-    /// When nothing more begins or, of what has no end of its own, is written: what sockets hold is still sent.
+    /// When nothing more begins or, of what has no end of its own, is sent.
     pub stop: Nanos,
     /// What they do.
     pub kind: Kind,
@@ -167,6 +167,40 @@ impl Traffic {
     pub fn transfers(&self) -> u64 {
         if let Kind::Transfers { count, .. } = self.kind { count.into() } else { 0 }
     }
+
+    /// Whether its parts fit together, in a network of `nodes` nodes.
+    pub(super) fn check(&self, nodes: usize) -> Result<(), String> {
+        if self.from.is_empty() || self.to.is_empty() {
+            return Err("it needs somebody who sends and somebody who receives".into());
+        }
+        if self.from.iter().any(|node| self.to.contains(node)) {
+            return Err("nobody sends to himself".into());
+        }
+        if self.from.iter().chain(&self.to).any(|&node| node >= nodes) {
+            return Err("it is between nodes that there are".into());
+        }
+        match &self.kind {
+            Kind::Transfers { count: 0, .. } | Kind::LongLived(0) => Err("count is at least 1".into()),
+            Kind::LongLived(flows) if *flows > MOST_LONG_LIVED => {
+                Err(format!("long_lived is at most {MOST_LONG_LIVED}, not {flows}"))
+            }
+            Kind::Transfers { arrivals: Arrivals::PerSecond(rate) | Arrivals::Load(rate), .. }
+                if !(1e-6..=1e9).contains(rate) =>
+            {
+                Err("a rate or a load is from 0.000001 to 1000000000".into())
+            }
+            Kind::Transfers { unit_bytes: 0, .. } => Err("a unit is at least a byte".into()),
+            Kind::Transfers { size, unit_bytes, .. } => size.check(LARGEST_BYTES / f64::from(*unit_bytes)),
+            Kind::Datagrams(Datagrams { bytes, gap, .. }) if !(28..=65_535).contains(bytes) || gap.0 == 0 => {
+                Err("datagrams are from 28 to 65535 bytes, with some time between them".into())
+            }
+            // Bursts and silences of no length would never let time pass.
+            Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
+                Err("a burst takes some time in the mean".into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The most nodes and links, each: routes are a table over pairs of nodes.
@@ -174,6 +208,8 @@ const MOST_NODES: usize = 1024;
 const MOST_LINKS: usize = 4096;
 /// The most transfers, over all traffic: each leaves a line.
 const MOST_TRANSFERS: u64 = 10_000_000;
+/// The most connections without end of one traffic: a host opens connections from 16,384 ports.
+const MOST_LONG_LIVED: u32 = 10_000;
 /// The largest transfer.
 const LARGEST_BYTES: f64 = 1e12;
 /// The most seconds that a network with streams runs: each leaves a number.
@@ -190,6 +226,11 @@ impl Network {
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.traffic.iter().any(|traffic| traffic.transfers() == 0)
+    }
+
+    /// When everything is over, at the latest.
+    pub(super) fn over_at(&self) -> Nanos {
+        self.stop_at.unwrap_or(if self.is_endless() { LATEST } else { Nanos::MAX })
     }
 
     /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.
@@ -232,36 +273,7 @@ impl Network {
             return wrong(format!("the window is from the largest packet to 16 MiB, not {window_bytes} bytes"));
         }
         self.traffic.iter().try_for_each(|traffic| {
-            let what = |what: &str| wrong(format!("traffic '{}': {what}", traffic.name));
-            if traffic.from.is_empty() || traffic.to.is_empty() {
-                return what("it needs somebody who sends and somebody who receives");
-            }
-            if traffic.from.iter().any(|node| traffic.to.contains(node)) {
-                return what("nobody sends to himself");
-            }
-            if traffic.from.iter().chain(&traffic.to).any(|&node| node >= nodes) {
-                return what("it is between nodes that there are");
-            }
-            match &traffic.kind {
-                Kind::Transfers { count: 0, .. } | Kind::LongLived(0) => what("count is at least 1"),
-                Kind::Transfers { arrivals: Arrivals::PerSecond(rate) | Arrivals::Load(rate), .. }
-                    if !(1e-6..=1e9).contains(rate) =>
-                {
-                    what("a rate or a load is from 0.000001 to 1000000000")
-                }
-                Kind::Transfers { unit_bytes: 0, .. } => what("a unit is at least a byte"),
-                Kind::Transfers { size, unit_bytes, .. } => {
-                    size.check(LARGEST_BYTES / f64::from(*unit_bytes)).or_else(|why| what(&why))
-                }
-                Kind::Datagrams(Datagrams { bytes, gap, .. }) if !(28..=65_535).contains(bytes) || gap.0 == 0 => {
-                    what("datagrams are from 28 to 65535 bytes, with some time between them")
-                }
-                // Bursts and silences of no length would never let time pass.
-                Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
-                    what("a burst takes some time in the mean")
-                }
-                _ => Ok(()),
-            }
+            traffic.check(nodes).or_else(|what| wrong(format!("traffic '{}': {what}", traffic.name)))
         })
     }
 }

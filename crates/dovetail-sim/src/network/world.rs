@@ -135,7 +135,7 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     pub(super) fn run(mut self) -> Result<NetworkOutcome, NetworkError> {
-        let stop_at = self.network.stop_at.unwrap_or(Nanos::MAX);
+        let stop_at = self.network.over_at();
         // Who names an end wants all of it, unless nothing is left to happen.
         let to_the_end = self.network.stop_at.is_some() && self.network.is_endless();
         let mut events = 0u64;
