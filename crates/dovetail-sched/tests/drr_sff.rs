@@ -50,9 +50,11 @@ struct PlainSff {
 
 #[derive(Clone, Default)]
 struct PlainFlow {
-    queue: VecDeque<(u32, u64)>,
+    // Bytes, handle and arrival.
+    queue: VecDeque<(u32, u64, u64)>,
     dc: i64,
     bytes_scheduled: u64,
+    /// Of a packet that found the queue empty, or left it empty when it was sent.
     last_arrival: u64,
     /// When its number of packets last changed.
     changed: u64,
@@ -60,7 +62,7 @@ struct PlainFlow {
 
 impl PlainFlow {
     fn bytes(&self) -> u64 {
-        self.queue.iter().map(|&(bytes, _)| u64::from(bytes)).sum()
+        self.queue.iter().map(|&(bytes, ..)| u64::from(bytes)).sum()
     }
 }
 
@@ -130,7 +132,7 @@ impl PlainSff {
                 return lost;
             };
             let group = self.group_of(victim).expect("a victim is listed");
-            lost.extend(self.flows[victim as usize].queue.pop_back().map(|(_, handle)| handle));
+            lost.extend(self.flows[victim as usize].queue.pop_back().map(|(_, handle, _)| handle));
             self.changed(victim);
             if self.flows[victim as usize].queue.is_empty() {
                 self.lists[group].retain(|&other| other != victim);
@@ -142,8 +144,10 @@ impl PlainSff {
         if i.queue.is_empty() && now > i.last_arrival + timeout {
             i.bytes_scheduled = 0;
         }
-        i.last_arrival = now;
-        i.queue.push_back((bytes, handle));
+        if i.queue.is_empty() {
+            i.last_arrival = now;
+        }
+        i.queue.push_back((bytes, handle, now));
         if i.queue.len() == 1 {
             i.dc = self.quantum;
             let group = if i.bytes_scheduled < self.threshold { SHORT } else { LONG };
@@ -169,7 +173,10 @@ impl PlainSff {
         if i.dc <= 0 {
             i.dc += self.quantum;
         }
-        let (size, handle) = i.queue.pop_front().expect("a listed flow has packets");
+        let (size, handle, arrival) = i.queue.pop_front().expect("a listed flow has packets");
+        if i.queue.is_empty() {
+            i.last_arrival = arrival;
+        }
         self.group_dc[turn] -= i64::from(size);
         i.dc -= i64::from(size);
         i.bytes_scheduled += u64::from(size);

@@ -72,6 +72,13 @@ impl<'a> Waiting<'a> {
         self.queues.nodes[self.node as usize].bytes
     }
 
+    /// When it arrived.
+    #[inline]
+    #[must_use]
+    pub fn arrival(self) -> Nanos {
+        self.queues.nodes[self.node as usize].arrival
+    }
+
     /// Processing time on each resource.
     #[inline]
     #[must_use]

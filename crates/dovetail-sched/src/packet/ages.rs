@@ -52,6 +52,20 @@ impl Ages {
         age.bytes
     }
 
+    /// A packet of the flow came and nothing of it waited. The flow's bytes until now. For who tells of packets that leave
+    /// last ([`ran_empty`](Self::ran_empty)) rather than of all that come.
+    #[inline]
+    pub(super) fn opened(&mut self, flow: FlowId, now: Nanos) -> u64 {
+        self.arrived(flow, true, now)
+    }
+
+    /// The flow's last packet left, which came at `arrival`.
+    #[inline]
+    pub(super) fn ran_empty(&mut self, flow: FlowId, arrival: Nanos) {
+        let age = self.flows.at(flow);
+        age.last_arrival = age.last_arrival.max(arrival);
+    }
+
     /// The flow's bytes since it began.
     #[inline]
     pub(super) fn bytes(&self, flow: FlowId) -> u64 {

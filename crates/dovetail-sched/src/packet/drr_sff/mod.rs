@@ -17,7 +17,7 @@
 //! A flow's packets never pass each other: its position moves from one group to the other, its queue does not.
 //!
 //! **Where the print leaves room.** A flow that runs empty leaves its list; what it was sent is kept until nothing of it
-//! waits and a packet comes later than `timeout` after its last (section 3.1). A group that runs empty loses its deficit
+//! waits and a packet comes later than `timeout` after its last (section 3.1), those that were dropped aside. A group that runs empty loses its deficit
 //! and its turn. The second `if` of the long group is an `else if`.
 //!
 //! **Quanta.** One addition must make a deficit positive, or who is served would not depend on it: as printed, a flow of
@@ -344,9 +344,8 @@ impl Policy for DrrSff {
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
         let packets = queues.len(flow);
-        let had = self.ages.arrived(flow, packets == 1, now);
         if packets == 1 {
-            let is_long = had >= self.threshold_bytes;
+            let is_long = self.ages.opened(flow, now) >= self.threshold_bytes;
             let at = self.active.insert(Active::new(flow, is_long)) as u32;
             *self.place.at(flow) = at;
             let bytes = queues.flow_backlog(flow).bytes;
@@ -376,7 +375,7 @@ impl Policy for DrrSff {
         let active = &mut self.active[at as usize];
         let flow = active.flow;
         let head = queues.head(flow)?;
-        let (bytes, is_last) = (head.bytes(), head.next().is_none());
+        let (bytes, arrival, is_last) = (head.bytes(), head.arrival(), head.next().is_none());
         let (size, weight) = (f64::from(bytes), queues.weight(flow));
         group.visit(active, weight, self.quantum_bytes);
         group.deficit_bytes -= size;
@@ -404,6 +403,7 @@ impl Policy for DrrSff {
         let position = if is_counted { self.ages.add(flow, bytes) } else { self.threshold_bytes };
         let has_had = position.saturating_add(bytes.into());
         if is_last {
+            self.ages.ran_empty(flow, arrival);
             group.leave(&mut self.active, at, 0, 0);
             self.active.remove(at as usize);
             self.settle(turn);
