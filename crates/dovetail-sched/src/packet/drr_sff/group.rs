@@ -101,6 +101,7 @@ impl Group {
 
 impl Held {
     /// Packets and bytes of `at` that wait were the first of each pair, and are the second.
+    #[inline(never)]
     pub(super) fn change(&mut self, active: &mut Slab<Active>, at: u32, packets: (u32, u32), bytes: (u64, u64)) {
         self.packets = self.packets + u64::from(packets.1) - u64::from(packets.0);
         self.bytes = self.bytes + bytes.1 - bytes.0;

@@ -97,7 +97,7 @@ use crate::{
     registry::{Entry, Knob, Knobs},
 };
 use group::Group;
-use ring::{Active, Ring, TURN};
+use ring::{Active, TURN};
 use threshold::Following;
 
 /// The registry's line.
@@ -284,6 +284,26 @@ impl DrrSff {
         }
     }
 
+    /// The last packet of `at` leaves, which came at `arrival`. Out of line, as all that comes once a flow's turn or more
+    /// rarely: [`dequeue`](Policy::dequeue) is quicker the fewer values it has to keep.
+    #[inline(never)]
+    fn runs_empty(&mut self, group: usize, at: u32, arrival: Nanos) {
+        self.ages.ran_empty(self.active[at as usize].flow, arrival);
+        self.groups[group].leave(&mut self.active, at, 0, 0);
+        self.active.remove(at as usize);
+        self.settle(group);
+    }
+
+    /// `at` goes over to the long group with `packets` of `bytes` waiting, and so far below zero for weight 1.
+    #[inline(never)]
+    fn becomes_long(&mut self, at: u32, packets: u32, bytes: u64, over_bytes: f64) {
+        self.groups[SHORT].leave(&mut self.active, at, packets, bytes);
+        self.active[at as usize].is_long = true;
+        self.groups[LONG].join(&mut self.active, at, packets, bytes);
+        self.groups[LONG].went_over(over_bytes);
+        self.settle(SHORT);
+    }
+
     /// The group's turn begins while the base is raised or to be raised: a group that has had its turn of this round begins
     /// another, with the base that the last one asks for.
     #[cold]
@@ -362,7 +382,8 @@ impl Policy for DrrSff {
 
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
-        let turn = self.turn ^ usize::from(self.groups[self.turn].is_empty());
+        // Both are 0 or 1; masked, so that no index needs a test.
+        let turn = (self.turn ^ usize::from(self.groups[self.turn & 1].is_empty())) & 1;
         let begins = self.groups[turn].deficit_bytes <= 0.0;
         if self.is_raised && begins {
             self.begin_raised_turn(turn);
@@ -373,7 +394,7 @@ impl Policy for DrrSff {
         let group = &mut self.groups[turn];
         let at = group.turns.first()?;
         let active = &mut self.active[at as usize];
-        let flow = active.flow;
+        let (flow, next) = (active.flow, active.after(TURN));
         let head = queues.head(flow)?;
         let (bytes, arrival, is_last) = (head.bytes(), head.arrival(), head.next().is_none());
         let (size, weight) = (f64::from(bytes), queues.weight(flow));
@@ -384,7 +405,6 @@ impl Policy for DrrSff {
         let over_bytes = -active.deficit_bytes;
         let far_over = -group.deficit_bytes > self.quantum_bytes;
         self.turn = turn ^ usize::from(group.deficit_bytes <= 0.0);
-        let next = Ring::<TURN>::after(&self.active, at);
         if group.flows > OUT_OF_CACHE {
             let flow = self.active[next as usize].flow;
             queues.prefetch_flow(flow);
@@ -403,17 +423,10 @@ impl Policy for DrrSff {
         let position = if is_counted { self.ages.add(flow, bytes) } else { self.threshold_bytes };
         let has_had = position.saturating_add(bytes.into());
         if is_last {
-            self.ages.ran_empty(flow, arrival);
-            group.leave(&mut self.active, at, 0, 0);
-            self.active.remove(at as usize);
-            self.settle(turn);
+            self.runs_empty(turn, at, arrival);
         } else if turn == SHORT && has_had >= self.threshold_bytes {
             let (packets, left) = (queues.len(flow) - 1, queues.flow_backlog(flow).bytes - u64::from(bytes));
-            group.leave(&mut self.active, at, packets, left);
-            self.active[at as usize].is_long = true;
-            self.groups[LONG].join(&mut self.active, at, packets, left);
-            self.groups[LONG].went_over(over_bytes / weight);
-            self.settle(turn);
+            self.becomes_long(at, packets, left, over_bytes / weight);
         } else {
             if over_bytes > self.quantum_bytes * weight {
                 group.went_over(over_bytes / weight);

@@ -36,6 +36,12 @@ impl Active {
         let alone = Links { before: NIL, after: NIL };
         Self { deficit_bytes: 0.0, flow, is_long, round: false, links: [alone; 2] }
     }
+
+    /// The one behind it in its list `which`.
+    #[inline]
+    pub(super) const fn after(&self, which: usize) -> u32 {
+        self.links[which].after
+    }
 }
 
 /// A circular list of active flows by their links `WHICH`.
@@ -55,12 +61,6 @@ impl<const WHICH: usize> Ring<WHICH> {
     #[inline]
     pub(super) fn first(self) -> Option<u32> {
         (self.first != NIL).then_some(self.first)
-    }
-
-    /// The one behind `at`, which is in this list.
-    #[inline]
-    pub(super) fn after(flows: &Slab<Active>, at: u32) -> u32 {
-        flows[at as usize].links[WHICH].after
     }
 
     /// If `ends`, `second` comes first and the first last; without a branch.
