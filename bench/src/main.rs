@@ -5,12 +5,14 @@
 //! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
 //! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
+//! | [`network`] | how fast time passes in a network of hosts with TCP |
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
 mod chart;
 mod clock;
 mod goals;
+mod network;
 mod operations;
 mod peers;
 mod row;
@@ -62,6 +64,7 @@ struct Args {
 enum Part {
     Operations,
     Simulator,
+    Network,
 }
 
 #[derive(Serialize)]
@@ -75,12 +78,17 @@ fn main() -> ExitCode {
     let args = Args::parse();
     let machine = machine();
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
-    if args.only != Some(Part::Simulator) {
+    let asked = |part| args.only.is_none_or(|only| only == part);
+    if asked(Part::Operations) {
         rows.extend(operations(&args, &mut left_out));
         rows.extend(testbed::rows(|what| left_out.push(what)));
     }
-    if args.only != Some(Part::Operations) {
+    if asked(Part::Simulator) {
         rows.extend(simulators(&args, &mut left_out));
+    }
+    if asked(Part::Network) {
+        eprintln!("network, {} rounds", args.rounds);
+        rows.extend(network::rows(args.rounds, |what| left_out.push(what)));
     }
     println!(
         "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",

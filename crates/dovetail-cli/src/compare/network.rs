@@ -138,7 +138,7 @@ impl Comparison<'_> {
                 row.push(count(short.unfinished + middle.unfinished + long.unfinished));
             }
             for (_, rates) in self.rates(run).into_iter().take(STREAMS_SHOWN) {
-                row.extend([figure(rates.mean_mbps), shown(rates.least_window_mbps, 1.0)]);
+                row.extend([shown(rates.mean_mbps, 1.0), shown(rates.least_window_mbps, 1.0)]);
             }
             table.push(row);
         }

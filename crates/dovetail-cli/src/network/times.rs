@@ -76,7 +76,8 @@ pub(crate) const WINDOW_S: usize = 10;
 /// What a stream got, once it was under way.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(crate) struct Rates {
-    pub(crate) mean_mbps: f64,
+    /// `None` if the run ended before.
+    pub(crate) mean_mbps: Option<f64>,
     /// The least of any window of ten seconds; `None` if none was whole.
     pub(crate) least_window_mbps: Option<f64>,
 }
@@ -84,9 +85,9 @@ pub(crate) struct Rates {
 impl Rates {
     /// From second `from` to the run's end.
     pub(crate) fn of(stream: &Stream, from: usize, ended: Nanos) -> Self {
-        let to = (ended.as_secs_f64() as usize).max(from);
+        let to = ended.as_secs_f64() as usize;
         let least = windows(stream, from, ended).into_iter().min_by(f64::total_cmp);
-        Self { mean_mbps: stream.mean_bps(from, to) / 1e6, least_window_mbps: least }
+        Self { mean_mbps: (to > from).then(|| stream.mean_bps(from, to) / 1e6), least_window_mbps: least }
     }
 }
 
@@ -124,6 +125,8 @@ mod tests {
         let stream = Stream { received_bytes: [vec![9; 5], vec![125_000; 25]].concat(), ..Stream::default() };
         assert_eq!(windows(&stream, 5, Nanos::from_millis(29_900)), [1.0, 1.0]);
         let rates = Rates::of(&stream, 5, Nanos::from_secs(30));
-        assert_eq!((rates.mean_mbps, rates.least_window_mbps), (1.0, Some(1.0)));
+        assert_eq!((rates.mean_mbps, rates.least_window_mbps), (Some(1.0), Some(1.0)));
+        let short = Rates::of(&stream, 10, Nanos::from_secs(9));
+        assert_eq!((short.mean_mbps, short.least_window_mbps), (None, None));
     }
 }

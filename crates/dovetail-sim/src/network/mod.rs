@@ -66,7 +66,7 @@ use crate::Observer;
 pub struct NetworkOptions<'a> {
     /// Told now and then how far the run is.
     pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
-    /// Gets a capture (pcap, raw IP, nanoseconds) of what leaves the watched link.
+    /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
     pub capture: Option<&'a mut dyn Write>,
 }
 

@@ -89,7 +89,7 @@ fn beside(long: &str, policy: &str, given: &Given<'_>) -> Result<Beside, Failure
     let stream = stream.ok_or_else(|| Failure::new(format!("there is no traffic '{long}'")))?;
     Ok(Beside {
         part_while_waiting: watch.of_long as f64 / watch.of_all.max(1) as f64,
-        mbps: Rates::of(stream, FROM.as_secs_f64() as usize, outcome.ended).mean_mbps,
+        mbps: Rates::of(stream, FROM.as_secs_f64() as usize, outcome.ended).mean_mbps.unwrap_or(0.0),
         link_mbps: network.links[network.watched].rate.bps() / 1e6,
     })
 }

@@ -79,7 +79,9 @@ fn arrivals_end(run: &NetworkOutcome) -> Nanos {
 
 /// The FTP's mean rate in each run, in Mbit/s.
 fn means(runs: &Runs) -> Vec<f64> {
-    runs.iter().map(|run| Rates::of(&run.streams[0], SLOW_START_S, arrivals_end(run)).mean_mbps).collect()
+    runs.iter()
+        .map(|run| Rates::of(&run.streams[0], SLOW_START_S, arrivals_end(run)).mean_mbps.unwrap_or(f64::NAN))
+        .collect()
 }
 
 /// How many windows of all runs were starved, in percent.
