@@ -21,20 +21,27 @@ pub(super) enum Event {
     Traffic { at: usize },
 }
 
-/// Events by time, and at one time in the order in which they were foreseen.
+/// Events by time; at one time what links have sent comes first, as feedback does before arrivals, and the rest in the
+/// order in which it was foreseen.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    heap: BinaryHeap<Reverse<(Nanos, bool, u64, Event)>>,
     foreseen: u64,
 }
 
 impl Agenda {
     pub(super) fn add(&mut self, at: Nanos, event: Event) {
-        self.heap.push(Reverse((at, self.foreseen, event)));
+        let later = !matches!(event, Event::Sent { .. });
+        self.heap.push(Reverse((at, later, self.foreseen, event)));
         self.foreseen += 1;
     }
 
+    /// When the next event is; the end of time if there is none.
+    pub(super) fn next_at(&self) -> Nanos {
+        self.heap.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
+    }
+
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event)> {
-        self.heap.pop().map(|Reverse((at, _, event))| (at, event))
+        self.heap.pop().map(|Reverse((at, .., event))| (at, event))
     }
 }

@@ -5,7 +5,8 @@
 //! links one after the other, and every link has a scheduler of this project before it.
 //!
 //! One loop drives everything. An event is a packet sent whole, a packet that arrives at a node, a timer of a connection
-//! or of traffic; events at one time happen in the order in which they were foreseen. What traffic does is drawn from
+//! or of traffic. At one time packets that were sent whole come first, then the rest in the order in which it was foreseen, then
+//! links are asked for their next packet, as the scheduler crate wants of an environment. What traffic does is drawn from
 //! generators of its own and does not depend on packets' fate, so that every policy meets the same arrivals. Equal
 //! inputs give equal runs, to the byte.
 //!

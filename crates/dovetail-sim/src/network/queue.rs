@@ -15,6 +15,8 @@ pub(super) struct Queue {
     pub(super) scheduler: Box<dyn Scheduler>,
     flows: Flows,
     nanos_per_byte: f64,
+    /// Whether it is on the list of those that are to be asked for a packet.
+    pub(super) is_asked: bool,
     // What is on the transmitter.
     sending: Option<Sending>,
     // The time for which a question is on the agenda.
@@ -54,7 +56,7 @@ impl Queue {
             Flows::One
         };
         let nanos_per_byte = link.rate.nanos_for(1.0);
-        Ok(Self { scheduler, flows, nanos_per_byte, sending: None, asked_at: Nanos::MAX })
+        Ok(Self { scheduler, flows, nanos_per_byte, is_asked: false, sending: None, asked_at: Nanos::MAX })
     }
 
     /// Whose packet this is; `None` if there is no room to tell.

@@ -1,5 +1,7 @@
 //! The event loop: packets from node to node, and everybody's turn.
 
+use std::mem;
+
 use dovetail_sched::{Admission, Nanos, Packet, PolicySpec, flow::FiveTuple};
 use slab::Slab;
 
@@ -32,6 +34,8 @@ pub(super) struct World<'a, O> {
     wire: Wire,
     routes: Routes,
     queues: Vec<Queue>,
+    // Links that may begin to send now.
+    asked: Vec<usize>,
     packets: Packets,
     connections: Slab<Connection>,
     connections_made: u64,
@@ -106,6 +110,7 @@ impl<'a, O: Observer> World<'a, O> {
             wire: Wire::new(network.transport.mtu_bytes),
             routes: Routes::new(network.nodes.len(), &network.links),
             queues: network.links.iter().enumerate().map(queue).collect::<Result<_, _>>()?,
+            asked: Vec::new(),
             packets: Packets::new(),
             connections: Slab::new(),
             connections_made: 0,
@@ -140,6 +145,10 @@ impl<'a, O: Observer> World<'a, O> {
         let to_the_end = self.network.stop_at.is_some() && self.network.is_endless();
         let mut events = 0u64;
         while self.pending > 0 || to_the_end {
+            if self.agenda.next_at() > self.now && !self.asked.is_empty() {
+                self.begin_asked()?;
+                continue;
+            }
             let Some((at, event)) = self.agenda.pop() else { break };
             if at >= stop_at {
                 self.now = stop_at;
@@ -177,9 +186,13 @@ impl<'a, O: Observer> World<'a, O> {
                     let arrives = Event::Arrives { at: link.to, packet: packet.handle as usize };
                     self.agenda.add(self.now + link.delay, arrives);
                 }
-                self.begin(link)
+                self.ask(link);
+                Ok(())
             }
-            Event::Ask { link } => self.begin(link),
+            Event::Ask { link } => {
+                self.ask(link);
+                Ok(())
+            }
             Event::Arrives { at, packet } => self.forward(at, packet),
             Event::Wake { end } => {
                 let now = self.now;
@@ -373,7 +386,8 @@ impl<'a, O: Observer> World<'a, O> {
                 self.drop(watched, &packet);
             }
         }
-        self.begin(link)
+        self.ask(link);
+        Ok(())
     }
 
     fn drop(&mut self, watched: bool, packet: &Packet) {
@@ -384,6 +398,24 @@ impl<'a, O: Observer> World<'a, O> {
             *self.outcome.dropped(of) += 1;
             self.observer.dropped(&Packet { handle: number, ..*packet }, self.now);
         }
+    }
+
+    /// A link may have a packet to send: it is asked before time goes on, when all that happens now has happened.
+    fn ask(&mut self, link: usize) {
+        if !mem::replace(&mut self.queues[link].is_asked, true) {
+            self.asked.push(link);
+        }
+    }
+
+    fn begin_asked(&mut self) -> Result<(), NetworkError> {
+        let mut asked = mem::take(&mut self.asked);
+        for link in asked.drain(..) {
+            self.queues[link].is_asked = false;
+            self.begin(link)?;
+        }
+        // Its room is kept.
+        self.asked = asked;
+        Ok(())
     }
 
     /// A link sends its next packet, if it is idle and has one.
