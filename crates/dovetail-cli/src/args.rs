@@ -122,9 +122,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) programs: Option<PathBuf>,
 
-    /// Width of the windows over which Jain's index is taken
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = parse_window)]
-    pub(crate) window: Nanos,
+    /// Width of the windows over which Jain's index is taken [default: 100ms]
+    #[arg(long, value_name = "TIME", value_parser = parse_window)]
+    pub(crate) window: Option<Nanos>,
 
     /// Write a capture of what leaves the watched link of a network, one file a policy
     #[arg(long, value_name = "DIR")]

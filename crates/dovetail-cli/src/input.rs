@@ -66,9 +66,12 @@ enum Source {
 
 impl Input {
     /// Finds out what the command line asks for, and looks through captures and tables once.
-    pub(crate) fn resolve(args: &InputArgs, unnamed: UnnamedLink) -> Result<Self, Failure> {
-        let mut scenario = match &args.scenario {
-            Some(path) => Some(read_scenario(path)?),
+    /// `text` is the scenario's.
+    pub(crate) fn resolve(args: &InputArgs, text: Option<&str>, unnamed: UnnamedLink) -> Result<Self, Failure> {
+        let mut scenario = match args.scenario.as_deref().zip(text) {
+            Some((path, text)) => {
+                Some(Scenario::parse(text, &path.display().to_string(), &mut beside(path)).map_err(Failure::new)?)
+            }
             None => None,
         };
         if let (Some(scenario), Some(rate)) = (&mut scenario, args.link) {
@@ -218,11 +221,16 @@ pub(crate) fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> Str
     Scenario::parse(&change(text), name, &mut { none }).map_err(Failure::new)
 }
 
-fn read_scenario(path: &Path) -> Result<Scenario, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut open = |name: &str| -> io::Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(folder.join(name))?)) };
-    Scenario::parse(&text, &path.display().to_string(), &mut open).map_err(Failure::new)
+/// The text of the scenario or network that the command line names. Read once: it may be a pipe.
+pub(crate) fn scenario_text(args: &InputArgs) -> Result<Option<String>, Failure> {
+    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|error| Failure::file("read", path, error));
+    args.scenario.as_ref().map(read).transpose()
+}
+
+/// Opens files beside the one at `path`.
+pub(crate) fn beside(path: &Path) -> impl FnMut(&str) -> io::Result<Box<dyn Read + Send>> + use<> {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    move |name| Ok(Box::new(File::open(folder.join(name))?))
 }
 
 fn pipeline_of(scenario: &Scenario) -> Result<Option<PipelineMode>, Failure> {

@@ -29,8 +29,8 @@ pub trait Policy {
     /// Not called while nothing waits.
     fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)>;
 
-    /// A waiting packet of `flow` was evicted; `queues` no longer has it.
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted);
+    /// The waiting packet `lost` was evicted; `queues` no longer has it.
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);
 
     /// A dispatched packet started or finished on a resource.
     fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}

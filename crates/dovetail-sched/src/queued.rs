@@ -67,7 +67,7 @@ impl<P: Policy> Queued<P> {
             Evicted::Tail => self.queues.pop_tail(victim),
         };
         self.evicted.push_back(lost);
-        self.policy.evicted(&mut self.queues, victim, end);
+        self.policy.evicted(&mut self.queues, &lost, end);
     }
 }
 

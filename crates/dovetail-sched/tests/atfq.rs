@@ -261,7 +261,7 @@ impl Policy for Printed {
         Some((queues.pop(FlowId(flow as u32)), self.released))
     }
 
-    fn evicted(&mut self, _queues: &mut Queues, _flow: FlowId, _end: Evicted) {}
+    fn evicted(&mut self, _queues: &mut Queues, _lost: &Packet, _end: Evicted) {}
 
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
         self.in_process.remove(&event.ticket);

@@ -35,12 +35,12 @@ proptest! {
                 continue;
             };
             let mut lost = Vec::new();
-            let mut taken = true;
+            let mut taken = bytes.is_none_or(|most| u64::from(size) <= most);
             let full = |plain: &[VecDeque<(u32, u64)>]| {
                 plain.iter().map(VecDeque::len).sum::<usize>() >= packets as usize
                     || bytes.is_some_and(|most| plain.iter().map(length).sum::<u64>() + u64::from(size) > most)
             };
-            while full(&plain) {
+            while taken && full(&plain) {
                 let longest = (0..5).rev().max_by_key(|&at| length(&plain[at])).expect("five flows");
                 taken = longest != flow as usize && !plain[longest].is_empty();
                 if !taken {
@@ -57,6 +57,26 @@ proptest! {
             prop_assert_eq!(!matches!(admission, Admission::Refused(_)), taken);
             let evicted: Vec<u64> = std::iter::from_fn(|| scheduler.poll_evicted()).map(|lost| lost.handle).collect();
             prop_assert_eq!(evicted, lost);
+        }
+    }
+}
+
+/// Nobody makes room for a packet that the whole buffer could not hold.
+#[test]
+fn a_packet_longer_than_the_buffer_is_refused_and_evicts_nobody() {
+    let demand = Demand::new(&[Nanos(1)]).expect("one resource");
+    let packet = |flow, bytes, handle| Packet { flow: FlowId(flow), bytes, arrival: Nanos(handle), handle, demand };
+    for entry in dovetail_sched::registry::REGISTRY {
+        for on_full in [DropPolicy::Tail, DropPolicy::Head, DropPolicy::Longest, DropPolicy::Policy] {
+            let limits = Limits { bytes: Some(5000), on_full, ..Limits::UNLIMITED };
+            let mut scheduler = build(entry.name, 1, limits, &[]);
+            for handle in 0..5 {
+                assert_eq!(scheduler.enqueue(&packet(handle as u32, 1000, handle), Nanos(handle)), Admission::Queued);
+            }
+            let admission = scheduler.enqueue(&packet(0, 5001, 9), Nanos(9));
+            assert!(matches!(admission, Admission::Refused(_)), "{}: {admission:?}", entry.name);
+            assert_eq!(scheduler.poll_evicted(), None, "{}", entry.name);
+            assert_eq!(scheduler.backlog().packets, 5, "{}", entry.name);
         }
     }
 }

@@ -54,7 +54,7 @@ struct PlainFlow {
     queue: VecDeque<(u32, u64, u64)>,
     dc: i64,
     bytes_scheduled: u64,
-    /// Of a packet that found the queue empty, or left it empty when it was sent.
+    /// Of a packet that found the queue empty, was sent, or left the queue empty when it was evicted.
     last_arrival: u64,
     /// When its number of packets last changed.
     changed: u64,
@@ -119,6 +119,9 @@ impl PlainSff {
 
     /// Those that were lost, the arriving packet among them if it was refused.
     fn enqueue(&mut self, (flow, bytes, handle, now): (u32, u32, u64, u64), limits: &Limits) -> Vec<u64> {
+        if limits.bytes.is_some_and(|most| u64::from(bytes) > most) {
+            return vec![handle];
+        }
         let mut lost = Vec::new();
         loop {
             let (packets, in_all) = self.backlog();
@@ -132,9 +135,11 @@ impl PlainSff {
                 return lost;
             };
             let group = self.group_of(victim).expect("a victim is listed");
-            lost.extend(self.flows[victim as usize].queue.pop_back().map(|(_, handle, _)| handle));
+            let (_, evicted, arrival) = self.flows[victim as usize].queue.pop_back().expect("a victim has packets");
+            lost.push(evicted);
             self.changed(victim);
             if self.flows[victim as usize].queue.is_empty() {
+                self.flows[victim as usize].last_arrival = arrival;
                 self.lists[group].retain(|&other| other != victim);
                 self.group_may_be_empty(group);
             }
@@ -174,9 +179,7 @@ impl PlainSff {
             i.dc += self.quantum;
         }
         let (size, handle, arrival) = i.queue.pop_front().expect("a listed flow has packets");
-        if i.queue.is_empty() {
-            i.last_arrival = arrival;
-        }
+        i.last_arrival = arrival;
         self.group_dc[turn] -= i64::from(size);
         i.dc -= i64::from(size);
         i.bytes_scheduled += u64::from(size);

@@ -16,7 +16,7 @@ use watch::run;
 
 /// UDP packets of 1,000 bytes; host 0 needs 0.8 ms for one.
 fn every(gap: Nanos) -> Kind {
-    Kind::Datagrams(Datagrams { bytes: 1000, gap, on_off: None, flow_each: false })
+    Kind::Datagrams(Datagrams { bytes: 1000, gap, random: false, on_off: None, flow_each: false })
 }
 
 /// From host 0 to its sink over a link of 4 Mbit/s, which needs 2 ms for a packet.

@@ -31,6 +31,7 @@ fn mixed(congestion: Congestion) -> Network {
         bytes: 500,
         gap: Nanos::from_millis(4),
         on_off: Some((Nanos::from_secs(1), Nanos::from_secs(1))),
+        random: false,
         flow_each: false,
     };
     let kinds = [("web", web), ("long", Kind::LongLived(1)), ("udp", Kind::Datagrams(udp))];
@@ -101,7 +102,7 @@ fn every_policy_meets_the_same_arrivals() {
 fn flooded(flows: u32, gap: Nanos) -> Network {
     let web =
         Kind::Transfers { count: 20, size: Size::Fixed(20), unit_bytes: 1000, arrivals: Arrivals::PerSecond(4.0) };
-    let flood = Kind::Datagrams(Datagrams { bytes: 100, gap, on_off: None, flow_each: true });
+    let flood = Kind::Datagrams(Datagrams { bytes: 100, gap, random: false, on_off: None, flow_each: true });
     let mut network =
         dumbbell(2, 3.0, 30, vec![traffic(2, web), Traffic { name: "flood".into(), ..traffic(2, flood) }]);
     network.stop_at = Some(Nanos::from_secs(20));

@@ -24,7 +24,7 @@ fn transfers(count: u32, arrivals: Arrivals) -> Kind {
 }
 
 fn udp(bytes: u32, gap: Nanos) -> Datagrams {
-    Datagrams { bytes, gap, on_off: None, flow_each: false }
+    Datagrams { bytes, gap, random: false, on_off: None, flow_each: false }
 }
 
 fn one(kind: Kind) -> Network {

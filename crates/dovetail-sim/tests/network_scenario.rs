@@ -83,7 +83,7 @@ udp = { bytes = @200@, rate = @"50/s"@, on = @"1s"@, off = @"1.35s"@ }
 name = "flood"
 from = "s1"
 to = "c2"
-udp = { bytes = 1000, rate = @"4Mbps"@, flow_each = @true@ }
+udp = { bytes = 1000, rate = @"4Mbps"@, random = true, flow_each = @true@ }
 "#;
 
 #[test]
@@ -99,7 +99,7 @@ fn every_key_is_read_as_it_is_meant() {
         policy: policy.parse().unwrap(),
         limits,
     };
-    let tail = Limits { on_full: DropPolicy::Tail, ..Limits::UNLIMITED };
+    let tail = Limits { packets: Some(100_000), on_full: DropPolicy::Tail, ..Limits::UNLIMITED };
     let tight = Limits { packets: Some(50), bytes: Some(60_000), flows: 1000, ..tail };
     let loose = Limits { flows: 65_536, ..tail };
     let narrow = |from, to| link(from, to, 3.0, 30, "drr:quantum=1514", tight);
@@ -118,7 +118,7 @@ fn every_key_is_read_as_it_is_meant() {
     let web = Size::Pareto { shape: 1.2, min: 1.0, max: 900.0 };
     let voice = Some((Nanos::from_secs(1), Nanos::from_millis(1350)));
     // 1,000 bytes at 4 Mbit/s are 2 ms.
-    let flood = Datagrams { bytes: 1000, gap: Nanos::from_millis(2), on_off: None, flow_each: true };
+    let flood = Datagrams { bytes: 1000, gap: Nanos::from_millis(2), random: true, on_off: None, flow_each: true };
     let Kind::Transfers { size: table @ Size::Empirical(_), .. } = network.traffic[1].kind.clone() else {
         panic!("{:?}", network.traffic[1])
     };
@@ -163,7 +163,13 @@ fn every_key_is_read_as_it_is_meant() {
                 "voice",
                 &[s1],
                 &[c2],
-                Kind::Datagrams(Datagrams { bytes: 200, gap: Nanos::from_millis(20), on_off: voice, flow_each: false }),
+                Kind::Datagrams(Datagrams {
+                    bytes: 200,
+                    gap: Nanos::from_millis(20),
+                    random: false,
+                    on_off: voice,
+                    flow_each: false,
+                }),
             ),
             traffic("flood", &[s1], &[c2], Kind::Datagrams(flood)),
         ],
@@ -204,7 +210,7 @@ fn what_is_not_said_is_the_default() {
     assert_eq!((network.transport, network.seed, network.stop_at), (transport, 0, None));
     let link = &network.links[0];
     assert_eq!((link.policy.as_str(), link.delay, link.limits.flows), ("fifo", Nanos::ZERO, 65_536));
-    assert_eq!((link.limits.packets, link.limits.bytes), (None, None));
+    assert_eq!((link.limits.packets, link.limits.bytes), (Some(100_000), None));
     assert_eq!(network.traffic[0].weight, Weight::ONE);
     let at_once = parse(&least("[network]", "[network]\ndelayed_ack = 0")).unwrap();
     assert_eq!(at_once.transport.delayed_ack, None);

@@ -6,14 +6,17 @@ mod network;
 use std::{fs, io::ErrorKind, path::Path};
 
 use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
-use dovetail_sim::workload::{programs_from_toml, programs_to_toml};
+use dovetail_sim::{
+    measure::DEFAULT_WINDOW,
+    workload::{programs_from_toml, programs_to_toml},
+};
 use serde::Serialize;
 
 use self::json::PolicyJson;
 use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
-    input::{Input, UnnamedLink},
+    input::{Input, UnnamedLink, scenario_text},
     output::{print, print_json, replace_file, write_file},
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, Run},
@@ -25,16 +28,20 @@ use crate::{
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
 
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
-    if let Some(network) = crate::network::resolve(&args.input)? {
+    let text = scenario_text(&args.input)?;
+    if let Some(network) = crate::network::resolve(&args.input, text.as_deref())? {
         return network::compare(&network, args);
     }
     if args.pcap.is_some() {
         return Err(Failure::usage("--pcap: only what crosses a network's link is packets; name a network"));
     }
     let policies = policies(args, DEFAULT_POLICIES)?;
-    let input = Input::resolve(&args.input, UnnamedLink::Published)?;
+    let input = Input::resolve(&args.input, text.as_deref(), UnnamedLink::Published)?;
     let remembered = args.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
-    let plan = Plan { programs: remembered.as_ref(), ..Plan::new(&input, &args.input, &args.output, args.window)? };
+    let plan = Plan {
+        programs: remembered.as_ref(),
+        ..Plan::new(&input, &args.input, &args.output, args.window.unwrap_or(DEFAULT_WINDOW))?
+    };
     let runs = plan.run(&policies)?;
     let learnt = runs.iter().rev().find_map(|run| run.learnt.as_ref());
     if let Some((path, learnt)) = args.programs.as_deref().zip(learnt) {
@@ -151,12 +158,7 @@ impl Comparison<'_> {
 
     fn notices(&self) -> Vec<String> {
         let odd = self.runs.first().map(odd).unwrap_or_default();
-        let counters = self.runs.iter().filter(|run| !run.counters.is_empty()).map(|run| {
-            let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value)));
-            format!("{}: {}", run.policy, figures.collect::<Vec<_>>().join(", "))
-        });
-        let cautions = self.runs.iter().filter_map(|run| run.policy.parse::<PolicySpec>().ok()?.caution());
-        odd.into_iter().chain(cautions.map(str::to_owned)).chain(counters).collect()
+        odd.into_iter().chain(self.runs.iter().flat_map(of_policy)).collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
@@ -213,6 +215,14 @@ impl Comparison<'_> {
         }
         page
     }
+}
+
+/// What to beware of with the policy, and its own figures.
+fn of_policy(run: &Run) -> Vec<String> {
+    let caution = run.policy.parse::<PolicySpec>().ok().and_then(|spec| spec.caution());
+    let figures = run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value))).collect::<Vec<_>>();
+    let counters = (!figures.is_empty()).then(|| format!("{}: {}", run.policy, figures.join(", ")));
+    caution.map(str::to_owned).into_iter().chain(counters).collect()
 }
 
 /// What the columns mean.

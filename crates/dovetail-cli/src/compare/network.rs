@@ -11,12 +11,11 @@ use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
     network::{
-        Keep, LINK, NetworkRun, run,
-        times::{Rates, SizeClass, Times, WINDOW_S},
+        Keep, LINK, NetworkRun, bar, run,
+        times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
     },
     output::{print, print_json, write_file},
     report::{Block, Page, charts},
-    run::counting_bar,
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
     table::{Table, count, figure},
@@ -29,14 +28,16 @@ pub(super) fn compare(network: &Network, args: &CompareArgs) -> Result<(), Failu
     if args.programs.is_some() {
         return Err(Failure::usage("--programs: packets of a network run no programs"));
     }
+    if args.window.is_some() {
+        return Err(Failure::usage("--window: the figures of a network have no such windows"));
+    }
     let policies = super::policies(args, DEFAULT_POLICIES)?;
     let OutputArgs { report, records, format, jobs, json } = &args.output;
     for folder in [records, &args.pcap].into_iter().flatten() {
         fs::create_dir_all(folder).map_err(|error| Failure::file("make the folder", folder, error))?;
     }
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: args.pcap.as_deref() };
-    let total = network.transfers() * policies.len() as u64;
-    let bar = counting_bar("transfers", &network.name, 0, (total > 0).then_some(total));
+    let bar = bar(network, policies.len());
     let jobs = jobs.map_or_else(cores, usize::from);
     let runs = side_by_side_on(jobs, &policies, |policy: &PolicySpec| run(network, policy, keep, &bar))?;
     bar.finish_and_clear();
@@ -68,6 +69,7 @@ struct NetworkJson {
     link: PolicyJson,
     ended_s: f64,
     evicted_flows: u64,
+    unknown_dropped: u64,
     transfers: BTreeMap<&'static str, Times>,
     streams: Vec<StreamJson>,
 }
@@ -86,7 +88,8 @@ impl Comparison<'_> {
     fn rates(&self, run: &NetworkRun) -> Vec<(&str, Rates)> {
         let begins = |at: usize| self.network.traffic[at].start.as_secs_f64().ceil() as usize + SLOW_START_S;
         let streams = run.outcome.streams.iter().map(|stream| {
-            let rates = Rates::of(stream, begins(stream.traffic), run.outcome.ended);
+            let ended = run.outcome.ended.min(self.network.traffic[stream.traffic].stop);
+            let rates = Rates::of(stream, begins(stream.traffic), ended);
             (self.network.traffic[stream.traffic].name.as_str(), rates)
         });
         streams.collect()
@@ -102,6 +105,7 @@ impl Comparison<'_> {
                 link: PolicyJson::of(&run.run, &[LINK.to_owned()]),
                 ended_s: run.outcome.ended.as_secs_f64(),
                 evicted_flows: run.outcome.evicted_flows,
+                unknown_dropped: run.outcome.unknown,
                 transfers: SizeClass::ALL.into_iter().map(times).collect(),
                 streams: streams.collect(),
             }
@@ -178,11 +182,16 @@ impl Comparison<'_> {
         let evicted = self.runs.iter().filter(|run| run.outcome.evicted_flows > 0).map(|run| {
             format!("{}: {} flows were forgotten for want of room", run.run.policy, count(run.outcome.evicted_flows))
         });
-        let counters = self.runs.iter().filter(|run| !run.run.counters.is_empty()).map(|run| {
-            let figures = run.run.counters.iter().map(|(name, value)| format!("{name} {}", figure(*value)));
-            format!("{}: {}", run.run.policy, figures.collect::<Vec<_>>().join(", "))
+        let unknown = self.runs.iter().filter(|run| run.outcome.unknown > 0).map(|run| {
+            let packets = count(run.outcome.unknown);
+            format!(
+                "{}: {packets} packets were dropped for want of room to tell their flow; they have no record",
+                run.run.policy
+            )
         });
-        classes.filter(|_| self.network.transfers() > 0).into_iter().chain(evicted).chain(counters).collect()
+        let policies = self.runs.iter().flat_map(|run| super::of_policy(&run.run));
+        let classes = classes.filter(|_| self.network.transfers() > 0);
+        classes.into_iter().chain(evicted).chain(unknown).chain(policies).collect()
     }
 
     fn legend(&self) -> Vec<(&'static str, &'static str)> {
@@ -240,9 +249,6 @@ impl Comparison<'_> {
         page
     }
 }
-
-/// A stream's first seconds do not count: TCP is still looking for its rate.
-const SLOW_START_S: usize = 10;
 
 /// So many streams get columns and a chart.
 const STREAMS_SHOWN: usize = 3;

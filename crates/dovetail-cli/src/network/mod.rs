@@ -3,8 +3,8 @@
 pub(crate) mod times;
 
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Read, Write},
+    fs::File,
+    io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     time::Instant,
 };
@@ -17,7 +17,12 @@ use dovetail_sim::{
 };
 use indicatif::ProgressBar;
 
-use crate::{args::InputArgs, failure::Failure, run::Run};
+use crate::{
+    args::InputArgs,
+    failure::Failure,
+    input::beside,
+    run::{Run, counting_bar},
+};
 
 /// What a link's queue is called as a resource.
 pub(crate) const LINK: &str = "link";
@@ -30,15 +35,14 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 /// The network that the command line names, with what it changes; `None` where it names something else.
-pub(crate) fn resolve(args: &InputArgs) -> Result<Option<Network>, Failure> {
-    let Some(path) = &args.scenario else { return Ok(None) };
-    let text = fs::read_to_string(path).map_err(|error| Failure::file("read", path, error))?;
-    if !Network::is_described_by(&text) {
+/// `text` is the file's.
+pub(crate) fn resolve(args: &InputArgs, text: Option<&str>) -> Result<Option<Network>, Failure> {
+    let Some((path, text)) = args.scenario.as_deref().zip(text) else { return Ok(None) };
+    if !Network::is_described_by(text) {
         return Ok(None);
     }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut open = |name: &str| -> io::Result<Box<dyn Read + Send>> { Ok(Box::new(File::open(folder.join(name))?)) };
-    let mut network = Network::parse(&text, &path.display().to_string(), &mut open).map_err(Failure::new)?;
+    let network = Network::parse(text, &path.display().to_string(), &mut beside(path));
+    let mut network = network.map_err(Failure::new)?;
     adapt(&mut network, args)?;
     Ok(Some(network))
 }
@@ -68,6 +72,9 @@ pub(crate) fn adapt(network: &mut Network, args: &InputArgs) -> Result<(), Failu
     if let Some(rate) = args.link {
         network.links[network.watched].rate = rate;
     }
+    if args.load.is_some() && network.transfers() == 0 {
+        return Err(Failure::usage(format!("--load: {} has no transfers to bring closer together", network.name)));
+    }
     if let Some(load) = args.load {
         for traffic in &mut network.traffic {
             if let Kind::Transfers { arrivals, .. } = &mut traffic.kind {
@@ -93,7 +100,16 @@ pub(crate) struct NetworkRun {
     pub(crate) outcome: NetworkOutcome,
 }
 
-/// Runs `policy` before the network's watched link. `bar` counts transfers.
+/// A bar for so many runs: of transfers, or of virtual seconds where there are none.
+pub(crate) fn bar(network: &Network, runs: usize) -> ProgressBar {
+    let (what, each) = match network.transfers() {
+        0 => ("virtual seconds", network.stop_at.unwrap_or_default().0 / 1_000_000_000),
+        transfers => ("transfers", transfers),
+    };
+    counting_bar(what, &network.name, 0, Some(each * runs as u64))
+}
+
+/// Runs `policy` before the network's watched link. `bar` is one of [`bar`]'s.
 pub(crate) fn run(
     network: &Network,
     policy: &PolicySpec,
@@ -103,8 +119,9 @@ pub(crate) fn run(
     let mut meters = Meters::new(1, DEFAULT_WINDOW);
     let mut told = 0;
     let mut progress = |progress: dovetail_sim::network::NetworkProgress| {
-        bar.inc(progress.done - told);
-        told = progress.done;
+        let done = if progress.transfers == 0 { progress.now.0 / 1_000_000_000 } else { progress.done };
+        bar.inc(done - told);
+        told = done;
     };
     let mut capture = keep.pcap.map(|folder| Capture::create(folder, policy)).transpose()?;
     let options = NetworkOptions {

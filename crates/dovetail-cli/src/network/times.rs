@@ -70,6 +70,9 @@ impl Times {
     }
 }
 
+/// A stream's first seconds do not count: TCP is still looking for its rate. The paper counts from congestion avoidance on.
+pub(crate) const SLOW_START_S: usize = 10;
+
 /// Width of the windows in which a stream's least rate is taken (the paper's figure 8), in seconds.
 pub(crate) const WINDOW_S: usize = 10;
 
@@ -83,7 +86,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// From second `from` to the run's end.
+    /// From second `from` to when it ended: the run, or what the stream is of.
     pub(crate) fn of(stream: &Stream, from: usize, ended: Nanos) -> Self {
         let to = ended.as_secs_f64() as usize;
         let least = windows(stream, from, ended).into_iter().min_by(f64::total_cmp);

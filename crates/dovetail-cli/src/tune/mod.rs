@@ -18,7 +18,7 @@ use dovetail_sim::measure::FairShare;
 use crate::{
     args::{OutputArgs, TuneArgs},
     failure::Failure,
-    input::{Input, UnnamedLink},
+    input::{Input, UnnamedLink, scenario_text},
     output::{print, print_json, write_file},
     run::Plan,
 };
@@ -27,11 +27,12 @@ use knob::{Sweep, sweeps};
 use show::Tuning;
 
 pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
-    if short::tune(args)? {
+    let text = scenario_text(&args.input)?;
+    if short::tune(args, text.as_deref())? {
         return Ok(());
     }
     let sweeps = sweeps(&args.policies, args.points.map(usize::from))?;
-    let input = Input::resolve(&args.input, UnnamedLink::Balanced)?;
+    let input = Input::resolve(&args.input, text.as_deref(), UnnamedLink::Balanced)?;
     let mut plan = Plan::new(&input, &args.input, &args.output, LONGEST_WINDOW)?;
     plan.one_bar = true;
     plan.window = match args.window {

@@ -282,6 +282,14 @@ impl Queues {
         if !self.know(packet.flow) {
             return Err(DropReason::TooManyFlows);
         }
+        // Nobody is evicted for what would not fit alone.
+        let too_long = |limit: Option<u64>| limit.is_some_and(|most| u64::from(packet.bytes) > most);
+        if too_long(self.limits.flow_bytes) {
+            return Err(DropReason::FlowFull);
+        }
+        if too_long(self.limits.bytes) {
+            return Err(DropReason::BufferFull);
+        }
         // Node indices are 32 bits, and the last is the end of a list.
         if self.backlog.packets >= u64::from(NIL) {
             return Err(DropReason::BufferFull);

@@ -271,7 +271,8 @@ impl Policy for Cbcs {
         Some((packet, 0))
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {
+        let flow = lost.flow;
         let virtual_time = self.clock.virtual_time;
         let state = *self.flow(flow);
         let (Some(head), Some(tail)) = (queues.head(flow), queues.tail(flow)) else {

@@ -218,7 +218,8 @@ impl Policy for Drfq {
         Some((packet, ticket))
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         // Tags are the flow's, whichever packet is at its head.
         if queues.is_empty(flow) {
             self.order.remove(flow);

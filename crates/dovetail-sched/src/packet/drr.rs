@@ -169,7 +169,8 @@ impl Policy for Drr {
         }
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         if !queues.is_empty(flow) {
             return;
         }

@@ -66,7 +66,7 @@ impl Policy for Fifo {
         }
     }
 
-    fn evicted(&mut self, queues: &mut Queues, _flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, _lost: &Packet, _end: Evicted) {
         self.stale += 1;
         // Passed-over entries are cleared when they are the larger part: O(log n) amortised over the evictions.
         if self.stale > 64 && self.stale > self.order.len() / 2 {

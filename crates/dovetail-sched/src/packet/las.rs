@@ -194,7 +194,8 @@ impl Policy for Las {
         (!is_last).then_some(flow)
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         if queues.is_empty(flow) {
             self.remove(flow);
         }

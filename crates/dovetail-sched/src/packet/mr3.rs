@@ -221,7 +221,7 @@ impl Policy for Mr3 {
     }
 
     /// A flow that loses its last packet keeps its place and leaves in its turn, so that no drop searches the ring.
-    fn evicted(&mut self, _queues: &mut Queues, _flow: FlowId, _end: Evicted) {}
+    fn evicted(&mut self, _queues: &mut Queues, _lost: &Packet, _end: Evicted) {}
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {

@@ -105,7 +105,8 @@ impl Policy for Run2c {
         if is_high { self.low.back().copied() } else { None }
     }
 
-    fn evicted(&mut self, _queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, _queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         let youngest = self.low.pop_back();
         debug_assert_eq!(youngest, Some(flow));
     }

@@ -112,7 +112,8 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         Some((packet, 0))
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         self.file(queues, flow);
     }
 

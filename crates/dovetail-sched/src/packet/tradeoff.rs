@@ -310,7 +310,8 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         }
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {
+        let flow = lost.flow;
         let waiting = queues.len(flow);
         let state = self.tracker.flows.at(flow);
         let had_started = match end {

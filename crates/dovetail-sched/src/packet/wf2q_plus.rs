@@ -228,7 +228,8 @@ impl Policy for Wf2qPlus {
         Some((packet, 0))
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         self.waiting.remove(flow);
         let start = self.flows.at(flow).start;
         match queues.head(flow) {

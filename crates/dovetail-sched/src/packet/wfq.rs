@@ -159,7 +159,8 @@ impl Policy for Wfq {
         Some((packet, 0))
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {
+        let flow = lost.flow;
         self.fluid.advance(self.now);
         match end {
             Evicted::Head => self.evicted_head(queues, flow),

@@ -101,5 +101,7 @@ pub(super) struct UdpForm {
     pub(super) on: Option<Quantity<Nanos>>,
     pub(super) off: Option<Quantity<Nanos>>,
     #[serde(default)]
+    pub(super) random: bool,
+    #[serde(default)]
     pub(super) flow_each: bool,
 }

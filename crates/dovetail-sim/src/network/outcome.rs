@@ -74,13 +74,19 @@ pub struct Stream {
     pub packets: u64,
     /// Its packets that the watched link dropped.
     pub dropped: u64,
-    /// Bytes that the receiver got in each second from 0 on: TCP's payload, UDP's whole packets.
+    /// The second in which the receiver got its first byte.
+    pub first_second: usize,
+    /// Bytes that the receiver got in each second from that one on: TCP's payload, UDP's whole packets.
     pub received_bytes: Vec<u64>,
 }
 
 impl Stream {
     pub(super) fn received(&mut self, bytes: u64, now: Nanos) {
-        let second = (now.0 / 1_000_000_000) as usize;
+        let now_second = (now.0 / 1_000_000_000) as usize;
+        if self.received_bytes.is_empty() {
+            self.first_second = now_second;
+        }
+        let second = now_second - self.first_second;
         if second >= self.received_bytes.len() {
             self.received_bytes.resize(second + 1, 0);
         }
@@ -90,7 +96,8 @@ impl Stream {
     /// Bytes received from second `from` to before second `to`, over that time, in bits per second.
     #[must_use]
     pub fn mean_bps(&self, from: usize, to: usize) -> f64 {
-        let bytes: u64 = (from..to).filter_map(|second| self.received_bytes.get(second)).sum();
+        let got = |second: usize| self.received_bytes.get(second.checked_sub(self.first_second)?);
+        let bytes: u64 = (from..to).filter_map(got).sum();
         bytes as f64 * 8.0 / to.saturating_sub(from).max(1) as f64
     }
 }

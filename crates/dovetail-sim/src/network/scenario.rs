@@ -12,6 +12,7 @@ use toml::Spanned;
 use super::{
     Arrivals, Congestion, Datagrams, Kind, Link, Network, NetworkError, Node, Traffic, Transport,
     format::{CongestionForm, Document, LinkForm, Names, TrafficForm, TransfersForm, UdpForm},
+    spec::MOST_LINKS,
 };
 use crate::workload::{
     WorkloadError, clip,
@@ -19,6 +20,9 @@ use crate::workload::{
     written::{Pace, read_size},
 };
 
+/// Packets that may wait before a link, if the scenario does not say: more than the windows of hundreds of connections, so
+/// that TCP never meets it, and still a bound.
+const DEFAULT_BUFFER_PACKETS: Option<u32> = Some(100_000);
 /// Flows that a link tells apart, if the scenario does not say.
 const DEFAULT_FLOWS: u32 = 1 << 16;
 
@@ -133,7 +137,7 @@ impl Nodes {
             return Err(format!("flows is from 1 to {}", Limits::UNLIMITED.flows));
         }
         let limits = Limits {
-            packets: form.buffer_packets,
+            packets: form.buffer_packets.or(DEFAULT_BUFFER_PACKETS.filter(|_| form.buffer.is_none())),
             bytes: form.buffer.as_ref().map(|buffer| buffer.0.0),
             flows,
             on_full: DropPolicy::Tail,
@@ -148,6 +152,9 @@ impl Nodes {
         let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
         for from in from {
             for to in to {
+                if links.len() + 2 > MOST_LINKS {
+                    return Err(format!("with it there are over {MOST_LINKS} links, each direction counted"));
+                }
                 let (from, to) = (self.place(from)?, self.place(to)?);
                 let name = |node: usize| &self.nodes[node].name;
                 if from == to {
@@ -227,5 +234,5 @@ fn datagrams(form: &UdpForm) -> Result<Datagrams, String> {
         (Some(on), Some(off)) if on.0 > Nanos::ZERO => Some((on.0, off.0)),
         _ => return Err("udp: on and off are given together, and on is over 0".into()),
     };
-    Ok(Datagrams { bytes, gap: Nanos::from_f64(gap_ns), on_off, flow_each: form.flow_each })
+    Ok(Datagrams { bytes, gap: Nanos::from_f64(gap_ns), random: form.random, on_off, flow_each: form.flow_each })
 }

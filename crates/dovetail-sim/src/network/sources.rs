@@ -90,8 +90,10 @@ impl Source {
                 (Act::LongLived, (*left > 0).then_some(now))
             }
             Doing::Datagrams { what, burst_ends } => {
-                let Datagrams { bytes, gap, on_off, .. } = *what;
+                let Datagrams { bytes, gap, random, on_off, .. } = *what;
                 let Some((on, off)) = on_off.filter(|_| now >= *burst_ends) else {
+                    // Never none at all, or time would not pass.
+                    let gap = if random { self.wait(gap.as_f64()).max(Nanos(1)) } else { gap };
                     return (Act::Datagram(bytes), Some(now + gap));
                 };
                 let begins = now + self.wait(off.as_f64());

@@ -155,6 +155,8 @@ pub struct Datagrams {
     pub bytes: u32,
     /// From one to the next.
     pub gap: Nanos,
+    /// Whether gaps are exponential, with that mean.
+    pub random: bool,
     /// Mean times of sending and of silence, both exponential; `None` never rests.
     pub on_off: Option<(Nanos, Nanos)>,
     /// Whether every packet is a flow of its own, as in a flood from forged addresses.
@@ -173,11 +175,13 @@ impl Traffic {
         if self.from.is_empty() || self.to.is_empty() {
             return Err("it needs somebody who sends and somebody who receives".into());
         }
-        if self.from.iter().any(|node| self.to.contains(node)) {
-            return Err("nobody sends to himself".into());
-        }
         if self.from.iter().chain(&self.to).any(|&node| node >= nodes) {
             return Err("it is between nodes that there are".into());
+        }
+        let mut sends = vec![false; nodes];
+        self.from.iter().for_each(|&node| sends[node] = true);
+        if self.to.iter().any(|&node| sends[node]) {
+            return Err("nobody sends to himself".into());
         }
         match &self.kind {
             Kind::Transfers { count: 0, .. } | Kind::LongLived(0) => Err("count is at least 1".into()),
@@ -205,11 +209,13 @@ impl Traffic {
 
 /// The most nodes and links, each: routes are a table over pairs of nodes.
 const MOST_NODES: usize = 1024;
-const MOST_LINKS: usize = 4096;
+pub(super) const MOST_LINKS: usize = 4096;
 /// The most transfers, over all traffic: each leaves a line.
 const MOST_TRANSFERS: u64 = 10_000_000;
 /// The most connections without end of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
+/// The most connections that are open at once: each has buffers.
+pub(super) const MOST_OPEN: usize = 1 << 16;
 /// The largest transfer.
 const LARGEST_BYTES: f64 = 1e12;
 /// The most seconds that a network with streams runs: each leaves a number.
@@ -230,7 +236,7 @@ impl Network {
 
     /// When everything is over, at the latest.
     pub(super) fn over_at(&self) -> Nanos {
-        self.stop_at.unwrap_or(if self.is_endless() { LATEST } else { Nanos::MAX })
+        self.stop_at.unwrap_or(LATEST)
     }
 
     /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.

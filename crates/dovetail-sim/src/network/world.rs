@@ -16,6 +16,7 @@ use super::{
     queue::{Queue, Sending},
     routes::Routes,
     sources::{Act, Source},
+    spec::MOST_OPEN,
     wire::Wire,
 };
 use crate::{Observer, Passage, Profile};
@@ -245,6 +246,12 @@ impl<'a, O: Observer> World<'a, O> {
 
     /// Opens a connection for `bytes` bytes.
     fn connect(&mut self, traffic: usize, of: Of, bytes: u64) -> Result<(), NetworkError> {
+        if self.connections.len() >= MOST_OPEN {
+            return Err(NetworkError::Network(format!(
+                "at {} over {MOST_OPEN} connections are open at once: lower the load, or the number of transfers",
+                self.now
+            )));
+        }
         let source = &mut self.sources[traffic];
         let (from, to) = source.places(&self.network.traffic[traffic]);
         let (here_seed, there_seed) = (source.seed(), source.seed());

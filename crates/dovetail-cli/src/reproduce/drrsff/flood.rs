@@ -45,8 +45,8 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Failure> {
             figure(ftp.mbps / ftp.link_mbps * 100.0),
         ]);
     }
-    let [.., printed, shares] = &stream else { return Err(Failure::new("a run is missing")) };
-    let [.., ftp] = &ftp else { return Err(Failure::new("a run is missing")) };
+    let [.., shares] = &stream else { return Err(Failure::new("a run is missing")) };
+    let [.., starved, ftp] = &ftp else { return Err(Failure::new("a run is missing")) };
     Ok(Finding {
         rows: vec![
             Row::at_least(
@@ -56,14 +56,14 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Failure> {
                 90.0,
                 shares.part_while_waiting / LONG_PART * 100.0,
             ),
-            Row::at_most("UDP stream, steal=long-first, of the link", "%", None, 5.0, printed.mbps / printed.link_mbps * 100.0),
+            Row::at_most("FTP, steal=long-first, of the link", "%", None, 5.0, starved.mbps / starved.link_mbps * 100.0),
             Row::at_least("FTP, steal=shares, of the long group's part", "%", None, 50.0, ftp.mbps / ftp.link_mbps / LONG_PART * 100.0),
         ],
         tables: vec![("A long flow beside the flood, from ten seconds after its beginning".into(), table)],
         charts: Vec::new(),
         remarks: vec![
-            "The flood and the stream ask for three times what the link can do. Beside it the stream is one flow and every \
-             packet of the flood another, so FIFO and DRR give it next to nothing."
+            "The flood and the stream ask for three times what the link can do. UDP does not slow down when it \
+             loses packets, so FIFO gives the stream about its part of what comes; the FTP does, and gets nothing. Under policies that tell flows apart every packet of the flood is a flow of its own, as short as can be."
                 .into(),
         ],
     })

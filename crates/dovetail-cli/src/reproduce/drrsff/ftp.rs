@@ -10,16 +10,13 @@ use super::{
 };
 use crate::{
     failure::Failure,
-    network::times::{Rates, windows},
+    network::times::{Rates, SLOW_START_S, windows},
     report::charts,
     reproduce::{Finding, Given, Row, chart},
     table::Table,
 };
 
 const POLICIES: [&str; 5] = ["fifo", "las", "run2c", "drr-sff", "drr-sff:ratio=1000000"];
-
-/// The paper counts from congestion avoidance on.
-const SLOW_START_S: usize = 10;
 
 /// A window under this part of FIFO's mean is starved.
 const STARVED: f64 = 0.05;

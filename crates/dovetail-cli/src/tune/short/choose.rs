@@ -3,9 +3,10 @@
 //! Long flows should hardly get less than where nobody is preferred, under DRR: settings that leave them less than
 //! [`KEPT`] of that are out. Of the others the one with the shortest times for short transfers is the measure, and the
 //! mildest within [`ALIKE`] of it is recommended: the least ratio, and with it the least threshold. A few seeds cannot
-//! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes.
+//! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is
+//! quicker than DRR for short transfers, or none leaves long flows enough, DRR itself is recommended.
 
-use super::grid::Point;
+use super::grid::{Got, Point};
 
 /// The part of long flows' rate under DRR that they are to keep.
 pub(super) const KEPT: f64 = 0.95;
@@ -15,35 +16,36 @@ pub(super) const ALIKE: f64 = 0.02;
 
 /// What the grid says.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Choice {
-    /// The setting to run, as an index.
-    pub(super) at: usize,
-    /// The shortest mean time of short transfers under any setting that leaves long flows enough, in seconds.
-    pub(super) least_s: f64,
-    /// Whether there is such a setting; without one, it is the best for long flows.
-    pub(super) kept: bool,
+pub(super) enum Choice {
+    /// Run this setting; the shortest mean time of any that leaves long flows enough is `least_s`, in seconds.
+    Setting { at: usize, least_s: f64 },
+    /// Every setting takes more from long flows than they should lose.
+    TooDear,
+    /// Short transfers gain nothing.
+    NoGain,
 }
 
-/// Weighs settings, of which there is at least one, against what long flows get under DRR.
-pub(super) fn choose(points: &[Point], drr_mbps: f64) -> Choice {
-    let fair = |point: &&Point| point.got.long_mbps >= KEPT * drr_mbps;
+/// Weighs settings against what flows get under DRR.
+pub(super) fn choose(points: &[Point], drr: Got) -> Choice {
+    let fair = |point: &&Point| point.got.long_mbps >= KEPT * drr.long_mbps;
     let least_s = points.iter().filter(fair).map(|point| point.got.short_s).fold(f64::INFINITY, f64::min);
+    if least_s.is_infinite() {
+        return Choice::TooDear;
+    }
+    if least_s >= drr.short_s * (1.0 - ALIKE) {
+        return Choice::NoGain;
+    }
     let alike =
         points.iter().enumerate().filter(|(_, point)| fair(point) && point.got.short_s <= least_s * (1.0 + ALIKE));
-    let mildest =
-        alike.min_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio).then(a.threshold_bytes.cmp(&b.threshold_bytes)));
-    if let Some((at, _)) = mildest {
-        return Choice { at, least_s, kept: true };
-    }
-    let by_rate = points.iter().enumerate().max_by(|(_, a), (_, b)| a.got.long_mbps.total_cmp(&b.got.long_mbps));
-    let (at, least_s) = by_rate.map_or((0, f64::NAN), |(at, point)| (at, point.got.short_s));
-    Choice { at, least_s, kept: false }
+    let by_preference = |(_, a): &(usize, &Point), (_, b): &(usize, &Point)| {
+        a.ratio.total_cmp(&b.ratio).then(a.threshold_bytes.cmp(&b.threshold_bytes))
+    };
+    alike.min_by(by_preference).map_or(Choice::NoGain, |(at, _)| Choice::Setting { at, least_s })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tune::short::grid::Got;
 
     fn point(ratio: f64, threshold_bytes: u64, short_s: f64, long_mbps: f64) -> Point {
         Point { policy: String::new(), ratio, threshold_bytes, got: Got { short_s, long_mbps } }
@@ -58,8 +60,9 @@ mod tests {
             point(8.0, 10_000, 0.200, 0.97),
             point(30.0, 10_000, 0.100, 0.94),
         ];
-        assert_eq!(choose(&points, 1.0), Choice { at: 2, least_s: 0.2, kept: true });
-        // More is taken for granted than any setting leaves.
-        assert_eq!(choose(&points, 2.0), Choice { at: 0, least_s: 0.3, kept: false });
+        let drr = |short_s, long_mbps| Got { short_s, long_mbps };
+        assert_eq!(choose(&points, drr(0.4, 1.0)), Choice::Setting { at: 2, least_s: 0.2 });
+        assert_eq!(choose(&points, drr(0.4, 2.0)), Choice::TooDear);
+        assert_eq!(choose(&points, drr(0.2, 1.0)), Choice::NoGain);
     }
 }

@@ -1,16 +1,12 @@
 //! Every ratio with every threshold.
 
 use dovetail_sched::{Nanos, PolicySpec, registry::with_knobs};
-use dovetail_sim::network::{Network, NetworkOutcome, Transfer};
+use dovetail_sim::network::{Kind, Network, NetworkOutcome};
 
 use super::choose::{Choice, choose};
 use crate::{
     failure::Failure,
-    network::{
-        Keep, run,
-        times::{SizeClass, Times},
-    },
-    run::counting_bar,
+    network::{Keep, bar, run, times::SizeClass},
     side_by_side::side_by_side_on,
 };
 
@@ -27,7 +23,7 @@ const SEEDS: u64 = 3;
 const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
 
 /// Who prefers nobody.
-const FAIR: &str = "drr";
+pub(super) const FAIR: &str = "drr";
 
 /// A setting and what came of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,8 +52,8 @@ pub(super) struct Tuning {
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
-    /// What long flows get where nobody is preferred.
-    pub(super) drr_mbps: f64,
+    /// What flows get where nobody is preferred.
+    pub(super) drr: Got,
 }
 
 /// What flows get under each policy.
@@ -65,11 +61,11 @@ fn play(network: &Network, policies: &[PolicySpec], jobs: usize) -> Result<Vec<G
     let seeds = 0..SEEDS;
     let runs: Vec<(&PolicySpec, u64)> =
         policies.iter().flat_map(|policy| seeds.clone().map(move |seed| (policy, seed))).collect();
-    let bar = counting_bar("transfers", &network.name, 0, Some(network.transfers() * runs.len() as u64));
+    let bar = bar(network, runs.len());
     let outcomes = side_by_side_on(jobs, &runs, |&(policy, seed)| {
         let seed = network.seed.wrapping_add(seed);
         let outcome = run(&Network { seed, ..network.clone() }, policy, Keep::default(), &bar)?.outcome;
-        Ok(Flows::of(&outcome))
+        Ok(Flows::of(network, &outcome))
     })?;
     bar.finish_and_clear();
     outcomes.chunks(SEEDS as usize).map(Got::of).collect()
@@ -104,9 +100,10 @@ pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs
     });
     let points: Vec<Point> = points.collect();
     let beside: Vec<(&str, Got)> = BESIDE.into_iter().zip(got).collect();
-    let drr_mbps = beside.iter().find(|(policy, _)| *policy == FAIR).map_or(0.0, |(_, got)| got.long_mbps);
-    let choice = choose(&points, drr_mbps);
-    Ok(Tuning { network: network.name.clone(), ratios, thresholds_bytes, points, beside, choice, drr_mbps })
+    let drr = beside.iter().find(|(policy, _)| *policy == FAIR).map(|(_, got)| *got);
+    let drr = drr.ok_or_else(|| Failure::new("a finished run is missing"))?;
+    let choice = choose(&points, drr);
+    Ok(Tuning { network: network.name.clone(), ratios, thresholds_bytes, points, beside, choice, drr })
 }
 
 /// As a policy string has it.
@@ -126,26 +123,43 @@ fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64) -> Vec<f6
     values
 }
 
-/// What one run's flows took and got.
+/// What one run's flows took and got. A transfer that was not done counts with the time that it had.
+#[derive(Default)]
 struct Flows {
-    short: Times,
+    short: f64,
+    short_s: f64,
     long_bits: f64,
     long_s: f64,
 }
 
 impl Flows {
-    fn of(outcome: &NetworkOutcome) -> Self {
-        let mut flows = Self { short: Times::of(SizeClass::Short.transfers(outcome)), long_bits: 0.0, long_s: 0.0 };
-        let of_transfer = |transfer: &Transfer| transfer.took().map(|took| (transfer.bytes, took));
+    fn of(network: &Network, outcome: &NetworkOutcome) -> Self {
+        let mut flows = Self::default();
+        for transfer in &outcome.transfers {
+            let seconds = transfer.took().unwrap_or(outcome.ended - transfer.begun).as_secs_f64();
+            match SizeClass::of(transfer.bytes) {
+                SizeClass::Short => {
+                    flows.short += 1.0;
+                    flows.short_s += seconds;
+                }
+                SizeClass::Middle => {}
+                SizeClass::Long => {
+                    flows.long_bits += if transfer.ended.is_some() { transfer.bytes as f64 * 8.0 } else { 0.0 };
+                    flows.long_s += seconds;
+                }
+            }
+        }
         // What is sent beside transfers counts while transfers come: afterwards it is alone.
         let until = outcome.transfers.iter().map(|transfer| transfer.begun).fold(Nanos::ZERO, Nanos::max);
-        let seconds = until.as_secs_f64() as usize;
-        let of_streams =
-            outcome.streams.iter().map(|stream| (stream.mean_bps(0, seconds) / 8.0 * seconds as f64, seconds as f64));
-        let of_transfers = SizeClass::Long.transfers(outcome).filter_map(of_transfer);
-        for (bytes, took) in of_transfers.map(|(bytes, took)| (bytes as f64, took.as_secs_f64())).chain(of_streams) {
-            flows.long_bits += bytes * 8.0;
-            flows.long_s += took;
+        for stream in &outcome.streams {
+            let traffic = &network.traffic[stream.traffic];
+            if matches!(traffic.kind, Kind::LongLived(_)) {
+                let second = |at: Nanos| at.as_secs_f64() as usize;
+                let (from, to) = (second(traffic.start), second(until.min(traffic.stop)));
+                let seconds = to.saturating_sub(from) as f64;
+                flows.long_bits += stream.mean_bps(from, to) * seconds;
+                flows.long_s += seconds;
+            }
         }
         flows
     }
@@ -153,20 +167,22 @@ impl Flows {
 
 impl Got {
     fn of(runs: &[Flows]) -> Result<Self, Failure> {
-        let done: u64 = runs.iter().map(|run| run.short.done).sum();
-        let short_s: f64 = runs.iter().map(|run| run.short.mean_s.unwrap_or(0.0) * run.short.done as f64).sum();
-        let (bits, seconds) = runs.iter().fold((0.0, 0.0), |(bits, s), run| (bits + run.long_bits, s + run.long_s));
-        if done == 0 || seconds == 0.0 {
-            let why = "there is nothing to weigh: transfers under 20 kB, and over 1 MB or without end, have to be done";
+        let sum = |figure: fn(&Flows) -> f64| runs.iter().map(figure).sum::<f64>();
+        let (short, long_s) = (sum(|run| run.short), sum(|run| run.long_s));
+        if short == 0.0 || long_s == 0.0 {
+            let why = "there is nothing to weigh: it takes transfers under 20 kB, and some over 1 MB or without end";
             return Err(Failure::new(why));
         }
-        Ok(Self { short_s: short_s / done as f64, long_mbps: bits / seconds / 1e6 })
+        Ok(Self { short_s: sum(|run| run.short_s) / short, long_mbps: sum(|run| run.long_bits) / long_s / 1e6 })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dovetail_sim::network::{Stream, Transfer};
+
     use super::*;
+    use crate::network::builtin;
 
     #[test]
     fn values_go_from_the_first_to_the_last() {
@@ -179,17 +195,30 @@ mod tests {
 
     #[test]
     fn what_flows_got_by_hand() {
-        let transfer = |bytes, seconds: u64| Transfer {
+        let transfer = |bytes, seconds: Option<u64>| Transfer {
             traffic: 0,
             bytes,
             begun: Nanos::from_secs(1),
-            ended: Some(Nanos::from_secs(1 + seconds)),
+            ended: seconds.map(|seconds| Nanos::from_secs(1 + seconds)),
             packets: 0,
             dropped: 0,
         };
-        let transfers = vec![transfer(1_000, 1), transfer(1_000, 2), transfer(50_000, 9), transfer(2_000_000, 4)];
-        let flows = Flows::of(&NetworkOutcome { transfers, ..NetworkOutcome::default() });
-        assert_eq!(Got::of(&[flows]).unwrap(), Got { short_s: 1.5, long_mbps: 4.0 });
+        let network = builtin("drr-sff-ftp").unwrap();
+        let mut outcome = NetworkOutcome {
+            transfers: vec![
+                transfer(1_000, Some(1)),
+                transfer(1_000, Some(2)),
+                transfer(50_000, Some(9)),
+                transfer(2_000_000, Some(4)),
+            ],
+            ended: Nanos::from_secs(11),
+            ..NetworkOutcome::default()
+        };
+        assert_eq!(Got::of(&[Flows::of(&network, &outcome)]).unwrap(), Got { short_s: 1.5, long_mbps: 4.0 });
+        // One that is not done has taken ten seconds for nothing, and the stream has carried 4 Mbit in its one second.
+        outcome.transfers.push(transfer(9_000_000, None));
+        outcome.streams = vec![Stream { traffic: 1, received_bytes: vec![500_000, 9, 9], ..Stream::default() }];
+        assert_eq!(Got::of(&[Flows::of(&network, &outcome)]).unwrap().long_mbps, 20.0 / 15.0);
         assert!(Got::of(&[]).is_err());
     }
 }

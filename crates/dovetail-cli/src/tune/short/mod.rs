@@ -23,8 +23,9 @@ use crate::{
 pub(super) const POLICY: &str = "drr-sff";
 
 /// Does it if the command line asks for this: by the policy, or by a network. False if it asks for something else.
-pub(super) fn tune(args: &TuneArgs) -> Result<bool, Failure> {
-    let named = resolve(&args.input)?;
+/// `text` is that of the file that it names.
+pub(super) fn tune(args: &TuneArgs, text: Option<&str>) -> Result<bool, Failure> {
+    let named = resolve(&args.input, text)?;
     let ours = |text: &String| text.parse::<PolicySpec>().is_ok_and(|spec| spec.entry().name == POLICY);
     let asked = args.policies.iter().filter(|text| ours(text)).count();
     if named.is_none() && asked == 0 {

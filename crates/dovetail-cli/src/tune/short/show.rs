@@ -10,8 +10,8 @@ use plotly::{
 use serde::Serialize;
 
 use super::{
-    choose::{ALIKE, KEPT},
-    grid::{Got, Point, Tuning},
+    choose::{ALIKE, Choice, KEPT},
+    grid::{FAIR, Got, Point, Tuning},
 };
 use crate::{
     report::{Block, Page},
@@ -58,8 +58,16 @@ pub(super) fn json(tuning: &Tuning) -> TuningJson {
         network: tuning.network.clone(),
         points: tuning.points.iter().map(point).collect(),
         beside: tuning.beside.iter().map(beside).collect(),
-        recommended: tuning.points[tuning.choice.at].policy.clone(),
+        recommended: recommended(tuning).0.to_owned(),
         why: why(tuning),
+    }
+}
+
+/// What to run, and what flows get by it.
+fn recommended(tuning: &Tuning) -> (&str, Got) {
+    match tuning.choice {
+        Choice::Setting { at, .. } => (&tuning.points[at].policy, tuning.points[at].got),
+        Choice::TooDear | Choice::NoGain => (FAIR, tuning.drr),
     }
 }
 
@@ -71,7 +79,8 @@ fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
     let columns = tuning.thresholds_bytes.len();
     for (at, &bytes) in tuning.thresholds_bytes.iter().enumerate() {
         let cell = |place: usize, point: &Point| {
-            let mark = if place == tuning.choice.at { "*" } else { "" };
+            let chosen = matches!(tuning.choice, Choice::Setting { at, .. } if at == place);
+            let mark = if chosen { "*" } else { "" };
             format!("{mark}{}", figure(value(point.got)))
         };
         let cells = tuning.points.iter().enumerate().skip(at).step_by(columns).map(|(place, point)| cell(place, point));
@@ -82,32 +91,40 @@ fn matrix(tuning: &Tuning, value: fn(Got) -> f64) -> Table {
 
 fn beside(tuning: &Tuning) -> Table {
     let mut table = Table::new(&["beside", "short ms", "long Mbit/s"], 1);
-    let chosen = &tuning.points[tuning.choice.at];
-    let rows = tuning.beside.iter().map(|(policy, got)| (format!("  {policy}"), *got));
-    for (policy, got) in rows.chain([(format!("* {}", chosen.policy), chosen.got)]) {
+    let (chosen, got) = recommended(tuning);
+    let rows = tuning.beside.iter().filter(|(policy, _)| *policy != chosen);
+    let rows = rows.map(|(policy, got)| (format!("  {policy}"), *got));
+    for (policy, got) in rows.chain([(format!("* {chosen}"), got)]) {
         table.push([policy, figure(got.short_s * 1e3), figure(got.long_mbps)]);
     }
     table
 }
 
 fn why(tuning: &Tuning) -> String {
-    let chosen = tuning.points[tuning.choice.at].got;
-    let kept = format!("long flows get {:.0} % of their rate under drr", chosen.long_mbps / tuning.drr_mbps * 100.0);
-    if !tuning.choice.kept {
-        return format!("{kept}: no setting leaves them {:.0} %, and this one leaves them most", KEPT * 100.0);
-    }
+    let kept = KEPT * 100.0;
+    let Choice::Setting { least_s, .. } = tuning.choice else {
+        return match tuning.choice {
+            Choice::TooDear => format!("no setting leaves long flows {kept:.0} % of their rate under {FAIR}"),
+            _ => format!(
+                "no setting that leaves long flows {kept:.0} % of their rate is quicker for short ones than {FAIR}"
+            ),
+        };
+    };
+    let (_, got) = recommended(tuning);
     format!(
-        "short transfers take {} ms, within {:.0} % of the least of any setting ({} ms) that leaves long flows {:.0} % of \
-         their rate under drr; {kept}; of settings as good this one prefers short flows least",
-        figure(chosen.short_s * 1e3),
+        "short transfers take {} ms, within {:.0} % of the least of any setting ({} ms) that leaves long flows {kept:.0} % of \
+         their rate under {FAIR}, where they take {} ms; long flows get {:.0} % of that rate; of settings as good this one \
+         prefers short flows least",
+        figure(got.short_s * 1e3),
         ALIKE * 100.0,
-        figure(tuning.choice.least_s * 1e3),
-        KEPT * 100.0,
+        figure(least_s * 1e3),
+        figure(tuning.drr.short_s * 1e3),
+        got.long_mbps / tuning.drr.long_mbps * 100.0,
     )
 }
 
 fn lines(tuning: &Tuning) -> [String; 2] {
-    [format!("Recommended: {}", tuning.points[tuning.choice.at].policy), format!("Why: {}.", why(tuning))]
+    [format!("Recommended: {}", recommended(tuning).0), format!("Why: {}.", why(tuning))]
 }
 
 const SHORT: &str = "Mean time of transfers under 20 kB, ms";
@@ -168,8 +185,8 @@ fn plot(tuning: &Tuning) -> Plot {
         let trace = Scatter::new(vec![got.short_s * 1e3], vec![got.long_mbps]).mode(Mode::Markers).name(policy);
         plot.add_trace(trace.marker(Marker::new().size(11)));
     }
-    let chosen = &tuning.points[tuning.choice.at];
-    let here = Scatter::new(vec![chosen.got.short_s * 1e3], vec![chosen.got.long_mbps]).mode(Mode::Markers);
+    let (_, got) = recommended(tuning);
+    let here = Scatter::new(vec![got.short_s * 1e3], vec![got.long_mbps]).mode(Mode::Markers);
     plot.add_trace(here.name("recommended").marker(Marker::new().size(14)));
     plot.set_layout(
         Layout::new().x_axis(Axis::new().title("short transfers, ms")).y_axis(Axis::new().title("long flows, Mbit/s")),

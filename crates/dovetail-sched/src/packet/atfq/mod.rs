@@ -388,7 +388,8 @@ impl Policy for Atfq {
         }
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         self.file(queues, flow);
     }
 

@@ -17,7 +17,8 @@
 //! A flow's packets never pass each other: its position moves from one group to the other, its queue does not.
 //!
 //! **Where the print leaves room.** A flow that runs empty leaves its list; what it was sent is kept until nothing of it
-//! waits and a packet comes later than `timeout` after its last (section 3.1), those that were dropped aside. A group that runs empty loses its deficit
+//! waits and a packet comes later than `timeout` after its last (section 3.1); what was dropped while others waited does not
+//! count. A group that runs empty loses its deficit
 //! and its turn. The second `if` of the long group is an `else if`.
 //!
 //! **Quanta.** One addition must make a deficit positive, or who is served would not depend on it: as printed, a flow of
@@ -452,20 +453,17 @@ impl Policy for DrrSff {
         Some(self.active[longest as usize].flow)
     }
 
-    fn evicted(&mut self, queues: &mut Queues, flow: FlowId, _end: Evicted) {
+    fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
+        let flow = lost.flow;
         let at = *self.place.at(flow);
         let group = usize::from(self.active[at as usize].is_long);
-        let in_all: u64 = self.groups.iter().filter_map(|group| group.held.as_ref()).map(|held| held.bytes).sum();
         self.groups[group].evicted += 1;
         let packets = queues.len(flow);
         if let Some(held) = &mut self.groups[group].held {
-            let lost = in_all - queues.backlog().bytes;
-            held.change(&mut self.active, at, (packets + 1, packets), (lost, 0));
+            held.change(&mut self.active, at, (packets + 1, packets), (lost.bytes.into(), 0));
         }
         if packets == 0 {
-            self.groups[group].leave(&mut self.active, at, 0, 0);
-            self.active.remove(at as usize);
-            self.settle(group);
+            self.runs_empty(group, at, lost.arrival);
         }
     }
 
