@@ -6,7 +6,7 @@
 //! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is
 //! quicker than DRR for short transfers, or none leaves long flows enough, DRR itself is recommended.
 
-use super::grid::{Got, Point};
+use super::point::{Got, Point};
 
 /// The part of long flows' rate under DRR that they are to keep.
 pub(super) const KEPT: f64 = 0.95;

@@ -3,7 +3,10 @@
 use dovetail_sched::{Nanos, PolicySpec, registry::with_knobs};
 use dovetail_sim::network::{Kind, Network, NetworkOutcome};
 
-use super::choose::{Choice, choose};
+use super::{
+    choose::{Choice, choose},
+    point::{Got, Point},
+};
 use crate::{
     failure::Failure,
     network::{Keep, bar, run, times::SizeClass},
@@ -24,24 +27,6 @@ const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
 
 /// Who prefers nobody.
 pub(super) const FAIR: &str = "drr";
-
-/// A setting and what came of it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Point {
-    pub(super) policy: String,
-    pub(super) ratio: f64,
-    pub(super) threshold_bytes: u64,
-    pub(super) got: Got,
-}
-
-/// What flows got under a policy, all seeds together.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Got {
-    /// The mean time of short transfers, in seconds.
-    pub(super) short_s: f64,
-    /// All bits of long flows over all the seconds that they took.
-    pub(super) long_mbps: f64,
-}
 
 /// The whole grid, and what it says.
 pub(super) struct Tuning {

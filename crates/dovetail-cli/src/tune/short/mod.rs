@@ -6,6 +6,7 @@
 
 mod choose;
 mod grid;
+mod point;
 mod show;
 
 use dovetail_sched::PolicySpec;

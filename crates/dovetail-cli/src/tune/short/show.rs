@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use super::{
     choose::{ALIKE, Choice, KEPT},
-    grid::{FAIR, Got, Point, Tuning},
+    grid::{FAIR, Tuning},
+    point::{Got, Point},
 };
 use crate::{
     report::{Block, Page},

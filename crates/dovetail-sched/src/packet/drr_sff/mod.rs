@@ -84,6 +84,7 @@
 mod group;
 mod lengths;
 mod ring;
+mod settings;
 mod threshold;
 
 use alloc::boxed::Box;
@@ -93,13 +94,15 @@ use slab::Slab;
 
 use super::{ages::Ages, drr::OUT_OF_CACHE};
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
     flow::FlowMap,
-    registry::{Entry, Knob, Knobs},
+    registry::{Entry, Knob},
 };
 use group::Group;
 use ring::{Active, TURN};
 use threshold::Following;
+
+pub use settings::{Settings, Steal, Threshold};
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
@@ -150,67 +153,6 @@ pub const ENTRY: Entry = Entry {
         }
     },
 };
-
-/// When a flow is long.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Threshold {
-    /// After so many bytes.
-    Bytes(u64),
-    /// After as many as let short flows carry this part of the bytes, between 0 and 1.
-    Auto {
-        /// The part.
-        target: f64,
-    },
-}
-
-/// Who loses a packet when the buffer is full.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Steal {
-    /// The group that holds most of the buffer for its share, ratio to 1.
-    Shares,
-    /// The long group while it has packets.
-    LongFirst,
-}
-
-/// The policy's knobs.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// When a flow is long.
-    pub threshold: Threshold,
-    /// The short group's quantum over the long group's.
-    pub ratio: f64,
-    /// Silence after which a flow is new.
-    pub timeout: Nanos,
-    /// Bytes that a flow of weight 1 earns a turn.
-    pub quantum_bytes: u64,
-    /// Who loses when the buffer is full.
-    pub steal: Steal,
-}
-
-impl Settings {
-    fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
-        let target = knobs.number("target", 0.01, 0.99)?;
-        let threshold = match knobs.text("threshold") {
-            "auto" => Threshold::Auto { target },
-            _ if knobs.given("target").is_some() => {
-                return Err(knobs.wrong("target", format_args!("looked at without threshold=auto")));
-            }
-            _ => Threshold::Bytes(knobs.bytes("threshold", 1, 1_000_000_000)?),
-        };
-        let steal = match knobs.text("steal") {
-            "shares" => Steal::Shares,
-            "long-first" => Steal::LongFirst,
-            _ => return Err(knobs.wrong("steal", format_args!("shares or long-first"))),
-        };
-        Ok(Self {
-            threshold,
-            ratio: knobs.number("ratio", 0.001, 1e6)?,
-            timeout: knobs.time("timeout")?,
-            quantum_bytes: knobs.bytes("quantum", 1, 1_000_000_000)?,
-            steal,
-        })
-    }
-}
 
 /// The threshold until enough was sent to set another: the paper's.
 const FIRST_THRESHOLD_BYTES: u64 = 20_000;
