@@ -1,9 +1,12 @@
-//! Text as a scenario, and the packets that come of it.
+//! Text as a network, or as a scenario and the packets that come of it.
 #![no_main]
 
 use std::io::Cursor;
 
-use dovetail_sim::workload::{Scenario, Workload};
+use dovetail_sim::{
+    network::Network,
+    workload::{Scenario, Workload},
+};
 use libfuzzer_sys::fuzz_target;
 
 /// So many packets are enough.
@@ -12,6 +15,10 @@ const MOST: usize = 2_000;
 fuzz_target!(|text: &str| {
     // Whatever file the scenario names holds the scenario.
     let mut open = |_: &str| Ok(Box::new(Cursor::new(text.to_owned())) as Box<_>);
+    if Network::is_described_by(text) {
+        let _ = Network::parse(text, "fuzz", &mut open);
+        return;
+    }
     let Ok(scenario) = Scenario::parse(text, "fuzz", &mut open) else { return };
     assert!(scenario.offered_loads().iter().all(|load| load.is_finite() && *load >= 0.0));
     let Ok(mut workload) = scenario.workload() else { return };
