@@ -7,7 +7,7 @@ use std::{
     process,
 };
 
-use crate::failure::Failure;
+use crate::{failure::Failure, report::Page};
 
 /// Prints a text and ends the line. A closed pipe means that the reader has seen enough.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -24,6 +24,21 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 pub(crate) fn print_json(document: &impl serde::Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(document);
     print(&text.map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?)
+}
+
+/// What a command has found out, in the forms that were asked for: a page at `report`, and on standard output one JSON
+/// document or a text.
+pub(crate) fn deliver<D: serde::Serialize>(
+    report: Option<&Path>,
+    json: bool,
+    page: impl FnOnce() -> Page,
+    document: impl FnOnce() -> D,
+    text: impl FnOnce() -> String,
+) -> Result<(), Failure> {
+    if let Some(path) = report {
+        write_file(path, &page().to_html())?;
+    }
+    if json { print_json(&document()) } else { print(&text()) }
 }
 
 /// Writes a file in one go.

@@ -7,7 +7,9 @@ use std::{fs, path::Path, time::Instant};
 
 use serde_json::Value;
 use support::{
-    dovetail, folder, near,
+    dovetail,
+    figures::check_carried,
+    folder, near,
     recompute::{self, Wait},
     records::read_records,
     small_table, stdout, trace,
@@ -48,13 +50,7 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
     let rows = &records.rows;
     assert_eq!((&point["sent"], &point["dropped"]), (&rows.len().into(), &records.dropped.into()), "{name}");
     assert_eq!(document["workload"]["packets"], records.numbers.len(), "{name}");
-    let makespan = recompute::makespan(rows) as f64;
-    near(&point["makespan_s"], makespan / 1e9, 1e-12, "makespan");
-    for (j, resource) in resources.iter().enumerate() {
-        near(&point["utilisation"][resource], recompute::busy(rows, j) as f64 / makespan, 1e-9, resource);
-    }
-    let bits: f64 = rows.iter().map(|row| f64::from(row.bytes) * 8.0).sum();
-    near(&point["throughput_mbps"], bits * 1e3 / makespan, 1e-9, "throughput");
+    let makespan = check_carried(point, rows, resources);
     let late = recompute::latencies(rows);
     near(&point["p99_latency_us"], recompute::quantile(&late, 0.99) as f64 / 1e3, 0.001, "p99");
 

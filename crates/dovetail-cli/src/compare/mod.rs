@@ -17,7 +17,7 @@ use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
     input::{Input, UnnamedLink, scenario_text},
-    output::{print, print_json, replace_file, write_file},
+    output::{deliver, replace_file},
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, Run},
     setting::{Traffic, closing, odd},
@@ -49,13 +49,8 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     }
     let comparison = Comparison { plan: &plan, runs: &runs };
     let OutputArgs { report, records, json, .. } = &args.output;
-    if let Some(path) = report {
-        write_file(path, &comparison.page().to_html())?;
-    }
-    if *json {
-        return print_json(&comparison.json());
-    }
-    print(&comparison.text(report.as_deref(), records.as_deref()))
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
 }
 
 fn policies(args: &CompareArgs, default: &[&str]) -> Result<Vec<PolicySpec>, Failure> {
@@ -180,10 +175,7 @@ impl Comparison<'_> {
         page.blocks.push(Block::Text(self.verdict() + "."));
         page.blocks.push(Block::Table(self.table()));
         page.blocks.push(Block::Terms(LEGEND.to_vec()));
-        let mut chart = |title: &str, note: &str, plot| {
-            let (title, note) = (title.to_owned(), note.to_owned());
-            page.blocks.push(Block::Chart { title, note, plot: Box::new(plot) });
-        };
+        let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
         chart(
             "Utilisation",
             "How busy each resource was, from the first arrival to the last end.",

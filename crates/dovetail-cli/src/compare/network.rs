@@ -14,7 +14,7 @@ use crate::{
         Keep, LINK, NetworkRun, bar, run,
         times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
     },
-    output::{print, print_json, write_file},
+    output::deliver,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
@@ -42,13 +42,8 @@ pub(super) fn compare(network: &Network, args: &CompareArgs) -> Result<(), Failu
     let runs = side_by_side_on(jobs, &policies, |policy: &PolicySpec| run(network, policy, keep, &bar))?;
     bar.finish_and_clear();
     let comparison = Comparison { network, runs: &runs };
-    if let Some(path) = report {
-        write_file(path, &comparison.page().to_html())?;
-    }
-    if *json {
-        return print_json(&comparison.json());
-    }
-    print(&comparison.text(report.as_deref(), records.as_deref()))
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -212,10 +207,7 @@ impl Comparison<'_> {
         page.blocks.push(Block::Text(self.setting() + "."));
         page.blocks.push(Block::Table(self.table()));
         page.blocks.push(Block::Terms(self.legend()));
-        let mut chart = |title: &str, note: &str, plot| {
-            let (title, note) = (title.to_owned(), note.to_owned());
-            page.blocks.push(Block::Chart { title, note, plot: Box::new(plot) });
-        };
+        let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
         if self.network.transfers() > 0 {
             let lines = self.runs.iter().map(|run| (run.run.policy.as_str(), &run.outcome));
             chart(

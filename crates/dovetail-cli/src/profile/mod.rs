@@ -11,17 +11,14 @@ mod show;
 mod summary;
 mod traffic;
 
-use std::{
-    fmt::Write,
-    path::{Path, PathBuf},
-};
+use std::{fmt::Write, path::PathBuf};
 
 use dovetail_box::functions::{Entry, REGISTRY};
 
 use crate::{
     args::ProfileArgs,
     failure::Failure,
-    output::{print, print_json, replace_file, write_file},
+    output::{deliver, print, replace_file},
     run::progress_bar,
     table::Table,
 };
@@ -84,14 +81,9 @@ pub(crate) fn run(args: &ProfileArgs) -> Result<(), Failure> {
     if let Some(path) = &args.samples {
         replace_file(path, &csv(&profiles))?;
     }
-    show(&Profiles { setting: &setting, functions: &profiles }, args.report.as_deref(), args.json)
-}
-
-fn show(profiles: &Profiles<'_>, report: Option<&Path>, json: bool) -> Result<(), Failure> {
-    if let Some(path) = report {
-        write_file(path, &page::page(profiles).to_html())?;
-    }
-    if json { print_json(&profiles.json()) } else { print(&profiles.text(report)) }
+    let profiles = Profiles { setting: &setting, functions: &profiles };
+    let report = args.report.as_deref();
+    deliver(report, args.json, || page::page(&profiles), || profiles.json(), || profiles.text(report))
 }
 
 /// What there is to measure.

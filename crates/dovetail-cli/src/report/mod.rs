@@ -35,6 +35,12 @@ pub(crate) enum Block {
     },
 }
 
+impl Block {
+    pub(crate) fn chart(title: impl Into<String>, note: impl Into<String>, plot: Plot) -> Self {
+        Self::Chart { title: title.into(), note: note.into(), plot: Box::new(plot) }
+    }
+}
+
 impl Page {
     pub(crate) fn to_html(&self) -> String {
         let mut body = String::new();

@@ -307,7 +307,7 @@ fn page(findings: &[(&Experiment, Finding)]) -> Page {
 }
 
 fn chart(title: &str, note: &str, plot: Plot) -> Block {
-    Block::Chart { title: title.to_owned(), note: note.to_owned(), plot: Box::new(plot) }
+    Block::chart(title, note, plot)
 }
 
 impl From<PolicyError> for Failure {

@@ -19,7 +19,7 @@ use crate::{
     args::{OutputArgs, TuneArgs},
     failure::Failure,
     input::{Input, UnnamedLink, scenario_text},
-    output::{print, print_json, write_file},
+    output::deliver,
     run::Plan,
 };
 use curve::{Curve, Point};
@@ -42,13 +42,8 @@ pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     let curves = draw(&plan, sweeps)?;
     let tuning = Tuning { plan: &plan, curves: &curves };
     let OutputArgs { report, records, json, .. } = &args.output;
-    if let Some(path) = report {
-        write_file(path, &page::page(&tuning).to_html())?;
-    }
-    if *json {
-        return print_json(&tuning.json());
-    }
-    print(&tuning.text(report.as_deref(), records.as_deref()))
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(report, *json, || page::page(&tuning), || tuning.json(), || tuning.text(report, records))
 }
 
 /// The window of the published experiments; a longer one says less of a short run.

@@ -5,12 +5,25 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{
-    near, recompute,
+    near,
+    recompute::{self, Row},
     records::{Records, read_records},
 };
 
 /// Jain's windows by default.
 const WINDOW: u64 = 100_000_000;
+
+/// Recomputes makespan, utilisation and throughput, which `compare` and `tune` both state; the makespan in nanoseconds.
+pub fn check_carried(stated: &Value, rows: &[Row], resources: &[&str]) -> f64 {
+    let makespan = recompute::makespan(rows) as f64;
+    near(&stated["makespan_s"], makespan / 1e9, 1e-12, "makespan");
+    for (j, resource) in resources.iter().enumerate() {
+        near(&stated["utilisation"][resource], recompute::busy(rows, j) as f64 / makespan, 1e-9, resource);
+    }
+    let bits: f64 = rows.iter().map(|row| f64::from(row.bytes) * 8.0).sum();
+    near(&stated["throughput_mbps"], bits * 1e3 / makespan, 1e-9, "throughput");
+    makespan
+}
 
 /// Recomputes every number that each policy of a `compare --json` has, fairness aside; the records.
 pub fn check_figures(policy: &Value, resources: &[&str]) -> Records {
@@ -19,13 +32,7 @@ pub fn check_figures(policy: &Value, resources: &[&str]) -> Records {
     let rows = &records.rows;
     assert_eq!(policy["sent"], rows.len() as u64, "{name}");
     assert_eq!(policy["dropped"], records.dropped, "{name}");
-    let makespan = recompute::makespan(rows) as f64;
-    near(&policy["makespan_s"], makespan / 1e9, 1e-12, "makespan");
-    for (j, resource) in resources.iter().enumerate() {
-        near(&policy["utilisation"][resource], recompute::busy(rows, j) as f64 / makespan, 1e-9, resource);
-    }
-    let bits: f64 = rows.iter().map(|row| f64::from(row.bytes) * 8.0).sum();
-    near(&policy["throughput_mbps"], bits * 1e3 / makespan, 1e-9, "throughput");
+    check_carried(policy, rows, resources);
     let late = recompute::latencies(rows);
     let latency = &policy["latency_us"];
     near(&latency["mean"], late.iter().sum::<u64>() as f64 / late.len() as f64 / 1e3, 1e-9, "mean");

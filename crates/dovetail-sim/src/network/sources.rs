@@ -30,6 +30,11 @@ struct Sizes {
 }
 
 impl Sizes {
+    /// Of traffic number `at`; every copy gives the same from its beginning.
+    fn new(size: &Size, unit_bytes: u32, at: usize, seed: u64) -> Self {
+        Self { random: Random::new(seed, stream(at, SIZES)), size: size.clone(), unit_bytes }
+    }
+
     fn next(&mut self) -> u64 {
         self.size.sample(&mut self.random) * u64::from(self.unit_bytes)
     }
@@ -51,10 +56,9 @@ pub(super) enum Act {
 impl Source {
     /// Number `at` of the network's traffic; `watched` is the rate that a load is of.
     pub(super) fn new(traffic: &Traffic, at: usize, seed: u64, transport: &Transport, watched: Rate) -> Self {
-        let random = |what: u64| Random::new(seed, stream(at, what));
         let kind = match &traffic.kind {
             Kind::Transfers { count, size, unit_bytes, arrivals } => {
-                let sizes = Sizes { random: random(SIZES), size: size.clone(), unit_bytes: *unit_bytes };
+                let sizes = Sizes::new(size, *unit_bytes, at, seed);
                 let mean_gap_ns = match *arrivals {
                     Arrivals::Together => 0.0,
                     Arrivals::PerSecond(rate) => 1e9 / rate,
@@ -68,7 +72,8 @@ impl Source {
             Kind::LongLived(flows) => Doing::LongLived { left: *flows },
             Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
         };
-        let mut source = Self { kind, times: random(TIMES), places: random(PLACES) };
+        let mut source =
+            Self { kind, times: Random::new(seed, stream(at, TIMES)), places: Random::new(seed, stream(at, PLACES)) };
         if let Doing::Datagrams { what: Datagrams { on_off: Some((on, _)), .. }, .. } = source.kind {
             let burst = traffic.start + source.wait(on.as_f64());
             source.burst_ends(burst);
@@ -141,10 +146,7 @@ impl Traffic {
     /// number `at` of the network's traffic.
     pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let sizes = match &self.kind {
-            Kind::Transfers { count, size, unit_bytes, .. } => {
-                let random = Random::new(seed, stream(at, SIZES));
-                Some((*count, Sizes { random, size: size.clone(), unit_bytes: *unit_bytes }))
-            }
+            Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
             Kind::LongLived(_) | Kind::Datagrams(_) => None,
         };
         sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))

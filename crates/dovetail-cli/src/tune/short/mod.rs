@@ -16,7 +16,7 @@ use crate::{
     args::{OutputArgs, TuneArgs},
     failure::Failure,
     network::{adapt, builtin, resolve},
-    output::{print, print_json, write_file},
+    output::deliver,
     side_by_side::cores,
 };
 
@@ -62,14 +62,8 @@ pub(super) fn tune(args: &TuneArgs, text: Option<&str>) -> Result<bool, Failure>
     let OutputArgs { report, jobs, json, .. } = &args.output;
     let points = args.points.map(usize::from);
     let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from))?;
-    if let Some(path) = report {
-        write_file(path, &show::page(&tuning).to_html())?;
-    }
-    if *json {
-        print_json(&show::json(&tuning))?;
-    } else {
-        print(&show::text(&tuning, report.as_deref()))?;
-    }
+    let report = report.as_deref();
+    deliver(report, *json, || show::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))?;
     Ok(true)
 }
 

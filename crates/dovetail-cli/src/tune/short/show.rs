@@ -148,13 +148,12 @@ pub(super) fn text(tuning: &Tuning, report: Option<&Path>) -> String {
 pub(super) fn page(tuning: &Tuning) -> Page {
     let mut page = Page { title: format!("Dovetail: short flows first over {}", tuning.network), blocks: Vec::new() };
     page.blocks.extend(lines(tuning).map(Block::Text));
-    page.blocks.push(Block::Chart {
-        title: "Short against long".into(),
-        note: "A point a setting, a line a threshold, the ratio growing along it: left is quicker for short transfers, up \
-               is better for long flows."
-            .into(),
-        plot: Box::new(plot(tuning)),
-    });
+    page.blocks.push(Block::chart(
+        "Short against long",
+        "A point a setting, a line a threshold, the ratio growing along it: left is quicker for short transfers, up is better \
+         for long flows.",
+        plot(tuning),
+    ));
     page.blocks.extend([
         Block::Table(beside(tuning)),
         Block::Text(SHORT.into()),

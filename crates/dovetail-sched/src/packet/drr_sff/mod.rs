@@ -348,10 +348,14 @@ impl Policy for DrrSff {
         let over_bytes = -active.deficit_bytes;
         let far_over = -group.deficit_bytes > self.quantum_bytes;
         self.turn = turn ^ usize::from(group.deficit_bytes <= 0.0);
+        // A long flow stays long: what it has had is counted further only where the threshold may rise.
+        let is_counted = turn == SHORT || self.following.is_some();
         if group.flows > OUT_OF_CACHE {
             let flow = self.active[next as usize].flow;
             queues.prefetch_flow(flow);
-            self.ages.prefetch(flow);
+            if is_counted {
+                self.ages.prefetch(flow);
+            }
         }
         if let Some(held) = &mut group.held {
             let packets = queues.len(flow);
@@ -361,8 +365,6 @@ impl Policy for DrrSff {
             self.turn_went_over(turn);
         }
         let group = &mut self.groups[turn];
-        // A long flow stays long: what it has had is counted further only where the threshold may rise.
-        let is_counted = turn == SHORT || self.following.is_some();
         let position = if is_counted { self.ages.add(flow, bytes) } else { self.threshold_bytes };
         let has_had = position.saturating_add(bytes.into());
         if is_last {
