@@ -1,11 +1,9 @@
 //! A flood of one-packet flows at twice the link's rate, beside long flows.
 
-use dovetail_sched::{FlowId, Nanos, Packet, PolicySpec};
-use dovetail_sim::{
-    Observer, Passage, Profile,
-    network::{Network, NetworkOptions, simulate_network},
-};
+use dovetail_sched::{FlowId, Nanos, Packet};
+use dovetail_sim::{Observer, Passage, Profile, network::Network};
 
+use super::runs::play;
 use crate::{
     failure::Failure,
     network::{builtin, times::Rates},
@@ -63,7 +61,8 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Failure> {
         charts: Vec::new(),
         remarks: vec![
             "The flood and the stream ask for three times what the link can do. UDP does not slow down when it \
-             loses packets, so FIFO gives the stream about its part of what comes; the FTP does, and gets nothing. Under policies that tell flows apart every packet of the flood is a flow of its own, as short as can be."
+             loses packets, so FIFO gives the stream about its part of what comes; the FTP does, and gets nothing. Under \
+             policies that tell flows apart every packet of the flood is a flow of its own, as short as can be."
                 .into(),
         ],
     })
@@ -81,10 +80,7 @@ fn beside(long: &str, policy: &str, given: &Given<'_>) -> Result<Beside, Failure
     let mut network: Network = builtin("drr-sff-flood")?;
     network.traffic.retain(|traffic| traffic.name == "flood" || traffic.name == long);
     let mut watch = Watch { long: Vec::new(), name: long, waiting: 0, of_long: 0, of_all: 0 };
-    let spec: PolicySpec = policy.parse()?;
-    let outcome = simulate_network(&network, &spec, &mut watch, NetworkOptions::default())
-        .map_err(|error| Failure::new(format!("{policy}: {error}")))?;
-    given.bar.inc(outcome.link.arrived);
+    let outcome = play(&network, policy, &mut watch, given)?;
     let stream = outcome.streams.iter().find(|stream| network.traffic[stream.traffic].name == long);
     let stream = stream.ok_or_else(|| Failure::new(format!("there is no traffic '{long}'")))?;
     Ok(Beside {

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use dovetail_sched::Weight;
-use dovetail_sim::network::{Arrivals, Kind, Network, NetworkOutcome, Traffic};
-use dovetail_sim::workload::Size;
+use dovetail_sim::{
+    Observer,
+    network::{Arrivals, Kind, Network, NetworkOptions, NetworkOutcome, Traffic, simulate_network},
+    workload::Size,
+};
 
 use super::SEEDS;
 use crate::{
     failure::Failure,
-    network::{Keep, builtin, run, times::SizeClass},
+    network::{builtin, times::SizeClass},
     reproduce::{Given, once::Once},
 };
 
@@ -49,8 +52,18 @@ pub(super) fn runs<const N: usize>(
 }
 
 fn make(job: &Job, given: &Given<'_>) -> Result<NetworkOutcome, Failure> {
-    let hidden = indicatif::ProgressBar::hidden();
-    let outcome = run(&network(job.setting, job.seed)?, &job.policy.parse()?, Keep::default(), &hidden)?.outcome;
+    play(&network(job.setting, job.seed)?, job.policy, &mut (), given)
+}
+
+/// Runs a policy before the network's watched link.
+pub(super) fn play<O: Observer>(
+    network: &Network,
+    policy: &str,
+    observer: &mut O,
+    given: &Given<'_>,
+) -> Result<NetworkOutcome, Failure> {
+    let outcome = simulate_network(network, &policy.parse()?, observer, NetworkOptions::default());
+    let outcome = outcome.map_err(|error| Failure::new(format!("{policy}: {error}")))?;
     given.bar.inc(outcome.link.arrived);
     Ok(outcome)
 }
