@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
 //! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
+//! | [`requests`] | nanoseconds of a response and the release that follows, beside a search for the least |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
 //!
@@ -15,6 +16,7 @@ mod goals;
 mod network;
 mod operations;
 mod peers;
+mod requests;
 mod row;
 mod simulator;
 mod spread;
@@ -63,6 +65,7 @@ struct Args {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     Operations,
+    Requests,
     Simulator,
     Network,
 }
@@ -82,6 +85,9 @@ fn main() -> ExitCode {
     if asked(Part::Operations) {
         rows.extend(operations(&args, &mut left_out));
         rows.extend(testbed::rows(|what| left_out.push(what)));
+    }
+    if asked(Part::Requests) {
+        rows.extend(requests::rows(|what| left_out.push(what)));
     }
     if asked(Part::Simulator) {
         rows.extend(simulators(&args, &mut left_out));

@@ -52,7 +52,7 @@ const TESTBED_LINK: Nanos = Nanos(32_000);
 
 /// Something that can be stepped.
 pub trait Subject {
-    /// One dequeue and one enqueue.
+    /// What is measured: here one dequeue and one enqueue.
     ///
     /// # Errors
     /// What went wrong, if the subject would not.
@@ -86,9 +86,9 @@ pub struct Measured {
 
 /// Measures `policies` and the peer with `flows` flows. Subjects that would not are named with the reason.
 pub fn run(policies: &[PolicySpec], setting: Setting, flows: u32, mut failed: impl FnMut(String)) -> Vec<Measured> {
-    let mut subjects: Vec<(Measured, Box<dyn Subject>)> = Vec::new();
+    let mut subjects: Vec<(String, Box<dyn Subject>)> = Vec::new();
     let mut add = |subject: &str, made: Result<Box<dyn Subject>, String>| match made {
-        Ok(made) => subjects.push((Measured { subject: subject.into(), nanos: Vec::new() }, made)),
+        Ok(made) => subjects.push((subject.into(), made)),
         Err(reason) => failed(format!("{subject}: {reason}")),
     };
     for policy in policies {
@@ -98,6 +98,17 @@ pub fn run(policies: &[PolicySpec], setting: Setting, flows: u32, mut failed: im
             add(Firq::NAME, Ok(Box::new(Firq::filled(flows))));
         }
     }
+    take_turns(subjects, flows, failed)
+}
+
+/// Measures subjects that are filled with `flows` flows.
+pub fn take_turns(
+    subjects: Vec<(String, Box<dyn Subject>)>,
+    flows: u32,
+    mut failed: impl FnMut(String),
+) -> Vec<Measured> {
+    let new = |(subject, made)| (Measured { subject, nanos: Vec::new() }, made);
+    let mut subjects: Vec<(Measured, Box<dyn Subject>)> = subjects.into_iter().map(new).collect();
     // The first round brings the order of service from that of filling to that of the steady state.
     for round in 0..=ROUNDS {
         subjects.retain_mut(|(measured, subject)| {

@@ -42,6 +42,7 @@
 //! | [`packet`] | the policies, a file each |
 //! | [`cost`] | what packets cost, where that has to be learnt, and who may reserve how much of a node |
 //! | [`fluid`] | the ideals that policies come close to, served in arbitrarily small pieces |
+//! | [`request`] | requests whose answers are the load: a model of its own, with its policies |
 //! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
 //! | [`Policy`] | what a policy implements: it only orders |
@@ -57,6 +58,7 @@ pub mod flow;
 pub mod fluid;
 pub mod packet;
 pub mod registry;
+pub mod request;
 pub mod units;
 
 mod demand;

@@ -340,7 +340,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
-        let alpha = knobs.of(&ENTRY).and_then(|()| alpha(knobs))?;
+        let alpha = knobs.of(ENTRY.name).and_then(|()| alpha(knobs))?;
         self.now = self.now.max(now);
         self.catch_up(queues, None);
         self.fluid.set_alpha(alpha);

@@ -1,0 +1,201 @@
+//! What is written after a policy's name: `key=value,key=value`.
+
+use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use core::fmt;
+
+use super::Setup;
+use crate::{
+    Nanos,
+    units::{clip, parse_bytes, parse_time},
+};
+
+/// Something that can be set in a policy string.
+#[derive(Debug)]
+pub struct Knob {
+    /// The key.
+    pub key: &'static str,
+    /// The value when it is left out.
+    pub default: &'static str,
+    /// What it means, with its unit and range.
+    pub meaning: &'static str,
+}
+
+/// A policy string whose keys exist.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    name: &'static str,
+    text: String,
+    own: &'static [Knob],
+    common: &'static [Knob],
+    values: Vec<(&'static str, String)>,
+}
+
+/// A policy string's name, and what follows the colon.
+pub(crate) fn name_and_rest(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)))
+}
+
+impl Written {
+    /// Reads the values in `text` of the policy `name`, which has `own` knobs and those that are `common` to many.
+    pub(crate) fn read(
+        text: &str,
+        name: &'static str,
+        own: &'static [Knob],
+        common: &'static [Knob],
+    ) -> Result<Self, PolicyError> {
+        let mut written = Self { name, text: text.to_owned(), own, common, values: Vec::new() };
+        for pair in name_and_rest(text).1.into_iter().flat_map(|rest| rest.split(',')) {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(PolicyError(format!("'{}' in '{}' is not key=value", clip(pair), clip(text))));
+            };
+            let knob = written.knob(key).ok_or_else(|| written.unknown_key(key))?;
+            if written.values.iter().any(|&(seen, _)| seen == knob.key) {
+                return Err(PolicyError(format!("{name}: '{key}' is given twice")));
+            }
+            written.values.push((knob.key, value.to_owned()));
+        }
+        Ok(written)
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn knobs(&self) -> Knobs<'_> {
+        Knobs { written: self }
+    }
+
+    /// The knob with this key: the policy's own, or a common one.
+    fn knob(&self, key: &str) -> Option<&'static Knob> {
+        self.own.iter().chain(self.common).find(|knob| knob.key == key)
+    }
+
+    fn unknown_key(&self, key: &str) -> PolicyError {
+        let own = |key: &&str| self.own.iter().any(|knob| knob.key == *key);
+        let common = self.common.iter().map(|knob| knob.key).filter(|key| !own(key));
+        let keys: Vec<_> = self.own.iter().map(|knob| knob.key).chain(common).collect();
+        if keys.is_empty() {
+            return PolicyError(format!("{} has no key '{}', nor any other", self.name, clip(key)));
+        }
+        PolicyError(format!("{} has no key '{}': it has {}", self.name, clip(key), keys.join(", ")))
+    }
+}
+
+/// Two are equal if they name the same policy with the same values.
+impl PartialEq for Written {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.values == other.values
+    }
+}
+
+/// The values of a policy string, for the policy's `build`.
+#[derive(Debug, Clone, Copy)]
+pub struct Knobs<'a> {
+    written: &'a Written,
+}
+
+impl Knobs<'_> {
+    /// Whether these are knobs of the policy `name`: one policy cannot be changed into another.
+    ///
+    /// # Errors
+    /// When they are another's.
+    pub fn of(&self, name: &str) -> Result<(), PolicyError> {
+        if self.written.name == name {
+            return Ok(());
+        }
+        Err(PolicyError(format!("'{name}' cannot become '{}' while it runs", clip(&self.written.text))))
+    }
+
+    /// The error of a policy that cannot be changed into these while it runs.
+    #[must_use]
+    pub fn fixed(&self) -> PolicyError {
+        PolicyError(format!("the policy cannot become '{}' while it runs", clip(&self.written.text)))
+    }
+
+    /// The value of `key`, if it was given.
+    #[must_use]
+    pub fn given(&self, key: &str) -> Option<&str> {
+        debug_assert!(self.written.knob(key).is_some(), "{key} is not in the registry's line");
+        self.written.values.iter().find(|(known, _)| *known == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of `key`, or its default from the registry's line.
+    #[must_use]
+    pub fn text(&self, key: &str) -> &str {
+        let default = || self.written.knob(key).map_or("", |knob| knob.default);
+        self.given(key).unwrap_or_else(default)
+    }
+
+    /// A whole number from `least` to `most`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn count(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
+        let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
+        value.ok_or_else(|| self.wrong(key, format_args!("a whole number from {least} to {most}")))
+    }
+
+    /// A number from `least` to `most`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn number(&self, key: &str, least: f64, most: f64) -> Result<f64, PolicyError> {
+        let value = self.text(key).parse().ok().filter(|value| (least..=most).contains(value));
+        value.ok_or_else(|| self.wrong(key, format_args!("a number from {least} to {most}")))
+    }
+
+    /// A number of bytes from `least` to `most`.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn bytes(&self, key: &str, least: u64, most: u64) -> Result<u64, PolicyError> {
+        let value = parse_bytes(self.text(key)).ok().filter(|value| (least..=most).contains(value));
+        value.ok_or_else(|| self.wrong(key, format_args!("a size from {least}B to {most}B, such as 1500B or 20kB")))
+    }
+
+    /// A time.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn time(&self, key: &str) -> Result<Nanos, PolicyError> {
+        parse_time(self.text(key)).map_err(|_| self.wrong(key, format_args!("a time such as 100us, 2ms or 1s")))
+    }
+
+    /// The resource that a single-resource policy orders by: `first`, `last`, or a number from 1.
+    ///
+    /// # Errors
+    /// When it is none, or there are not so many.
+    pub fn resource(&self, key: &str, setup: &Setup) -> Result<usize, PolicyError> {
+        match self.text(key) {
+            "first" => Ok(0),
+            "last" => Ok(setup.resources - 1),
+            _ => Ok(self.count(key, 1, setup.resources as u64)? as usize - 1),
+        }
+    }
+
+    /// The error for a value of `key` that is not `expected`.
+    #[must_use]
+    pub fn wrong(&self, key: &str, expected: fmt::Arguments<'_>) -> PolicyError {
+        PolicyError(format!("{}: {key}={} is not {expected}", self.written.name, clip(self.text(key))))
+    }
+}
+
+/// A policy string that names nothing or sets a value that cannot be; the text says what there is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyError(pub(crate) String);
+
+impl PolicyError {
+    /// An error with this text.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for PolicyError {}

@@ -1,0 +1,332 @@
+//! `delay-pools`: a fixed rate for each class, as a proxy's delay pools are set up.
+//!
+//! Squid's delay pools (its configuration manual: `delay_pools`, `delay_class`, `delay_parameters`): a pool of class 1 has
+//! one bucket for everybody in it, into which `restore` bytes flow every second, up to `maximum`; what is read is taken
+//! out, and an empty bucket stops reading. An administrator who wants to divide a link of `C` units a second gives each
+//! class of weight `w_i` a pool of its own:
+//!
+//! ```text
+//! restore_i = C * w_i / sum of all classes' w
+//! maximum_i = restore_i * seconds
+//! ```
+//!
+//! Requests leave at once; only reading is held back. A class that is idle leaves its part of the link unused: nobody else
+//! may have it. Within a class responses take turns.
+//!
+//! A turn is what the bucket has, up to a quantum, and comes when the bucket has that much or is full. Units are charged
+//! when a turn is given, and what a response did not use of its turns comes back when it ends. The first quantum of a
+//! response is read whatever the bucket has, for its header, and leaves it in debt if need be. Squid fills its buckets once
+//! a second and begins with half of `maximum` (`delay_initial_bucket_level`); these fill all the time and begin full.
+//! Traffic that no request asked for is not seen, as Squid does not see it.
+//!
+//! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough
+//! are in order of that clock, whatever becomes of `C` and the sum. A bucket that turns out too full when either sank is
+//! cut the next time that it is looked at.
+//!
+//! O(log n) for every event, n being the number of classes held back.
+//!
+//! # Worked example
+//!
+//! A link of 8,000 units a second and two classes of equal weight: 4,000 a second each, and 4,000 to begin with. The only
+//! request is released with a quantum of 2,896, which leaves 1,104, so the next 2,896 are there after 448 ms; the other
+//! class's part is lost.
+//!
+//! ```
+//! use dovetail_sched::{
+//!     Nanos, Weight,
+//!     request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+//! };
+//!
+//! let mut pools = "delay-pools".parse::<RequestSpec>()?.build(&RequestSetup::for_bytes(8_000.0))?;
+//! for class in [ClassId(0), ClassId(1)] {
+//!     pools.set_class(class, Weight::ONE, Nanos::ZERO);
+//! }
+//! pools.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+//! pools.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
+//! let turn = pools.poll(Nanos::ZERO).expect("requests leave at once");
+//! assert!(turn.releases && turn.units == 2_896);
+//! pools.received(RequestId(0), 2_896, Nanos::ZERO);
+//! pools.ready(RequestId(0), Nanos::ZERO);
+//! assert!(pools.poll(Nanos::ZERO).is_none());
+//! assert_eq!(pools.poll_at(), Some(Nanos::from_millis(448)));
+//! let turn = pools.poll(Nanos::from_millis(448)).expect("the bucket has a quantum");
+//! assert!(!turn.releases && turn.units == 2_896);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::{boxed::Box, vec::Vec};
+
+use super::{
+    Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
+    accounts::place,
+    lines::{ClassLines, Line, Links},
+};
+use crate::{IndexedHeap, Nanos, PolicyError, Weight, fluid::WeightSum, registry::Knob, registry::Knobs};
+
+/// The registry's line.
+pub const ENTRY: RequestEntry = RequestEntry {
+    name: "delay-pools",
+    summary: "a fixed rate for each class; what one leaves is lost",
+    knobs: &[Knob { key: "seconds", default: "1s", meaning: "how long a bucket takes to fill, over 0" }],
+    cost: "O(log n)",
+    source: "Squid's delay pools, one of class 1 for each class",
+    build: |knobs, setup| Ok(Box::new(DelayPools::new(knobs, setup)?)),
+};
+
+/// A fixed rate for each class.
+#[derive(Debug)]
+pub struct DelayPools {
+    accounts: Accounts,
+    quantum: u64,
+    seconds: f64,
+    clock: PoolClock,
+    buckets: Vec<Bucket>,
+    arrived: Line,
+    links: Links,
+    // Units that a response may still take in.
+    granted: Vec<u64>,
+    // Responses with units that may not be taken in.
+    held: ClassLines,
+    // Classes of these, by the clock's reading at which their bucket has enough.
+    next: IndexedHeap<ClassId, f64>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bucket {
+    units: f64,
+    // The clock's reading when it had them.
+    at: f64,
+}
+
+/// Units for a weight of 1 since the beginning.
+#[derive(Debug)]
+struct PoolClock {
+    rate: f64,
+    weights: WeightSum,
+    // What it read when its speed changed, and when that was.
+    base: f64,
+    since: Nanos,
+    now: Nanos,
+}
+
+impl PoolClock {
+    /// Units a second for a weight of 1.
+    #[inline]
+    fn speed(&self) -> f64 {
+        if self.weights.total() > 0.0 { self.rate / self.weights.total() } else { 0.0 }
+    }
+
+    #[inline]
+    fn reading(&self) -> f64 {
+        self.base + self.speed() * (self.now - self.since).as_secs_f64()
+    }
+
+    /// When it reads this; the end of time if it stands.
+    fn when(&self, reading: f64) -> Nanos {
+        let ahead = (reading - self.base).max(0.0) / self.speed() * 1e9;
+        // Not before: at the instant itself it has to have come so far.
+        let at = self.since + Nanos(ahead as u64) + Nanos(u64::from(ahead > (ahead as u64) as f64));
+        at.max(self.now)
+    }
+
+    /// Goes on from here, at another speed.
+    fn restart(&mut self) {
+        self.base = self.reading();
+        self.since = self.now;
+    }
+}
+
+impl DelayPools {
+    fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
+        let fills_in = knobs.time("seconds")?;
+        if fills_in == Nanos::ZERO {
+            return Err(knobs.wrong("seconds", format_args!("a time over 0")));
+        }
+        Ok(Self {
+            accounts: Accounts::default(),
+            quantum: setup.quantum,
+            seconds: fills_in.as_secs_f64(),
+            clock: PoolClock {
+                rate: setup.rate,
+                weights: WeightSum::default(),
+                base: 0.0,
+                since: Nanos::ZERO,
+                now: Nanos::ZERO,
+            },
+            buckets: Vec::new(),
+            arrived: Line::default(),
+            links: Links::default(),
+            granted: Vec::new(),
+            held: ClassLines::default(),
+            next: IndexedHeap::new(),
+        })
+    }
+
+    #[inline]
+    fn tick(&mut self, now: Nanos) {
+        self.clock.now = self.clock.now.max(now);
+    }
+
+    fn maximum(&self, class: ClassId) -> f64 {
+        self.accounts.weight(class) * self.clock.speed() * self.seconds
+    }
+
+    /// The class's bucket as it is now, after `units` were put in, or taken out if negative.
+    fn put(&mut self, class: ClassId, units: f64) -> f64 {
+        let reading = self.clock.reading();
+        let (weight, maximum) = (self.accounts.weight(class), self.maximum(class));
+        let bucket = place(&mut self.buckets, class.0);
+        let filled = bucket.units + weight * (reading - bucket.at);
+        *bucket = Bucket { units: filled.min(maximum) + units, at: reading };
+        let level = bucket.units;
+        if self.held.first(class).is_none() {
+            self.next.remove(class);
+        } else {
+            let enough = maximum.min(self.quantum as f64);
+            self.next.set(class, reading + (enough - level).max(0.0) / weight);
+        }
+        level
+    }
+
+    /// The request's user is of this class; it does not wait.
+    fn class_of_outstanding(&self, request: RequestId) -> Option<(UserId, ClassId)> {
+        let user = self.accounts.user(request).filter(|_| !self.links.contains(request))?;
+        Some((user, self.accounts.class_of(user)?))
+    }
+
+    fn over(&mut self, request: RequestId, now: Nanos) {
+        self.tick(now);
+        let Some(left) = self.accounts.left(request) else { return };
+        if self.links.contains(request) {
+            self.links.remove(&mut self.arrived, request);
+            return;
+        }
+        self.held.remove(request, left.user, left.class);
+        let unused = core::mem::take(place(&mut self.granted, request.0));
+        self.put(left.class, unused as f64);
+    }
+
+    fn release(&mut self) -> Option<Turn> {
+        let request = self.arrived.first()?;
+        self.links.remove(&mut self.arrived, request);
+        let class = self.accounts.class(request)?;
+        *place(&mut self.granted, request.0) = self.quantum;
+        self.put(class, -(self.quantum as f64));
+        Some(Turn { request, releases: true, units: self.quantum, window: u64::MAX })
+    }
+
+    fn go_on(&mut self) -> Option<Turn> {
+        let (class, enough_at) = self.next.peek()?;
+        if self.clock.when(enough_at) > self.clock.now {
+            return None;
+        }
+        let request = self.held.first(class)?;
+        let user = self.accounts.user(request)?;
+        let level = self.put(class, 0.0);
+        // A bucket whose maximum is under a unit goes into debt, or its class would stand still.
+        let units = ((level + 0.5) as u64).clamp(1, self.quantum);
+        let granted = place(&mut self.granted, request.0);
+        *granted = granted.saturating_add(units);
+        self.held.remove(request, user, class);
+        self.put(class, -(units as f64));
+        Some(Turn { request, releases: false, units, window: u64::MAX })
+    }
+}
+
+impl RequestScheduler for DelayPools {
+    fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos) {
+        self.tick(now);
+        let known = self.accounts.is_known(class);
+        if known {
+            self.put(class, 0.0);
+        }
+        self.clock.restart();
+        if known {
+            self.clock.weights.remove(self.accounts.weight(class));
+        }
+        self.clock.weights.add(weight.as_f64());
+        self.accounts.set_class(class, weight);
+        if !known {
+            *place(&mut self.buckets, class.0) = Bucket { units: self.maximum(class), at: self.clock.reading() };
+        }
+        self.put(class, 0.0);
+    }
+
+    fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos) {
+        self.tick(now);
+        if let Some(before) = self.accounts.set_user(user, class) {
+            self.held.move_user(user, before, class);
+            self.put(before, 0.0);
+            self.put(class, 0.0);
+        }
+    }
+
+    fn forget_user(&mut self, user: UserId) {
+        self.accounts.forget_user(user);
+    }
+
+    fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
+        self.tick(now);
+        if RequestSetup::is_rate(units_per_s) {
+            self.clock.restart();
+            self.clock.rate = units_per_s;
+        }
+    }
+
+    fn arrived(&mut self, request: &Request, now: Nanos) {
+        self.tick(now);
+        if self.accounts.arrived(request.id, request.user).is_some() {
+            self.links.push(&mut self.arrived, request.id);
+        }
+    }
+
+    fn length(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
+    fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
+        self.tick(now);
+        if let Some((_, class)) = self.class_of_outstanding(request) {
+            let granted = place(&mut self.granted, request.0);
+            let beyond = units.saturating_sub(*granted);
+            *granted = granted.saturating_sub(units);
+            if beyond > 0 {
+                self.put(class, -(beyond as f64));
+            }
+        }
+    }
+
+    fn ready(&mut self, request: RequestId, now: Nanos) {
+        self.tick(now);
+        if let Some((user, class)) = self.class_of_outstanding(request) {
+            self.held.push(request, user, class);
+            self.put(class, 0.0);
+        }
+    }
+
+    fn ended(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, now);
+    }
+
+    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, now);
+    }
+
+    fn stray(&mut self, _class: Option<ClassId>, _units: u64, _now: Nanos) {}
+
+    fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
+
+    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+        self.tick(now);
+        self.release().or_else(|| self.go_on())
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        if self.arrived.first().is_some() {
+            return Some(self.clock.now);
+        }
+        self.next.peek().map(|(_, enough_at)| self.clock.when(enough_at))
+    }
+
+    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("held", self.held.len() as f64);
+    }
+}

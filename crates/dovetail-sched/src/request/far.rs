@@ -1,0 +1,234 @@
+//! How long the queue at the link's far end is, from small packets sent there and back.
+//!
+//! A probe's round-trip time is a fixed part and the time that it waited in the queue. The fixed part is the least that
+//! was seen in the last ten minutes, kept as a least a minute, as LEDBAT does (RFC 6817, section 4.2). Probes come
+//! back in order, so one that was sent before another that is back was lost. A probe that is under way says something as
+//! well: the queue is at least as long as the probe is overdue. When none came back for two seconds nothing is known: whoever
+//! answered may have stopped.
+//!
+//! A full queue drops probes too. How long it was about then is its *room*: the longest wait of the probes on either side of
+//! the lost one, and the most of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is not
+//! taken for a full queue's.
+
+use alloc::collections::VecDeque;
+
+use crate::Nanos;
+
+/// How long the least round-trip time is remembered: ten minutes (RFC 6817, section 4.2: BASE_HISTORY).
+const REMEMBERED_MINUTES: u64 = 10;
+const MINUTE: Nanos = Nanos::from_secs(60);
+/// Probes under way that are remembered; of more, the oldest is taken for lost.
+const MOST_UNDER_WAY: usize = 256;
+/// A shorter wait says nothing of a queue's room.
+const LEAST_ROOM: Nanos = Nanos::from_millis(10);
+/// After so long without an answer nothing is known.
+const SILENT: Nanos = Nanos::from_secs(2);
+
+/// What is known of the far queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FarDelay {
+    /// How long a packet that comes to it now will wait.
+    pub delay: Nanos,
+    /// How long one waits when it is full, if that was seen.
+    pub room: Option<Nanos>,
+}
+
+impl FarDelay {
+    /// A wait in a queue that was never seen full.
+    #[must_use]
+    pub const fn of(delay: Nanos) -> Self {
+        Self { delay, room: None }
+    }
+}
+
+/// The far queue as probes see it. O(1) per probe, amortised.
+#[derive(Debug, Default)]
+pub struct FarQueue {
+    // Numbers and departures of probes that are not back, in order.
+    under_way: VecDeque<(u64, Nanos)>,
+    next: u64,
+    least: Minutes,
+    // Waits of all probes, and of those beside a loss.
+    longest: Minutes,
+    room: Minutes,
+    // The last round-trip time, and when it was seen.
+    last: Option<(Nanos, Nanos)>,
+    lost: u64,
+}
+
+/// A value for each of the last minutes, the youngest last.
+#[derive(Debug, Default)]
+struct Minutes(VecDeque<(u64, Nanos)>);
+
+impl Minutes {
+    fn note(&mut self, value: Nanos, now: Nanos, of_two: fn(Nanos, Nanos) -> Nanos) {
+        let minute = now.0 / MINUTE.0;
+        match self.0.back_mut() {
+            Some((last, noted)) if *last == minute => *noted = of_two(*noted, value),
+            _ => self.0.push_back((minute, value)),
+        }
+        self.forget(now);
+    }
+
+    fn forget(&mut self, now: Nanos) {
+        let minute = now.0 / MINUTE.0;
+        while self.0.front().is_some_and(|&(noted, _)| noted + REMEMBERED_MINUTES <= minute) {
+            self.0.pop_front();
+        }
+    }
+
+    fn least(&self) -> Option<Nanos> {
+        self.0.iter().map(|&(_, value)| value).min()
+    }
+
+    fn most(&self) -> Option<Nanos> {
+        self.0.iter().map(|&(_, value)| value).max()
+    }
+}
+
+impl FarQueue {
+    /// A probe leaves; its number.
+    pub fn probe(&mut self, now: Nanos) -> u64 {
+        if self.under_way.len() == MOST_UNDER_WAY {
+            self.under_way.pop_front();
+            self.lost += 1;
+        }
+        let number = self.next;
+        self.next += 1;
+        self.under_way.push_back((number, now));
+        number
+    }
+
+    /// A probe is back. Numbers that are not under way are ignored.
+    pub fn back(&mut self, number: u64, now: Nanos) {
+        let mut was_lost = false;
+        while let Some(&(first, sent)) = self.under_way.front() {
+            if first > number {
+                return;
+            }
+            self.under_way.pop_front();
+            if first < number {
+                self.lost += 1;
+                was_lost = true;
+                continue;
+            }
+            self.answered(now - sent, was_lost, now);
+            return;
+        }
+    }
+
+    fn answered(&mut self, took: Nanos, after_a_loss: bool, now: Nanos) {
+        self.least.note(took, now, Nanos::min);
+        let base = self.base().unwrap_or(took);
+        let beside = took.max(self.last.map_or(Nanos::ZERO, |(before, _)| before)) - base;
+        self.longest.note(took - base, now, Nanos::max);
+        self.room.forget(now);
+        let is_long = self.longest.most().is_none_or(|longest| beside.0 >= longest.0 / 2);
+        if after_a_loss && is_long && beside >= LEAST_ROOM {
+            self.room.note(beside, now, Nanos::max);
+        }
+        self.last = Some((took, now));
+    }
+
+    /// How long a packet waits in the queue, as far as is known at `now`; `None` before the first probe is back, and when
+    /// none has been for two seconds.
+    #[must_use]
+    pub fn delay(&self, now: Nanos) -> Option<FarDelay> {
+        let base = self.base()?;
+        let (took, _) = self.last.filter(|&(_, seen)| now - seen < SILENT)?;
+        let overdue = self.under_way.front().map_or(Nanos::ZERO, |&(_, sent)| now - sent);
+        Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
+    }
+
+    /// The round-trip time without the queue.
+    #[must_use]
+    pub fn base(&self) -> Option<Nanos> {
+        self.least.least()
+    }
+
+    /// Probes that did not come back.
+    #[must_use]
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn millis(millis: u64) -> Nanos {
+        Nanos::from_millis(millis)
+    }
+
+    /// A probe every 100 ms from `from` on; what each takes in milliseconds, 0 for one that is lost.
+    fn play(far: &mut FarQueue, from: u64, took: &[u64]) -> Nanos {
+        let mut now = Nanos::ZERO;
+        for (at, &took) in (from..).step_by(100).zip(took) {
+            let number = far.probe(millis(at));
+            if took > 0 {
+                now = millis(at + took);
+                far.back(number, now);
+            }
+        }
+        now
+    }
+
+    #[test]
+    fn what_is_over_the_least_is_the_queue() {
+        let mut far = FarQueue::default();
+        assert_eq!(far.delay(Nanos::ZERO), None);
+        let now = play(&mut far, 0, &[30, 20, 75]);
+        assert_eq!((far.base(), far.delay(now)), (Some(millis(20)), Some(FarDelay::of(millis(55)))));
+        // A probe that has been under way for 95 ms says more.
+        far.probe(now);
+        assert_eq!(far.delay(now + millis(95)), Some(FarDelay::of(millis(75))));
+    }
+
+    #[test]
+    fn the_least_is_forgotten_after_ten_minutes() {
+        let mut far = FarQueue::default();
+        for minute in 0..11 {
+            play(&mut far, minute * 60_000, &[if minute == 0 { 10 } else { 50 }]);
+        }
+        assert_eq!(far.base(), Some(millis(50)));
+    }
+
+    #[test]
+    fn silence_says_nothing() {
+        let mut far = FarQueue::default();
+        let now = play(&mut far, 0, &[20, 40]);
+        far.probe(now);
+        assert!(far.delay(now + millis(1_999)).is_some());
+        assert_eq!(far.delay(now + millis(2_000)), None);
+    }
+
+    #[test]
+    fn a_queue_that_drops_a_probe_was_full() {
+        let mut far = FarQueue::default();
+        let now = play(&mut far, 0, &[20, 60, 0, 70, 30]);
+        assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (1, Some(millis(50))));
+        // One that is lost while the queue is short says nothing of its room.
+        let now = play(&mut far, 1_000, &[22, 0, 25]);
+        assert_eq!((far.lost(), far.delay(now).and_then(|seen| seen.room)), (2, Some(millis(50))));
+        let now = play(&mut far, 601_000, &[25, 25]);
+        assert_eq!(far.delay(now).and_then(|seen| seen.room), None, "ten minutes later");
+        let mut idle = FarQueue::default();
+        let now = play(&mut idle, 0, &[20, 20, 0, 20, 0, 29]);
+        assert_eq!((idle.lost(), idle.delay(now).and_then(|seen| seen.room)), (2, None));
+    }
+
+    #[test]
+    fn strangers_and_doubles_are_ignored_and_the_oldest_are_given_up() {
+        let mut far = FarQueue::default();
+        far.back(7, millis(5));
+        let number = far.probe(millis(5));
+        far.back(number, millis(25));
+        far.back(number, millis(90));
+        assert_eq!(far.delay(millis(90)), Some(FarDelay::of(Nanos::ZERO)));
+        for at in 0..300 {
+            far.probe(millis(100 + at));
+        }
+        assert_eq!((far.under_way.len(), far.lost()), (MOST_UNDER_WAY, 300 - MOST_UNDER_WAY as u64));
+    }
+}

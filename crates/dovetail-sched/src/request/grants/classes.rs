@@ -1,0 +1,200 @@
+//! Which class goes next.
+//!
+//! A class's *service counter* `SC` adds up what it was charged, for each part it has: a charge of `c` units adds
+//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id. `V`
+//! is the largest counter that was selected so far. A candidate class is never more than `lag` behind it:
+//!
+//! ```text
+//! select c = argmin SC;   V <- max(V, SC_c)
+//! c becomes a candidate, or is refunded while it is one:   SC_c <- max(SC_c, V - lag)
+//! c had no request at all:                                 SC_c <- max(SC_c, V)
+//! ```
+//!
+//! As the least is selected, `V` never passes a candidate: the second line holds for all candidates at all times.
+//!
+//! Counters are whole numbers of 2^-64 units in 128 bits: exact to the last place whatever went before, for 1.8·10^19 units
+//! a part. The heap orders by the upper 96 bits, 2^-32 units.
+
+use alloc::vec::Vec;
+
+use super::super::accounts::place;
+use crate::{HeapKey, IndexedHeap, request::ClassId};
+
+/// The classes' counters and who of them has candidates.
+#[derive(Debug)]
+pub(super) struct Classes {
+    // Units a part, as counters are.
+    lag: u128,
+    // V.
+    selected: u128,
+    classes: Vec<Class>,
+    candidates: IndexedHeap<ClassId, Counter>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Class {
+    service: u128,
+    counted_users: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Counter(u128);
+
+impl HeapKey for Counter {
+    #[inline]
+    fn to_ordered(self) -> u128 {
+        self.0 >> 32
+    }
+    #[inline]
+    fn from_ordered(number: u128) -> Self {
+        Self(number << 32)
+    }
+}
+
+/// A unit a part.
+const ONE: f64 = 18_446_744_073_709_551_616.0;
+
+impl Classes {
+    /// `lag` in units a part.
+    pub(super) fn new(lag: u64) -> Self {
+        let lag = u128::from(lag) << 64;
+        Self { lag, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() }
+    }
+
+    /// The class had no request and has one now.
+    pub(super) fn began(&mut self, class: ClassId) {
+        let class = place(&mut self.classes, class.0);
+        class.service = class.service.max(self.selected);
+    }
+
+    /// Whether requests of the class may have a turn.
+    pub(super) fn set_candidate(&mut self, class: ClassId, is: bool) {
+        if !is {
+            self.candidates.remove(class);
+        } else if !self.candidates.contains(class) {
+            self.put(class);
+        }
+    }
+
+    /// The class that goes next; its counter is the largest that was selected, if it is.
+    pub(super) fn select(&mut self) -> Option<ClassId> {
+        let (class, _) = self.candidates.peek()?;
+        self.selected = self.selected.max(self.classes[class.0 as usize].service);
+        Some(class)
+    }
+
+    /// `units` more for a class with so many parts. What its counter grew by.
+    pub(super) fn charge(&mut self, class: ClassId, units: u64, parts: f64) -> u128 {
+        let account = place(&mut self.classes, class.0);
+        let more = each(units, parts);
+        account.service = account.service.saturating_add(more);
+        self.moved(class);
+        more
+    }
+
+    /// `units` less for a class with so many parts, and no more than `paid`, which its counter grew by for them.
+    pub(super) fn refund(&mut self, class: ClassId, units: u64, parts: f64, paid: u128) {
+        let account = place(&mut self.classes, class.0);
+        account.service = account.service.saturating_sub(each(units, parts).min(paid));
+        self.moved(class);
+    }
+
+    /// A user of the class counts from now on.
+    pub(super) fn count(&mut self, class: ClassId) {
+        place(&mut self.classes, class.0).counted_users += 1;
+    }
+
+    /// A user of the class counts no more.
+    pub(super) fn uncount(&mut self, class: ClassId) {
+        place(&mut self.classes, class.0).counted_users -= 1;
+    }
+
+    /// How many of its users count.
+    pub(super) fn counted_users(&self, class: ClassId) -> u32 {
+        self.classes.get(class.0 as usize).map_or(0, |class| class.counted_users)
+    }
+
+    fn moved(&mut self, class: ClassId) {
+        if self.candidates.contains(class) {
+            self.put(class);
+        }
+    }
+
+    fn put(&mut self, class: ClassId) {
+        let account = place(&mut self.classes, class.0);
+        account.service = account.service.max(self.selected.saturating_sub(self.lag));
+        self.candidates.set(class, Counter(account.service));
+    }
+}
+
+/// Units for each of so many parts, in 2^-64; the largest number if there is none so large.
+fn each(units: u64, parts: f64) -> u128 {
+    (units as f64 / parts * ONE) as u128
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::vec::Vec;
+
+    const A: ClassId = ClassId(0);
+    const B: ClassId = ClassId(1);
+
+    fn turns(classes: &mut Classes, n: usize, parts: [f64; 3]) -> Vec<u32> {
+        let mut order = Vec::new();
+        for _ in 0..n {
+            let class = classes.select().expect("a candidate");
+            classes.charge(class, 1000, parts[class.0 as usize]);
+            order.push(class.0);
+        }
+        order
+    }
+
+    #[test]
+    fn turns_are_in_proportion_to_parts() {
+        let mut classes = Classes::new(30_000);
+        classes.set_candidate(A, true);
+        classes.set_candidate(B, true);
+        assert_eq!(turns(&mut classes, 9, [2.0, 1.0, 1.0]), [0, 1, 0, 0, 1, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn a_class_comes_back_no_more_than_the_lag_behind() {
+        let mut classes = Classes::new(2_000);
+        classes.set_candidate(A, true);
+        turns(&mut classes, 11, [1.0; 3]);
+        // A was last selected at 10,000 and is at 11,000; B stayed active and starts at 8,000.
+        classes.set_candidate(B, true);
+        assert_eq!(turns(&mut classes, 5, [1.0; 3]), [1, 1, 1, 0, 1]);
+        // A class that had no request starts where the others are.
+        classes.began(ClassId(2));
+        classes.set_candidate(ClassId(2), true);
+        assert_eq!(turns(&mut classes, 4, [1.0; 3]), [2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn counters_lose_nothing_after_ten_to_the_twelve_units_at_the_least_weight() {
+        let mut classes = Classes::new(0);
+        classes.charge(A, 1_000_000_000_000, 1e-6);
+        classes.charge(B, 1_000_000_000_000, 1e-6);
+        // A unit for a part of 10^11 is told apart still, and refunded exactly.
+        classes.charge(A, 16, 1e11);
+        let apart = classes.classes[0].service - classes.classes[1].service;
+        assert_eq!(apart, (16.0 / 1e11 * ONE) as u128);
+        assert!(apart > 1_000_000_000);
+        classes.refund(A, 16, 1e11, u128::MAX);
+        assert_eq!(classes.classes[0].service, classes.classes[1].service);
+    }
+
+    #[test]
+    fn absurd_charges_saturate() {
+        let mut classes = Classes::new(30_000);
+        classes.set_candidate(A, true);
+        for _ in 0..3 {
+            classes.charge(A, u64::MAX, 1e-6);
+        }
+        assert_eq!(classes.select(), Some(A));
+        classes.refund(A, u64::MAX, 1e-6, u128::MAX);
+        assert_eq!(classes.select(), Some(A));
+    }
+}

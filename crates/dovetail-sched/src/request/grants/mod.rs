@@ -1,0 +1,594 @@
+//! `grants`: requests and responses scheduled together, the far queue kept short.
+//!
+//! Goes on where [`msf-rs`](super::msf_rs) ends. A gateway that ends the transport protocol decides not only when a request
+//! leaves but when each response is read, and an unread response stops its sender. So every unit that comes down the link
+//! was let come by a *turn*: the release of a request, or leave to take in more of a response. What is scheduled is what a
+//! turn *elicits*, not what is read:
+//!
+//! ```text
+//! granted    what of a response may be taken in so far        window     what may be on its way beyond that
+//! target   = min(total, granted + window)                     what its sender may have sent, total if known
+//! ```
+//!
+//! A turn adds a quantum to `granted` and is charged what the target grows by. A release is charged the target too, or, where
+//! the length is not known, the running mean of the targets of responses before; and the header. When the length turns out
+//! the difference is settled, and when the response ends what was charged and did not come is given back. From
+//! `granted + window >= total` on all the rest may be taken in without a turn: its sender may send it anyway.
+//!
+//! A request is a *candidate* while it waits, and a response while units of it wait that may not be taken in. Three questions
+//! have answers of their own:
+//!
+//! * *When is a turn?* While there are tokens (`pace.rs`): they come at a pace that a control loop holds so that the
+//!   far queue stays `delay` long.
+//! * *Which class?* The one with the least charge over weight and counted users (`classes.rs`, `counted.rs`).
+//! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
+//!
+//! A charge is of tokens, of the class's counter and of the user's service alike; what came unasked is no user's. A refund too,
+//! but never more of the counter than it grew by, and of tokens only within a second of the charge.
+//!
+//! **Windows grow** by a quantum at every eighth turn, if nobody waits after it, half the bucket is left and the far queue is
+//! not a quarter of `delay`: the link carries more than is asked for. They never shrink, as a window that was given cannot be taken
+//! back.
+//!
+//! # Fairness
+//!
+//! Let `X_k` be what class `k` was charged less what it was refunded, each over `w_k·u_k` as it was at the time, and `SC_k`,
+//! `V` and `lag` as in `classes.rs`. While `k` has candidates, at every time
+//!
+//! ```text
+//! V - lag <= SC_k <= V + l_k + e_k
+//! ```
+//!
+//! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: of
+//! lengths that turned out longer, of what came unasked. *Left:* `SC_k` is put there when `k` becomes a candidate and when it
+//! is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at most `V`, which
+//! never falls. (A class that became a candidate further ahead was charged for that before, outside its turns or at a time
+//! when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `l_k + e_k` until its next turn.)
+//!
+//! A class's counter grows by `X_k` and what it is *lifted* by, the left side's doing, `f_k >= 0`. Let `i` and `j` both have
+//! candidates all the time from `t1` to `t2`. With the left side for `i` at `t1` and for `j` at `t2`, and the right side for
+//! `i` at `t2` and for `j` at `t1`,
+//!
+//! ```text
+//! X_i <= V(t2) - V(t1) + lag + l_i + e_i
+//! X_j >= V(t2) - V(t1) - lag - max(l_j + e_j, a_j) - f_j
+//! X_i - X_j <= 2·lag + l_i + e_i + max(l_j + e_j, a_j) + f_j
+//! ```
+//!
+//! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag` at once: `j` was charged
+//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was under way. So a
+//! class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this, whatever
+//! it says. What it says too little is charged when it comes, and a response that goes on after its end needs turns again.
+//!
+//! Within a class the same holds for users with `S` for `SC` and `slack` more on the right.
+//!
+//! # Cost
+//!
+//! O(log n) for each event, amortised where users catch up with their class; memory for each request, user and class, and
+//! nothing for the queues between them.
+//!
+//! # Worked example
+//!
+//! An inference server's tokens: turns of 16, nothing under way beyond. Two classes, of weights 2 and 1, and three
+//! turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
+//! class 1 is at 16.
+//!
+//! ```
+//! use dovetail_sched::{
+//!     Nanos, Weight,
+//!     request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+//! };
+//!
+//! let setup = RequestSetup { rate: 800.0, quantum: 16, window: 0, longest_window: 0, overhead: 0 };
+//! let mut server = "grants".parse::<RequestSpec>()?.build(&setup)?;
+//! for (class, weight) in [(0, 2.0), (1, 1.0)] {
+//!     server.set_class(ClassId(class), Weight::new(weight).expect("in range"), Nanos::ZERO);
+//!     server.set_user(UserId(class), ClassId(class), Nanos::ZERO);
+//!     server.arrived(&Request { id: RequestId(class), user: UserId(class), length: Some(100) }, Nanos::ZERO);
+//! }
+//! let mut order = Vec::new();
+//! while let Some(turn) = server.poll(Nanos::ZERO) {
+//!     assert_eq!(turn.units, 16);
+//!     order.push(turn.request.0);
+//!     server.ready(turn.request, Nanos::ZERO);
+//! }
+//! assert_eq!(order, [0, 1, 0]);
+//! // 48 were spent of 45.6: in 3.2 ms there are tokens again.
+//! let opens = server.poll_at().expect("both wait");
+//! assert_eq!(opens.0 / 100_000, 31);
+//! assert_eq!(server.poll(opens).map(|turn| turn.request.0), Some(0));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+mod classes;
+mod counted;
+mod forest;
+mod order;
+mod pace;
+mod response;
+mod users;
+
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+
+use self::{
+    classes::Classes,
+    counted::Counted,
+    order::Order,
+    pace::{Demand, Pace},
+    response::{Response, State},
+    users::Users,
+};
+use super::{
+    Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
+    accounts::place,
+};
+use crate::{
+    Nanos, PolicyError, Weight,
+    registry::{Knob, Knobs},
+};
+
+/// The registry's line.
+pub const ENTRY: RequestEntry = RequestEntry {
+    name: "grants",
+    summary: "requests and responses scheduled together, the far queue kept short",
+    knobs: &[
+        Knob { key: "order", default: "srpt", meaning: "within a class: srpt, las, first or fair" },
+        Knob {
+            key: "ageing",
+            default: "1000",
+            meaning: "srpt, las: units that a second's waiting takes off a size, 0 to 10^9",
+        },
+        Knob {
+            key: "first",
+            default: "20kB",
+            meaning: "order=first: units of a response that go before all others, up to 1GB",
+        },
+        Knob {
+            key: "slack",
+            default: "256kB",
+            meaning: "units that a user may be ahead of others and still go first, up to 1GB, or inf",
+        },
+        Knob {
+            key: "lag",
+            default: "30kB",
+            meaning: "units for a weight and a user that a class may be behind, up to 1GB",
+        },
+        Knob {
+            key: "users",
+            default: "count",
+            meaning: "count: a class has a part for each active user; ignore: one for all",
+        },
+        Knob {
+            key: "silence",
+            default: "5s",
+            meaning: "time after which a user who waits for servers only has no part",
+        },
+        Knob {
+            key: "delay",
+            default: "60ms",
+            meaning: "how long the far queue shall be, 1us to 10s; half of its room if that turns out to be less",
+        },
+        Knob { key: "learn", default: "on", meaning: "off: take the link's rate as it is given" },
+    ],
+    cost: "O(log n)",
+    source: "this work",
+    build: |knobs, setup| Ok(Box::new(Grants::new(knobs, setup)?)),
+};
+
+/// One of so many turns of a response may widen its window: where each did, a window would double in a round trip, and be several times what
+/// the way holds before a probe could tell.
+const TURNS_TO_GROW: u64 = 8;
+
+/// Tokens of units that did not come are given back for so long: a far server's round trip and some queue. Later the link has
+/// been idle for them, and they would come beside others.
+const TOKENS_KEPT: Nanos = Nanos::from_secs(1);
+
+/// How fast the running mean of targets forgets.
+const MEAN_GAIN: f64 = 1.0 / 32.0;
+
+/// Requests and responses scheduled together.
+#[derive(Debug)]
+pub struct Grants {
+    setup: RequestSetup,
+    order: Order,
+    counts_users: bool,
+    accounts: Accounts,
+    responses: Vec<Response>,
+    classes: Classes,
+    users: Users,
+    counted: Counted,
+    pace: Pace,
+    // Responses that may be taken in to their end. An id may be free again: the response's state tells.
+    freed: VecDeque<RequestId>,
+    // The running mean of the targets that releases turned out to have, in units.
+    mean_target: f64,
+    next_number: u64,
+    waiting: usize,
+    released: usize,
+}
+
+impl Grants {
+    fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
+        let most = 1_000_000_000;
+        let slack = if knobs.text("slack") == "inf" { u64::MAX } else { knobs.bytes("slack", 0, most)? };
+        let lag = knobs.bytes("lag", 0, most)?;
+        let counts_users = switch(knobs, "users", "count", "ignore")?;
+        let learns = switch(knobs, "learn", "on", "off")?;
+        let delay = knobs.time("delay")?;
+        if !(Nanos::from_micros(1)..=Nanos::from_secs(10)).contains(&delay) {
+            return Err(knobs.wrong("delay", format_args!("a time from 1us to 10s")));
+        }
+        Ok(Self {
+            setup: *setup,
+            order: Order::read(knobs)?,
+            counts_users,
+            accounts: Accounts::default(),
+            responses: Vec::new(),
+            classes: Classes::new(lag),
+            users: Users::new(slack, lag),
+            counted: Counted::new(knobs.time("silence")?),
+            pace: Pace::new(setup.rate, setup.quantum, delay, learns),
+            freed: VecDeque::new(),
+            mean_target: setup.quantum.saturating_add(setup.window) as f64,
+            next_number: 0,
+            waiting: 0,
+            released: 0,
+        })
+    }
+
+    /// Whose a request is that the environment may tell of; he is heard of by that, and counts.
+    fn hear(&mut self, request: RequestId) -> Option<(UserId, ClassId)> {
+        let user = self.accounts.user(request)?;
+        let class = self.accounts.class_of(user)?;
+        if self.counted.heard(user) {
+            self.classes.count(class);
+        }
+        Some((user, class))
+    }
+
+    /// Whether the user counts, after something happened to one of his requests.
+    fn settle(&mut self, user: UserId, class: ClassId, now: Nanos) {
+        if self.accounts.requests(user) > 0 {
+            self.counted.heard_until(user, self.users.has_candidates(user), now);
+        } else if self.counted.idle(user) {
+            self.classes.uncount(class);
+        }
+    }
+
+    fn parts(&self, class: ClassId) -> f64 {
+        let users = if self.counts_users { self.classes.counted_users(class).max(1) } else { 1 };
+        self.accounts.weight(class) * f64::from(users)
+    }
+
+    /// What the class's counter grew by.
+    fn charge(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u128 {
+        self.pace.advance(now);
+        self.pace.spend(units);
+        self.users.charge(user, class, units);
+        self.classes.charge(class, units, self.parts(class))
+    }
+
+    /// Charges what of the response was not charged up to `units` in all.
+    fn charge_up_to(&mut self, request: RequestId, units: u64, now: Nanos) {
+        let more = units.saturating_sub(self.responses[request.0 as usize].charged);
+        if more == 0 {
+            return;
+        }
+        if let Some(user) = self.accounts.user(request)
+            && let Some(class) = self.accounts.class_of(user)
+        {
+            let paid = self.charge(user, class, more, now);
+            let response = &mut self.responses[request.0 as usize];
+            response.charged += more;
+            response.paid = response.paid.saturating_add(paid);
+            response.charged_at = now;
+        }
+    }
+
+    /// Gives back what of the response was charged beyond `units` in all: of the counter no more than it grew by, however many
+    /// users the class has now, and of tokens only what could still be used.
+    fn refund_down_to(&mut self, request: RequestId, units: u64, now: Nanos) {
+        let response = &mut self.responses[request.0 as usize];
+        let less = response.charged.saturating_sub(units);
+        if less == 0 {
+            return;
+        }
+        let paid =
+            if units == 0 { response.paid } else { response.paid / u128::from(response.charged) * u128::from(less) };
+        response.paid -= paid;
+        response.charged -= less;
+        let is_recent = now - response.charged_at <= TOKENS_KEPT;
+        if let Some(user) = self.accounts.user(request)
+            && let Some(class) = self.accounts.class_of(user)
+        {
+            if is_recent {
+                self.pace.advance(now);
+                self.pace.refund(less);
+            }
+            self.classes.refund(class, less, self.parts(class), paid);
+            self.users.refund(user, class, less);
+        }
+    }
+
+    /// Puts the request where it belongs after something of it was told.
+    fn review(&mut self, request: RequestId, user: UserId, class: ClassId) {
+        let expected = self.expected();
+        let response = &mut self.responses[request.0 as usize];
+        if response.review() {
+            self.freed.push_back(request);
+        }
+        if response.is_candidate() {
+            self.users.put(request, user, class, self.order.rank(response, expected));
+            self.classes.set_candidate(class, true);
+        } else {
+            self.withdraw(request, user, class);
+        }
+    }
+
+    /// The request may not have a turn.
+    fn withdraw(&mut self, request: RequestId, user: UserId, class: ClassId) {
+        self.users.take(request, user, class);
+        self.classes.set_candidate(class, self.users.is_candidate(class));
+    }
+
+    /// Units that a release is expected to elicit.
+    fn expected(&self) -> u64 {
+        // Empty responses make the mean small, and any number of releases may not cost next to nothing.
+        ((self.mean_target + 0.5) as u64).max(self.setup.quantum)
+    }
+
+    /// A released response's size turned out, or a bound for it.
+    fn learn_size(&mut self, request: RequestId, units: u64) {
+        let response = &mut self.responses[request.0 as usize];
+        if !core::mem::replace(&mut response.told, true) {
+            let elicited = units.min(self.setup.quantum.saturating_add(self.setup.window));
+            self.mean_target += (elicited as f64 - self.mean_target) * MEAN_GAIN;
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// The request's response may be taken in to its end.
+    fn free_turn(&mut self, request: RequestId) -> Option<Turn> {
+        let response = self.responses.get_mut(request.0 as usize).filter(|response| response.freed)?;
+        (response.freed, response.ready) = (false, false);
+        Some(Turn { request, releases: false, units: response.grant(0), window: response.window })
+    }
+
+    /// The candidate's turn.
+    fn turn(&mut self, request: RequestId, now: Nanos) -> Option<Turn> {
+        let (user, class) = self.hear(request)?;
+        let RequestSetup { quantum, window, longest_window, overhead, .. } = self.setup;
+        let number = self.number();
+        let response = &mut self.responses[request.0 as usize];
+        let releases = response.state == State::Waiting;
+        if releases {
+            response.window = window;
+        }
+        let mut units = response.grant(quantum);
+        response.state = State::Released;
+        response.ready = false;
+        response.served = number;
+        response.turns += 1;
+        let (target, total) = (response.target(), response.total);
+        self.withdraw(request, user, class);
+        if releases {
+            self.waiting -= 1;
+            self.released += 1;
+            self.charge(user, class, overhead, now);
+            self.charge_up_to(request, total.map_or(self.expected(), |_| target), now);
+            if let Some(total) = total {
+                self.learn_size(request, total);
+            }
+        } else {
+            self.charge_up_to(request, target, now);
+            let response = &mut self.responses[request.0 as usize];
+            let grown = response.window.saturating_add(quantum).min(longest_window);
+            let may_grow = grown > response.window && response.rest().is_none();
+            let is_its_time = response.turns.is_multiple_of(TURNS_TO_GROW);
+            if may_grow && is_its_time && self.users.candidates() == 0 && self.pace.has_plenty() {
+                response.window = grown;
+                units += response.grant(0);
+                let target = response.target();
+                self.charge_up_to(request, target, now);
+            }
+        }
+        self.settle(user, class, now);
+        Some(Turn { request, releases, units, window: self.responses[request.0 as usize].window })
+    }
+
+    /// A request that is over. Of one that ended what was charged and did not come is given back.
+    fn over(&mut self, request: RequestId, ended: bool, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        let Response { state, received, .. } = self.responses[request.0 as usize];
+        self.withdraw(request, user, class);
+        if state == State::Waiting {
+            self.waiting -= 1;
+        } else {
+            self.released -= 1;
+        }
+        if state == State::Released && received == 0 {
+            self.counted.doubt(user);
+        }
+        if ended && state == State::Released {
+            self.learn_size(request, received);
+            self.refund_down_to(request, received, now);
+        }
+        self.responses[request.0 as usize] = Response::default();
+        self.accounts.left(request);
+        self.settle(user, class, now);
+    }
+}
+
+/// Whether a knob with two values has the first.
+fn switch(knobs: &Knobs<'_>, key: &str, first: &str, second: &str) -> Result<bool, PolicyError> {
+    match knobs.text(key) {
+        value if value == first => Ok(true),
+        value if value == second => Ok(false),
+        _ => Err(knobs.wrong(key, format_args!("{first} or {second}"))),
+    }
+}
+
+impl RequestScheduler for Grants {
+    fn set_class(&mut self, class: ClassId, weight: Weight, _now: Nanos) {
+        self.accounts.set_class(class, weight);
+    }
+
+    fn set_user(&mut self, user: UserId, class: ClassId, _now: Nanos) {
+        let begins = self.accounts.active_users(class) == 0;
+        let Some(from) = self.accounts.set_user(user, class) else { return };
+        if self.accounts.requests(user) > 0 {
+            if begins {
+                self.classes.began(class);
+            }
+            if self.counted.counts(user) {
+                self.classes.uncount(from);
+                self.classes.count(class);
+            }
+        }
+        self.users.moved(user, from, class);
+        self.classes.set_candidate(from, self.users.is_candidate(from));
+        self.classes.set_candidate(class, self.users.is_candidate(class));
+    }
+
+    fn forget_user(&mut self, user: UserId) {
+        if self.accounts.forget_user(user) {
+            self.counted.trust(user);
+            self.users.forget(user);
+        }
+    }
+
+    fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
+        self.pace.set_rate(units_per_s, now);
+    }
+
+    fn arrived(&mut self, request: &Request, now: Nanos) {
+        let Some(began) = self.accounts.arrived(request.id, request.user) else { return };
+        let (user, class) = (began.user, began.class);
+        if began.class_changed {
+            self.classes.began(class);
+        }
+        if began.user_changed {
+            self.users.began(user, class);
+        }
+        let number = self.number();
+        *place(&mut self.responses, request.id.0) = Response {
+            state: State::Waiting,
+            total: request.length,
+            arrival: now,
+            number,
+            served: number,
+            ..Response::default()
+        };
+        self.waiting += 1;
+        self.hear(request.id);
+        self.review(request.id, user, class);
+        self.settle(user, class, now);
+    }
+
+    fn length(&mut self, request: RequestId, units: u64, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        self.responses[request.0 as usize].total = Some(units);
+        self.review(request, user, class);
+        let response = &self.responses[request.0 as usize];
+        if let Some(total) = response.total
+            && response.state == State::Released
+        {
+            let (target, received) = (response.target(), response.received);
+            self.learn_size(request, total);
+            self.charge_up_to(request, target, now);
+            self.refund_down_to(request, target.max(received), now);
+        }
+        self.settle(user, class, now);
+    }
+
+    fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
+        if let Some(user) = self.accounts.user(request).filter(|_| units > 0) {
+            self.counted.trust(user);
+        }
+        let Some((user, class)) = self.hear(request) else { return };
+        let response = &mut self.responses[request.0 as usize];
+        response.received = response.received.saturating_add(units);
+        let received = response.received;
+        self.review(request, user, class);
+        self.charge_up_to(request, received, now);
+        self.settle(user, class, now);
+    }
+
+    fn ready(&mut self, request: RequestId, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        let response = &mut self.responses[request.0 as usize];
+        response.ready = response.state == State::Released;
+        self.review(request, user, class);
+        self.settle(user, class, now);
+    }
+
+    fn ended(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, true, now);
+    }
+
+    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, false, now);
+    }
+
+    fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos) {
+        self.pace.advance(now);
+        self.pace.spend(units);
+        if let Some(class) = class.filter(|&class| self.accounts.is_known(class)) {
+            self.classes.charge(class, units, self.parts(class));
+        }
+    }
+
+    fn far_queue(&mut self, seen: Option<FarDelay>, now: Nanos) {
+        self.pace.tell(seen, now);
+    }
+
+    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+        self.pace.advance(now);
+        while let Some(user) = self.counted.expire(now) {
+            if let Some(class) = self.accounts.class_of(user) {
+                self.classes.uncount(class);
+            }
+        }
+        while let Some(request) = self.freed.pop_front() {
+            if let Some(turn) = self.free_turn(request) {
+                return Some(turn);
+            }
+        }
+        let is_open = self.pace.is_open();
+        self.pace.set_demand(match (self.users.candidates(), self.released) {
+            (1.., _) if !is_open => Demand::Waits,
+            (_, 1..) => Demand::Met,
+            _ => Demand::None,
+        });
+        if !is_open {
+            return None;
+        }
+        let class = self.classes.select()?;
+        let request = self.users.choose(class)?;
+        self.turn(request, now)
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        if !self.freed.is_empty() {
+            return Some(self.pace.now());
+        }
+        (self.users.candidates() > 0).then(|| self.pace.opens())
+    }
+
+    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("pace", self.pace.pace());
+        tell("capacity", self.pace.capacity());
+        if let Some(delay) = self.pace.delay() {
+            tell("far_delay_ms", delay.as_secs_f64() * 1e3);
+        }
+        tell("waiting", self.waiting as f64);
+        tell("released", self.released as f64);
+        tell("candidates", self.users.candidates() as f64);
+        tell("silent_users", f64::from(self.counted.silent()));
+        tell("tokens", self.pace.tokens());
+    }
+}

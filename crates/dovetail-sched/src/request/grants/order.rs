@@ -1,0 +1,105 @@
+//! Which of a class's requests goes first.
+//!
+//! A candidate's [`Rank`] is a key in units, then a number that says who came first. It changes only when something of the
+//! request itself is told: of two requests that wait, `size - ageing·waited` orders as `size + ageing·arrival` does, because
+//! they grow old alike.
+
+use super::response::Response;
+use crate::{PolicyError, registry::Knobs};
+
+/// The order within a class. Rates are in units a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Shortest remaining first, as far as lengths are known.
+    ShortestRemaining { ageing: u64 },
+    /// Least attained first.
+    LeastAttained { ageing: u64 },
+    /// The first units of every response before all others, in order of arrival; the rest in turn.
+    FirstUnits { units: u64 },
+    /// All in turn.
+    InTurn,
+}
+
+/// Where a candidate stands: the least goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(super) struct Rank {
+    pub(super) key: u64,
+    pub(super) number: u64,
+}
+
+impl Order {
+    pub(super) fn read(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
+        let ageing = knobs.count("ageing", 0, 1_000_000_000)?;
+        let units = knobs.bytes("first", 0, 1_000_000_000)?;
+        match knobs.text("order") {
+            "srpt" => Ok(Self::ShortestRemaining { ageing }),
+            "las" => Ok(Self::LeastAttained { ageing }),
+            "first" => Ok(Self::FirstUnits { units }),
+            "fair" => Ok(Self::InTurn),
+            _ => Err(knobs.wrong("order", format_args!("srpt, las, first or fair"))),
+        }
+    }
+
+    /// The candidate's rank. `expected`: units that a response is thought to have of which nothing is known.
+    pub(super) fn rank(self, response: &Response, expected: u64) -> Rank {
+        match self {
+            Self::ShortestRemaining { ageing } => {
+                let size = response.total.map_or_else(
+                    // Sizes have heavy tails: a response that went on for so long will go on for as long again.
+                    || response.granted.max(expected),
+                    |total| total - response.target().min(total),
+                );
+                Rank { key: size.saturating_add(age(response, ageing)), number: response.number }
+            }
+            Self::LeastAttained { ageing } => {
+                Rank { key: response.granted.saturating_add(age(response, ageing)), number: response.number }
+            }
+            Self::FirstUnits { units } if response.granted < units => Rank { key: 0, number: response.number },
+            Self::FirstUnits { .. } => Rank { key: 1, number: response.served },
+            Self::InTurn => Rank { key: 0, number: response.served },
+        }
+    }
+}
+
+/// What a request that came later is taken to be larger by, in units.
+fn age(response: &Response, ageing: u64) -> u64 {
+    let units = u128::from(response.arrival.0) * u128::from(ageing) / 1_000_000_000;
+    u64::try_from(units).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Nanos;
+
+    fn waiting(arrival_s: u64, total: Option<u64>) -> Response {
+        Response { arrival: Nanos::from_secs(arrival_s), total, ..Response::default() }
+    }
+
+    #[test]
+    fn a_long_response_that_has_waited_goes_before_a_short_one() {
+        let order = Order::ShortestRemaining { ageing: 1000 };
+        let rank = |arrival_s, total| order.rank(&waiting(arrival_s, total), 5000);
+        assert!(rank(0, Some(100_000)) > rank(90, Some(9_000)));
+        assert!(rank(0, Some(100_000)) < rank(92, Some(9_000)));
+        // 5,000 units are expected of one of which nothing is known.
+        assert_eq!(rank(0, None), rank(0, Some(5_000)));
+    }
+
+    #[test]
+    fn what_is_left_counts_where_it_is_known_and_what_was_had_where_it_is_not() {
+        let of = |total| Response { granted: 30_000, window: 10_000, total, ..Response::default() };
+        let rank = |order: Order, total| order.rank(&of(total), 5000).key;
+        let shortest = Order::ShortestRemaining { ageing: 0 };
+        assert_eq!([rank(shortest, Some(50_000)), rank(shortest, None)], [10_000, 30_000]);
+        assert_eq!(rank(Order::LeastAttained { ageing: 0 }, Some(50_000)), 30_000);
+        assert_eq!(rank(Order::FirstUnits { units: 30_001 }, None), 0);
+        assert_eq!(rank(Order::FirstUnits { units: 30_000 }, None), 1);
+    }
+
+    #[test]
+    fn ages_at_the_end_of_time_do_not_overflow() {
+        let old = Response { arrival: Nanos::MAX, total: Some(u64::MAX), ..Response::default() };
+        assert_eq!(Order::ShortestRemaining { ageing: 1_000_000_000 }.rank(&old, 0).key, u64::MAX);
+    }
+}

@@ -1,0 +1,313 @@
+//! How fast units are elicited.
+//!
+//! A token bucket of units. A turn may happen while there are tokens, and takes what it is charged even if that is more than
+//! there are. Tokens come at the *pace*, and no more are kept than it brings in the time `d*`, or a turn's. With `d` the far
+//! queue's delay and `C` what the link is thought to carry,
+//!
+//! ```text
+//! e     = (d - d*)/d*, between -1 and 1
+//! pace  = C·(1 - g·e)                        g = 0.15
+//! dC/dt = -k·e·C while candidates wait for tokens, and while e > 0 and responses are outstanding     k = 0.035/s
+//! C               stays otherwise, and is always between 1/64 and 64 of what was given
+//! pace  = 0.95·C, and C stays                while d is not known, or was told more than 2 s ago
+//! ```
+//!
+//! `d*` is what was asked for, or half of the queue's room where that was seen to be less: a queue that drops before it is
+//! `d*` long would never seem long. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term keeps it there, the second finds
+//! `C` where what was given is wrong: by a factor of 4 in `ln 4/k` = 40 s. A short queue says that the link carries more only
+//! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less, whether
+//! they wait or not: where far too much is given nobody ever waits, and windows fill the far queue.
+//!
+//! `e` is constant between reports, so `C` changes by `exp(-k·e·t)`, to the last place. Tokens are added at the mean of the
+//! paces before and after: a `t` of 10 ms leaves an error of 10^-8 of them.
+
+use crate::{Nanos, request::FarDelay};
+
+/// The least that the knob can ask for.
+const LEAST_AIM: Nanos = Nanos::from_micros(1);
+/// Proportional gain: the prototype's 2.5/s times 60 ms.
+const GAIN: f64 = 0.15;
+/// Integral gain, in 1/s.
+const LEARNING_PER_S: f64 = 0.035;
+/// How far from what was given the link may turn out to be, either way.
+const RANGE: f64 = 64.0;
+/// How long a report of the far queue holds.
+const FRESH: Nanos = Nanos::from_secs(2);
+/// The most that may be owed, at the pace now: no event, however absurd, stops all turns for longer.
+const LONGEST_DEBT_S: f64 = 60.0;
+/// The pace over `C` without a report.
+const BLIND: f64 = 0.95;
+
+/// The bucket and what fills it. Rates in units a second.
+#[derive(Debug)]
+pub(super) struct Pace {
+    // d*: what was asked for, and as it is.
+    asked: Nanos,
+    aim: Nanos,
+    learns: bool,
+    // The least that the bucket holds, in units.
+    turn: f64,
+    given: f64,
+    capacity: f64,
+    told: Option<(Nanos, Nanos)>,
+    tokens: f64,
+    at: Nanos,
+    demand: Demand,
+}
+
+/// What there is to be let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Demand {
+    /// Nothing, and nothing is on its way.
+    None,
+    /// Nothing that waits for tokens, but responses are outstanding.
+    Met,
+    /// Candidates wait for tokens.
+    Waits,
+}
+
+impl Pace {
+    /// A full bucket. `rate` in units a second, `turn` in units; `aim` is `d*`.
+    pub(super) fn new(rate: f64, turn: u64, aim: Nanos, learns: bool) -> Self {
+        let mut pace = Self {
+            asked: aim,
+            aim,
+            learns,
+            turn: turn as f64,
+            given: rate,
+            capacity: rate,
+            told: None,
+            tokens: 0.0,
+            at: Nanos::ZERO,
+            demand: Demand::None,
+        };
+        pace.tokens = pace.depth();
+        pace
+    }
+
+    /// The link is said to carry `rate` units a second. Nothing is done if it cannot be.
+    pub(super) fn set_rate(&mut self, rate: f64, now: Nanos) {
+        self.advance(now);
+        if rate.is_finite() && rate > 0.0 {
+            self.given = rate.clamp(1e-3, 1e15);
+            self.capacity = self.given;
+            self.add(0.0);
+        }
+    }
+
+    /// What is known of the far queue.
+    pub(super) fn tell(&mut self, seen: Option<FarDelay>, now: Nanos) {
+        self.advance(now);
+        if let Some(FarDelay { room, .. }) = seen {
+            let half = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
+            self.aim = self.asked.min(half).max(LEAST_AIM);
+        }
+        self.told = seen.map(|seen| (seen.delay, self.at));
+        self.add(0.0);
+    }
+
+    /// It is `now`.
+    pub(super) fn advance(&mut self, now: Nanos) {
+        if let Some(stale) = self.told.map(|(_, at)| at + FRESH)
+            && stale <= now
+        {
+            self.run(stale);
+            self.told = None;
+        }
+        self.run(now);
+    }
+
+    /// A turn or an unasked-for arrival of so many units.
+    pub(super) fn spend(&mut self, units: u64) {
+        self.add(-(units as f64));
+    }
+
+    /// So many units will not come after all.
+    pub(super) fn refund(&mut self, units: u64) {
+        self.add(units as f64);
+    }
+
+    /// Whether a turn may happen.
+    pub(super) fn is_open(&self) -> bool {
+        self.tokens > 0.0
+    }
+
+    /// Whether the link carries less than it could: at least half of what the bucket holds is in it, and the far queue is
+    /// not a quarter of what it may be.
+    pub(super) fn has_plenty(&self) -> bool {
+        let is_short = self.told.is_none_or(|(delay, _)| delay.as_f64() < self.aim.as_f64() / 4.0);
+        is_short && self.tokens >= self.depth() / 2.0
+    }
+
+    /// What there is to be let in from now on.
+    pub(super) fn set_demand(&mut self, demand: Demand) {
+        self.demand = demand;
+    }
+
+    /// The time that it was told last.
+    pub(super) const fn now(&self) -> Nanos {
+        self.at
+    }
+
+    /// When the next turn may happen, as far as is known: not before now.
+    pub(super) fn opens(&self) -> Nanos {
+        if self.is_open() {
+            return self.at;
+        }
+        self.at + Nanos::from_f64(-self.tokens / self.pace() * 1e9) + Nanos(1)
+    }
+
+    /// Units a second that are let in now.
+    pub(super) fn pace(&self) -> f64 {
+        self.capacity * self.told.map_or(BLIND, |(delay, _)| 1.0 - GAIN * self.error(delay))
+    }
+
+    /// Units a second that the link is thought to carry.
+    pub(super) const fn capacity(&self) -> f64 {
+        self.capacity
+    }
+
+    /// Units that may be elicited at once; negative if too many were.
+    pub(super) const fn tokens(&self) -> f64 {
+        self.tokens
+    }
+
+    /// The far queue's delay, as last told and if that is not too long ago.
+    pub(super) fn delay(&self) -> Option<Nanos> {
+        self.told.map(|(delay, _)| delay)
+    }
+
+    fn run(&mut self, until: Nanos) {
+        let span = until - self.at;
+        if span == Nanos::ZERO {
+            return;
+        }
+        self.at = until;
+        let before = self.pace();
+        if let Some((delay, _)) = self.told
+            && self.learns
+        {
+            let error = match self.demand {
+                Demand::None => 0.0,
+                Demand::Met => self.error(delay).max(0.0),
+                Demand::Waits => self.error(delay),
+            };
+            let grown = self.capacity * exp(-LEARNING_PER_S * error * span.as_secs_f64());
+            self.capacity = grown.clamp(self.given / RANGE, self.given * RANGE);
+        }
+        let came = (before + self.pace()) / 2.0 * span.as_f64() / 1e9;
+        self.add(came);
+    }
+
+    /// So many more tokens, between the longest debt and a full bucket.
+    fn add(&mut self, units: f64) {
+        let debt = self.pace() * LONGEST_DEBT_S + self.turn;
+        self.tokens = (self.tokens + units).clamp(-debt, self.depth());
+    }
+
+    fn depth(&self) -> f64 {
+        (self.pace() * self.aim.as_f64() / 1e9).max(self.turn)
+    }
+
+    fn error(&self, delay: Nanos) -> f64 {
+        ((delay.as_f64() - self.aim.as_f64()) / self.aim.as_f64()).clamp(-1.0, 1.0)
+    }
+}
+
+/// e^x to 12 digits for `x` from -9 to 9, the widest range that `C` can cross, and of these for what is beyond: `core` has
+/// no `exp`.
+fn exp(x: f64) -> f64 {
+    let x = x.clamp(-9.0, 9.0) / 1024.0;
+    let mut power = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0))));
+    for _ in 0..10 {
+        power *= power;
+    }
+    power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AIM: Nanos = Nanos::from_millis(60);
+
+    fn near(a: f64, b: f64) {
+        assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
+    }
+
+    #[test]
+    fn the_exponential_is_the_exponential() {
+        for x in [-9.0, -8.3, -1.0, -1e-9, 0.0, 1e-5, 0.35, 4.2, 9.0] {
+            let error = exp(x) / f64::exp(x) - 1.0;
+            assert!(error.abs() < 1e-12, "{x}: {error}");
+        }
+        assert!(exp(f64::MAX) > RANGE * RANGE && exp(f64::MIN) < 1.0 / (RANGE * RANGE));
+    }
+
+    #[test]
+    fn the_pace_follows_the_far_queue() {
+        let mut pace = Pace::new(1000.0, 1, AIM, true);
+        near(pace.pace(), 950.0);
+        for (delay_ms, expected) in [(0, 1150.0), (30, 1075.0), (60, 1000.0), (90, 925.0), (120, 850.0), (9999, 850.0)]
+        {
+            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+            near(pace.pace(), expected);
+        }
+        pace.advance(Nanos::from_millis(1999));
+        near(pace.pace(), 850.0);
+        pace.advance(Nanos::from_secs(2));
+        near(pace.pace(), 950.0);
+        near(pace.capacity(), 1000.0);
+    }
+
+    #[test]
+    fn capacity_is_learnt_from_what_the_queue_can_tell_and_within_its_range() {
+        let mut pace = Pace::new(1000.0, 1, AIM, true);
+        let mut second = 0;
+        let mut run = |pace: &mut Pace, demand, delay, seconds| {
+            pace.set_demand(demand);
+            for _ in 0..seconds {
+                pace.tell(Some(FarDelay::of(delay)), Nanos::from_secs(second));
+                second += 1;
+                pace.advance(Nanos::from_secs(second));
+            }
+            pace.capacity()
+        };
+        let long = Nanos::from_secs(9);
+        near(run(&mut pace, Demand::Waits, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::Met, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::None, long, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::Waits, AIM, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::Met, long, 20), 1000.0);
+        near(run(&mut pace, Demand::Waits, long, 20), 1000.0 * f64::exp(-0.7));
+        near(run(&mut pace, Demand::Waits, long, 1000), 1000.0 / 64.0);
+        near(run(&mut pace, Demand::Waits, Nanos::ZERO, 1000), 64_000.0);
+        pace.set_rate(f64::NAN, Nanos::from_secs(5000));
+        near(pace.capacity(), 64_000.0);
+        pace.set_rate(77.0, Nanos::from_secs(5000));
+        near(pace.capacity(), 77.0);
+    }
+
+    #[test]
+    fn a_turn_may_overdraw_and_the_next_waits() {
+        let mut pace = Pace::new(1000.0, 10, AIM, false);
+        pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+        pace.advance(Nanos::from_secs(1));
+        near(pace.tokens(), 60.0);
+        assert!(!pace.has_plenty(), "the queue is as long as it shall be");
+        pace.tell(Some(FarDelay::of(Nanos::from_millis(14))), Nanos::from_secs(1));
+        assert!(pace.has_plenty());
+        pace.spend(31);
+        pace.tell(Some(FarDelay::of(AIM)), Nanos::from_secs(1));
+        assert!(!pace.has_plenty() && pace.is_open());
+        pace.spend(129);
+        let opens = pace.opens();
+        assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
+        pace.advance(opens);
+        assert!(pace.is_open());
+        pace.refund(1000);
+        near(pace.tokens(), 60.0);
+        pace.spend(u64::MAX);
+        assert!(pace.opens() < Nanos::from_secs(62));
+    }
+}

@@ -1,0 +1,138 @@
+//! What is known of a response, what of it was let in and what was charged.
+//!
+//! ```text
+//! target = min(total, granted + window)      what the sender may have sent, `total` if that is known
+//! received <= charged                        and charged = target once the length is known
+//! ```
+//!
+//! Before the length is known a release is charged what is expected, and so may be charged less than its target.
+
+use crate::Nanos;
+
+/// A request and its response. All amounts in units.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Response {
+    pub(super) state: State,
+    /// What there will be in all, as its sender says.
+    pub(super) total: Option<u64>,
+    /// What may be taken in, in all.
+    pub(super) granted: u64,
+    /// What may be on its way beyond that.
+    pub(super) window: u64,
+    /// What was taken in.
+    pub(super) received: u64,
+    /// What its class and its user were charged and have not got back.
+    pub(super) charged: u64,
+    /// Whether units wait that may not be taken in.
+    pub(super) ready: bool,
+    /// Whether all the rest may be taken in, as the next poll will say.
+    pub(super) freed: bool,
+    /// What its class's counter grew by for that, in 2^-64 units a part, and when the last of it was charged.
+    pub(super) paid: u128,
+    pub(super) charged_at: Nanos,
+    /// Turns that it had.
+    pub(super) turns: u64,
+    /// Whether it told the running mean its size.
+    pub(super) told: bool,
+    pub(super) arrival: Nanos,
+    /// Where it came in the order of arrivals.
+    pub(super) number: u64,
+    /// Where it came when it was last served, or else when it arrived.
+    pub(super) served: u64,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum State {
+    /// The id is free.
+    #[default]
+    Free,
+    /// Not released.
+    Waiting,
+    /// Released, not over.
+    Released,
+}
+
+impl Response {
+    /// What the sender may have sent so far.
+    pub(super) fn target(&self) -> u64 {
+        let sendable = self.granted.saturating_add(self.window);
+        self.total.map_or(sendable, |total| total.min(sendable))
+    }
+
+    /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or nobody knows.
+    pub(super) fn rest(&self) -> Option<u64> {
+        let total = self.total.filter(|&total| total <= self.granted.saturating_add(self.window))?;
+        Some(total.saturating_sub(self.granted))
+    }
+
+    /// So many more units may be taken in, or all the rest if its sender may send that. How many in all.
+    pub(super) fn grant(&mut self, units: u64) -> u64 {
+        let before = self.granted;
+        self.granted = before.saturating_add(units);
+        self.granted += self.rest().unwrap_or(0);
+        self.granted - before
+    }
+
+    /// Whether it may have a turn.
+    pub(super) fn is_candidate(&self) -> bool {
+        self.state == State::Waiting || self.ready && !self.freed
+    }
+
+    /// What follows from what was told last. Whether all the rest may be taken in, for the first time.
+    pub(super) fn review(&mut self) -> bool {
+        // A length that was passed is a lie, and so is one that was let in whole while more waits: nothing is known then.
+        let passed = |total| total < self.received || self.ready && total <= self.granted;
+        self.total = self.total.filter(|&total| !passed(total));
+        let was = self.freed;
+        self.freed = self.state == State::Released && self.rest().is_some_and(|rest| rest > 0);
+        self.freed && !was
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_free_once_it_may_be_sent() {
+        let mut response = Response { window: 8_000, total: Some(13_000), ..Response::default() };
+        assert_eq!(response.grant(3_000), 3_000);
+        assert_eq!((response.target(), response.rest()), (11_000, None));
+        // 6,000 + 8,000 reach the end: all of it, for what was left to send.
+        assert_eq!(response.grant(3_000), 10_000);
+        assert_eq!((response.target(), response.rest()), (13_000, Some(0)));
+        assert_eq!(response.grant(3_000), 3_000);
+    }
+
+    #[test]
+    fn a_length_that_was_passed_is_not_believed() {
+        let passed = |total, received, ready| {
+            let mut response =
+                Response { granted: 1_000, window: 100, total: Some(total), received, ready, ..Response::default() };
+            response.review();
+            response.total.is_none()
+        };
+        assert!(!passed(800, 800, false) && passed(800, 801, false));
+        assert!(!passed(1_001, 0, true) && passed(1_000, 0, true));
+    }
+
+    #[test]
+    fn the_rest_is_free_once_and_not_when_there_is_more_after_all() {
+        let mut response =
+            Response { state: State::Released, granted: 1_000, window: 100, ready: true, ..Response::default() };
+        assert!(!response.review() && response.is_candidate());
+        response.total = Some(1_050);
+        assert!(response.review() && !response.is_candidate());
+        assert!(!response.review() && response.freed);
+        response.total = Some(1_500);
+        assert!(!response.review() && response.is_candidate());
+    }
+
+    #[test]
+    fn amounts_at_the_end_of_numbers_do_not_overflow() {
+        let mut response = Response { window: u64::MAX, total: Some(u64::MAX), ..Response::default() };
+        assert_eq!(response.grant(7), u64::MAX);
+        assert_eq!((response.grant(7), response.target(), response.rest()), (0, u64::MAX, Some(0)));
+    }
+}

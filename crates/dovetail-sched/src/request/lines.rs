@@ -1,0 +1,153 @@
+//! Requests in line.
+//!
+//! A request may be given up wherever it stands, and a user may take all of his to another class. So lines are linked
+//! through tables by request: joining and leaving is O(1) anywhere, and nothing allocates once the tables have grown to
+//! the largest id.
+
+use alloc::vec::Vec;
+
+use super::{ClassId, RequestId, UserId, accounts::place};
+
+const NOBODY: u32 = u32::MAX;
+const NOT_IN_LINE: u32 = u32::MAX - 1;
+
+/// The ends of a line.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    first: u32,
+    last: u32,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        Self { first: NOBODY, last: NOBODY }
+    }
+}
+
+impl Line {
+    #[inline]
+    pub(super) fn first(self) -> Option<RequestId> {
+        (self.first != NOBODY).then_some(RequestId(self.first))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Neighbours {
+    before: u32,
+    after: u32,
+}
+
+impl Default for Neighbours {
+    fn default() -> Self {
+        Self { before: NOT_IN_LINE, after: NOBODY }
+    }
+}
+
+/// Who stands before and after whom, in any number of lines; a request stands in one at most.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    neighbours: Vec<Neighbours>,
+}
+
+impl Links {
+    /// Whether the request stands in a line.
+    #[inline]
+    pub(super) fn contains(&self, request: RequestId) -> bool {
+        self.neighbours.get(request.0 as usize).is_some_and(|beside| beside.before != NOT_IN_LINE)
+    }
+
+    /// Who stands behind a request that is in a line.
+    #[inline]
+    fn after(&self, request: RequestId) -> Option<RequestId> {
+        let after = self.neighbours.get(request.0 as usize)?.after;
+        (after != NOBODY).then_some(RequestId(after))
+    }
+
+    /// Joins `line` at its end; the request is in none.
+    #[inline]
+    pub(super) fn push(&mut self, line: &mut Line, request: RequestId) {
+        let before = core::mem::replace(&mut line.last, request.0);
+        *place(&mut self.neighbours, request.0) = Neighbours { before, after: NOBODY };
+        if before == NOBODY {
+            line.first = request.0;
+        } else {
+            self.neighbours[before as usize].after = request.0;
+        }
+    }
+
+    /// Leaves `line`, in which the request is.
+    #[inline]
+    pub(super) fn remove(&mut self, line: &mut Line, request: RequestId) {
+        let Neighbours { before, after } = core::mem::take(&mut self.neighbours[request.0 as usize]);
+        match before {
+            NOBODY => line.first = after,
+            _ => self.neighbours[before as usize].after = after,
+        }
+        match after {
+            NOBODY => line.last = before,
+            _ => self.neighbours[after as usize].before = before,
+        }
+    }
+}
+
+/// A line for every class; users may change theirs.
+#[derive(Debug, Default)]
+pub(super) struct ClassLines {
+    classes: Vec<Line>,
+    users: Vec<Line>,
+    by_class: Links,
+    by_user: Links,
+    len: usize,
+}
+
+impl ClassLines {
+    /// How many requests stand in all lines.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the request stands in a line.
+    #[inline]
+    pub(super) fn contains(&self, request: RequestId) -> bool {
+        self.by_class.contains(request)
+    }
+
+    /// Who is first in the class's line.
+    #[inline]
+    pub(super) fn first(&self, class: ClassId) -> Option<RequestId> {
+        self.classes.get(class.0 as usize)?.first()
+    }
+
+    /// The user's request joins the class's line; nothing is done if it stands in one.
+    #[inline]
+    pub(super) fn push(&mut self, request: RequestId, user: UserId, class: ClassId) {
+        if !self.contains(request) {
+            self.by_class.push(place(&mut self.classes, class.0), request);
+            self.by_user.push(place(&mut self.users, user.0), request);
+            self.len += 1;
+        }
+    }
+
+    /// The user's request leaves the class's line; false if it stands in none.
+    #[inline]
+    pub(super) fn remove(&mut self, request: RequestId, user: UserId, class: ClassId) -> bool {
+        if !self.contains(request) {
+            return false;
+        }
+        self.by_class.remove(&mut self.classes[class.0 as usize], request);
+        self.by_user.remove(&mut self.users[user.0 as usize], request);
+        self.len -= 1;
+        true
+    }
+
+    /// All of the user's requests in line go to the end of another class's, in the same order. O(their number).
+    pub(super) fn move_user(&mut self, user: UserId, from: ClassId, to: ClassId) {
+        let mut next = self.users.get(user.0 as usize).and_then(|line| line.first());
+        while let Some(request) = next {
+            self.by_class.remove(&mut self.classes[from.0 as usize], request);
+            self.by_class.push(place(&mut self.classes, to.0), request);
+            next = self.by_user.after(request);
+        }
+    }
+}

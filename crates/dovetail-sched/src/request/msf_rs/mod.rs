@@ -1,0 +1,244 @@
+//! `msf-rs`: minimum-service-first request scheduling.
+//!
+//! Tsao, Lai, Tsao and Lin, *On applying fair queuing discipline to schedule requests at access gateway for downlink
+//! differential QoS*, Computer Networks 52, 2008, section 3. A gateway at the users' end of a narrow downlink decides
+//! which request is released and when; responses come as they come.
+//!
+//! **Which** (section 3.1, Fig. 3). Class `i` has weight `w_i`, a queue, a service counter `SC_i` and a user counter
+//! `UC_i`: how many users have a request waiting or outstanding. For every part of a response, `L` units long,
+//!
+//! ```text
+//! SC_i <- SC_i + L / (w_i * UC_i)                                             (1)
+//! release the oldest request of the class with the least SC_i among those with requests waiting
+//! ```
+//!
+//! Of equal counters the largest `w_i * UC_i` goes first, then the lowest class. A class that turns active is set to the
+//! least counter of the active classes, whatever its own was: what it left idle is not owed to it, and what it had is
+//! forgiven. When all classes are idle, all counters are 0.
+//!
+//! **When** (section 3.2, Fig. 4). `W` responses are outstanding; requests are released while `W < W+`. Every `T`,
+//!
+//! ```text
+//! U  = S / (T * C)                  S units came in T, over a link that carries C units a second       (2)
+//! W+ <- max(1, min(U+ / U, K) * W+)     if the window was full, that is not W < W+, at some moment of T   (3)
+//! ```
+//!
+//! `W+` is a real number. Traffic that no request asked for (section 6) counts in `S`, and in its class's counter if it
+//! has one.
+//!
+//! Where the print is silent: the window stays below 10^6; a window that was full while nothing came grows by `K`; the
+//! print releases only when a part of a response comes or nothing is outstanding, here a request that finds `W < W+` leaves
+//! at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; whoever keeps to
+//! `poll_at` misses none. A `period` longer than the run freezes the window.
+//!
+//! # How far two classes drift apart
+//!
+//! Let nothing come unasked, `P_i = w_i * UC_i` stay as it is, classes `i` and `j` turn active at the same moment and have
+//! requests waiting ever after, `D_i` be what `i` has had since, `L_i` its longest response and `W` the most that is outstanding. Then
+//!
+//! ```text
+//! -W * L_j / P_j  <=  D_i / P_i - D_j / P_j  <=  W * L_i / P_i
+//! ```
+//!
+//! and so between two moments the lead changes by at most `W * (L_i / P_i + L_j / P_j)`. Proof: both begin with the same
+//! counter, so the lead is `SC_i - SC_j`. Let `s` be the last release of `i` before `t`. At `s` it had the least counter,
+//! `SC_i(s) <= SC_j(s)`; until `t` it is charged for no more than what was then outstanding of it, at most `W` responses.
+//! So `SC_i(t) <= SC_j(s) + W * L_i / P_i <= SC_j(t) + W * L_i / P_i`. If `i` was never released, it had nothing and does
+//! not lead. The other side is the same with names changed.
+//!
+//! The paper (section 4.2) has `W+ * L_i / w_i + L_j / w_j`, as if the class that catches up could overshoot by one response
+//! only. It overshoots by a window too, since a response is charged when it comes, not when it is asked for. Nor does any
+//! such bound hold from the mere moment on at which both have requests waiting: see below.
+//!
+//! # What to beware of
+//!
+//! - `C` must be what the link carries of responses, its goodput. Where the goodput is under `U+` times `C`, `U` never comes
+//!   to `U+` and `W+` grows to its bound.
+//! - An interval may double `W+` but takes back only what `U` is above `U+`: a few per cent. Where load comes and goes, `W+`
+//!   ratchets up until everything is released at once.
+//! - Responses that are outstanding are not scheduled: shares are those of whole responses, late by a window.
+//! - A class that is active without a queue keeps its counter while those of others run on: one response that hangs is
+//!   enough. When it asks again, it goes alone until it has caught up, however long that is.
+//! - A class that pulses, idle for moments, comes back with the least counter each time, and so never pays for its last
+//!   response.
+//!
+//! O(log n) for every event, n being the number of active classes; a user's change of class also costs his requests.
+//!
+//! # Worked example
+//!
+//! Classes 0 and 1 have weights 2 and 1 and four requests each, the window is one, each response has 1,000 units. Class 0
+//! goes first: both counters are 0 and its weight is more. It then has 500, class 1 has 0; after class 1's response they
+//! have 500 and 1,000, then 1,000 each.
+//!
+//! ```
+//! use dovetail_sched::{
+//!     Nanos, Weight,
+//!     request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+//! };
+//!
+//! let now = Nanos::ZERO;
+//! let mut gateway = "msf-rs".parse::<RequestSpec>()?.build(&RequestSetup::for_bytes(1e6))?;
+//! for (class, weight) in [(0, 2.0), (1, 1.0)] {
+//!     gateway.set_class(ClassId(class), Weight::new(weight).expect("in range"), now);
+//!     gateway.set_user(UserId(class), ClassId(class), now);
+//!     for id in 4 * class..4 * class + 4 {
+//!         gateway.arrived(&Request { id: RequestId(id), user: UserId(class), length: None }, now);
+//!     }
+//! }
+//! let mut order = Vec::new();
+//! for _ in 0..6 {
+//!     let request = gateway.poll(now).expect("nothing is outstanding").request;
+//!     gateway.received(request, 1_000, now);
+//!     gateway.ended(request, now);
+//!     order.push(request.0 / 4);
+//! }
+//! assert_eq!(order, [0, 1, 0, 0, 1, 0]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+mod arbiter;
+mod window;
+
+use alloc::boxed::Box;
+
+use self::{
+    arbiter::Arbiter,
+    window::{Aim, MOST, Window},
+};
+use super::{ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId};
+use crate::{
+    Nanos, PolicyError, Weight,
+    registry::{Knob, Knobs},
+};
+
+/// The registry's line.
+pub const ENTRY: RequestEntry = RequestEntry {
+    name: "msf-rs",
+    summary: "requests of the class that was served least, as many as the link needs",
+    knobs: &[
+        Knob { key: "target", default: "0.98", meaning: "utilisation aimed at (U+), 0.01 to 1" },
+        Knob { key: "period", default: "5s", meaning: "how long utilisation is measured (T), from 1ms on" },
+        Knob { key: "growth", default: "2", meaning: "the most that the window grows by in a period (K), 1 to 1000" },
+        Knob { key: "window", default: "1", meaning: "responses outstanding at first (W+), 1 to 1000000" },
+        Knob {
+            key: "users",
+            default: "count",
+            meaning: "a class's parts: count for weight x users, ignore for weight",
+        },
+    ],
+    cost: "O(log n)",
+    source: "Tsao et al., Computer Networks 2008",
+    build: |knobs, setup| Ok(Box::new(MsfRs::new(knobs, setup)?)),
+};
+
+/// Minimum-service-first request scheduling.
+#[derive(Debug)]
+pub struct MsfRs {
+    arbiter: Arbiter,
+    window: Window,
+}
+
+impl MsfRs {
+    fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
+        let period = knobs.time("period")?;
+        // Every period is a tick.
+        if period < Nanos::from_millis(1) {
+            return Err(knobs.wrong("period", format_args!("a time from 1ms on")));
+        }
+        let by_users = match knobs.text("users") {
+            "count" => true,
+            "ignore" => false,
+            _ => return Err(knobs.wrong("users", format_args!("count or ignore"))),
+        };
+        let aim =
+            Aim { target: knobs.number("target", 0.01, 1.0)?, period, growth: knobs.number("growth", 1.0, 1000.0)? };
+        let window = Window::new(aim, knobs.number("window", 1.0, MOST)?, setup.rate);
+        Ok(Self { arbiter: Arbiter::new(by_users), window })
+    }
+
+    fn over(&mut self, request: RequestId, now: Nanos) {
+        self.window.tick(now);
+        if self.arbiter.left(request) == Some(true) {
+            self.window.over();
+        }
+    }
+}
+
+impl RequestScheduler for MsfRs {
+    fn set_class(&mut self, class: ClassId, weight: Weight, _now: Nanos) {
+        self.arbiter.set_class(class, weight);
+    }
+
+    fn set_user(&mut self, user: UserId, class: ClassId, _now: Nanos) {
+        self.arbiter.set_user(user, class);
+    }
+
+    fn forget_user(&mut self, user: UserId) {
+        self.arbiter.forget_user(user);
+    }
+
+    fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
+        self.window.tick(now);
+        if RequestSetup::is_rate(units_per_s) {
+            self.window.set_rate(units_per_s);
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, request: &Request, now: Nanos) {
+        self.window.tick(now);
+        self.arbiter.arrived(request);
+    }
+
+    fn length(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
+    #[inline]
+    fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
+        self.window.tick(now);
+        if let Some(class) = self.arbiter.class_of_outstanding(request) {
+            self.window.received(units);
+            self.arbiter.served(class, units);
+        }
+    }
+
+    fn ready(&mut self, _request: RequestId, _now: Nanos) {}
+
+    #[inline]
+    fn ended(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, now);
+    }
+
+    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, now);
+    }
+
+    fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos) {
+        self.window.tick(now);
+        self.window.received(units);
+        if let Some(class) = class {
+            self.arbiter.served(class, units);
+        }
+    }
+
+    fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
+
+    #[inline]
+    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+        self.window.tick(now);
+        if !self.window.is_open() {
+            return None;
+        }
+        let request = self.arbiter.release()?;
+        self.window.released();
+        Some(Turn { request, releases: true, units: u64::MAX, window: u64::MAX })
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        self.window.ends(self.arbiter.waiting() > 0)
+    }
+
+    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        self.window.figures(tell);
+        tell("waiting", self.arbiter.waiting() as f64);
+    }
+}

@@ -1,0 +1,97 @@
+//! The window-based rate controller (WRC): how many responses may be outstanding.
+
+use crate::Nanos;
+
+/// More responses than any gateway has open: without a bound the window would double for ever on a link that never
+/// reaches its target.
+pub(super) const MOST: f64 = 1e6;
+
+/// What the controller is set to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Aim {
+    /// Utilisation that is aimed at, from 0 to 1.
+    pub(super) target: f64,
+    /// How long utilisation is measured.
+    pub(super) period: Nanos,
+    /// The most that the window is multiplied by after an interval.
+    pub(super) growth: f64,
+}
+
+/// The window and what it is steered by. O(1) for every event.
+#[derive(Debug)]
+pub(super) struct Window {
+    aim: Aim,
+    rate: f64,
+    limit: f64,
+    outstanding: u32,
+    // Of the present interval: units that came, whether the window was full at some moment, and when it ends.
+    units: u64,
+    was_full: bool,
+    ends: Nanos,
+    utilisation: f64,
+}
+
+impl Window {
+    pub(super) fn new(aim: Aim, limit: f64, rate: f64) -> Self {
+        Self { aim, rate, limit, outstanding: 0, units: 0, was_full: false, ends: Nanos::ZERO, utilisation: 0.0 }
+    }
+
+    pub(super) fn set_rate(&mut self, units_per_s: f64) {
+        self.rate = units_per_s;
+    }
+
+    /// Closes the interval that is over, if one is. Of those that went by since without an event nothing was learnt.
+    #[inline]
+    pub(super) fn tick(&mut self, now: Nanos) {
+        if now >= self.ends {
+            self.close(now);
+        }
+    }
+
+    fn close(&mut self, now: Nanos) {
+        let period = self.aim.period;
+        self.utilisation = self.units as f64 / (period.as_secs_f64() * self.rate);
+        if self.was_full {
+            // Nothing received is a quotient without bound: the growth takes its place.
+            let factor = (self.aim.target / self.utilisation).min(self.aim.growth);
+            self.limit = (factor * self.limit).clamp(1.0, MOST);
+        }
+        self.units = 0;
+        self.was_full = !self.is_open();
+        self.ends = Nanos((now.0 / period.0).saturating_add(1).saturating_mul(period.0));
+    }
+
+    /// Whether another request may be released.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        f64::from(self.outstanding) < self.limit
+    }
+
+    #[inline]
+    pub(super) fn released(&mut self) {
+        self.outstanding += 1;
+        self.was_full |= !self.is_open();
+    }
+
+    #[inline]
+    pub(super) fn over(&mut self) {
+        self.outstanding -= 1;
+    }
+
+    #[inline]
+    pub(super) fn received(&mut self, units: u64) {
+        self.units = self.units.saturating_add(units);
+    }
+
+    /// When the interval ends, if that can change anything by itself.
+    #[inline]
+    pub(super) fn ends(&self, waiting: bool) -> Option<Nanos> {
+        (waiting || self.outstanding > 0 || self.was_full).then_some(self.ends)
+    }
+
+    pub(super) fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
+        tell("window", self.limit);
+        tell("outstanding", self.outstanding.into());
+        tell("utilisation", self.utilisation);
+    }
+}

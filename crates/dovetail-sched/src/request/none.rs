@@ -1,0 +1,97 @@
+//! `none`: the ordinary gateway. Every request leaves as it comes and every response is read as it comes, so that all the
+//! queue is at the link's far end. What others are compared with.
+//!
+//! ```
+//! use dovetail_sched::{
+//!     Nanos, Weight,
+//!     request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+//! };
+//!
+//! let mut ordinary = "none".parse::<RequestSpec>()?.build(&RequestSetup::for_bytes(1e6))?;
+//! ordinary.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+//! ordinary.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+//! for id in 0..3 {
+//!     ordinary.arrived(&Request { id: RequestId(id), user: UserId(0), length: None }, Nanos::ZERO);
+//! }
+//! let released: Vec<u32> = core::iter::from_fn(|| ordinary.poll(Nanos::ZERO)).map(|turn| turn.request.0).collect();
+//! assert_eq!(released, [0, 1, 2]);
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+use alloc::boxed::Box;
+
+use super::{
+    Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, Turn, UserId,
+    lines::{Line, Links},
+};
+use crate::{Nanos, Weight};
+
+/// The registry's line.
+pub const ENTRY: RequestEntry = RequestEntry {
+    name: "none",
+    summary: "the ordinary gateway: requests leave and responses are read as they come",
+    knobs: &[],
+    cost: "O(1)",
+    source: "the baseline of Tsao et al., Computer Networks 2008",
+    build: |_, _| Ok(Box::new(Ordinary::default())),
+};
+
+/// The ordinary gateway.
+#[derive(Debug, Default)]
+pub struct Ordinary {
+    accounts: Accounts,
+    waiting: Line,
+    links: Links,
+}
+
+impl RequestScheduler for Ordinary {
+    fn set_class(&mut self, class: ClassId, weight: Weight, _now: Nanos) {
+        self.accounts.set_class(class, weight);
+    }
+
+    fn set_user(&mut self, user: UserId, class: ClassId, _now: Nanos) {
+        self.accounts.set_user(user, class);
+    }
+
+    fn forget_user(&mut self, user: UserId) {
+        self.accounts.forget_user(user);
+    }
+
+    fn set_rate(&mut self, _units_per_s: f64, _now: Nanos) {}
+
+    fn arrived(&mut self, request: &Request, _now: Nanos) {
+        if self.accounts.arrived(request.id, request.user).is_some() {
+            self.links.push(&mut self.waiting, request.id);
+        }
+    }
+
+    fn length(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
+    fn received(&mut self, _request: RequestId, _units: u64, _now: Nanos) {}
+
+    fn ready(&mut self, _request: RequestId, _now: Nanos) {}
+
+    fn ended(&mut self, request: RequestId, now: Nanos) {
+        self.gave_up(request, now);
+    }
+
+    fn gave_up(&mut self, request: RequestId, _now: Nanos) {
+        if self.accounts.left(request).is_some() && self.links.contains(request) {
+            self.links.remove(&mut self.waiting, request);
+        }
+    }
+
+    fn stray(&mut self, _class: Option<ClassId>, _units: u64, _now: Nanos) {}
+
+    fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
+
+    fn poll(&mut self, _now: Nanos) -> Option<Turn> {
+        let request = self.waiting.first()?;
+        self.links.remove(&mut self.waiting, request);
+        Some(Turn { request, releases: true, units: u64::MAX, window: u64::MAX })
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        None
+    }
+}

@@ -1,0 +1,637 @@
+//! `grants` against its definitions: every request, user and class is looked at before every turn, and events come that no
+//! sane environment would send.
+
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
+};
+use proptest::prelude::*;
+
+const REQUESTS: u32 = 14;
+const USERS: u32 = 6;
+const CLASSES: u32 = 3;
+/// A unit a nanosecond with a far queue that is as long as it shall be, or with none: tokens are whole numbers.
+const PACE: f64 = 1e9;
+const DELAY_NS: u64 = 3_000;
+const SILENCE_NS: u64 = 2_000;
+const WEIGHTS: [f64; 4] = [0.5, 1.0, 3.0, 4.0];
+
+fn build(knobs: &str, setup: &RequestSetup) -> Box<dyn RequestScheduler> {
+    let spec: RequestSpec = format!("grants:{knobs}").parse().expect("knobs that exist");
+    spec.build(setup).expect("values in range")
+}
+
+fn figure(scheduler: &dyn RequestScheduler, name: &str) -> f64 {
+    let mut found = None;
+    scheduler.figures(&mut |other, value| {
+        if other == name {
+            found = Some(value);
+        }
+    });
+    found.expect("a figure of this name")
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    SetClass(u32, usize),
+    SetUser(u32, u32),
+    Forget(u32),
+    Arrived(u32, u32, Option<u64>),
+    Length(u32, u64),
+    Received(u32, u64),
+    Ready(u32),
+    Ended(u32),
+    GaveUp(u32),
+    Stray(Option<u32>, u64),
+    Poll(u32),
+}
+
+/// Events, most of them in an order that makes sense only by chance, and the time before each.
+fn events(
+    units: impl Strategy<Value = u64> + Clone + 'static,
+    most_gap: u64,
+) -> impl Strategy<Value = Vec<(Event, u64)>> {
+    let request = 0..REQUESTS;
+    let event = prop_oneof![
+        1 => (0..CLASSES, 0..WEIGHTS.len()).prop_map(|(class, weight)| Event::SetClass(class, weight)),
+        1 => (0..USERS, 0..CLASSES).prop_map(|(user, class)| Event::SetUser(user, class)),
+        1 => (0..USERS).prop_map(Event::Forget),
+        12 => (request.clone(), 0..USERS, prop::option::of(units.clone()))
+            .prop_map(|(request, user, length)| Event::Arrived(request, user, length)),
+        4 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Length(request, units)),
+        6 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Received(request, units)),
+        16 => request.clone().prop_map(Event::Ready),
+        3 => request.clone().prop_map(Event::Ended),
+        2 => request.prop_map(Event::GaveUp),
+        1 => (prop::option::of(0..CLASSES), units).prop_map(|(class, units)| Event::Stray(class, units)),
+        16 => (1u32..5).prop_map(Event::Poll),
+    ];
+    let all = prop::collection::vec((event, prop_oneof![2 => Just(0), 3 => 1..most_gap]), 1..400);
+    all.prop_map(|events| {
+        let classes = (0..CLASSES).map(|class| Event::SetClass(class, class as usize));
+        let users = (0..USERS).map(|user| Event::SetUser(user, user % CLASSES));
+        classes.chain(users).map(|event| (event, 0)).chain(events).collect()
+    })
+}
+
+fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
+    match event {
+        Event::SetClass(class, weight) => {
+            scheduler.set_class(ClassId(class), Weight::new(WEIGHTS[weight]).expect("in range"), now);
+        }
+        Event::SetUser(user, class) => scheduler.set_user(UserId(user), ClassId(class), now),
+        Event::Forget(user) => scheduler.forget_user(UserId(user)),
+        Event::Arrived(request, user, length) => {
+            scheduler.arrived(&Request { id: RequestId(request), user: UserId(user), length }, now);
+        }
+        Event::Length(request, units) => scheduler.length(RequestId(request), units, now),
+        Event::Received(request, units) => scheduler.received(RequestId(request), units, now),
+        Event::Ready(request) => scheduler.ready(RequestId(request), now),
+        Event::Ended(request) => scheduler.ended(RequestId(request), now),
+        Event::GaveUp(request) => scheduler.gave_up(RequestId(request), now),
+        Event::Stray(class, units) => scheduler.stray(class.map(ClassId), units, now),
+        Event::Poll(_) => {}
+    }
+}
+
+/// What may be set, as the reference reads it.
+#[derive(Debug, Clone, Copy)]
+struct Set {
+    order: &'static str,
+    ageing: u64,
+    first: u64,
+    slack: u64,
+    lag: u64,
+    counts: bool,
+    quantum: u64,
+    window: u64,
+    longest: u64,
+    overhead: u64,
+    /// Whether there is no far queue: windows grow.
+    short: bool,
+}
+
+impl Set {
+    fn knobs(&self) -> String {
+        let slack = if self.slack == u64::MAX { "inf".into() } else { self.slack.to_string() };
+        let users = if self.counts { "count" } else { "ignore" };
+        let Self { order, ageing, first, lag, .. } = self;
+        format!(
+            "order={order},ageing={ageing},first={first},slack={slack},lag={lag},users={users},\
+             silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn=off"
+        )
+    }
+
+    fn setup(&self) -> RequestSetup {
+        let Self { quantum, window, longest, overhead, .. } = *self;
+        RequestSetup {
+            rate: if self.short { PACE / 1.15 } else { PACE },
+            quantum,
+            window,
+            longest_window: longest.max(window),
+            overhead,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+struct PlainRequest {
+    live: bool,
+    user: usize,
+    released: bool,
+    ready: bool,
+    total: Option<u64>,
+    granted: u64,
+    window: u64,
+    received: u64,
+    charged: u64,
+    paid: u128,
+    charged_ns: u64,
+    turns: u64,
+    told: bool,
+    arrival_ns: u64,
+    number: u64,
+    served: u64,
+    rank: (u64, u64),
+}
+
+#[derive(Debug, Clone, Default)]
+struct PlainUser {
+    class: Option<usize>,
+    service: u64,
+    heard_ns: u64,
+    silent: bool,
+    doubted: bool,
+}
+
+#[derive(Debug, Clone, Default)]
+struct PlainClass {
+    weight: Option<f64>,
+    counter: u128,
+    time: u64,
+}
+
+/// The definitions, by scanning.
+#[derive(Debug)]
+struct Plain {
+    set: Set,
+    requests: Vec<PlainRequest>,
+    users: Vec<PlainUser>,
+    classes: Vec<PlainClass>,
+    selected: u128,
+    tokens: i128,
+    now: u64,
+    mean: f64,
+    steps: u64,
+}
+
+impl Plain {
+    fn new(set: Set) -> Self {
+        Self {
+            set,
+            requests: vec![PlainRequest::default(); REQUESTS as usize],
+            users: vec![PlainUser::default(); USERS as usize],
+            classes: vec![PlainClass::default(); CLASSES as usize],
+            selected: 0,
+            tokens: 0,
+            now: 0,
+            mean: (set.quantum + set.window) as f64,
+            steps: 0,
+        }
+    }
+
+    fn depth(&self) -> i128 {
+        i128::from(DELAY_NS.max(self.set.quantum))
+    }
+
+    fn class_of(&self, request: usize) -> usize {
+        self.users[self.requests[request].user].class.expect("a user with requests has a class")
+    }
+
+    fn of_user(&self, user: usize) -> impl Iterator<Item = usize> + '_ {
+        (0..self.requests.len()).filter(move |&r| self.requests[r].live && self.requests[r].user == user)
+    }
+
+    fn users_of(&self, class: usize) -> Vec<usize> {
+        (0..self.users.len()).filter(|&user| self.users[user].class == Some(class)).collect()
+    }
+
+    fn is_active(&self, user: usize) -> bool {
+        self.of_user(user).next().is_some()
+    }
+
+    /// What is left to let in, if the sender may send it all.
+    fn rest(&self, request: usize) -> Option<u64> {
+        let r = &self.requests[request];
+        r.total.filter(|&total| r.granted + r.window >= total).map(|total| total.saturating_sub(r.granted))
+    }
+
+    fn is_freed(&self, request: usize) -> bool {
+        self.requests[request].live
+            && self.requests[request].released
+            && self.rest(request).is_some_and(|rest| rest > 0)
+    }
+
+    fn is_candidate(&self, request: usize) -> bool {
+        let r = &self.requests[request];
+        r.live && (!r.released || r.ready && !self.is_freed(request))
+    }
+
+    fn has_candidates(&self, user: usize) -> bool {
+        self.of_user(user).any(|request| self.is_candidate(request))
+    }
+
+    fn candidate_users(&self, class: usize) -> Vec<usize> {
+        self.users_of(class).into_iter().filter(|&user| self.has_candidates(user)).collect()
+    }
+
+    /// Nobody with candidates is further behind than the lag.
+    fn lift(&mut self) {
+        let floor = self.selected.saturating_sub(u128::from(self.set.lag) << 64);
+        for class in 0..self.classes.len() {
+            for user in self.candidate_users(class) {
+                let least = self.classes[class].time.saturating_sub(self.set.lag);
+                self.users[user].service = self.users[user].service.max(least);
+                self.classes[class].counter = self.classes[class].counter.max(floor);
+            }
+        }
+    }
+
+    fn units_a_part(&self, class: usize, units: u64) -> u128 {
+        let counted = self.users_of(class).iter().filter(|&&u| self.is_active(u) && !self.users[u].silent).count();
+        let users = if self.set.counts { counted.max(1) } else { 1 };
+        let parts = self.classes[class].weight.expect("a class that was named") * users as f64;
+        (units as f64 / parts * 2f64.powi(64)) as u128
+    }
+
+    /// Charges the request up to, or refunds it down to, `units` in all.
+    fn charge_exactly(&mut self, request: usize, units: u64) {
+        let (class, user) = (self.class_of(request), self.requests[request].user);
+        let before = self.requests[request].charged;
+        self.requests[request].charged = units;
+        let mut part = self.units_a_part(class, units.abs_diff(before));
+        let r = &mut self.requests[request];
+        let is_late = self.now - r.charged_ns > 1_000_000_000;
+        if units > before {
+            r.paid += part;
+            r.charged_ns = self.now;
+        } else if units < before {
+            let paid = if units == 0 { r.paid } else { r.paid / u128::from(before) * u128::from(before - units) };
+            r.paid -= paid;
+            part = part.min(paid);
+        }
+        let (counter, service) = (&mut self.classes[class].counter, &mut self.users[user].service);
+        if units >= before || !is_late {
+            self.tokens += i128::from(before) - i128::from(units);
+        }
+        if units >= before {
+            *counter += part;
+            *service += units - before;
+        } else {
+            *counter = counter.saturating_sub(part);
+            *service = service.saturating_sub(before - units);
+        }
+        self.tokens = self.tokens.min(self.depth());
+        self.lift();
+    }
+
+    fn expected(&self) -> u64 {
+        ((self.mean + 0.5) as u64).max(self.set.quantum)
+    }
+
+    fn learn(&mut self, request: usize, units: u64) {
+        if !self.requests[request].told {
+            self.requests[request].told = true;
+            let elicited = units.min(self.set.quantum + self.set.window) as f64;
+            self.mean += (elicited - self.mean) / 32.0;
+        }
+    }
+
+    /// Something of the request was told: lies are found out and the rank is taken anew.
+    fn told(&mut self, request: usize) {
+        let expected = self.expected();
+        let set = self.set;
+        let r = &mut self.requests[request];
+        let is_lie = |total: u64| total < r.received || (r.ready && total <= r.granted);
+        if r.total.is_some_and(is_lie) {
+            r.total = None;
+        }
+        let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
+        r.rank = match (set.order, r.total) {
+            ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
+            ("srpt", None) => (aged(r.granted.max(expected)), r.number),
+            ("las", _) => (aged(r.granted), r.number),
+            ("first", _) if r.granted < set.first => (0, r.number),
+            ("first", _) => (1, r.served),
+            _ => (0, r.served),
+        };
+        self.lift();
+    }
+
+    /// The time, and that a user is heard of.
+    fn hear(&mut self, user: usize) {
+        self.users[user].heard_ns = self.now;
+        self.users[user].silent &= self.users[user].doubted;
+    }
+
+    fn advance(&mut self, now: u64) {
+        self.tokens = (self.tokens + i128::from(now - self.now)).min(self.depth());
+        self.now = now;
+    }
+
+    fn event(&mut self, event: Event) {
+        let live = |request: u32| self.requests[request as usize].live;
+        match event {
+            Event::SetClass(class, weight) => self.classes[class as usize].weight = Some(WEIGHTS[weight]),
+            Event::SetUser(user, class) => self.set_user(user as usize, class as usize),
+            Event::Forget(user) if !self.is_active(user as usize) => self.users[user as usize] = PlainUser::default(),
+            Event::Arrived(request, user, length) if !live(request) => {
+                self.arrived(request as usize, user as usize, length);
+            }
+            Event::Length(request, units) if live(request) => self.length(request as usize, units),
+            Event::Received(request, units) if live(request) => {
+                let request = request as usize;
+                let user = self.requests[request].user;
+                self.users[user].doubted &= units == 0;
+                self.hear(user);
+                self.requests[request].received += units;
+                self.told(request);
+                let PlainRequest { received, charged, .. } = self.requests[request];
+                self.charge_exactly(request, charged.max(received));
+            }
+            Event::Ready(request) if live(request) => {
+                let request = request as usize;
+                self.hear(self.requests[request].user);
+                self.requests[request].ready = self.requests[request].released;
+                self.told(request);
+            }
+            Event::Ended(request) if live(request) => self.over(request as usize, true),
+            Event::GaveUp(request) if live(request) => self.over(request as usize, false),
+            Event::Stray(class, units) => {
+                self.tokens -= i128::from(units);
+                if let Some(class) = class.filter(|&class| self.classes[class as usize].weight.is_some()) {
+                    let part = self.units_a_part(class as usize, units);
+                    self.classes[class as usize].counter += part;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn set_user(&mut self, user: usize, class: usize) {
+        if self.classes[class].weight.is_none() || self.users[user].class == Some(class) {
+            return;
+        }
+        let begins = !self.users_of(class).iter().any(|&user| self.is_active(user));
+        if let Some(from) = self.users[user].class {
+            if begins && self.is_active(user) {
+                self.classes[class].counter = self.classes[class].counter.max(self.selected);
+            }
+            let ahead = self.users[user].service.saturating_sub(self.classes[from].time);
+            self.users[user].service = self.classes[class].time + ahead;
+        }
+        self.users[user].class = Some(class);
+        self.lift();
+    }
+
+    fn arrived(&mut self, request: usize, user: usize, length: Option<u64>) {
+        let Some(class) = self.users[user].class else { return };
+        if !self.users_of(class).iter().any(|&user| self.is_active(user)) {
+            self.classes[class].counter = self.classes[class].counter.max(self.selected);
+        }
+        if !self.is_active(user) {
+            self.users[user].silent = self.users[user].doubted;
+            self.users[user].service = self.users[user].service.max(self.classes[class].time);
+        }
+        self.steps += 1;
+        let (number, arrival_ns) = (self.steps, self.now);
+        self.requests[request] =
+            PlainRequest { live: true, user, total: length, number, served: number, arrival_ns, ..Default::default() };
+        self.hear(user);
+        self.told(request);
+    }
+
+    fn length(&mut self, request: usize, units: u64) {
+        self.hear(self.requests[request].user);
+        self.requests[request].total = Some(units);
+        self.told(request);
+        let PlainRequest { total, released, granted, window, received, charged, .. } = self.requests[request];
+        if let (Some(total), true) = (total, released) {
+            let target = total.min(granted + window);
+            self.learn(request, total);
+            self.charge_exactly(request, if charged < target { target } else { charged.min(target.max(received)) });
+        }
+    }
+
+    fn over(&mut self, request: usize, ended: bool) {
+        let PlainRequest { user, released, received, .. } = self.requests[request];
+        self.hear(user);
+        // It may have no turn any more, but counts until what it was charged is settled.
+        self.requests[request].released = true;
+        self.requests[request].ready = false;
+        self.users[user].doubted |= released && received == 0;
+        if ended && released {
+            self.learn(request, received);
+            self.charge_exactly(request, received);
+        }
+        self.requests[request] = PlainRequest::default();
+    }
+
+    fn expire(&mut self) {
+        for user in 0..self.users.len() {
+            if self.is_active(user) && !self.has_candidates(user) && self.now - self.users[user].heard_ns >= SILENCE_NS
+            {
+                self.users[user].silent = true;
+            }
+        }
+    }
+
+    /// The request that goes next, if there are tokens.
+    fn choose(&mut self) -> Option<usize> {
+        if self.tokens <= 0 {
+            return None;
+        }
+        let candidates = (0..self.classes.len()).filter(|&class| !self.candidate_users(class).is_empty());
+        let class = candidates.min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
+        self.selected = self.selected.max(self.classes[class].counter);
+        let users = self.candidate_users(class);
+        let least = users.iter().map(|&user| self.users[user].service).min()?;
+        let time = self.classes[class].time.max(least);
+        self.classes[class].time = time;
+        let eligible = users.into_iter().filter(|&u| self.users[u].service <= time.saturating_add(self.set.slack));
+        let best = |user: usize| {
+            let candidates = self.of_user(user).filter(|&request| self.is_candidate(request));
+            candidates.min_by_key(|&request| (self.requests[request].rank, request))
+        };
+        eligible.filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
+    }
+
+    fn grant(&mut self, request: usize, units: u64) -> u64 {
+        self.requests[request].granted += units;
+        let rest = self.rest(request).unwrap_or(0);
+        self.requests[request].granted += rest;
+        units + rest
+    }
+
+    fn target(&self, request: usize) -> u64 {
+        let r = &self.requests[request];
+        r.total.unwrap_or(u64::MAX).min(r.granted + r.window)
+    }
+
+    fn turn(&mut self, request: usize) -> Turn {
+        let set = self.set;
+        let user = self.requests[request].user;
+        self.hear(user);
+        self.steps += 1;
+        let releases = !self.requests[request].released;
+        let r = &mut self.requests[request];
+        (r.released, r.ready, r.served) = (true, false, self.steps);
+        if releases {
+            r.window = set.window;
+        }
+        self.requests[request].turns += 1;
+        let mut units = self.grant(request, set.quantum);
+        let (target, charged) = (self.target(request), self.requests[request].charged);
+        if releases {
+            let class = self.class_of(request);
+            self.classes[class].counter += self.units_a_part(class, set.overhead);
+            self.users[user].service += set.overhead;
+            self.tokens -= i128::from(set.overhead);
+            let total = self.requests[request].total;
+            let due = if total.is_some() { target } else { self.expected() };
+            self.charge_exactly(request, charged.max(due));
+            if let Some(total) = total {
+                self.learn(request, total);
+            }
+        } else {
+            self.charge_exactly(request, charged.max(target));
+            let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
+            let longest = self.set.setup().longest_window;
+            let grown = (self.requests[request].window + set.quantum).min(longest);
+            let endless = self.rest(request).is_none() && grown > self.requests[request].window;
+            let eighth = self.requests[request].turns.is_multiple_of(8);
+            if set.short && eighth && alone && endless && self.tokens * 2 >= self.depth() {
+                self.requests[request].window = grown;
+                units += self.grant(request, 0);
+                let charged = self.requests[request].charged;
+                self.charge_exactly(request, charged.max(self.target(request)));
+            }
+        }
+        Turn { request: RequestId(request as u32), releases, units, window: self.requests[request].window }
+    }
+
+    /// What is to be done next, given what was said to be.
+    fn check(&mut self, said: Option<Turn>) -> Result<(), TestCaseError> {
+        self.expire();
+        let freed: Vec<_> = (0..self.requests.len()).filter(|&request| self.is_freed(request)).collect();
+        if !freed.is_empty() {
+            // All of these come first; which of them is nobody's business.
+            let said = said.expect("the rest of a response is free");
+            let request = said.request.0 as usize;
+            prop_assert!(freed.contains(&request), "{said:?}, not one of {freed:?}");
+            let units = self.grant(request, 0);
+            self.requests[request].ready = false;
+            let window = self.requests[request].window;
+            prop_assert_eq!(said, Turn { request: said.request, releases: false, units, window });
+            return Ok(());
+        }
+        let turn = self.choose().map(|request| self.turn(request));
+        prop_assert_eq!(said, turn);
+        Ok(())
+    }
+}
+
+fn settings() -> impl Strategy<Value = Set> {
+    let order = prop_oneof![Just("srpt"), Just("las"), Just("first"), Just("fair")];
+    let ageing = prop_oneof![Just(0u64), Just(1_000_000_000u64), Just(250_000_000u64)];
+    let slack = prop_oneof![Just(0u64), Just(50u64), Just(700u64), Just(u64::MAX)];
+    let lag = prop_oneof![Just(0u64), Just(40u64), Just(100_000u64)];
+    let overhead = prop_oneof![Just(0u64), Just(33u64)];
+    let turn = (1u64..200, prop_oneof![Just(0u64), 1u64..400], 0u64..900, overhead, any::<bool>());
+    (order, ageing, 0u64..500, slack, lag, any::<bool>(), turn).prop_map(
+        |(order, ageing, first, slack, lag, counts, (quantum, window, longest, overhead, short))| Set {
+            order,
+            ageing,
+            first,
+            slack,
+            lag,
+            counts,
+            quantum,
+            window,
+            longest,
+            overhead,
+            short,
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn it_is_its_definitions(
+        set in settings(),
+        events in events(prop_oneof![0u64..50, 0u64..1000], 400),
+    ) {
+        let mut scheduler = build(&set.knobs(), &set.setup());
+        let mut plain = Plain::new(set);
+        scheduler.far_queue(Some(FarDelay::of(Nanos(if set.short { 0 } else { DELAY_NS }))), Nanos::ZERO);
+        prop_assert_eq!(figure(&*scheduler, "pace"), PACE);
+        // A full bucket, as both know the pace now.
+        scheduler.poll(Nanos(DELAY_NS));
+        plain.tokens = plain.depth();
+        let mut now = DELAY_NS;
+        plain.now = now;
+        for (event, gap) in events {
+            now += gap;
+            plain.advance(now);
+            tell(&mut *scheduler, event, Nanos(now));
+            plain.event(event);
+            if let Event::Poll(times) = event {
+                for _ in 0..times {
+                    plain.check(scheduler.poll(Nanos(now)))?;
+                    prop_assert_eq!(figure(&*scheduler, "tokens"), plain.tokens as f64);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_event_breaks_it_and_nothing_stays_behind(
+        set in settings(),
+        events in events(prop_oneof![0u64..2000, Just(u64::MAX), any::<u64>()], u64::MAX / 500),
+        from in prop_oneof![Just(0u64), Just(u64::MAX - 1000)],
+    ) {
+        let mut scheduler = build(&set.knobs(), &set.setup());
+        let mut now = Nanos(from);
+        for (event, gap) in events {
+            now += Nanos(gap);
+            tell(&mut *scheduler, event, now);
+            if let Event::Poll(times) = event {
+                for _ in 0..times {
+                    scheduler.poll(now);
+                }
+            }
+            scheduler.far_queue((gap % 3 > 0).then_some(FarDelay::of(Nanos(gap))), now);
+            if gap % 7 == 0 {
+                scheduler.set_rate(gap as f64 - 10.0, now);
+            }
+            for figure in ["tokens", "pace", "capacity", "waiting", "candidates"].map(|name| figure(&*scheduler, name)) {
+                prop_assert!(figure.is_finite());
+            }
+        }
+        for request in 0..REQUESTS {
+            scheduler.ended(RequestId(request), now);
+        }
+        prop_assert_eq!(scheduler.poll(now), None);
+        prop_assert_eq!(scheduler.poll_at(), None);
+        for name in ["waiting", "released", "candidates", "silent_users"] {
+            prop_assert_eq!(figure(&*scheduler, name), 0.0, "{}", name);
+        }
+        // It works on: nobody stays owed or in debt for what hostile numbers said.
+        scheduler.set_class(ClassId(0), Weight::ONE, now);
+        scheduler.set_user(UserId(0), ClassId(0), now);
+        scheduler.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, now);
+        let opens = scheduler.poll_at().expect("a request waits");
+        let turn_s = set.quantum as f64 / figure(&*scheduler, "pace");
+        prop_assert!(opens <= now + Nanos::from_f64((60.1 + turn_s) * 1e9));
+    }
+}

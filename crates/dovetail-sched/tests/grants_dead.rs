@@ -1,0 +1,137 @@
+//! Users who wait for servers that are dead, and responses that never come: what they cost the others under `grants`.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::VecDeque;
+
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+};
+
+const SETUP: RequestSetup =
+    RequestSetup { rate: 10_000.0, quantum: 100, window: 300, longest_window: 300, overhead: 10 };
+
+/// What becomes of the requests of dead users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dead {
+    /// They wait for ever.
+    Wait,
+    /// Their servers break them off, one every 20 ms from 120 s on.
+    BrokenOff,
+    /// Their clients give up 6 s after the release and ask again at once.
+    AskAgain,
+}
+
+/// What the only user of class 0 who is served got, and the only one of class 1, in 20 s from 120 s on. Both classes have the
+/// same weight, and class 0 has `dead` users more. The far queue is as it should be.
+fn served(dead: u32, they: Dead) -> [u64; 2] {
+    let mut gateway = "grants:lag=1200,learn=off".parse::<RequestSpec>().unwrap().build(&SETUP).unwrap();
+    for class in 0..2 {
+        gateway.set_class(ClassId(class), Weight::ONE, Nanos::ZERO);
+    }
+    let other = dead + 1;
+    for user in 0..=other {
+        gateway.set_user(UserId(user), ClassId(u32::from(user == other)), Nanos::ZERO);
+        ask(&mut *gateway, user, Nanos::ZERO);
+    }
+    let (mut got, mut waits, mut next) = ([0; 2], VecDeque::new(), 1);
+    for milli in 0..140_000 {
+        let now = Nanos::from_millis(milli);
+        if milli % 20 == 0 {
+            gateway.far_queue(Some(FarDelay::of(Nanos::from_millis(60))), now);
+            if they == Dead::BrokenOff && milli >= 120_000 && next <= dead {
+                gateway.ended(RequestId(next), now);
+                next += 1;
+            }
+        }
+        while let Some((_, user)) = waits.pop_front_if(|&mut (until, _)| until <= now) {
+            gateway.gave_up(RequestId(user), now);
+            ask(&mut *gateway, user, now);
+        }
+        while let Some(turn) = gateway.poll(now) {
+            let user = turn.request.0;
+            if user == 0 || user == other {
+                got[usize::from(user == other)] += if milli >= 120_000 { turn.units } else { 0 };
+                gateway.received(turn.request, turn.units, now);
+                gateway.ready(turn.request, now);
+            } else if they == Dead::AskAgain {
+                waits.push_back((now + Nanos::from_secs(6), user));
+            }
+        }
+    }
+    got
+}
+
+fn ask(gateway: &mut dyn RequestScheduler, user: u32, now: Nanos) {
+    gateway.arrived(&Request { id: RequestId(user), user: UserId(user), length: None }, now);
+}
+
+#[test]
+fn responses_that_are_broken_off_late_give_their_class_no_more_than_it_paid() {
+    let [undisturbed, broken_off] = [Dead::Wait, Dead::BrokenOff].map(|they| served(1000, they));
+    let near = |got: u64, expected: u64| got.abs_diff(expected) * 20 <= expected;
+    assert!(near(undisturbed[0], undisturbed[1]), "{undisturbed:?}");
+    assert!(near(broken_off[0], broken_off[1]), "{broken_off:?}");
+    // Their tokens are gone: the link carries no more than it can.
+    assert!(broken_off[0] + broken_off[1] <= 210_000, "{broken_off:?}");
+}
+
+#[test]
+fn users_who_ask_dead_servers_again_and_again_do_not_count() {
+    for dead in [10, 50] {
+        let got = served(dead, Dead::AskAgain);
+        assert!(got[0] as f64 <= 1.1 * got[1] as f64, "{dead} dead users: {got:?}");
+    }
+}
+
+#[test]
+fn empty_responses_do_not_let_everybody_leave_at_once() {
+    let setup = RequestSetup { overhead: 0, ..SETUP };
+    let mut gateway = "grants".parse::<RequestSpec>().unwrap().build(&setup).unwrap();
+    gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+    gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+    let mut now = Nanos::ZERO;
+    let request = |id| Request { id: RequestId(id), user: UserId(0), length: None };
+    for _ in 0..400 {
+        gateway.arrived(&request(0), now);
+        while gateway.poll(now).is_none() {
+            now += Nanos::from_millis(10);
+        }
+        gateway.ended(RequestId(0), now);
+    }
+    for id in 0..5000 {
+        gateway.arrived(&request(id), now);
+    }
+    // A bucket holds the link's 60 ms, and each release costs a turn's quantum at least.
+    let released = std::iter::from_fn(|| gateway.poll(now)).count();
+    assert!(released <= 8, "{released}");
+}
+
+#[test]
+fn a_window_grows_whoever_else_asks() {
+    let setup = RequestSetup { longest_window: 100_000, ..SETUP };
+    for others in [false, true] {
+        let mut gateway = "grants".parse::<RequestSpec>().unwrap().build(&setup).unwrap();
+        gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+        for user in 0..2 {
+            gateway.set_user(UserId(user), ClassId(0), Nanos::ZERO);
+        }
+        ask(&mut *gateway, 0, Nanos::ZERO);
+        let (mut turns, mut window) = (0, 0);
+        for step in 0..4000 {
+            let now = Nanos::from_millis(50 * step);
+            gateway.ready(RequestId(0), now);
+            while let Some(turn) = gateway.poll(now) {
+                turns += 1;
+                window = turn.window;
+                gateway.received(turn.request, turn.units, now);
+            }
+            if others {
+                ask(&mut *gateway, 1, now);
+                gateway.gave_up(RequestId(1), now);
+            }
+        }
+        assert_eq!((turns, window), (4000, 300 + 4000 / 8 * 100));
+    }
+}
