@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use dovetail_sched::{
-    Nanos, PolicySpec,
+    Nanos,
     cost::admission::Bound,
     units::{Rate, parse_rate, parse_time},
 };
-use dovetail_sim::{PipelineMode, records::Format};
+use dovetail_sim::{PipelineMode, network::Contender, records::Format};
 
 /// Compare, choose and reproduce schedulers for work that needs more than one resource.
 #[derive(Debug, Parser)]
@@ -45,7 +45,9 @@ Examples:
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
       measured costs, one row a packet; one JSON document on standard output
   dovetail compare scenarios/drr-sff.toml --policy fifo --policy las --policy drr-sff --pcap captures
-      transfers over TCP through a network's narrow link; what crossed it, for Wireshark";
+      transfers over TCP through a network's narrow link; what crossed it, for Wireshark
+  dovetail compare scenarios/access.toml --load 0.9 --policy none --policy msf-rs --policy grants
+      users behind a gateway in front of a narrow downlink: who waits how long, and who gets how much";
 
 /// What to run: the same for every command that runs traffic.
 #[derive(Debug, Args)]
@@ -113,9 +115,10 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them)
+    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them). At a
+    /// gateway: a policy of requests, 'ingress' for a shaper, or a policy of packets at its users' side
     #[arg(long = "policy", value_name = "P")]
-    pub(crate) policies: Vec<PolicySpec>,
+    pub(crate) policies: Vec<Contender>,
 
     /// What programs cost, to start estimates from: read if it exists, and written again with what the last policy that
     /// estimates has learnt
@@ -143,7 +146,9 @@ Examples:
   dovetail tune --workload costs.csv --window 500ms --records out --json
       measured costs; a row a packet of every run, and one JSON document on standard output
   dovetail tune scenarios/drr-sff-ftp.toml --policy drr-sff --report short.html
-      how much to favour short flows: their times against the rate of long ones, over TCP";
+      how much to favour short flows: their times against the rate of long ones, over TCP
+  dovetail tune scenarios/access.toml --load 0.9 --policy grants --report gateway.html
+      users behind a gateway: in which order to serve them, how fast requests age, how long the far queue shall be";
 
 /// What is taken for granted where nobody says differs from the other commands.
 const TUNE_PIPELINE: &str = "What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
@@ -157,12 +162,13 @@ pub(crate) struct TuneArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Policy whose knobs to tune: tradeoff or atfq, which may be given both, or drr-sff over a network [default: tradeoff
-    /// and atfq, over a network drr-sff]
+    /// Policy whose knobs to tune: tradeoff or atfq, which may be given both, drr-sff over a network, or grants over one with
+    /// a gateway [default: tradeoff and atfq, over a network drr-sff, over one with a gateway grants]
     #[arg(long = "policy", value_name = "P")]
     pub(crate) policies: Vec<String>,
 
-    /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch, 6 of drr-sff's ratio and threshold]
+    /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch, 6 of drr-sff's ratio and threshold, 5
+    /// of grants' ageing and 7 of its delay]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..=100))]
     pub(crate) points: Option<u16>,
 

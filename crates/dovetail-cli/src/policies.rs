@@ -1,6 +1,10 @@
 //! `dovetail policies`: what there is.
 
-use dovetail_sched::{cost::KNOBS, registry::REGISTRY};
+use dovetail_sched::{
+    cost::KNOBS,
+    registry::{Knob, REGISTRY},
+    request,
+};
 use serde::Serialize;
 
 use crate::{
@@ -13,6 +17,8 @@ use crate::{
 #[derive(Serialize)]
 struct PolicyJson {
     policy: &'static str,
+    /// What it orders: packets or requests.
+    orders: &'static str,
     summary: &'static str,
     cost: &'static str,
     source: &'static str,
@@ -26,45 +32,86 @@ struct KnobJson {
     meaning: &'static str,
 }
 
+/// A policy's line, whichever registry it is from.
+struct Listed {
+    name: &'static str,
+    summary: &'static str,
+    cost: &'static str,
+    source: &'static str,
+    knobs: &'static [Knob],
+}
+
+/// All policies of a kind, with the knobs that they have in common.
+struct Kind {
+    orders: &'static str,
+    cost_of: &'static str,
+    policies: Vec<Listed>,
+    common: &'static [Knob],
+}
+
 pub(crate) fn run(args: &PoliciesArgs) -> Result<(), Failure> {
+    let [packets, requests] = kinds();
     if args.json {
-        return print_json(&all());
-    }
-    let mut table = Table::new(&["policy", "cost a packet", "what it does", "source"], 4);
-    for entry in REGISTRY {
-        table.push([entry.name, entry.cost, entry.summary, entry.source].map(str::to_owned));
-    }
-    let mut knobs = Table::new(&["knob", "default", "meaning"], 3);
-    for entry in REGISTRY {
-        for knob in entry.knobs {
-            knobs.push([format!("{}:{}=", entry.name, knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
-        }
-    }
-    for knob in KNOBS {
-        knobs.push([format!("any policy:{}=", knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
+        return print_json(&packets.to_json().chain(requests.to_json()).collect::<Vec<_>>());
     }
     print(&format!(
-        "{}\n\n{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
-         name:key=value,key=value.",
-        table.to_terminal(),
-        knobs.to_terminal()
+        "{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
+         name:key=value,key=value.\n\n\
+         Policies that order requests, at the users' end of a narrow downlink:\n\n\
+         {}\n\nn is the number of classes.",
+        packets.to_terminal(),
+        requests.to_terminal()
     ))
 }
 
-fn all() -> Vec<PolicyJson> {
-    REGISTRY
-        .iter()
-        .map(|entry| PolicyJson {
-            policy: entry.name,
-            summary: entry.summary,
-            cost: entry.cost,
-            source: entry.source,
-            knobs: entry
-                .knobs
-                .iter()
-                .chain(KNOBS.iter().filter(|knob| entry.knobs.iter().all(|own| own.key != knob.key)))
-                .map(|knob| KnobJson { key: knob.key, default: knob.default, meaning: knob.meaning })
-                .collect(),
+fn kinds() -> [Kind; 2] {
+    let of_packets = REGISTRY.iter().map(|entry| Listed {
+        name: entry.name,
+        summary: entry.summary,
+        cost: entry.cost,
+        source: entry.source,
+        knobs: entry.knobs,
+    });
+    let of_requests = request::REGISTRY.iter().map(|entry| Listed {
+        name: entry.name,
+        summary: entry.summary,
+        cost: entry.cost,
+        source: entry.source,
+        knobs: entry.knobs,
+    });
+    [
+        Kind { orders: "packets", cost_of: "cost a packet", policies: of_packets.collect(), common: KNOBS },
+        Kind { orders: "requests", cost_of: "cost an event", policies: of_requests.collect(), common: &[] },
+    ]
+}
+
+impl Kind {
+    fn to_terminal(&self) -> String {
+        let mut table = Table::new(&["policy", self.cost_of, "what it does", "source"], 4);
+        let mut knobs = Table::new(&["knob", "default", "meaning"], 3);
+        let mut push = |policy: &str, knob: &Knob| {
+            knobs.push([format!("{policy}:{}=", knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
+        };
+        for policy in &self.policies {
+            table.push([policy.name, policy.cost, policy.summary, policy.source].map(str::to_owned));
+            policy.knobs.iter().for_each(|knob| push(policy.name, knob));
+        }
+        self.common.iter().for_each(|knob| push("any policy", knob));
+        format!("{}\n\n{}", table.to_terminal(), knobs.to_terminal())
+    }
+
+    fn to_json(&self) -> impl Iterator<Item = PolicyJson> + '_ {
+        self.policies.iter().map(|policy| {
+            let common = self.common.iter().filter(|knob| policy.knobs.iter().all(|own| own.key != knob.key));
+            let to_json = |knob: &Knob| KnobJson { key: knob.key, default: knob.default, meaning: knob.meaning };
+            PolicyJson {
+                policy: policy.name,
+                orders: self.orders,
+                summary: policy.summary,
+                cost: policy.cost,
+                source: policy.source,
+                knobs: policy.knobs.iter().chain(common).map(to_json).collect(),
+            }
         })
-        .collect()
+    }
 }

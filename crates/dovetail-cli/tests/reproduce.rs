@@ -174,6 +174,46 @@ fn a_flood_starves_long_flows_by_the_printed_rule_and_not_by_shares() {
     }
 }
 
+#[test]
+fn msf_rs_s_equations_hold_in_an_ideal_link() {
+    let [fig5] = &reproduce(&["msfrs-fig5"])[..] else { panic!("one experiment") };
+    fig5.iter().for_each(assert_judged);
+    assert_eq!((fig5.len(), failed(fig5)), (14, vec![]));
+    // The paper's example: 12 requests, four at a time a second each.
+    let means: Vec<f64> = rows(fig5, "12 requests", 2).into_iter().map(measured).collect();
+    assert!((means[0] - 2.0).abs() < 1e-6 && (means[1] - 3.0).abs() < 1e-6, "{means:?}");
+    assert!(rows(fig5, "W+ = ", 12).iter().all(|row| measured(row) <= 1.0 + 1e-9));
+}
+
+/// Dozens of runs over hundreds of virtual seconds: only where `DOVETAIL_LONG` is set.
+#[test]
+fn msf_rs_shares_as_it_says_and_does_not_shorten_the_mean() {
+    if std::env::var_os("DOVETAIL_LONG").is_none() {
+        eprintln!("skipped: set DOVETAIL_LONG for the figures of the MSF-RS paper");
+        return;
+    }
+    let names = ["fig8", "fig9", "fig10", "fig11", "fig12", "table1"].map(|name| format!("msfrs-{name}"));
+    let experiments = reproduce(&names.each_ref().map(String::as_str));
+    experiments.iter().flatten().for_each(assert_judged);
+    let [fig8, fig9, fig10, fig11, fig12, table1] = &experiments[..] else { panic!("six experiments") };
+    for rows in [fig8, fig10, fig11, fig12, table1] {
+        assert_eq!(failed(rows), [""; 0]);
+    }
+    let lengths: Vec<usize> = experiments.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [14, 18, 29, 5, 2, 17]);
+    // Whatever the loop and the sizes, the paper's decrease does not come out; docs/reproduce.md says why.
+    let latency = |row: &&Value| what(row).ends_with("mean latency, MSF-RS against ordinary");
+    // And a run of 200 s is short for the large responses that grants puts off.
+    let little = "closed, grants: mean latency by Little's law";
+    let expected: Vec<&str> = fig9.iter().filter(latency).map(what).chain([little]).collect();
+    assert_eq!((expected.len(), failed(fig9)), (7, expected));
+    // Not a near miss: with lognormal sizes in open loop the mean grows.
+    for load in ["0.9", "1.2"] {
+        let [row] = rows(fig9, &format!("open {load}, lognormal: mean latency"), 1)[..] else { panic!("a row") };
+        assert!(measured(row) > 50.0, "{row}");
+    }
+}
+
 /// Costs measured here and now, so only what no noise turns round.
 #[test]
 fn least_squares_predicts_measured_costs_better_than_smoothing() {
@@ -211,6 +251,13 @@ fn every_experiment_is_listed() {
         "drrsff-fig10",
         "drrsff-fig11",
         "drrsff-flood",
+        "msfrs-fig5",
+        "msfrs-fig8",
+        "msfrs-fig9",
+        "msfrs-fig10",
+        "msfrs-fig11",
+        "msfrs-fig12",
+        "msfrs-table1",
     ] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in:\n{text}");
     }

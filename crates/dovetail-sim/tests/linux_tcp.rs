@@ -103,6 +103,7 @@ fn simulated(case: &Case) -> Goodput {
     };
     let delay_ms = DELAY.as_millis() as u64;
     let network = Network {
+        access: None,
         name: "path".into(),
         description: String::new(),
         source: String::new(),

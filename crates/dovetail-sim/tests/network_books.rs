@@ -183,6 +183,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                 }
             });
             let network = Network {
+                access: None,
                 name: "tree".into(),
                 description: String::new(),
                 source: String::new(),

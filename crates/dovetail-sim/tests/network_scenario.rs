@@ -1,7 +1,7 @@
 //! Networks as they are written: every key as it is meant, every mistake named, and nothing that makes the reader fail.
 #![allow(clippy::unwrap_used)]
 
-use std::io::{Cursor, ErrorKind};
+mod described;
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
 use dovetail_sim::{
@@ -10,18 +10,9 @@ use dovetail_sim::{
 };
 use proptest::prelude::*;
 
-fn parse(text: &str) -> Result<Network, String> {
-    let mut open = |name: &str| match name {
-        "sizes.csv" => Ok(Box::new(Cursor::new("1 0\n9 1\n")) as Box<_>),
-        _ => Err(ErrorKind::NotFound.into()),
-    };
-    Network::parse(text, "test.toml", &mut open).map_err(|error| error.to_string())
-}
-
-fn shipped(name: &str) -> String {
-    let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read_to_string(path).unwrap()
-}
+use described::{
+    Mistake, answer, any_value, check_mistakes, example, exchanged, parse, shipped, with_piece, with_value,
+};
 
 /// Every key of the format; values that may be exchanged stand between signs.
 const WHOLE: &str = r#"
@@ -173,6 +164,7 @@ fn every_key_is_read_as_it_is_meant() {
             ),
             traffic("flood", &[s1], &[c2], Kind::Datagrams(flood)),
         ],
+        access: None,
     };
     assert_eq!(format!("{network:#?}"), format!("{meant:#?}"));
     assert_eq!((network.transfers(), network.is_endless()), (35, true));
@@ -194,8 +186,7 @@ transfers = { count = 1, size = 1 }
 
 /// The least network with one piece of text exchanged.
 fn least(old: &str, new: &str) -> String {
-    assert_eq!(LEAST.matches(old).count(), 1, "'{old}' is there once");
-    LEAST.replace(old, new)
+    exchanged(LEAST, old, new)
 }
 
 #[test]
@@ -223,8 +214,7 @@ fn whoever_is_named_twice_is_drawn_twice_as_often() {
     assert_eq!(network.traffic[0].from, [0, 0]);
 }
 
-/// An exchange in the least network, the line where that is wrong (0: no line says it) and what is said.
-const MISTAKES: &[(&str, &str, u64, &str)] = &[
+const MISTAKES: &[Mistake] = &[
     ("name = \"least\"", "name = ", 1, ""),
     ("name = \"least\"", "name = \"x\"\ncolour = 3", 2, "unknown field `colour`, expected one of `name`"),
     ("[network]", "[network]\nspeed = 1", 3, "unknown field `speed`, expected one of `stop`, `congestion`"),
@@ -253,7 +243,8 @@ const MISTAKES: &[(&str, &str, u64, &str)] = &[
     ("rate = \"1Mbps\"", "rate = 5", 5, "5 is not a rate such as \"400Mbps\""),
     ("rate = \"1Mbps\"", "", 3, "missing field `rate`"),
     ("rate = \"1Mbps\"", "rate = \"1Mbps\"\ndelay = \"3\"", 6, "\"3\": unknown unit"),
-    ("[\"a\", \"b\"]", "[\"a\"]", 4, ""),
+    ("[\"a\", \"b\"]", "[\"a\"]", 4, "two are needed, not 1"),
+    ("[\"a\", \"b\"]", "[\"a\", \"b\", \"c\"]", 4, "two are needed, not 3"),
     ("[\"a\", \"b\"]", "[\"a\", 3]", 4, "a node's name such as \"r1\", or several such as"),
     ("[\"a\", \"b\"]", "[\"a\", \"\"]", 3, "link: a node's name is 1 to 64 bytes long"),
     ("[\"a\", \"b\"]", "[\"a\", \"\\u0007\"]", 3, "link: a node's name is 1 to 64 bytes long, without control"),
@@ -277,12 +268,17 @@ const MISTAKES: &[(&str, &str, u64, &str)] = &[
     ("to = \"b\"", "to = \"b\"\ncolour = 3", 11, "unknown field `colour`, expected one of `name`"),
     ("to = \"b\"", "to = \"b\"\nweight = -1.0", 7, "traffic 't': weight is from 0.000001 to 1000000, not -1"),
     ("to = \"b\"", "to = \"b\"\nweight = nan", 7, "traffic 't': weight is from 0.000001 to 1000000, not NaN"),
-    ("transfers = { count = 1, size = 1 }", "", 7, "traffic 't': it has one of transfers, long_lived and udp"),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "",
+        7,
+        "traffic 't': it has one of transfers, long_lived, udp and requests",
+    ),
     (
         "transfers = { count = 1, size = 1 }",
         "transfers = { count = 1, size = 1 }\nlong_lived = 1",
         7,
-        "traffic 't': it has one of transfers, long_lived and udp",
+        "traffic 't': it has one of transfers, long_lived, udp and requests",
     ),
     ("transfers = { count = 1, size = 1 }", "long_lived = 1", 0, "nothing here ends by itself: say when to stop"),
     ("transfers = { count = 1, size = 1 }", "long_lived = 0", 7, "traffic 't': count is at least 1"),
@@ -304,6 +300,7 @@ const MISTAKES: &[(&str, &str, u64, &str)] = &[
     ("size = 1", "size = 0", 7, "traffic 't': sizes are from 1 to"),
     ("size = 1", "size = \"2000GB\"", 7, "traffic 't': sizes are from 1 to"),
     ("size = 1", "size = { uniform = { min = 2, max = 1 } }", 7, "traffic 't': min (2) is over max (1)"),
+    ("size = 1", "size = { cdf = { points = [[1, 0], [2, 1, 3]] } }", 11, "two are needed, not 3"),
     ("size = 1", "size = { cdf = { file = \"gone.csv\" } }", 7, "traffic 't': size: gone.csv: cannot be read"),
     ("transfers = { count = 1, size = 1 }", "udp = { bytes = 27, rate = \"3/s\" }", 7, "28 to 65535 bytes"),
     ("transfers = { count = 1, size = 1 }", "udp = { bytes = \"5GB\", rate = \"3/s\" }", 7, "28 to 65535 bytes"),
@@ -326,16 +323,7 @@ const MISTAKES: &[(&str, &str, u64, &str)] = &[
 
 #[test]
 fn mistakes_are_named_with_their_place() {
-    let mut wrong = Vec::new();
-    for &(old, new, line, said) in MISTAKES {
-        let text = least(old, new);
-        let error = parse(&text).expect_err(&text);
-        let place = if line == 0 { "test.toml: ".to_owned() } else { format!("test.toml, line {line}: ") };
-        if !error.starts_with(&place) || !error.contains(said) {
-            wrong.push(format!("{new}\n  said: {error}\n  not:  {place}…{said}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    check_mistakes(LEAST, MISTAKES);
 }
 
 #[test]
@@ -392,8 +380,7 @@ fn the_shipped_ones_have_one_topology() {
 
 #[test]
 fn the_example_of_the_reference_is_one() {
-    let page = include_str!("../../../docs/networks.md");
-    let example = page.split("```toml").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let example = example(include_str!("../../../docs/networks.md"));
     let network = parse(example).unwrap();
     assert!(Network::is_described_by(example));
     assert_eq!((network.transfers(), network.traffic.len(), network.nodes.len()), (600, 3, 5));
@@ -417,25 +404,6 @@ fn hostile_text_gets_an_answer() {
     assert!(error.len() < 500, "a name of a megabyte is not said again: {} bytes", error.len());
 }
 
-/// Whatever is accepted fits together, and what is not is an error of this file.
-fn answer(text: &str) {
-    let _ = Network::is_described_by(text);
-    match parse(text) {
-        Err(error) => assert!(error.starts_with("test.toml"), "{error}"),
-        Ok(network) => {
-            let nodes = network.nodes.len();
-            assert!(network.watched < network.links.len());
-            assert!(network.links.iter().all(|link| link.from < nodes && link.to < nodes && link.from != link.to));
-            assert!(network.stop_at.is_some() || network.transfers() > 0);
-            for (at, traffic) in network.traffic.iter().enumerate() {
-                assert!(traffic.from.iter().chain(&traffic.to).all(|&node| node < nodes));
-                let sizes = traffic.sizes(at, network.seed).take(10);
-                assert!(sizes.into_iter().all(|bytes| (1..=1_000_000_000_000).contains(&bytes)), "{traffic:?}");
-            }
-        }
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -443,17 +411,9 @@ proptest! {
     #[test]
     fn a_network_with_one_value_wrong(
         which in any::<prop::sample::Index>(),
-        value in prop_oneof![
-            "-?[0-9]{1,19}", "-?[0-9]{1,3}\\.[0-9]{1,3}e-?[0-9]{1,3}", "\"[0-9.e+-]{0,8}(ns|us|ms|s|B|kB|GB|Mbps|/s|min)\"",
-            "\"\\PC{0,10}\"", "nan|inf|-inf|true|\\[\\]|\\{\\}|\\[\\[1,1\\]\\]|\\[\"r1\",\"s1\"\\]",
-        ],
+        value in any_value(),
     ) {
-        let parts: Vec<&str> = WHOLE.split('@').collect();
-        let which = which.index(parts.len() / 2);
-        let text: String = parts.iter().enumerate().map(|(at, part)| {
-            if at == 2 * which + 1 { value.as_str() } else { part }
-        }).collect();
-        answer(&text);
+        answer(&with_value(WHOLE, which, &value));
     }
 
     /// A good network with a piece cut out and another put in.
@@ -463,10 +423,7 @@ proptest! {
         cut in 0usize..60,
         put in "(\\PC|\n){0,20}|\\[\\[link\\]\\]\n|[0-9]{1,20}",
     ) {
-        let whole = WHOLE.replace('@', "");
-        let at = at.index(whole.len());
-        let text = format!("{}{put}{}", &whole[..at], &whole[(at + cut).min(whole.len())..]);
-        answer(&text);
+        answer(&with_piece(WHOLE, at, cut, &put));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `dovetail compare`: several policies over the same traffic.
 
+mod access;
 mod json;
 mod network;
 
@@ -8,6 +9,7 @@ use std::{fs, io::ErrorKind, path::Path};
 use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
 use dovetail_sim::{
     measure::DEFAULT_WINDOW,
+    network::Contender,
     workload::{programs_from_toml, programs_to_toml},
 };
 use serde::Serialize;
@@ -30,7 +32,11 @@ const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20
 pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     let text = scenario_text(&args.input)?;
     if let Some(network) = crate::network::resolve(&args.input, text.as_deref())? {
-        return network::compare(&network, args);
+        return if network.access.is_some() {
+            access::compare(&network, args)
+        } else {
+            network::compare(&network, args)
+        };
     }
     if args.pcap.is_some() {
         return Err(Failure::usage("--pcap: only what crosses a network's link is packets; name a network"));
@@ -53,7 +59,21 @@ pub(crate) fn run(args: &CompareArgs) -> Result<(), Failure> {
     deliver(report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
 }
 
+/// The policies of packets to compare.
 fn policies(args: &CompareArgs, default: &[&str]) -> Result<Vec<PolicySpec>, Failure> {
+    let packets = |contender: Contender| match contender {
+        Contender::UserSide(policy) => Ok(policy),
+        Contender::Requests(_) | Contender::Ingress { .. } => {
+            let why =
+                "it is what a gateway does to requests; give it a network with [access], such as scenarios/access.toml";
+            Err(Failure::usage(format!("--policy {contender}: {why}")))
+        }
+    };
+    contenders(args, default)?.into_iter().map(packets).collect()
+}
+
+/// What to compare: what was asked for, or `default`.
+fn contenders(args: &CompareArgs, default: &[&str]) -> Result<Vec<Contender>, Failure> {
     if args.policies.is_empty() {
         let parsed: Result<Vec<_>, _> = default.iter().map(|name| name.parse()).collect();
         return parsed.map_err(Failure::new);

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use dovetail_sched::PolicySpec;
 use dovetail_sim::network::{Kind, Network};
 use serde::Serialize;
 
@@ -11,7 +10,7 @@ use crate::{
     args::{CompareArgs, OutputArgs},
     failure::Failure,
     network::{
-        Keep, LINK, NetworkRun, bar, run,
+        Keep, LINK, NetworkRun, Under, bar, run,
         times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
     },
     output::deliver,
@@ -25,25 +24,33 @@ use crate::{
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
 
 pub(super) fn compare(network: &Network, args: &CompareArgs) -> Result<(), Failure> {
+    let policies = super::policies(args, DEFAULT_POLICIES)?;
+    let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
+    let runs = runs(network, &under, args)?;
+    let comparison = Comparison { network, runs: &runs };
+    let OutputArgs { report, records, json, .. } = &args.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+}
+
+/// Each of `looked_at` over the network, in order.
+pub(super) fn runs(network: &Network, looked_at: &[Under<'_>], args: &CompareArgs) -> Result<Vec<NetworkRun>, Failure> {
     if args.programs.is_some() {
         return Err(Failure::usage("--programs: packets of a network run no programs"));
     }
     if args.window.is_some() {
         return Err(Failure::usage("--window: the figures of a network have no such windows"));
     }
-    let policies = super::policies(args, DEFAULT_POLICIES)?;
-    let OutputArgs { report, records, format, jobs, json } = &args.output;
+    let OutputArgs { records, format, jobs, .. } = &args.output;
     for folder in [records, &args.pcap].into_iter().flatten() {
         fs::create_dir_all(folder).map_err(|error| Failure::file("make the folder", folder, error))?;
     }
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: args.pcap.as_deref() };
-    let bar = bar(network, policies.len());
+    let bar = bar(network, looked_at.len());
     let jobs = jobs.map_or_else(cores, usize::from);
-    let runs = side_by_side_on(jobs, &policies, |policy: &PolicySpec| run(network, policy, keep, &bar))?;
+    let runs = side_by_side_on(jobs, looked_at, |&under| run(network, under, keep, &bar))?;
     bar.finish_and_clear();
-    let comparison = Comparison { network, runs: &runs };
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+    Ok(runs)
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -155,6 +162,7 @@ impl Comparison<'_> {
             Kind::LongLived(1) => format!("{} (a connection without end)", traffic.name),
             Kind::LongLived(flows) => format!("{} ({flows} connections without end)", traffic.name),
             Kind::Datagrams(_) => format!("{} (UDP)", traffic.name),
+            Kind::Requests(_) => format!("{} (requests)", traffic.name),
         });
         format!(
             "{}: {} from {} to {} at {} Mbit/s; TCP {}",

@@ -1,8 +1,10 @@
 //! Networks: what the command line makes of one, and a policy's run over it.
 
+pub(crate) mod access;
 pub(crate) mod times;
 
 use std::{
+    fmt,
     fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
@@ -11,12 +13,17 @@ use std::{
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{
+    Observer,
     measure::{DEFAULT_WINDOW, Meters},
-    network::{Arrivals, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_network},
+    network::{
+        Arrivals, Asks, Contender, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
+        simulate_network,
+    },
     records::{Format, Records, path_for},
 };
 use indicatif::ProgressBar;
 
+use self::access::LinkLoad;
 use crate::{
     args::InputArgs,
     failure::Failure,
@@ -29,6 +36,8 @@ pub(crate) const LINK: &str = "link";
 
 /// Networks that come with the command, by name.
 const BUILTIN: &[(&str, &str)] = &[
+    ("access", include_str!("../../../../scenarios/access.toml")),
+    ("msfrs", include_str!("../../../../scenarios/msfrs.toml")),
     ("drr-sff", include_str!("../../../../scenarios/drr-sff.toml")),
     ("drr-sff-ftp", include_str!("../../../../scenarios/drr-sff-ftp.toml")),
     ("drr-sff-flood", include_str!("../../../../scenarios/drr-sff-flood.toml")),
@@ -72,13 +81,15 @@ pub(crate) fn adapt(network: &mut Network, args: &InputArgs) -> Result<(), Failu
     if let Some(rate) = args.link {
         network.links[network.watched].rate = rate;
     }
-    if args.load.is_some() && network.transfers() == 0 {
+    if args.load.is_some() && network.transfers() == 0 && network.access.is_none() {
         return Err(Failure::usage(format!("--load: {} has no transfers to bring closer together", network.name)));
     }
     if let Some(load) = args.load {
         for traffic in &mut network.traffic {
-            if let Kind::Transfers { arrivals, .. } = &mut traffic.kind {
-                *arrivals = Arrivals::Load(load);
+            match &mut traffic.kind {
+                Kind::Transfers { arrivals, .. } => *arrivals = Arrivals::Load(load),
+                Kind::Requests(requests) => requests.asks = Asks::Load(load),
+                Kind::LongLived(_) | Kind::Datagrams(_) => {}
             }
         }
     }
@@ -93,11 +104,28 @@ pub(crate) struct Keep<'a> {
     pub(crate) pcap: Option<&'a Path>,
 }
 
+/// What is looked at: a policy before the watched link, or what a gateway does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Under<'a> {
+    Policy(&'a PolicySpec),
+    Gateway(&'a Contender),
+}
+
+impl fmt::Display for Under<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::Gateway(gateway) => gateway.fmt(f),
+        }
+    }
+}
+
 /// A policy's run over a network.
 pub(crate) struct NetworkRun {
     /// As of a pipeline of the watched link alone.
     pub(crate) run: Run,
     pub(crate) outcome: NetworkOutcome,
+    pub(crate) load: LinkLoad,
 }
 
 /// A bar for so many runs: of transfers, or of virtual seconds where there are none.
@@ -109,35 +137,36 @@ pub(crate) fn bar(network: &Network, runs: usize) -> ProgressBar {
     counting_bar(what, &network.name, 0, Some(each * runs as u64))
 }
 
-/// Runs `policy` before the network's watched link. `bar` is one of [`bar`]'s.
+/// Runs the network so. `bar` is one of [`bar`]'s.
 pub(crate) fn run(
     network: &Network,
-    policy: &PolicySpec,
+    under: Under<'_>,
     keep: Keep<'_>,
     bar: &ProgressBar,
 ) -> Result<NetworkRun, Failure> {
-    let mut meters = Meters::new(1, DEFAULT_WINDOW);
+    let (mut meters, mut load) = (Meters::new(1, DEFAULT_WINDOW), LinkLoad::default());
     let mut told = 0;
     let mut progress = |progress: dovetail_sim::network::NetworkProgress| {
         let done = if progress.transfers == 0 { progress.now.0 / 1_000_000_000 } else { progress.done };
         bar.inc(done - told);
         told = done;
     };
-    let mut capture = keep.pcap.map(|folder| Capture::create(folder, policy)).transpose()?;
+    let name = under.to_string();
+    let mut capture = keep.pcap.map(|folder| Capture::create(folder, &name)).transpose()?;
     let options = NetworkOptions {
         progress: Some(&mut progress),
         capture: capture.as_mut().map(|capture| &mut capture.file as &mut dyn Write),
     };
-    let path = keep.records.map(|(folder, format)| (path_for(folder, policy.as_str(), format), format));
+    let path = keep.records.map(|(folder, format)| (path_for(folder, &name, format), format));
     let begun = Instant::now();
-    let failed = |error: NetworkError| Failure::new(format!("{policy}: {error}"));
+    let mut meters_and_load = (&mut meters, &mut load);
     let outcome = match &path {
-        None => simulate_network(network, policy, &mut meters, options).map_err(failed)?,
+        None => play(network, under, &mut meters_and_load, options)?,
         Some((path, format)) => {
             let unwritten = |error| Failure::file("write", path, error);
             let mut records = Records::create(path, *format, &[LINK.to_owned()]).map_err(unwritten)?;
-            let mut both = (&mut meters, &mut records);
-            let outcome = simulate_network(network, policy, &mut both, options).map_err(failed)?;
+            let mut all = (&mut meters_and_load, &mut records);
+            let outcome = play(network, under, &mut all, options)?;
             records.finish().map_err(unwritten)?;
             outcome
         }
@@ -147,7 +176,7 @@ pub(crate) fn run(
         capture.finish()?;
     }
     let run = Run {
-        policy: policy.as_str().to_owned(),
+        policy: name,
         outcome: outcome.link,
         summary: meters.finish(),
         counters: outcome.counters.clone(),
@@ -156,7 +185,21 @@ pub(crate) fn run(
         records: path.map(|(path, _)| path),
         wall,
     };
-    Ok(NetworkRun { run, outcome })
+    Ok(NetworkRun { run, outcome, load })
+}
+
+/// Plays the network in virtual time.
+pub(crate) fn play<O: Observer>(
+    network: &Network,
+    under: Under<'_>,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, Failure> {
+    let outcome = match under {
+        Under::Policy(policy) => simulate_network(network, policy, observer, options),
+        Under::Gateway(gateway) => simulate_access(network, gateway, observer, options),
+    };
+    outcome.map_err(|error: NetworkError| Failure::new(format!("{under}: {error}")))
 }
 
 /// A capture in the making.
@@ -166,8 +209,8 @@ struct Capture {
 }
 
 impl Capture {
-    fn create(folder: &Path, policy: &PolicySpec) -> Result<Self, Failure> {
-        let path = path_for(folder, policy.as_str(), Format::Csv).with_extension("pcap");
+    fn create(folder: &Path, policy: &str) -> Result<Self, Failure> {
+        let path = path_for(folder, policy, Format::Csv).with_extension("pcap");
         let file = File::create(&path).map_err(|error| Failure::file("write", &path, error))?;
         Ok(Self { path, file: BufWriter::new(file) })
     }

@@ -13,7 +13,10 @@ use plotly::{
     layout::{Axis, AxisType, BarMode},
 };
 
-use crate::network::times::{SizeClass, WINDOW_S, windows};
+use crate::network::{
+    access::Figures,
+    times::{SizeClass, WINDOW_S, windows},
+};
 
 /// A run as the charts need it.
 pub(crate) struct Run<'a> {
@@ -64,6 +67,68 @@ pub(crate) fn latency_cdf(runs: &[Run<'_>]) -> Plot {
     let late = Axis::new().title("latency, ms").type_(AxisType::Log);
     plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
     plot
+}
+
+/// A gateway and its requests: of each the length and, if it was answered, how long that took.
+pub(crate) type Waits<'a> = (&'a str, Vec<(u64, Option<Nanos>)>);
+
+/// The share of requests that took at most so long, a line a gateway.
+pub(crate) fn waits(runs: &[Waits<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, waits) in runs {
+        let mut took: Vec<f64> = waits.iter().filter_map(|(_, took)| *took).map(Nanos::as_secs_f64).collect();
+        took.sort_by(f64::total_cmp);
+        let step = took.len().div_ceil(POINTS).max(1);
+        let ranks = (0..took.len()).step_by(step).chain(took.len().checked_sub(1));
+        let (seconds, share) =
+            ranks.map(|at| (round(took[at]), round((at + 1) as f64 * 100.0 / waits.len() as f64))).unzip();
+        plot.add_trace(line(gateway, seconds, share));
+    }
+    let x = Axis::new().title("latency, s").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(x).y_axis(Axis::new().title("requests, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// The mean latency of responses of about each size, a line a gateway.
+pub(crate) fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, waits) in runs {
+        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (bytes, took) in waits {
+            if let Some(took) = took {
+                let sum = sums.entry(bytes.max(&1).ilog2()).or_default();
+                *sum = (sum.0 + took.as_secs_f64(), sum.1 + 1.0);
+            }
+        }
+        let middle = |power: u32| round(f64::from(power).exp2() * std::f64::consts::SQRT_2);
+        let (sizes, means) = sums.iter().map(|(&power, (sum, count))| (middle(power), round(sum / count))).unzip();
+        plot.add_trace(line(gateway, sizes, means));
+    }
+    let log = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(log("response, bytes")).y_axis(log("mean latency, s")));
+    plot
+}
+
+/// What each class got, a group of bars a class.
+pub(crate) fn class_rates(runs: &[(&str, &Figures)]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, figures) in runs {
+        let (names, rates): (Vec<String>, Vec<f64>) =
+            figures.classes.iter().map(|class| (plain(&class.class), round(class.kbps))).unzip();
+        plot.add_trace(Bar::new(names, rates).name(plain(gateway)));
+    }
+    let axis = Axis::new().title("kbit/s");
+    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
+    plot
+}
+
+/// One of a request scheduler's own figures over time, if it has it.
+pub(crate) fn note_over_time(name: &str, notes: &[(Nanos, Vec<(&'static str, f64)>)]) -> Option<Plot> {
+    let value =
+        |figures: &[(&'static str, f64)]| figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let (at, values): (Vec<f64>, Vec<f64>) =
+        notes.iter().filter_map(|(at, figures)| Some((round(at.as_secs_f64()), round(value(figures)?)))).unzip();
+    (!at.is_empty()).then(|| over_time([(name.to_owned(), (at, values))].into_iter(), name, AxisType::Linear))
 }
 
 /// Who got how much of the dominant service over time under one policy: flows if they are few, else classes.

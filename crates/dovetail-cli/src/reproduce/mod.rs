@@ -9,6 +9,7 @@ mod atfq;
 mod cbcs;
 mod costs_wrong;
 mod drrsff;
+mod msfrs;
 mod once;
 mod tradeoff;
 
@@ -71,6 +72,13 @@ const EXPERIMENTS: &[&Experiment] = &[
     &cbcs::FIG10,
     &cbcs::GRID,
     &costs_wrong::COSTS_WRONG,
+    &msfrs::FIG5,
+    &msfrs::FIG8,
+    &msfrs::FIG9,
+    &msfrs::FIG10,
+    &msfrs::FIG11,
+    &msfrs::FIG12,
+    &msfrs::TABLE1,
     &drrsff::FIG5,
     &drrsff::FIG6,
     &drrsff::FIG7,

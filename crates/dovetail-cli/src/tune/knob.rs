@@ -5,6 +5,7 @@
 use dovetail_sched::{PolicySpec, registry::with_knobs};
 use dovetail_sim::PipelineMode;
 
+use super::{access, short};
 use crate::failure::Failure;
 
 /// A knob that trades fairness for efficiency.
@@ -68,7 +69,8 @@ pub(crate) fn sweeps(asked: &[String], points: Option<usize>) -> Result<Vec<Swee
         let spec: PolicySpec = text.parse().map_err(|error| Failure::usage(format!("--policy: {error}")))?;
         let tunable = TUNABLE.iter().find(|tunable| tunable.policy == spec.entry().name).ok_or_else(|| {
             let known = TUNABLE.iter().map(|t| format!("{} (by {})", t.policy, t.knob));
-            let known: Vec<_> = known.chain([format!("{} (over a network)", super::short::POLICY)]).collect();
+            let over = [&short::ASKED, &access::ASKED].map(|asked| format!("{} (over {})", asked.policy, asked.over));
+            let known: Vec<_> = known.chain(over).collect();
             Failure::usage(format!("--policy {text}: there is nothing to tune; what can be is {}", known.join(", ")))
         })?;
         if asked[..at].contains(text) {

@@ -2,13 +2,16 @@
 //!
 //! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
 //! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The [`knee`] of that curve is
-//! recommended. How much to favour short flows is weighed differently, in [`short`].
+//! recommended. How much to favour short flows is weighed differently, in [`short`], and so is how a gateway schedules its
+//! users' requests, in [`access`].
 
+mod access;
 mod advice;
 mod curve;
 mod knee;
 mod knob;
 mod page;
+mod seeds;
 mod short;
 mod show;
 
@@ -19,6 +22,7 @@ use crate::{
     args::{OutputArgs, TuneArgs},
     failure::Failure,
     input::{Input, UnnamedLink, scenario_text},
+    network::resolve,
     output::deliver,
     run::Plan,
 };
@@ -28,8 +32,13 @@ use show::Tuning;
 
 pub(crate) fn run(args: &TuneArgs) -> Result<(), Failure> {
     let text = scenario_text(&args.input)?;
-    if short::tune(args, text.as_deref())? {
-        return Ok(());
+    let network = resolve(&args.input, text.as_deref())?;
+    let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
+    if behind_gateway || access::ASKED.is_named(args) {
+        return access::tune(args, network.filter(|_| behind_gateway));
+    }
+    if network.is_some() || short::ASKED.is_named(args) {
+        return short::tune(args, network);
     }
     let sweeps = sweeps(&args.policies, args.points.map(usize::from))?;
     let input = Input::resolve(&args.input, text.as_deref(), UnnamedLink::Balanced)?;

@@ -9,7 +9,7 @@ use smoltcp::{
     wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address},
 };
 
-use super::{Congestion, Transport, wire::Wire};
+use super::{Congestion, Transport, window::Window, wire::Wire};
 
 /// TCP and IP headers without options.
 pub(super) const HEADERS_BYTES: u32 = 40;
@@ -40,13 +40,24 @@ pub(super) fn five_tuple(protocol: u8, from: Place, to: Place) -> FiveTuple {
     }
 }
 
-/// What an end does.
+/// What the application at an end is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Opens the connection and sends; so many bytes are still to be handed to the socket.
-    Sender { left: u64 },
-    /// Receives.
-    Receiver,
+pub(super) struct Application {
+    /// Bytes that are still to be handed to the socket.
+    pub(super) to_send: u64,
+    /// Bytes that may still be read.
+    pub(super) to_read: u64,
+    /// Whether it closes when all is sent and acknowledged.
+    pub(super) closes: bool,
+}
+
+/// What an end has and does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Party {
+    /// Room for what is received and what is to be sent.
+    pub(super) receive_bytes: usize,
+    pub(super) send_bytes: usize,
+    pub(super) application: Application,
 }
 
 /// One end of a connection.
@@ -54,22 +65,26 @@ pub(super) struct End {
     interface: Interface,
     sockets: SocketSet<'static>,
     socket: SocketHandle,
-    role: Role,
+    pub(super) application: Application,
+    // How far the window that is told may reach, where that is less than there is room for.
+    window: Option<Window>,
     // The first time for which a wake-up is on the agenda.
     woken_at: Nanos,
 }
 
 impl End {
-    /// An end at `here`; `random` seeds its sequence numbers. A sender opens the connection in its first turn.
+    /// An end at the first place; `random` seeds its sequence numbers. One that `opens` opens the connection in its first
+    /// turn, the other waits for it.
     pub(super) fn new(
-        role: Role,
-        here: Place,
-        there: Place,
-        transport: &Transport,
+        opens: bool,
+        party: &Party,
+        [here, there]: [Place; 2],
         random: u64,
+        transport: &Transport,
         wire: &mut Wire,
         now: Nanos,
     ) -> Self {
+        let Party { receive_bytes, send_bytes, application } = *party;
         let mut config = Config::new(HardwareAddress::Ip);
         config.random_seed = random;
         let mut interface = Interface::new(config, wire, instant(now));
@@ -78,28 +93,28 @@ impl End {
             let pushed = own.push(IpCidr::new(IpAddress::Ipv4(here.address), 0));
             debug_assert!(pushed.is_ok(), "there is room for one address");
         });
-        // The end that receives needs room for segments only, and the one that sends for acknowledgements.
-        let window = transport.window_bytes as usize;
-        let (receive, send) = match role {
-            Role::Sender { left } => (UNUSED_BYTES, window.min(usize::try_from(left).unwrap_or(window)).max(1)),
-            Role::Receiver => (window, UNUSED_BYTES),
-        };
-        let mut socket = Socket::new(SocketBuffer::new(vec![0; receive]), SocketBuffer::new(vec![0; send]));
+        let mut socket = Socket::new(SocketBuffer::new(vec![0; receive_bytes]), SocketBuffer::new(vec![0; send_bytes]));
         socket.set_congestion_control(match transport.congestion {
             Congestion::Reno => CongestionControl::Reno,
             Congestion::Cubic => CongestionControl::Cubic,
         });
         socket.set_ack_delay(transport.delayed_ack.map(|delay| Duration::from_micros(delay.0 / 1000)));
-        let opened = match role {
-            Role::Sender { .. } => socket
-                .connect(interface.context(), there.endpoint(), here.endpoint())
-                .map_err(|error| error.to_string()),
-            Role::Receiver => socket.listen(here.endpoint()).map_err(|error| error.to_string()),
+        let opened = if opens {
+            let opened = socket.connect(interface.context(), there.endpoint(), here.endpoint());
+            opened.map_err(|error| error.to_string())
+        } else {
+            socket.listen(here.endpoint()).map_err(|error| error.to_string())
         };
         debug_assert_eq!(opened, Ok(()), "a new socket with two ports can be opened");
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let socket = sockets.add(socket);
-        Self { interface, sockets, socket, role, woken_at: Nanos::MAX }
+        Self { interface, sockets, socket, application, window: None, woken_at: Nanos::MAX }
+    }
+
+    /// Lets the other end send up to this byte of its stream and no further; never less than before. `receive_bytes` is
+    /// the room that the end was opened with.
+    pub(super) fn reach(&mut self, edge: u64, receive_bytes: usize) {
+        self.window.get_or_insert_with(|| Window::new(receive_bytes)).reach(edge);
     }
 
     /// Takes what arrived on the wire, lets the application read and write, and puts on the wire what is to be sent at
@@ -111,47 +126,54 @@ impl End {
         // duplicate would look like news of the window and not be counted.
         let read = self.apply();
         while self.interface.poll_egress(now, wire, &mut self.sockets) != smoltcp::iface::PollResult::None {}
+        if let Some(window) = &mut self.window {
+            window.narrow(wire);
+        }
         read
     }
 
     /// The application's part.
     fn apply(&mut self) -> u64 {
         let socket = self.sockets.get_mut::<Socket<'_>>(self.socket);
-        match &mut self.role {
-            Role::Sender { left } => {
-                while *left > 0 && socket.can_send() {
-                    // The contents do not matter: what is in the buffer is sent.
-                    let most = usize::try_from(*left).unwrap_or(usize::MAX);
-                    let sent = socket.send(|room| {
-                        let bytes = room.len().min(most);
-                        (bytes, bytes)
-                    });
-                    *left -= sent.unwrap_or(0) as u64;
-                }
-                // Closing with data to send would make smoltcp cut segments at the congestion window.
-                if *left == 0 && socket.may_send() && socket.send_queue() == 0 && socket.state() != State::SynSent {
-                    socket.close();
-                }
-                0
-            }
-            Role::Receiver => {
-                let mut read = 0;
-                while socket.can_recv() {
-                    read += socket.recv(|data| (data.len(), data.len())).unwrap_or(0) as u64;
-                }
-                if socket.state() == State::CloseWait {
-                    socket.close();
-                }
-                read
-            }
+        let Application { to_send, to_read, closes } = &mut self.application;
+        while *to_send > 0 && socket.can_send() {
+            // The contents do not matter: what is in the buffer is sent.
+            let most = usize::try_from(*to_send).unwrap_or(usize::MAX);
+            let sent = socket.send(|room| {
+                let bytes = room.len().min(most);
+                (bytes, bytes)
+            });
+            *to_send -= sent.unwrap_or(0) as u64;
         }
+        let mut read = 0;
+        while *to_read > 0 && socket.can_recv() {
+            let most = usize::try_from(*to_read).unwrap_or(usize::MAX);
+            let bytes = socket.recv(|data| (data.len().min(most), data.len().min(most))).unwrap_or(0) as u64;
+            *to_read -= if *to_read == u64::MAX { 0 } else { bytes };
+            read += bytes;
+        }
+        // Closing with data to send would make smoltcp cut segments at the congestion window.
+        let all_sent = *to_send == 0 && socket.may_send() && socket.send_queue() == 0;
+        if *closes && all_sent && socket.state() != State::SynSent || socket.state() == State::CloseWait {
+            socket.close();
+        }
+        read
+    }
+
+    /// Whether something waits to be read.
+    pub(super) fn is_readable(&self) -> bool {
+        self.sockets.get::<Socket<'_>>(self.socket).can_recv()
     }
 
     /// The application has no more to write; the connection ends when what the socket holds is acknowledged.
     pub(super) fn writes_no_more(&mut self) {
-        if let Role::Sender { left } = &mut self.role {
-            *left = 0;
-        }
+        self.application.to_send = 0;
+        self.application.closes = true;
+    }
+
+    /// Breaks the connection off; the other end learns it in the next turn.
+    pub(super) fn abort(&mut self) {
+        self.sockets.get_mut::<Socket<'_>>(self.socket).abort();
     }
 
     /// When it wants its next turn, if that is to be put on the agenda: `None` where an earlier one is on it.
@@ -180,7 +202,7 @@ impl End {
 }
 
 /// Room in a buffer that stays empty.
-const UNUSED_BYTES: usize = 64;
+pub(super) const UNUSED_BYTES: usize = 64;
 
 /// smoltcp's clock has whole microseconds.
 fn instant(now: Nanos) -> Instant {

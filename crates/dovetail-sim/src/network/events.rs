@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use dovetail_sched::Nanos;
 
-use super::packets::EndId;
+use super::{access::Told, packets::EndId};
 
 /// Something that happens at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,6 +19,8 @@ pub(super) enum Event {
     Wake { end: EndId },
     /// Traffic has something to begin or to send.
     Traffic { at: usize },
+    /// Something concerns the gateway.
+    Gateway(Told),
 }
 
 /// Events by time; at one time what links have sent comes first, as feedback does before arrivals, and the rest in the

@@ -4,7 +4,7 @@ use dovetail_sched::{Nanos, units::Rate};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::workload::written::{Bytes, Pace, Quantity, SizeForm};
+use crate::workload::written::{Bytes, Pace, Pair, Quantity, SizeForm};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +17,7 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) seed: u64,
     pub(super) network: NetworkForm,
+    pub(super) access: Option<Spanned<AccessForm>>,
     pub(super) link: Vec<Spanned<LinkForm>>,
     pub(super) traffic: Vec<Spanned<TrafficForm>>,
 }
@@ -41,7 +42,7 @@ pub(super) enum CongestionForm {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LinkForm {
-    pub(super) between: (Names, Names),
+    pub(super) between: Pair<Names>,
     pub(super) rate: Quantity<Rate>,
     pub(super) delay: Option<Quantity<Nanos>>,
     #[serde(default)]
@@ -81,6 +82,32 @@ pub(super) struct TrafficForm {
     pub(super) transfers: Option<TransfersForm>,
     pub(super) long_lived: Option<u32>,
     pub(super) udp: Option<UdpForm>,
+    pub(super) requests: Option<RequestsForm>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AccessForm {
+    pub(super) gateway: String,
+    pub(super) capacity: Option<Quantity<Rate>>,
+    pub(super) probe: Option<Quantity<Nanos>>,
+    pub(super) request: Option<Quantity<Bytes>>,
+    pub(super) header: Option<Quantity<Bytes>>,
+    pub(super) tells_length: Option<bool>,
+    pub(super) warm_up: Option<Quantity<Nanos>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RequestsForm {
+    pub(super) size: SizeForm,
+    pub(super) each: Option<u32>,
+    pub(super) think: Option<Quantity<Nanos>>,
+    pub(super) rate: Option<Quantity<Pace>>,
+    pub(super) load: Option<f64>,
+    pub(super) patience: Option<Quantity<Nanos>>,
+    #[serde(default)]
+    pub(super) silent: Vec<Pair<Quantity<Nanos>>>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -29,10 +29,12 @@
 //! | `world` | the loop |
 //! | `events`, `packets`, `routes`, `addresses` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
-//! | `end`, `wire` | a connection's end, and the device under it |
+//! | `end`, `window`, `wire` | a connection's end, a window that closes, and the device under both |
+//! | `access` | users behind a gateway that schedules their requests |
 //! | `sources`, `datagrams` | traffic |
 //! | `outcome`, `capture` | what is to be seen of a run |
 
+mod access;
 mod addresses;
 mod capture;
 mod datagrams;
@@ -46,6 +48,7 @@ mod routes;
 mod scenario;
 mod sources;
 mod spec;
+mod window;
 mod wire;
 mod world;
 
@@ -57,10 +60,14 @@ use std::{
 use dovetail_sched::{Nanos, PolicyError, PolicySpec, flow::FiveTuple};
 use thiserror::Error;
 
-pub use outcome::{NetworkOutcome, Stream, Transfer};
-pub use spec::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, Traffic, Transport};
+pub use access::Contender;
+pub use outcome::{AccessOutcome, Exchange, NetworkOutcome, Stream, Transfer};
+pub use spec::{
+    Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport,
+};
 
 use crate::Observer;
+use world::World;
 
 /// How to run a network.
 #[derive(Default)]
@@ -69,6 +76,19 @@ pub struct NetworkOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
     /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
     pub capture: Option<&'a mut dyn Write>,
+}
+
+impl<'a> NetworkOptions<'a> {
+    /// The same, lent for as long as one run lasts.
+    fn lend<'b>(self) -> NetworkOptions<'b>
+    where
+        'a: 'b,
+    {
+        NetworkOptions {
+            progress: self.progress.map(|told| told as &mut dyn FnMut(NetworkProgress)),
+            capture: self.capture.map(|file| file as &mut dyn Write),
+        }
+    }
 }
 
 /// How far a run is.
@@ -107,14 +127,33 @@ impl NetworkError {
 ///
 /// # Errors
 /// [`NetworkError`] when the network contradicts itself, a policy cannot be built or the capture cannot be written.
-pub fn simulate_network<'a, O: Observer>(
-    network: &'a Network,
+pub fn simulate_network<O: Observer>(
+    network: &Network,
     policy: &PolicySpec,
-    observer: &'a mut O,
-    options: NetworkOptions<'a>,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
-    world::World::new(network, policy, observer, options)?.run()
+    if network.access.is_some() {
+        return Err(NetworkError::Network("users ask through a gateway here: say what that does".into()));
+    }
+    World::new(network, policy, None, &[], observer, options.lend())?.run()
+}
+
+/// Runs a network whose users ask through a gateway that does this.
+///
+/// # Errors
+/// As [`simulate_network`], and when there is no gateway.
+pub fn simulate_access<O: Observer>(
+    network: &Network,
+    gateway: &Contender,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, NetworkError> {
+    network.check()?;
+    let laid = access::lay_out(network, gateway)?;
+    let gateway = Some((&laid.access, &laid.requests));
+    World::new(&laid.network, &laid.far_end, gateway, &laid.by_traffic, observer, options.lend())?.run()
 }
 
 /// How a flow is called: `10.0.0.1:49152>10.0.0.2:80`.

@@ -22,21 +22,101 @@ pub struct NetworkOutcome {
     pub streams: Vec<Stream>,
     /// The policy's own figures.
     pub counters: Vec<(&'static str, f64)>,
+    /// What users got through a gateway, where there is one.
+    pub access: Option<AccessOutcome>,
 }
 
 impl NetworkOutcome {
-    pub(super) fn packets(&mut self, of: Of) -> &mut u64 {
+    /// Packets at the watched link, and those that it dropped, of what a packet is part of; `None` for probes and for what
+    /// is on the users' side of the gateway.
+    pub(super) fn counts(&mut self, of: Of) -> Option<(&mut u64, &mut u64)> {
         match of {
-            Of::Transfer(at) => &mut self.transfers[at].packets,
-            Of::Stream(at) => &mut self.streams[at].packets,
+            Of::Transfer(at) => self.transfers.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
+            Of::Stream(at) => self.streams.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
+            Of::Exchange(_) | Of::Asks(_) | Of::Answers { .. } | Of::Probe(_) => None,
+        }
+    }
+}
+
+/// What users got through a gateway.
+#[derive(Debug, Clone, Default)]
+pub struct AccessOutcome {
+    /// Requests, in the order in which users wanted them.
+    pub exchanges: Vec<Exchange>,
+    /// What the users of each traffic got, by its index: bodies and headers.
+    pub classes: Vec<Stream>,
+    /// The request scheduler's own figures, a second apart.
+    pub notes: Vec<(Nanos, Vec<(&'static str, f64)>)>,
+    /// Probes of the far queue that did not come back.
+    pub lost_probes: u64,
+    /// Packets between users and gateway that found no room; what they were part of never ends.
+    pub lost_among_users: u64,
+    /// Connections that the gateway opened.
+    pub dialled: u64,
+    /// Requests that are neither answered nor given up.
+    pub open: u64,
+}
+
+impl AccessOutcome {
+    pub(super) fn new(traffic: usize) -> Self {
+        let classes = (0..traffic).map(|traffic| Stream { traffic, ..Stream::default() }).collect();
+        Self { classes, ..Self::default() }
+    }
+}
+
+/// A request and its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exchange {
+    /// The traffic that it is of, as an index.
+    pub traffic: usize,
+    /// Whose it is: users are numbered through all traffic.
+    pub user: usize,
+    /// The server's node, as an index.
+    pub server: usize,
+    /// Length of the body.
+    pub bytes: u64,
+    /// When the user wanted it.
+    pub wanted: Nanos,
+    /// When it came to the gateway.
+    pub arrived: Option<Nanos>,
+    /// When the gateway released it.
+    pub released: Option<Nanos>,
+    /// When the user had the last byte.
+    pub ended: Option<Nanos>,
+    /// Whether the user gave it up.
+    pub gave_up: bool,
+    // Bytes that are with the user, and the request's place at the gateway.
+    pub(super) delivered: u64,
+    pub(super) live: Option<usize>,
+}
+
+impl Exchange {
+    pub(super) fn new(traffic: usize, user: usize, server: usize, bytes: u64, wanted: Nanos) -> Self {
+        Self {
+            traffic,
+            user,
+            server,
+            bytes,
+            wanted,
+            arrived: None,
+            released: None,
+            ended: None,
+            gave_up: false,
+            delivered: 0,
+            live: None,
         }
     }
 
-    pub(super) fn dropped(&mut self, of: Of) -> &mut u64 {
-        match of {
-            Of::Transfer(at) => &mut self.transfers[at].dropped,
-            Of::Stream(at) => &mut self.streams[at].dropped,
-        }
+    /// From the user's wish to the last byte.
+    #[must_use]
+    pub fn took(&self) -> Option<Nanos> {
+        self.ended.map(|ended| ended - self.wanted)
+    }
+
+    /// How much of that it waited at the gateway before it was released.
+    #[must_use]
+    pub fn queued(&self) -> Option<Nanos> {
+        Some(self.released? - self.arrived?)
     }
 }
 

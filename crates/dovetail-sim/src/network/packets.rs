@@ -33,15 +33,15 @@ pub(super) struct EndId {
 /// Which end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Side {
-    Sender,
-    Receiver,
+    Opener,
+    Listener,
 }
 
 impl Side {
     pub(super) const fn other(self) -> Self {
         match self {
-            Self::Sender => Self::Receiver,
-            Self::Receiver => Self::Sender,
+            Self::Opener => Self::Listener,
+            Self::Listener => Self::Opener,
         }
     }
 }
@@ -51,6 +51,17 @@ impl Side {
 pub(super) enum Of {
     Transfer(usize),
     Stream(usize),
+    /// A request or its response between gateway and server.
+    Exchange(usize),
+    /// A request between user and gateway.
+    Asks(usize),
+    /// So much of a response between gateway and user.
+    Answers {
+        exchange: usize,
+        payload: u32,
+    },
+    /// A probe of the far queue, by its number.
+    Probe(u64),
 }
 
 /// All packets under way; a packet's name is its place.

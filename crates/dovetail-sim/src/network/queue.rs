@@ -1,5 +1,7 @@
 //! A link: a scheduler, and a transmitter that takes one packet after the other from it.
 
+use std::mem;
+
 use dovetail_sched::{
     Demand, Dispatch, Feedback, FlowId, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage,
     flow::{FiveTuple, FlowTable, Lookup},
@@ -29,6 +31,19 @@ enum Flows {
     One,
     /// By what packets say of themselves.
     Table(Box<FlowTable<FiveTuple>>),
+    /// By the traffic that they are of; which has been seen.
+    Traffic(Vec<bool>),
+}
+
+/// How a link tells packets apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tells {
+    /// By flow, where the policy asks for it.
+    AsNeeded,
+    /// By flow.
+    Flows,
+    /// By traffic, as by class.
+    Traffic,
 }
 
 /// A packet on the transmitter.
@@ -41,27 +56,32 @@ pub(super) struct Sending {
 }
 
 impl Queue {
-    /// `tells_flows`: whether flows are told apart also where the policy would not need it.
     pub(super) fn new(
         link: &Link,
         policy: &PolicySpec,
-        tells_flows: bool,
+        tells: Tells,
         hash_key: [u8; 16],
     ) -> Result<Self, NetworkError> {
         let scheduler = policy.build(&Setup::new(1, link.limits))?;
-        let flows = if tells_flows || policy.entry().name != "fifo" {
-            let table = FlowTable::new(link.limits.flows, FLOW_TIMEOUT, hash_key);
-            Flows::Table(Box::new(table.map_err(|error| NetworkError::Network(error.to_string()))?))
-        } else {
-            Flows::One
+        let flows = match tells {
+            Tells::Traffic => Flows::Traffic(Vec::new()),
+            Tells::AsNeeded if policy.entry().name == "fifo" => Flows::One,
+            Tells::AsNeeded | Tells::Flows => {
+                let table = FlowTable::new(link.limits.flows, FLOW_TIMEOUT, hash_key);
+                Flows::Table(Box::new(table.map_err(|error| NetworkError::Network(error.to_string()))?))
+            }
         };
         let nanos_per_byte = link.rate.nanos_for(1.0);
         Ok(Self { scheduler, flows, nanos_per_byte, is_asked: false, sending: None, asked_at: Nanos::MAX })
     }
 
     /// Whose packet this is; `None` if there is no room to tell.
-    pub(super) fn flow_of(&mut self, tuple: &FiveTuple, now: Nanos) -> Option<Lookup> {
+    pub(super) fn flow_of(&mut self, tuple: &FiveTuple, traffic: usize, now: Nanos) -> Option<Lookup> {
         match &mut self.flows {
+            Flows::Traffic(seen) => {
+                seen.resize(seen.len().max(traffic + 1), false);
+                Some(Lookup { flow: FlowId(traffic as u32), new: !mem::replace(&mut seen[traffic], true) })
+            }
             Flows::One => Some(Lookup { flow: FlowId(0), new: false }),
             Flows::Table(table) => table.lookup(*tuple, now, |flow| self.scheduler.forget(flow)),
         }
@@ -119,7 +139,7 @@ impl Queue {
     /// Flows that made way for others before their timeout.
     pub(super) fn evictions(&self) -> u64 {
         match &self.flows {
-            Flows::One => 0,
+            Flows::One | Flows::Traffic(_) => 0,
             Flows::Table(table) => table.evictions(),
         }
     }

@@ -10,14 +10,17 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
-    Arrivals, Congestion, Datagrams, Kind, Link, Network, NetworkError, Node, Traffic, Transport,
-    format::{CongestionForm, Document, LinkForm, Names, TrafficForm, TransfersForm, UdpForm},
+    Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, NetworkError, Node, Requests, Traffic,
+    Transport,
+    format::{
+        AccessForm, CongestionForm, Document, LinkForm, Names, RequestsForm, TrafficForm, TransfersForm, UdpForm,
+    },
     spec::MOST_LINKS,
 };
 use crate::workload::{
     WorkloadError, clip,
     input::Bytes,
-    written::{Pace, read_size},
+    written::{self, Pace, Pair, Quantity, read_size},
 };
 
 /// Packets that may wait before a link, if the scenario does not say: more than the windows of hundreds of connections, so
@@ -25,6 +28,12 @@ use crate::workload::{
 const DEFAULT_BUFFER_PACKETS: Option<u32> = Some(100_000);
 /// Flows that a link tells apart, if the scenario does not say.
 const DEFAULT_FLOWS: u32 = 1 << 16;
+/// From one probe to the next: ten a second of 64 bytes are 0.3 % of 2 Mbit/s.
+const DEFAULT_PROBE: Nanos = Nanos::from_millis(100);
+/// Lengths of a request and of a response's header, if the scenario does not say: what prototypes and the gateway's bed
+/// saw.
+const DEFAULT_REQUEST_BYTES: u32 = 330;
+const DEFAULT_HEADER_BYTES: u32 = 330;
 
 impl Network {
     /// Whether a TOML text means to describe a network, rather than a workload.
@@ -71,6 +80,12 @@ impl Network {
             Ok::<_, WorkloadError>(traffic)
         });
         let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let access = document.access.as_ref().map(|form| {
+            let watched = &links[watched];
+            let access = nodes.access(form.get_ref(), watched);
+            access.map_err(|what| WorkloadError::at(text, file, form.span().start, format!("access: {what}")))
+        });
+        let access = access.transpose()?;
         let default = Transport::default();
         let form = document.network;
         let bytes =
@@ -98,6 +113,7 @@ impl Network {
                 },
             },
             traffic,
+            access,
         };
         network.check().map_err(|error: NetworkError| whole(error.to_string()))?;
         Ok(network)
@@ -172,6 +188,28 @@ impl Nodes {
         Ok(())
     }
 
+    /// The gateway; `watched` is the link that leads to it.
+    fn access(&self, form: &AccessForm, watched: &Link) -> Result<Access, String> {
+        let named = self.places.get(&form.gateway).copied();
+        let gateway = named.ok_or_else(|| format!("no link names a node '{}'", clip(&form.gateway)))?;
+        if watched.to != gateway {
+            return Err(format!("the watched link is to be written from the provider to '{}'", clip(&form.gateway)));
+        }
+        let bytes = |bytes: Option<&Quantity<written::Bytes>>, default: u32| {
+            bytes.map_or(default, |bytes| bytes.0.0.try_into().unwrap_or(u32::MAX))
+        };
+        Ok(Access {
+            gateway,
+            provider: watched.from,
+            capacity_bytes_per_s: form.capacity.as_ref().map(|rate| rate.0.bps() / 8.0),
+            probe: Some(form.probe.as_ref().map_or(DEFAULT_PROBE, |probe| probe.0)).filter(|&gap| gap > Nanos::ZERO),
+            request_bytes: bytes(form.request.as_ref(), DEFAULT_REQUEST_BYTES),
+            header_bytes: bytes(form.header.as_ref(), DEFAULT_HEADER_BYTES),
+            tells_length: form.tells_length.unwrap_or(true),
+            warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
+        })
+    }
+
     fn traffic(
         &self,
         form: &Spanned<TrafficForm>,
@@ -185,11 +223,12 @@ impl Nodes {
             };
             names.as_slice().iter().map(place).collect::<Result<Vec<_>, _>>()
         };
-        let kind = match (&form.transfers, form.long_lived, &form.udp) {
-            (Some(transfers), None, None) => self::transfers(transfers, open)?,
-            (None, Some(flows), None) => Kind::LongLived(flows),
-            (None, None, Some(udp)) => Kind::Datagrams(datagrams(udp)?),
-            _ => return Err("it has one of transfers, long_lived and udp".into()),
+        let kind = match (&form.transfers, form.long_lived, &form.udp, &form.requests) {
+            (Some(transfers), None, None, None) => self::transfers(transfers, open)?,
+            (None, Some(flows), None, None) => Kind::LongLived(flows),
+            (None, None, Some(udp), None) => Kind::Datagrams(datagrams(udp)?),
+            (None, None, None, Some(asked)) => Kind::Requests(requests(asked, open)?),
+            _ => return Err("it has one of transfers, long_lived, udp and requests".into()),
         };
         let weight = form.weight.unwrap_or(1.0);
         Ok(Traffic {
@@ -220,6 +259,29 @@ fn transfers(form: &TransfersForm, open: &mut dyn FnMut(&str) -> io::Result<Byte
         size: read_size(&form.size, open).map_err(|what| format!("size: {what}"))?,
         unit_bytes: u32::try_from(unit).map_err(|_| "a unit is under 4 GiB")?,
         arrivals,
+    })
+}
+
+fn requests(form: &RequestsForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Requests, String> {
+    let asks = match (form.each, &form.rate, form.load) {
+        (Some(each), None, None) => {
+            Asks::Kept { each, think: form.think.as_ref().map_or(Nanos::ZERO, |think| think.0) }
+        }
+        (None, Some(_), None) | (None, None, Some(_)) if form.think.is_some() => {
+            return Err("requests: who thinks keeps requests: give each".into());
+        }
+        (None, None, Some(load)) => Asks::Load(load),
+        (None, Some(rate), None) => match rate.0 {
+            Pace::PerSecond(rate) => Asks::PerSecond(rate),
+            Pace::Bits(_) => return Err("requests: rate is so many a second, such as \"2/s\"".into()),
+        },
+        _ => return Err("requests: one of each, rate and load".into()),
+    };
+    Ok(Requests {
+        asks,
+        size: read_size(&form.size, open).map_err(|what| format!("size: {what}"))?,
+        patience: form.patience.as_ref().map(|patience| patience.0),
+        silent: form.silent.iter().map(|Pair(from, to)| (from.0, to.0)).collect(),
     })
 }
 

@@ -19,6 +19,8 @@ enum Doing {
     Transfers { left: u32, sizes: Sizes, mean_gap_ns: f64 },
     LongLived { left: u32 },
     Datagrams { what: Datagrams, burst_ends: Nanos },
+    // Users do, not the traffic.
+    Nothing,
 }
 
 /// How large transfers are, one after the other.
@@ -71,6 +73,7 @@ impl Source {
             }
             Kind::LongLived(flows) => Doing::LongLived { left: *flows },
             Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
+            Kind::Requests(_) => Doing::Nothing,
         };
         let mut source =
             Self { kind, times: Random::new(seed, stream(at, TIMES)), places: Random::new(seed, stream(at, PLACES)) };
@@ -94,6 +97,7 @@ impl Source {
                 *left -= 1;
                 (Act::LongLived, (*left > 0).then_some(now))
             }
+            Doing::Nothing => (Act::Nothing, None),
             Doing::Datagrams { what, burst_ends } => {
                 let Datagrams { bytes, gap, random, on_off, .. } = *what;
                 let Some((on, off)) = on_off.filter(|_| now >= *burst_ends) else {
@@ -147,7 +151,7 @@ impl Traffic {
     pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let sizes = match &self.kind {
             Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
-            Kind::LongLived(_) | Kind::Datagrams(_) => None,
+            Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Requests(_) => None,
         };
         sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))
     }

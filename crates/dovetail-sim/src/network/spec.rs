@@ -1,5 +1,7 @@
 //! What a network is made of.
 
+use std::collections::HashSet;
+
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
 use super::{NetworkError, end::HEADERS_BYTES};
@@ -28,6 +30,29 @@ pub struct Network {
     pub transport: Transport,
     /// What is sent.
     pub traffic: Vec<Traffic>,
+    /// The gateway that users ask through, where there is one.
+    pub access: Option<Access>,
+}
+
+/// A gateway between users and a narrow downlink, at the users' end.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Access {
+    /// The gateway's node, as an index.
+    pub gateway: usize,
+    /// The node at the link's other end, which sends probes back.
+    pub provider: usize,
+    /// What the gateway is told that the link carries, in bytes of responses a second; `None`: what it does carry.
+    pub capacity_bytes_per_s: Option<f64>,
+    /// From one probe of the far queue to the next; `None` sends none.
+    pub probe: Option<Nanos>,
+    /// Length of a request, and of what comes before a response's body.
+    pub request_bytes: u32,
+    /// Length of a response's header.
+    pub header_bytes: u32,
+    /// Whether the header tells how long the body is.
+    pub tells_length: bool,
+    /// Latencies and shares count from here on.
+    pub warm_up: Nanos,
 }
 
 /// A host or a router.
@@ -134,6 +159,38 @@ pub enum Kind {
     LongLived(u32),
     /// UDP at a constant rate.
     Datagrams(Datagrams),
+    /// Users who ask through the [`Access`]'s gateway. Each node in `to` is a user, all traffic is a class, and each request
+    /// goes to one of the servers in `from`.
+    Requests(Requests),
+}
+
+/// What the users of a class ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Requests {
+    /// When they ask.
+    pub asks: Asks,
+    /// Lengths of bodies, in bytes.
+    pub size: Size,
+    /// How long a user waits for the whole response; `None`: as long as it takes.
+    pub patience: Option<Nanos>,
+    /// Times, from and to, in which nobody asks.
+    pub silent: Vec<(Nanos, Nanos)>,
+}
+
+/// When a user asks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Asks {
+    /// Each user keeps so many requests outstanding, and thinks for an exponential time of this mean after each response.
+    Kept {
+        /// Requests at once.
+        each: u32,
+        /// Mean time to think; 0 asks again at once.
+        think: Nanos,
+    },
+    /// At random, so many a second in the mean from each user.
+    PerSecond(f64),
+    /// At random, so often that all requests of all classes that say so would take this part of the watched link.
+    Load(f64),
 }
 
 /// When transfers begin.
@@ -202,16 +259,43 @@ impl Traffic {
             Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
                 Err("a burst takes some time in the mean".into())
             }
+            Kind::Requests(requests) => requests.check(),
             _ => Ok(()),
         }
     }
 }
 
+impl Requests {
+    fn check(&self) -> Result<(), String> {
+        match self.asks {
+            Asks::Kept { each, .. } if !(1..=MOST_EACH).contains(&each) => {
+                return Err(format!("a user keeps from 1 to {MOST_EACH} requests, not {each}"));
+            }
+            Asks::PerSecond(rate) | Asks::Load(rate) if !(1e-6..=1e6).contains(&rate) => {
+                return Err("a rate or a load is from 0.000001 to 1000000".into());
+            }
+            _ => {}
+        }
+        if self.patience == Some(Nanos::ZERO) {
+            return Err("patience is longer than nothing".into());
+        }
+        if self.silent.iter().any(|(from, to)| from >= to) {
+            return Err("a silence begins before it ends".into());
+        }
+        self.size.check(LARGEST_BYTES)
+    }
+}
+
+/// The far queue remembers 256 probes: 2.56 seconds of them.
+const SHORTEST_PROBE: Nanos = Nanos::from_millis(10);
+/// The most requests that a user keeps.
+const MOST_EACH: u32 = 10_000;
+
 /// The most nodes and links, each: routes are a table over pairs of nodes.
 const MOST_NODES: usize = 1024;
 pub(super) const MOST_LINKS: usize = 4096;
-/// The most transfers, over all traffic: each leaves a line.
-const MOST_TRANSFERS: u64 = 10_000_000;
+/// The most transfers, over all traffic, and the most requests: each leaves a line.
+pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
 /// The most connections without end of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
@@ -246,6 +330,47 @@ impl Network {
         key
     }
 
+    /// Whether users ask through a gateway, and nobody does without one.
+    fn check_access(&self) -> Result<(), NetworkError> {
+        let wrong = |what: &str| Err(NetworkError::Network(what.into()));
+        let asked = self.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Requests(_)));
+        let Some(access) = &self.access else {
+            return if asked { wrong("who asks needs a gateway: add [access]") } else { Ok(()) };
+        };
+        if !asked {
+            return wrong("there is a gateway, but no traffic has requests");
+        }
+        if access.gateway >= self.nodes.len() || access.provider >= self.nodes.len() {
+            return wrong("the gateway and the provider's end are nodes that there are");
+        }
+        if self.links[self.watched].to != access.gateway {
+            return wrong("the watched link leads to the gateway");
+        }
+        if access.probe.is_some_and(|gap| gap < SHORTEST_PROBE) {
+            return wrong("probes are 10 ms apart at least");
+        }
+        // Whoever stops in time is asked about.
+        let asks = |traffic: &&Traffic| matches!(traffic.kind, Kind::Requests(_));
+        let stops = self.traffic.iter().filter(asks).map(|traffic| traffic.stop).max();
+        let stops = stops.unwrap_or(Nanos::MAX).min(self.over_at());
+        if access.warm_up + Nanos::from_secs(1) > stops {
+            return wrong("warm_up leaves a second at least before users stop");
+        }
+        if access.capacity_bytes_per_s.is_some_and(|capacity| !(1.0..=1e12).contains(&capacity)) {
+            return wrong("a capacity is from 8 bit/s to 8 Tbit/s");
+        }
+        if !(1..=self.transport.mtu_bytes).contains(&access.request_bytes) || access.header_bytes > 1 << 20 {
+            return wrong("a request is at least a byte and fits a packet, and a header is up to 1 MiB long");
+        }
+        let mut users = HashSet::new();
+        for traffic in self.traffic.iter().filter(asks) {
+            if traffic.from.contains(&access.gateway) || !traffic.to.iter().all(|user| users.insert(user)) {
+                return wrong("every user is of one class, and no server is the gateway");
+            }
+        }
+        Ok(())
+    }
+
     /// Whether all parts fit together.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
         let wrong = |what: String| Err(NetworkError::Network(what));
@@ -265,6 +390,7 @@ impl Network {
         if self.transfers() > MOST_TRANSFERS {
             return wrong(format!("there are {} transfers: at most {MOST_TRANSFERS}", self.transfers()));
         }
+        self.check_access()?;
         if self.transfers() == 0 && self.stop_at.is_none() {
             return wrong("nothing here ends by itself: say when to stop".into());
         }

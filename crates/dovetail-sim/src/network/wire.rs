@@ -40,6 +40,16 @@ impl Wire {
         self.leaving.pop_front()
     }
 
+    /// The packets that leave, in order.
+    pub(super) fn leaving(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
+        self.leaving.iter_mut()
+    }
+
+    /// Another packet leaves.
+    pub(super) fn leaves(&mut self, packet: Vec<u8>) {
+        self.leaving.push_back(packet);
+    }
+
     /// A buffer, with whatever is in it.
     pub(super) fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()

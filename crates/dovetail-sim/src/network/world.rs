@@ -2,18 +2,19 @@
 
 use std::mem;
 
-use dovetail_sched::{Admission, Nanos, Packet, PolicySpec, flow::FiveTuple};
+use dovetail_sched::{Admission, Nanos, Packet, PolicySpec, flow::FiveTuple, request::RequestSpec};
 use slab::Slab;
 
 use super::{
-    Kind, Link, Network, NetworkError, NetworkOptions, NetworkOutcome, NetworkProgress, Stream, Transfer,
+    Access, Kind, Link, Network, NetworkError, NetworkOptions, NetworkOutcome, NetworkProgress, Stream, Transfer,
+    access::{Gateway, Upstream},
     addresses::Addresses,
     capture::Capture,
     datagrams::{self, UDP},
-    end::{End, Place, Role, TCP, five_tuple},
+    end::{Application, End, Party, Place, TCP, UNUSED_BYTES, five_tuple},
     events::{Agenda, Event},
     packets::{Datagram, EndId, Of, Packets, Side},
-    queue::{Queue, Sending},
+    queue::{Queue, Sending, Tells},
     routes::Routes,
     sources::{Act, Source},
     spec::MOST_OPEN,
@@ -26,43 +27,46 @@ const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// A network at work.
 pub(super) struct World<'a, O> {
-    network: &'a Network,
+    pub(super) network: &'a Network,
     observer: &'a mut O,
     progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
     capture: Option<Capture<'a>>,
-    now: Nanos,
-    agenda: Agenda,
-    wire: Wire,
+    pub(super) now: Nanos,
+    pub(super) agenda: Agenda,
+    pub(super) wire: Wire,
     routes: Routes,
     queues: Vec<Queue>,
     // Links that may begin to send now.
     asked: Vec<usize>,
-    packets: Packets,
-    connections: Slab<Connection>,
+    pub(super) packets: Packets,
+    pub(super) connections: Slab<Connection>,
     connections_made: u64,
     sources: Vec<Source>,
-    addresses: Addresses,
+    pub(super) addresses: Addresses,
     // Of each traffic that sends UDP, the stream it is and where its packets come from.
     datagrams: Vec<Option<Udp>>,
     // Transfers that have not begun or not ended.
     pending: u64,
-    outcome: NetworkOutcome,
+    pub(super) gateway: Option<Gateway<'a>>,
+    pub(super) outcome: NetworkOutcome,
 }
 
 /// A TCP connection.
-struct Connection {
+pub(super) struct Connection {
     made: u64,
-    traffic: usize,
-    of: Of,
-    sender: Connected,
-    receiver: Connected,
+    pub(super) traffic: usize,
+    pub(super) of: Of,
+    pub(super) sender: Connected,
+    pub(super) receiver: Connected,
     /// Bytes that the receiver is still to get.
     missing: u64,
+    /// What it does, if it is the gateway's.
+    pub(super) upstream: Option<Upstream>,
 }
 
 /// An end of a connection, and what the network knows of it.
-struct Connected {
-    end: End,
+pub(super) struct Connected {
+    pub(super) end: End,
     node: usize,
     // What the packets that it sends say of themselves.
     tuple: FiveTuple,
@@ -71,8 +75,8 @@ struct Connected {
 impl Connection {
     fn side(&mut self, side: Side) -> &mut Connected {
         match side {
-            Side::Sender => &mut self.sender,
-            Side::Receiver => &mut self.receiver,
+            Side::Opener => &mut self.sender,
+            Side::Listener => &mut self.receiver,
         }
     }
 }
@@ -88,16 +92,25 @@ struct Udp {
 }
 
 impl<'a, O: Observer> World<'a, O> {
+    /// `requests`: what the gateway runs, if there is one. Links in `by_traffic` tell packets apart by what traffic they
+    /// are of.
     pub(super) fn new(
         network: &'a Network,
         policy: &PolicySpec,
+        gateway: Option<(&'a Access, &RequestSpec)>,
+        by_traffic: &[usize],
         observer: &'a mut O,
         options: NetworkOptions<'a>,
     ) -> Result<Self, NetworkError> {
         let queue = |(at, link): (usize, &Link)| {
             let watched = at == network.watched;
             let policy = if watched { policy } else { &link.policy };
-            Queue::new(link, policy, watched, network.hash_key())
+            let tells = match by_traffic.contains(&at) {
+                true => Tells::Traffic,
+                false if watched => Tells::Flows,
+                false => Tells::AsNeeded,
+            };
+            Queue::new(link, policy, tells, network.hash_key())
         };
         let watched = network.links[network.watched].rate;
         let source = |(at, traffic)| Source::new(traffic, at, network.seed, &network.transport, watched);
@@ -119,9 +132,18 @@ impl<'a, O: Observer> World<'a, O> {
             addresses: Addresses::new(network.nodes.len()),
             datagrams: Vec::new(),
             pending: network.transfers(),
+            gateway: None,
             outcome: NetworkOutcome::default(),
         };
+        if let Some((access, policy)) = gateway {
+            let gateway = Gateway::new(network, access, policy, &mut world.addresses)?;
+            world.open_gateway(gateway);
+        }
         for (at, traffic) in network.traffic.iter().enumerate() {
+            if matches!(traffic.kind, Kind::Requests(_)) {
+                world.datagrams.push(None);
+                continue;
+            }
             world.agenda.add(traffic.start, Event::Traffic { at });
             let udp = matches!(traffic.kind, Kind::Datagrams(_)).then(|| world.udp(at));
             world.datagrams.push(udp);
@@ -146,9 +168,18 @@ impl<'a, O: Observer> World<'a, O> {
         let to_the_end = self.network.stop_at.is_some() && self.network.is_endless();
         let mut events = 0u64;
         while self.pending > 0 || to_the_end {
-            if self.agenda.next_at() > self.now && !self.asked.is_empty() {
-                self.begin_asked()?;
-                continue;
+            if self.agenda.next_at() > self.now {
+                if self.gateway.as_ref().is_some_and(|gateway| gateway.is_asked) {
+                    self.serve()?;
+                    continue;
+                }
+                if !self.asked.is_empty() {
+                    self.begin_asked()?;
+                    continue;
+                }
+                if self.pending == 0 && self.is_satisfied() {
+                    break;
+                }
             }
             let Some((at, event)) = self.agenda.pop() else { break };
             if at >= stop_at {
@@ -169,6 +200,7 @@ impl<'a, O: Observer> World<'a, O> {
         let counters = &mut self.outcome.counters;
         watched.scheduler.counters(&mut |name, value| counters.push((name, value)));
         self.outcome.ended = self.now;
+        self.outcome.access = self.gateway.map(Gateway::finish);
         Ok(self.outcome)
     }
 
@@ -201,6 +233,7 @@ impl<'a, O: Observer> World<'a, O> {
                 if due { self.turn(end) } else { Ok(()) }
             }
             Event::Traffic { at } => self.act(at),
+            Event::Gateway(told) => self.told(told),
         }
     }
 
@@ -246,19 +279,46 @@ impl<'a, O: Observer> World<'a, O> {
 
     /// Opens a connection for `bytes` bytes.
     fn connect(&mut self, traffic: usize, of: Of, bytes: u64) -> Result<(), NetworkError> {
+        let source = &mut self.sources[traffic];
+        let (from, to) = source.places(&self.network.traffic[traffic]);
+        let seeds = [source.seed(), source.seed()];
+        let window = self.network.transport.window_bytes as usize;
+        // The end that receives needs room for segments only, and the one that sends for acknowledgements.
+        let opener = Party {
+            receive_bytes: UNUSED_BYTES,
+            send_bytes: window.min(usize::try_from(bytes).unwrap_or(window)).max(1),
+            application: Application { to_send: bytes, to_read: u64::MAX, closes: true },
+        };
+        let listener = Party {
+            receive_bytes: window,
+            send_bytes: UNUSED_BYTES,
+            application: Application { to_send: 0, to_read: u64::MAX, closes: false },
+        };
+        let id = self.open(from, to, traffic, of, &[opener, listener], seeds)?;
+        self.connections[id.place].missing = bytes;
+        self.turn(id)
+    }
+
+    /// A new connection, and its opener, whose first turn opens it.
+    pub(super) fn open(
+        &mut self,
+        from: usize,
+        to: usize,
+        traffic: usize,
+        of: Of,
+        [opener, listener]: &[Party; 2],
+        [here_seed, there_seed]: [u64; 2],
+    ) -> Result<EndId, NetworkError> {
         if self.connections.len() >= MOST_OPEN {
             return Err(NetworkError::Network(format!(
                 "at {} over {MOST_OPEN} connections are open at once: lower the load, or the number of transfers",
                 self.now
             )));
         }
-        let source = &mut self.sources[traffic];
-        let (from, to) = source.places(&self.network.traffic[traffic]);
-        let (here_seed, there_seed) = (source.seed(), source.seed());
         let (here, there) = (self.addresses.dynamic(from), self.addresses.service(to));
         let (transport, now, wire) = (&self.network.transport, self.now, &mut self.wire);
-        let sender = End::new(Role::Sender { left: bytes }, here, there, transport, here_seed, wire, now);
-        let receiver = End::new(Role::Receiver, there, here, transport, there_seed, wire, now);
+        let sender = End::new(true, opener, [here, there], here_seed, transport, wire, now);
+        let receiver = End::new(false, listener, [there, here], there_seed, transport, wire, now);
         let made = self.connections_made;
         self.connections_made += 1;
         let place = self.connections.insert(Connection {
@@ -267,15 +327,16 @@ impl<'a, O: Observer> World<'a, O> {
             of,
             sender: Connected { end: sender, node: from, tuple: five_tuple(TCP, here, there) },
             receiver: Connected { end: receiver, node: to, tuple: five_tuple(TCP, there, here) },
-            missing: bytes,
+            missing: 0,
+            upstream: None,
         });
-        self.turn(EndId { place, made, side: Side::Sender })
+        Ok(EndId { place, made, side: Side::Opener })
     }
 
     /// An end takes what is on the wire, and what it sends goes on its way.
-    fn turn(&mut self, id: EndId) -> Result<(), NetworkError> {
+    pub(super) fn turn(&mut self, id: EndId) -> Result<(), NetworkError> {
         let connection = &mut self.connections[id.place];
-        let (traffic, of) = (connection.traffic, connection.of);
+        let (traffic, of, is_upstream) = (connection.traffic, connection.of, connection.upstream.is_some());
         let to = connection.side(id.side.other()).node;
         let connected = connection.side(id.side);
         if matches!(of, Of::Stream(_)) && self.now >= self.network.traffic[traffic].stop {
@@ -287,9 +348,10 @@ impl<'a, O: Observer> World<'a, O> {
             self.agenda.add(at, Event::Wake { end: id });
         }
         // The side that closed first waits for stragglers (TIME-WAIT); after it nobody is left who would answer.
-        if id.side == Side::Sender && connected.end.is_closed() {
+        let is_over = id.side == Side::Opener && connected.end.is_closed();
+        if is_over {
             self.connections.remove(id.place);
-        } else if read > 0 {
+        } else if read > 0 && !is_upstream {
             connection.missing -= read;
             let done = connection.missing == 0;
             self.received(of, read, done);
@@ -298,7 +360,7 @@ impl<'a, O: Observer> World<'a, O> {
         while let Some(bytes) = self.wire.next_leaving() {
             self.send(from, Datagram { bytes, tuple, to, taker, traffic, of, number: 0 })?;
         }
-        Ok(())
+        if is_upstream && !is_over { self.upstream_read(id, read) } else { Ok(()) }
     }
 
     fn received(&mut self, of: Of, bytes: u64, done: bool) {
@@ -309,6 +371,7 @@ impl<'a, O: Observer> World<'a, O> {
             }
             Of::Transfer(_) => {}
             Of::Stream(at) => self.outcome.streams[at].received(bytes, self.now),
+            Of::Exchange(_) | Of::Asks(_) | Of::Answers { .. } | Of::Probe(_) => {}
         }
     }
 
@@ -321,7 +384,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.send(from, Datagram { bytes: buffer, tuple, to, taker: None, traffic, of, number: 0 })
     }
 
-    fn send(&mut self, from: usize, datagram: Datagram) -> Result<(), NetworkError> {
+    pub(super) fn send(&mut self, from: usize, datagram: Datagram) -> Result<(), NetworkError> {
         let packet = self.packets.insert(datagram);
         self.forward(from, packet)
     }
@@ -338,8 +401,17 @@ impl<'a, O: Observer> World<'a, O> {
         let Datagram { bytes, taker, of, .. } = self.packets.remove(packet);
         match taker {
             None => {
-                self.received(of, bytes.len() as u64, false);
+                let length = bytes.len() as u64;
                 self.wire.recycle(bytes);
+                match of {
+                    Of::Asks(exchange) => self.asked(exchange),
+                    Of::Answers { exchange, payload } => self.answered(exchange, payload),
+                    Of::Probe(number) => return self.probed(at, number),
+                    _ => {
+                        self.received(of, length, false);
+                        self.strayed(at, length);
+                    }
+                }
             }
             Some(end) if self.connected(end).is_some() => {
                 self.wire.arrives(bytes);
@@ -359,15 +431,16 @@ impl<'a, O: Observer> World<'a, O> {
         if watched {
             datagram.number = self.outcome.link.arrived;
             self.outcome.link.arrived += 1;
-            *self.outcome.packets(datagram.of) += 1;
+            if let Some((packets, _)) = self.outcome.counts(datagram.of) {
+                *packets += 1;
+            }
         }
-        let Some(found) = queue.flow_of(&datagram.tuple, self.now) else {
+        let Some(found) = queue.flow_of(&datagram.tuple, datagram.traffic, self.now) else {
             let Datagram { bytes, of, .. } = self.packets.remove(place);
             self.wire.recycle(bytes);
             if watched {
-                self.outcome.link.dropped += 1;
                 self.outcome.unknown += 1;
-                *self.outcome.dropped(of) += 1;
+                self.dropped(of);
             }
             return Ok(());
         };
@@ -400,10 +473,20 @@ impl<'a, O: Observer> World<'a, O> {
     fn drop(&mut self, watched: bool, packet: &Packet) {
         let Datagram { bytes, of, number, .. } = self.packets.remove(packet.handle as usize);
         self.wire.recycle(bytes);
+        if let (Of::Asks(_) | Of::Answers { .. }, Some(gateway)) = (of, &mut self.gateway) {
+            gateway.lost_among_users();
+        }
         if watched {
-            self.outcome.link.dropped += 1;
-            *self.outcome.dropped(of) += 1;
+            self.dropped(of);
             self.observer.dropped(&Packet { handle: number, ..*packet }, self.now);
+        }
+    }
+
+    /// The watched link dropped a packet.
+    fn dropped(&mut self, of: Of) {
+        self.outcome.link.dropped += 1;
+        if let Some((_, dropped)) = self.outcome.counts(of) {
+            *dropped += 1;
         }
     }
 

@@ -35,6 +35,7 @@ pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Tr
         watched: 0,
         transport: Transport { mtu_bytes: 1040, ..Transport::default() },
         traffic,
+        access: None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use dovetail_sched::{FlowId, Nanos, Packet, Weight};
 use dovetail_sim::{
     Observer, Passage, Profile,
-    network::{Network, NetworkOptions, NetworkOutcome, simulate_network},
+    network::{Contender, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access, simulate_network},
 };
 
 /// A packet that crossed the watched link.
@@ -63,9 +63,20 @@ pub struct Run {
 }
 
 pub fn run(network: &Network, policy: &str) -> Run {
+    let policy = policy.parse().unwrap();
+    watched(|watch, options| simulate_network(network, &policy, watch, options))
+}
+
+/// A run with this at the gateway.
+pub fn run_access(network: &Network, gateway: &str) -> Run {
+    let gateway: Contender = gateway.parse().unwrap();
+    watched(|watch, options| simulate_access(network, &gateway, watch, options))
+}
+
+fn watched(simulate: impl FnOnce(&mut Watch, NetworkOptions<'_>) -> Result<NetworkOutcome, NetworkError>) -> Run {
     let (mut watch, mut capture) = (Watch::default(), Vec::new());
     let options = NetworkOptions { capture: Some(&mut capture), ..NetworkOptions::default() };
-    let outcome = simulate_network(network, &policy.parse().unwrap(), &mut watch, options).unwrap();
+    let outcome = simulate(&mut watch, options).unwrap();
     Run { outcome, watch, capture }
 }
 

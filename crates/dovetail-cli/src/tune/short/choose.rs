@@ -6,13 +6,13 @@
 //! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is
 //! quicker than DRR for short transfers, or none leaves long flows enough, DRR itself is recommended.
 
-use super::point::{Got, Point};
+use super::{
+    super::seeds::ALIKE,
+    point::{Got, Point},
+};
 
 /// The part of long flows' rate under DRR that they are to keep.
 pub(super) const KEPT: f64 = 0.95;
-
-/// Times that differ by less than this part are alike.
-pub(super) const ALIKE: f64 = 0.02;
 
 /// What the grid says.
 #[derive(Debug, Clone, Copy, PartialEq)]

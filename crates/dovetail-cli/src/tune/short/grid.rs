@@ -1,16 +1,16 @@
 //! Every ratio with every threshold.
 
-use dovetail_sched::{Nanos, PolicySpec, registry::with_knobs};
+use dovetail_sched::{Nanos, PolicySpec};
 use dovetail_sim::network::{Kind, Network, NetworkOutcome};
 
 use super::{
+    super::seeds::{play, setting, values},
     choose::{Choice, choose},
     point::{Got, Point},
 };
 use crate::{
     failure::Failure,
-    network::{Keep, bar, run, times::SizeClass},
-    side_by_side::side_by_side_on,
+    network::{Under, times::SizeClass},
 };
 
 /// Ratios of the groups' quanta: from none preferred on, the paper's 2 and 30 among them.
@@ -18,9 +18,6 @@ const RATIOS: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
 
 /// Thresholds around the paper's 20 kB.
 const THRESHOLDS_BYTES: [u64; 6] = [2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
-
-/// Seeds that each setting is run with, from the network's own on.
-const SEEDS: u64 = 3;
 
 /// What stands beside the settings.
 const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
@@ -41,21 +38,6 @@ pub(super) struct Tuning {
     pub(super) drr: Got,
 }
 
-/// What flows get under each policy.
-fn play(network: &Network, policies: &[PolicySpec], jobs: usize) -> Result<Vec<Got>, Failure> {
-    let seeds = 0..SEEDS;
-    let runs: Vec<(&PolicySpec, u64)> =
-        policies.iter().flat_map(|policy| seeds.clone().map(move |seed| (policy, seed))).collect();
-    let bar = bar(network, runs.len());
-    let outcomes = side_by_side_on(jobs, &runs, |&(policy, seed)| {
-        let seed = network.seed.wrapping_add(seed);
-        let outcome = run(&Network { seed, ..network.clone() }, policy, Keep::default(), &bar)?.outcome;
-        Ok(Flows::of(network, &outcome))
-    })?;
-    bar.finish_and_clear();
-    outcomes.chunks(SEEDS as usize).map(Got::of).collect()
-}
-
 /// Runs the grid; `points` values of each knob, or the usual ones.
 pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs: usize) -> Result<Tuning, Failure> {
     let ratios = values(points, &RATIOS, |value| (value * 10.0).round() / 10.0);
@@ -67,16 +49,14 @@ pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs
     let mut settings = Vec::new();
     for &ratio in &ratios {
         for &threshold_bytes in &thresholds_bytes {
-            let text = with_knobs(policy, format_args!("threshold={},ratio={ratio}", bytes_text(threshold_bytes)));
-            let spec: PolicySpec = text.parse().map_err(|error| {
-                Failure::usage(format!("--policy {policy}: {error} (tune sets 'threshold' and 'ratio' itself)"))
-            })?;
+            let knobs = format_args!("threshold={},ratio={ratio}", bytes_text(threshold_bytes));
+            let spec: PolicySpec = setting(policy, knobs, "'threshold' and 'ratio'")?;
             settings.push((spec, ratio, threshold_bytes));
         }
     }
     let others = BESIDE.map(str::parse::<PolicySpec>).into_iter().collect::<Result<Vec<_>, _>>()?;
-    let policies: Vec<PolicySpec> = settings.iter().map(|(spec, ..)| spec.clone()).chain(others).collect();
-    let mut got = play(network, &policies, jobs)?.into_iter();
+    let under: Vec<Under<'_>> = settings.iter().map(|(spec, ..)| spec).chain(&others).map(Under::Policy).collect();
+    let mut got = play(network, &under, jobs, |run| Flows::of(network, &run.outcome), Got::of)?.into_iter();
     let points = settings.into_iter().zip(&mut got).map(|((spec, ratio, threshold_bytes), got)| Point {
         policy: spec.as_str().to_owned(),
         ratio,
@@ -94,18 +74,6 @@ pub(super) fn sweep(network: &Network, policy: &str, points: Option<usize>, jobs
 /// As a policy string has it.
 fn bytes_text(bytes: u64) -> String {
     if bytes.is_multiple_of(1000) { format!("{}kB", bytes / 1000) } else { format!("{bytes}B") }
-}
-
-/// `points` values from the first of the usual ones to the last, each as many times the one before, without repeats.
-fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64) -> Vec<f64> {
-    let (Some(points), Some(&first), Some(&last)) = (points, usual.first(), usual.last()) else {
-        return usual.to_vec();
-    };
-    let steps = points.max(2) - 1;
-    let mut values: Vec<f64> =
-        (0..=steps).map(|step| round(first * (last / first).powf(step as f64 / steps as f64))).collect();
-    values.dedup();
-    values
 }
 
 /// What one run's flows took and got. A transfer that was not done counts with the time that it had.
@@ -168,15 +136,6 @@ mod tests {
 
     use super::*;
     use crate::network::builtin;
-
-    #[test]
-    fn values_go_from_the_first_to_the_last() {
-        let whole = |value: f64| value.round();
-        assert_eq!(values(None, &RATIOS, whole), RATIOS);
-        assert_eq!(values(Some(2), &RATIOS, whole), [1.0, 30.0]);
-        assert_eq!(values(Some(3), &[1.0, 100.0], whole), [1.0, 10.0, 100.0]);
-        assert!(values(Some(100), &RATIOS, whole).windows(2).all(|pair| pair[0] < pair[1]));
-    }
 
     #[test]
     fn what_flows_got_by_hand() {

@@ -9,48 +9,31 @@ mod grid;
 mod point;
 mod show;
 
-use dovetail_sched::PolicySpec;
 use dovetail_sim::network::{Kind, Network};
 
+use super::seeds::Asked;
 use crate::{
     args::{OutputArgs, TuneArgs},
     failure::Failure,
-    network::{adapt, builtin, resolve},
+    network::{adapt, builtin},
     output::deliver,
     side_by_side::cores,
 };
 
-/// The policy that is tuned here.
-pub(super) const POLICY: &str = "drr-sff";
+/// What is tuned here.
+pub(super) const ASKED: Asked = Asked {
+    policy: "drr-sff",
+    over: "a network of transfers, such as scenarios/drr-sff.toml",
+    by: "the times of transfers",
+};
 
-/// Does it if the command line asks for this: by the policy, or by a network. False if it asks for something else.
-/// `text` is that of the file that it names.
-pub(super) fn tune(args: &TuneArgs, text: Option<&str>) -> Result<bool, Failure> {
-    let named = resolve(&args.input, text)?;
-    let ours = |text: &String| text.parse::<PolicySpec>().is_ok_and(|spec| spec.entry().name == POLICY);
-    let asked = args.policies.iter().filter(|text| ours(text)).count();
-    if named.is_none() && asked == 0 {
-        return Ok(false);
-    }
-    if asked < args.policies.len() {
-        let why = format!("--policy: {POLICY} is tuned over a network, and alone; other policies over packets");
-        return Err(Failure::usage(why));
-    }
-    if args.window.is_some() || args.output.records.is_some() {
-        return Err(Failure::usage(format!(
-            "--window, --records: {POLICY} is tuned by the times of transfers, not by packets"
-        )));
-    }
-    let policy = match args.policies.as_slice() {
-        [] => POLICY,
-        [one] => one,
-        _ => return Err(Failure::usage(format!("--policy {POLICY} is given twice"))),
-    };
+/// Does it, over the network that the command line names or else the one that comes with the command.
+pub(super) fn tune(args: &TuneArgs, named: Option<Network>) -> Result<(), Failure> {
+    let policy = ASKED.alone(args)?;
     let network = match named {
         Some(network) => network,
         None if args.input.scenario.is_some() || args.input.workload.is_some() || args.input.trace.is_some() => {
-            let why = format!("--policy {POLICY}: it is tuned over a network, such as scenarios/drr-sff.toml");
-            return Err(Failure::usage(why));
+            return Err(Failure::usage(format!("--policy {policy}: it is tuned over {}", ASKED.over)));
         }
         None => {
             let mut network = builtin("drr-sff")?;
@@ -63,8 +46,7 @@ pub(super) fn tune(args: &TuneArgs, text: Option<&str>) -> Result<bool, Failure>
     let points = args.points.map(usize::from);
     let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from))?;
     let report = report.as_deref();
-    deliver(report, *json, || show::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))?;
-    Ok(true)
+    deliver(report, *json, || show::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))
 }
 
 /// There have to be short flows and long ones to weigh.

@@ -10,7 +10,8 @@ use plotly::{
 use serde::Serialize;
 
 use super::{
-    choose::{ALIKE, Choice, KEPT},
+    super::seeds::ALIKE,
+    choose::{Choice, KEPT},
     grid::{FAIR, Tuning},
     point::{Got, Point},
 };

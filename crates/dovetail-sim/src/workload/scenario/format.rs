@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use crate::workload::{
     Cost, Ports, Prefix,
-    written::{Bytes, Pace, Quantity, SizeForm, single},
+    written::{Bytes, Pace, Pair, Quantity, SizeForm, single},
 };
 
 #[derive(Debug, Deserialize)]
@@ -94,7 +94,7 @@ pub(super) struct NoiseForm {
     pub(super) spike_share: f64,
     #[serde(default)]
     pub(super) spike_factor: f64,
-    pub(super) measured: Option<Vec<(f64, f64)>>,
+    pub(super) measured: Option<Vec<Pair<f64>>>,
 }
 
 #[derive(Debug, Deserialize)]

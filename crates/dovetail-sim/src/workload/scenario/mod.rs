@@ -26,7 +26,7 @@ use self::{
 use super::{
     Cdf, Class, ClassError, ClassSet, Cost, Expansion, MAX_FLOWS, Noise, Resource, WorkloadError, clip,
     input::Bytes,
-    written::{Pace, read_size},
+    written::{Pace, points, read_size},
 };
 
 pub use size::Size;
@@ -370,7 +370,7 @@ fn class(form: &ClassForm) -> Result<Class, String> {
 }
 
 fn noise(form: &NoiseForm) -> Result<Noise, String> {
-    let measured = form.measured.as_ref().map(|points| Cdf::new(points, 1.0)).transpose();
+    let measured = form.measured.as_ref().map(|pairs| Cdf::new(&points(pairs), 1.0)).transpose();
     let measured = measured.map_err(|error| format!("noise: measured: {error}"))?;
     Ok(Noise { spread: form.spread, spike_share: form.spike_share, spike_factor: form.spike_factor, measured })
 }

@@ -17,6 +17,26 @@ use crate::workload::{Cost, Ports, Prefix};
 
 pub(crate) use size::{SizeForm, read_size};
 
+/// Exactly two. TOML's reader minds too few for a pair of Rust's, but not too many.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "Vec<T>")]
+pub(crate) struct Pair<T>(pub(crate) T, pub(crate) T);
+
+impl<T> TryFrom<Vec<T>> for Pair<T> {
+    type Error = String;
+
+    fn try_from(written: Vec<T>) -> Result<Self, String> {
+        let [first, second] =
+            <[T; 2]>::try_from(written).map_err(|all| format!("two are needed, not {}", all.len()))?;
+        Ok(Self(first, second))
+    }
+}
+
+/// The points that are written as pairs.
+pub(crate) fn points(pairs: &[Pair<f64>]) -> Vec<(f64, f64)> {
+    pairs.iter().map(|&Pair(value, share)| (value, share)).collect()
+}
+
 /// A number of bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes(pub(crate) u64);

@@ -10,7 +10,7 @@ use serde::{
     de::{Error, MapAccess, Visitor},
 };
 
-use super::{Bytes, Quantity, Written, single};
+use super::{Bytes, Pair, Quantity, Written, points, single};
 use crate::workload::{Cdf, Size, clip, input};
 
 /// The longest file of points that is read.
@@ -52,7 +52,7 @@ pub(crate) struct LogNormalForm {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CdfForm {
-    pub(crate) points: Option<Vec<(f64, f64)>>,
+    pub(crate) points: Option<Vec<Pair<f64>>>,
     pub(crate) file: Option<String>,
     pub(crate) unit: Option<Quantity<Bytes>>,
 }
@@ -113,7 +113,7 @@ pub(crate) fn read_size(
 fn read_cdf(form: &CdfForm, open: &mut dyn FnMut(&str) -> io::Result<input::Bytes>) -> Result<Cdf, String> {
     let unit = form.unit.as_ref().map_or(1.0, |unit| unit.0.0 as f64);
     match (&form.points, &form.file) {
-        (Some(points), None) => Cdf::new(points, unit).map_err(|error| format!("cdf: {error}")),
+        (Some(pairs), None) => Cdf::new(&points(pairs), unit).map_err(|error| format!("cdf: {error}")),
         (None, Some(name)) => {
             let mut text = String::new();
             let read = open(name).and_then(|read| read.take(LONGEST_FILE).read_to_string(&mut text));

@@ -1,0 +1,43 @@
+//! The figures of the MSF-RS paper (Tsao, Lai, Tsao and Lin, *On applying fair queuing discipline to schedule requests at
+//! access gateway for downlink differential QoS*, Computer Networks 52(18), 2008).
+//!
+//! | experiment | what |
+//! |---|---|
+//! | Fig. 5 | equations 4 to 6, and the policy in an ideal link ([`analytic`]) |
+//! | Figs. 8, 10 | who gets how much ([`shares`]) |
+//! | Fig. 9 | latency, and why it does not come out ([`latency`]) |
+//! | Figs. 11, 12 | the window, and the utilisation that it aims at ([`window`]) |
+//! | Table 1 | traffic that nobody asked for ([`crossing`]) |
+//!
+//! The network is `scenarios/msfrs.toml`. `grants` runs beside what the paper compares.
+
+mod analytic;
+mod crossing;
+mod latency;
+mod runs;
+mod shares;
+mod window;
+
+use super::Experiment;
+
+const SOURCE: &str = "Tsao, Lai, Tsao & Lin, Computer Networks 52(18), 2008";
+
+const fn experiment(
+    name: &'static str,
+    title: &'static str,
+    run: fn(&super::Given<'_>) -> Result<super::Finding, crate::failure::Failure>,
+) -> Experiment {
+    Experiment { name, title, source: SOURCE, by_trace: false, run }
+}
+
+pub(crate) const FIG5: Experiment =
+    experiment("msfrs-fig5", "a batch of requests, by equations 4 to 6", analytic::fig5);
+pub(crate) const FIG8: Experiment =
+    experiment("msfrs-fig8", "throughput of three classes over four phases", shares::fig8);
+pub(crate) const FIG9: Experiment = experiment("msfrs-fig9", "latency of the classes, and of all", latency::fig9);
+pub(crate) const FIG10: Experiment = experiment("msfrs-fig10", "users of a class from 4 to 24", shares::fig10);
+pub(crate) const FIG11: Experiment = experiment("msfrs-fig11", "the window while requests are few", window::fig11);
+pub(crate) const FIG12: Experiment =
+    experiment("msfrs-fig12", "latency by the utilisation that is aimed at", window::fig12);
+pub(crate) const TABLE1: Experiment =
+    experiment("msfrs-table1", "utilisation under traffic that nobody asked for", crossing::table1);

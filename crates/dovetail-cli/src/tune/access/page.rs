@@ -1,0 +1,106 @@
+//! The report page: the recommendation, what each knob does, and every setting.
+
+use plotly::{
+    Layout, Plot, Scatter,
+    common::{DashType, Line, Mode},
+    layout::{Axis, AxisType},
+};
+use serde::Serialize;
+
+use super::{
+    choose::P99_OVER,
+    grid::{ORDINARY, Tuning},
+    point::{Got, Point},
+    show::{LEGEND, lines, named, notes, setting_line, table},
+};
+use crate::report::{Block, Page};
+
+/// A figure that is drawn.
+struct Drawn {
+    title: &'static str,
+    axis: &'static str,
+    of: fn(Got) -> Option<f64>,
+    /// Where a line across is drawn, over the ordinary gateway's.
+    line: f64,
+    /// What the line says.
+    says: &'static str,
+}
+
+const OUT: &str = "Settings above the dashed line are out.";
+
+const DRAWN: [Drawn; 3] = [
+    Drawn {
+        title: "Mean wait",
+        axis: "mean wait, s",
+        of: |got| Some(got.mean_s),
+        line: 1.0,
+        says: "The dashed line is the ordinary gateway.",
+    },
+    Drawn { title: "99th percentile", axis: "p99, s", of: |got| Some(got.p99_s), line: 1.0 + P99_OVER, says: OUT },
+    Drawn { title: "Long responses", axis: "long responses, s", of: |got| got.long_s, line: 1.0, says: OUT },
+];
+
+pub(super) fn page(tuning: &Tuning<'_>) -> Page {
+    let mut page =
+        Page { title: format!("Dovetail: requests scheduled over {}", tuning.network.name), blocks: Vec::new() };
+    page.blocks.push(Block::Text(setting_line(tuning) + "."));
+    page.blocks.extend(lines(tuning).map(Block::Text));
+    page.blocks.push(Block::Table(table(tuning, tuning.rows().iter().map(|row| row.best))));
+    page.blocks.push(Block::Terms(LEGEND.to_vec()));
+    for drawn in &DRAWN {
+        let note = format!("A line an order, with the ageing that is weighed best. {}", drawn.says);
+        page.blocks.push(Block::chart(format!("{} over d*", drawn.title), note, over_delay(tuning, drawn)));
+    }
+    let delay_ms = tuning.chosen().delay_ms;
+    for drawn in &DRAWN[..2] {
+        let note = format!("At a d* of {delay_ms} ms. {}", drawn.says);
+        page.blocks.push(Block::chart(
+            format!("{} over ageing", drawn.title),
+            note,
+            over_ageing(tuning, drawn, delay_ms),
+        ));
+    }
+    page.blocks.push(Block::More { title: "Every setting".to_owned(), table: table(tuning, tuning.points.iter()) });
+    page.blocks.extend(notes(tuning).into_iter().map(Block::Text));
+    page
+}
+
+fn over_delay(tuning: &Tuning<'_>, drawn: &Drawn) -> Plot {
+    let mut plot = Plot::new();
+    for row in tuning.best_rows() {
+        let (x, y) = row.iter().map(|point| (point.delay_ms as f64, (drawn.of)(point.got))).unzip();
+        let name = row.first().map(|point| named(point.order, point.ageing)).unwrap_or_default();
+        plot.add_trace(Scatter::<f64, Option<f64>>::new(x, y).mode(Mode::LinesMarkers).name(name));
+    }
+    across(&mut plot, tuning, drawn, tuning.delays_ms.iter().map(|&millis| millis as f64).collect());
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("d*, ms")).y_axis(Axis::new().title(drawn.axis)));
+    plot
+}
+
+fn over_ageing(tuning: &Tuning<'_>, drawn: &Drawn, delay_ms: u64) -> Plot {
+    let mut plot = Plot::new();
+    let ages = |point: &&Point| point.delay_ms == delay_ms && point.ageing.is_some();
+    let points: Vec<&Point> = tuning.points.iter().filter(ages).collect();
+    let units = |point: &&Point| point.ageing.unwrap_or_default().to_string();
+    let lines = points.chunk_by(|a, b| a.order == b.order);
+    for line in lines.clone() {
+        let y = line.iter().map(|point| (drawn.of)(point.got)).collect();
+        let trace = Scatter::new(line.iter().map(units).collect(), y).mode(Mode::LinesMarkers);
+        plot.add_trace(trace.name(line.first().map_or("", |point| point.order)));
+    }
+    across(&mut plot, tuning, drawn, lines.clone().next().unwrap_or_default().iter().map(units).collect());
+    let ageing = Axis::new().title("ageing, bytes a second").type_(AxisType::Category);
+    plot.set_layout(Layout::new().x_axis(ageing).y_axis(Axis::new().title(drawn.axis)));
+    plot
+}
+
+/// The line across.
+fn across<X: Serialize + Clone + 'static>(plot: &mut Plot, tuning: &Tuning<'_>, drawn: &Drawn, x: Vec<X>) {
+    let Some(ordinary) = (drawn.of)(tuning.ordinary) else { return };
+    let name = match (drawn.line - 1.0) * 100.0 {
+        over if over > 0.0 => format!("{ORDINARY} and {over:.0} %"),
+        _ => ORDINARY.to_owned(),
+    };
+    let most = vec![ordinary * drawn.line; x.len()];
+    plot.add_trace(Scatter::new(x, most).mode(Mode::Lines).name(name).line(Line::new().dash(DashType::Dash)));
+}

@@ -1,0 +1,61 @@
+//! The network that a gateway's policy makes of a scenario's.
+
+use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, request::RequestSpec, units::Rate};
+
+use super::Contender;
+use crate::network::{Access, Link, Network, NetworkError, Node, routes::Routes};
+
+/// What is run.
+pub(in crate::network) struct Layout {
+    pub(in crate::network) network: Network,
+    pub(in crate::network) access: Access,
+    /// Before the watched link.
+    pub(in crate::network) far_end: PolicySpec,
+    pub(in crate::network) requests: RequestSpec,
+    /// Links that tell packets apart by class.
+    pub(in crate::network) by_traffic: Vec<usize>,
+}
+
+/// Packets of a class that wait before the shaper: what HTB's classes keep with Linux's default fifo on a narrow device is
+/// 1,000, which delays by seconds; guides set 50.
+const SHAPER_PACKETS: u32 = 50;
+
+pub(in crate::network) fn lay_out(network: &Network, gateway: &Contender) -> Result<Layout, NetworkError> {
+    let mut network = network.clone();
+    let no_gateway = || NetworkError::Network("nobody here asks through a gateway: add [access]".into());
+    let access = network.access.clone().ok_or_else(no_gateway)?;
+    let far_end = network.links[network.watched].policy.clone();
+    let ordinary: RequestSpec = "none".parse()?;
+    let (requests, by_traffic) = match gateway {
+        Contender::Requests(spec) => (spec.clone(), Vec::new()),
+        Contender::UserSide(policy) => (ordinary, user_side(&mut network, access.gateway, policy)),
+        Contender::Ingress { part } => (ordinary, vec![shape(&mut network, access.gateway, *part)?]),
+    };
+    Ok(Layout { network, access, far_end, requests, by_traffic })
+}
+
+/// Puts the policy before every link from the gateway towards its users.
+fn user_side(network: &mut Network, gateway: usize, policy: &PolicySpec) -> Vec<usize> {
+    let routes = Routes::new(network.nodes.len(), &network.links);
+    let users = (0..network.traffic.len()).filter(|&at| network.requests(at).is_some());
+    let users = users.flat_map(|at| network.traffic[at].to.iter().copied());
+    let mut links: Vec<usize> = users.filter_map(|user| routes.next(gateway, user)).collect();
+    links.sort_unstable();
+    links.dedup();
+    for &link in &links {
+        network.links[link].policy = policy.clone();
+    }
+    links
+}
+
+/// Puts a shaper between the watched link and the gateway.
+fn shape(network: &mut Network, gateway: usize, part: f64) -> Result<usize, NetworkError> {
+    let shaper = network.nodes.len();
+    network.nodes.push(Node { name: "shaper".into() });
+    let watched = &mut network.links[network.watched];
+    watched.to = shaper;
+    let rate = Rate::from_bps(watched.rate.bps() * part).map_err(|error| NetworkError::Network(error.to_string()))?;
+    let limits = Limits { on_full: DropPolicy::Tail, ..Limits::per_flow(SHAPER_PACKETS) };
+    network.links.push(Link { from: shaper, to: gateway, rate, delay: Nanos::ZERO, policy: "drr".parse()?, limits });
+    Ok(network.links.len() - 1)
+}
