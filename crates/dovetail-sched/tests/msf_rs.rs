@@ -369,7 +369,7 @@ fn a_weight_that_rises_wins_a_tie_at_once() {
 
 #[test]
 fn years_without_an_event_cost_nothing_and_change_nothing() {
-    let spec = "msf-rs:period=1ns,window=8".parse::<RequestSpec>().expect("a policy");
+    let spec = "msf-rs:period=1ms,window=8".parse::<RequestSpec>().expect("a policy");
     let mut gateway = spec.build(&RequestSetup::for_bytes(1e6)).unwrap();
     gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
