@@ -168,7 +168,7 @@ fn what_is_not_said_is_the_default() {
     let of = |new: &str| parse(&least("gateway = \"g\"", &format!("gateway = \"g\"\n{new}"))).unwrap().access.unwrap();
     assert_eq!(of("probe = 0").probe, None);
     assert_eq!(of("header = 0").header_bytes, 0);
-    assert_eq!((of("request = 1").request_bytes, of("request = \"1MiB\"").request_bytes), (1, 1 << 20));
+    assert_eq!((of("request = 1").request_bytes, of("request = 1500").request_bytes), (1, 1500));
 }
 
 const REQUESTS: &str = "requests = { each = 1, size = 1 }";
@@ -189,15 +189,22 @@ const MISTAKES: &[Mistake] = &[
     ("gateway = \"g\"", "gateway = \"g\"\ncapacity = \"8001Gbps\"", 0, "a capacity is from 8 bit/s to 8 Tbit/s"),
     ("gateway = \"g\"", "gateway = \"g\"\nprobe = 5", 6, "5 is not a time such as"),
     ("gateway = \"g\"", "gateway = \"g\"\nprobe = \"-1s\"", 6, "\"-1s\": "),
+    ("gateway = \"g\"", "gateway = \"g\"\nprobe = \"9ms\"", 0, "probes are 10 ms apart at least"),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nwarm_up = \"1000000s\"",
+        0,
+        "warm_up leaves a second at least before users stop",
+    ),
     (
         "gateway = \"g\"",
         "gateway = \"g\"\nrequest = 0",
         0,
-        "a request is from 1 byte to 1 MiB long, and a header up to 1 MiB",
+        "a request is at least a byte and fits a packet, and a header is up to 1 MiB long",
     ),
-    ("gateway = \"g\"", "gateway = \"g\"\nrequest = 1048577", 0, "a request is from 1 byte to 1 MiB long"),
-    ("gateway = \"g\"", "gateway = \"g\"\nrequest = \"5GB\"", 0, "a request is from 1 byte to 1 MiB long"),
-    ("gateway = \"g\"", "gateway = \"g\"\nheader = 1048577", 0, "a request is from 1 byte to 1 MiB long"),
+    ("gateway = \"g\"", "gateway = \"g\"\nrequest = 1501", 0, "a request is at least a byte and fits a packet"),
+    ("gateway = \"g\"", "gateway = \"g\"\nrequest = \"5GB\"", 0, "a request is at least a byte and fits a packet"),
+    ("gateway = \"g\"", "gateway = \"g\"\nheader = 1048577", 0, "a request is at least a byte and fits a packet"),
     ("gateway = \"g\"", "gateway = \"g\"\ntells_length = \"no\"", 6, "expected a boolean"),
     ("gateway = \"g\"", "gateway = \"g\"\nwarm_up = 3", 6, "3 is not a time such as"),
     ("[access]\ngateway = \"g\"\n", "", 0, "who asks needs a gateway: add [access]"),
