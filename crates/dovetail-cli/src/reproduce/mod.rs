@@ -11,6 +11,7 @@ mod costs_wrong;
 mod drrsff;
 mod msfrs;
 mod once;
+mod spread;
 mod tradeoff;
 
 use std::{path::PathBuf, time::Duration};
@@ -35,7 +36,17 @@ pub(crate) struct Experiment {
     pub(crate) source: &'static str,
     /// Whether it replays captures.
     pub(crate) by_trace: bool,
-    pub(crate) run: fn(&Given) -> Result<Finding, Failure>,
+    pub(crate) run: Run,
+}
+
+/// Makes an experiment's runs.
+pub(crate) type Run = fn(&Given<'_>) -> Result<Finding, Failure>;
+
+impl Experiment {
+    /// One that replays no capture.
+    const fn of(source: &'static str, name: &'static str, title: &'static str, run: Run) -> Self {
+        Self { name, title, source, by_trace: false, run }
+    }
 }
 
 /// What the user brought along.

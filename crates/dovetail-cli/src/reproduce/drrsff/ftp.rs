@@ -5,14 +5,13 @@ use dovetail_sim::network::NetworkOutcome;
 
 use super::{
     runs::{Runs, Setting, runs},
-    spread::Spread,
     transfers::{near, ratio},
 };
 use crate::{
     failure::Failure,
     network::times::{Rates, SLOW_START_S, windows},
     report::charts,
-    reproduce::{Finding, Given, Row, chart},
+    reproduce::{Finding, Given, Row, chart, spread::Spread},
     table::Table,
 };
 

@@ -15,10 +15,9 @@
 mod flood;
 mod ftp;
 mod runs;
-mod spread;
 mod transfers;
 
-use super::Experiment;
+use super::{Experiment, Run};
 
 const SOURCE: &str = "Sun, Shi, Hu & Liu, ICNS 2007";
 
@@ -28,12 +27,8 @@ const SEEDS: u64 = 16;
 /// How far a median may be from the ns-3 one before a row says so.
 const FAR: f64 = 0.15;
 
-const fn experiment(
-    name: &'static str,
-    title: &'static str,
-    run: fn(&super::Given<'_>) -> Result<super::Finding, crate::failure::Failure>,
-) -> Experiment {
-    Experiment { name, title, source: SOURCE, by_trace: false, run }
+const fn experiment(name: &'static str, title: &'static str, run: Run) -> Experiment {
+    Experiment::of(SOURCE, name, title, run)
 }
 
 pub(crate) const FIG5: Experiment = experiment("drrsff-fig5", "times of short transfers", transfers::fig5);

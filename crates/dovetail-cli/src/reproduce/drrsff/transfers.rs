@@ -5,13 +5,12 @@ use dovetail_sim::network::{NetworkOutcome, Transfer};
 use super::{
     FAR,
     runs::{Runs, Setting, runs},
-    spread::Spread,
 };
 use crate::{
     failure::Failure,
     network::times::{SizeClass, Times},
     report::{Block, charts},
-    reproduce::{Finding, Given, Row, chart},
+    reproduce::{Finding, Given, Row, chart, spread::Spread},
     table::Table,
 };
 

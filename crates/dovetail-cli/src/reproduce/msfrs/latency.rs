@@ -11,12 +11,12 @@ use std::sync::Arc;
 use dovetail_sched::Nanos;
 use dovetail_sim::network::Exchange;
 
-use super::runs::{Made, Setting, median, median_of, runs, spread};
+use super::runs::{Made, Setting, median, runs, spread};
 use crate::{
     failure::Failure,
     network::access::{LONG_BYTES, Latency, counted},
     report::charts,
-    reproduce::{Finding, Given, Row, chart},
+    reproduce::{Finding, Given, Row, chart, spread::Spread},
     table::Table,
 };
 
@@ -31,7 +31,7 @@ const OPEN_LOADS: [u32; 2] = [90, 120];
 /// A gateway's change against the ordinary one in the same run, in percent: the median over the runs.
 fn change(runs: &[Arc<Made>], ordinary: &[Arc<Made>], value: fn(&Made) -> f64) -> f64 {
     let change = |(made, ordinary): (&Arc<Made>, &Arc<Made>)| (value(made) / value(ordinary) - 1.0) * 100.0;
-    median_of(runs.iter().zip(ordinary).map(change).collect())
+    Spread::of(runs.iter().zip(ordinary).map(change)).median
 }
 
 /// Over all requests that count: one that has no answer yet has waited as long as it is old.

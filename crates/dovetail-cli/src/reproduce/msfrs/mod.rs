@@ -18,16 +18,12 @@ mod runs;
 mod shares;
 mod window;
 
-use super::Experiment;
+use super::{Experiment, Run};
 
 const SOURCE: &str = "Tsao, Lai, Tsao & Lin, Computer Networks 52(18), 2008";
 
-const fn experiment(
-    name: &'static str,
-    title: &'static str,
-    run: fn(&super::Given<'_>) -> Result<super::Finding, crate::failure::Failure>,
-) -> Experiment {
-    Experiment { name, title, source: SOURCE, by_trace: false, run }
+const fn experiment(name: &'static str, title: &'static str, run: Run) -> Experiment {
+    Experiment::of(SOURCE, name, title, run)
 }
 
 pub(crate) const FIG5: Experiment =

@@ -15,7 +15,7 @@ use crate::{
         access::{Figures, LinkLoad},
         builtin, play,
     },
-    reproduce::{Given, once::Once},
+    reproduce::{Given, once::Once, spread::Spread},
 };
 
 /// What users do.
@@ -190,25 +190,11 @@ fn node(network: &Network, name: &str) -> Result<usize, Failure> {
 
 /// The median of the runs' values.
 pub(super) fn median(runs: &[Arc<Made>], value: impl Fn(&Made) -> f64) -> f64 {
-    median_of(runs.iter().map(|made| value(made)).collect())
+    Spread::of(runs.iter().map(|made| value(made))).median
 }
 
-/// The median of values; not a number if there is none.
-pub(super) fn median_of(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        len if len % 2 == 1 => values[len / 2],
-        len => f64::midpoint(values[len / 2 - 1], values[len / 2]),
-    }
-}
-
-/// The least, the median and the most of the runs' values, in words.
+/// The least, the median and the most of the runs' values, in words; nothing where a run has none.
 pub(super) fn spread(runs: &[Arc<Made>], digits: usize, value: impl Fn(&Made) -> f64) -> String {
-    let values = || runs.iter().map(|made| value(made));
-    if values().any(f64::is_nan) {
-        return "–".to_owned();
-    }
-    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
-    format!("{:.digits$} [{least:.digits$}..{most:.digits$}]", median(runs, &value))
+    let values: Vec<f64> = runs.iter().map(|made| value(made)).collect();
+    if values.iter().any(|value| value.is_nan()) { "–".to_owned() } else { Spread::of(values).to_decimals(digits) }
 }

@@ -22,7 +22,12 @@ impl Spread {
         Self { median: f64::midpoint(low, high), least, most }
     }
 
-    /// `0.53 [0.42..0.61]`
+    /// `0.53 [0.42..0.61]`, with so many decimals.
+    pub(super) fn to_decimals(self, digits: usize) -> String {
+        format!("{:.digits$} [{:.digits$}..{:.digits$}]", self.median, self.least, self.most)
+    }
+
+    /// `0.530 [0.420..0.610]`, with the digits that matter.
     pub(super) fn text(self) -> String {
         format!("{} [{}..{}]", figure(self.median), figure(self.least), figure(self.most))
     }
@@ -37,6 +42,7 @@ mod tests {
         assert_eq!(Spread::of([3.0, 1.0, 2.0]), Spread { median: 2.0, least: 1.0, most: 3.0 });
         assert_eq!(Spread::of([4.0, f64::NAN, 1.0]).median, 2.5);
         assert_eq!(Spread::of([0.42, 0.5, 0.61]).text(), "0.500 [0.420..0.610]");
+        assert_eq!(Spread::of([0.42, 0.5, 0.61]).to_decimals(1), "0.5 [0.4..0.6]");
         assert!(Spread::of([]).median.is_nan());
     }
 }
