@@ -50,7 +50,8 @@ pub struct RequestSetup {
 
 impl RequestSetup {
     /// Whether a link may carry so many units a second.
-    pub(crate) fn is_rate(units_per_s: f64) -> bool {
+    #[must_use]
+    pub fn is_rate(units_per_s: f64) -> bool {
         (1e-3..=1e15).contains(&units_per_s)
     }
 

@@ -1,0 +1,417 @@
+//! A request scheduler at work: with tokio's clock, the names of those who ask, and the tasks that wait.
+//!
+//! A [`RequestScheduler`] is told what happens and says whose turn it is. A [`Desk`] is where both meet the program: whoever
+//! wants something takes a [`Ticket`], waits until it is called, tells what came and asks how much more may come. Tickets
+//! that are dropped give up, so nothing that a program forgets stays counted.
+//!
+//! ```text
+//! Desk::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
+//! ```
+//!
+//! The time is tokio's, so that tests may stop it. One mutex guards all; it is never held while a task is woken.
+//!
+//! ```
+//! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
+//! use dovetail_tower::Desk;
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let desk = Desk::new(&"msf-rs".parse::<RequestSpec>()?, &RequestSetup::for_bytes(239_000.0), &[Weight::ONE])?;
+//! tokio::spawn(desk.drive());
+//! let first = desk.arrive(&"ann", ClassId(0), None, "a".into());
+//! let second = desk.arrive(&"bob", ClassId(0), None, "b".into());
+//! first.released().await;
+//! assert!(!second.is_released(), "the window is one response at first");
+//! first.received(5_000);
+//! first.end();
+//! second.released().await;
+//! # Ok(())
+//! # }
+//! ```
+
+mod limits;
+mod people;
+mod ticket;
+mod view;
+
+use std::{
+    fmt,
+    future::Future,
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
+};
+
+use dovetail_sched::{
+    Nanos, PolicyError, Weight,
+    request::{ClassId, FarDelay, FarQueue, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+};
+use slab::Slab;
+use tokio::{
+    select,
+    sync::Notify,
+    time::{Duration, Instant, sleep_until},
+};
+
+pub use self::{
+    limits::{Overloaded, WaitLimits},
+    ticket::Ticket,
+    view::{ClassView, LiveView, Stage, Totals, UserView, View},
+};
+use self::{
+    people::{People, Requests},
+    ticket::Live,
+};
+
+/// Where requests wait for their turn. Clones are the same desk.
+///
+/// `K` is what users are known by: an address, a name that was proved.
+pub struct Desk<K>(Arc<Shared<K>>);
+
+struct Shared<K> {
+    began: Instant,
+    state: Mutex<State<K>>,
+    /// The driver is to look again when to wake.
+    rearmed: Arc<Notify>,
+}
+
+struct State<K> {
+    scheduler: Box<dyn RequestScheduler>,
+    policy: RequestSpec,
+    setup: RequestSetup,
+    live: Slab<Live>,
+    people: People<K>,
+    classes: Vec<Account>,
+    far: FarQueue,
+    // When the driver wakes.
+    armed: Nanos,
+    // Units that came, all in all.
+    units: u64,
+}
+
+/// What a class has, and had.
+#[derive(Debug, Clone, Copy, Default)]
+struct Account {
+    weight: Weight,
+    requests: Requests,
+    units: u64,
+    asked: u64,
+    gave_up: u64,
+}
+
+impl<K> Clone for Desk<K> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K> fmt::Debug for Desk<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+impl<K: Clone + Eq + Hash> Desk<K> {
+    /// A desk with classes of these weights, numbered from 0.
+    ///
+    /// # Errors
+    /// [`PolicyError`] when the policy cannot be made of the setup, or there is no class.
+    pub fn new(policy: &RequestSpec, setup: &RequestSetup, classes: &[Weight]) -> Result<Self, PolicyError> {
+        if classes.is_empty() {
+            return Err(PolicyError::new("users need at least one class to be in"));
+        }
+        let mut scheduler = policy.build(setup)?;
+        for (class, &weight) in (0..).zip(classes) {
+            scheduler.set_class(ClassId(class), weight, Nanos::ZERO);
+        }
+        let state = State {
+            scheduler,
+            policy: policy.clone(),
+            setup: *setup,
+            live: Slab::new(),
+            people: People::default(),
+            classes: classes.iter().map(|&weight| Account { weight, ..Account::default() }).collect(),
+            far: FarQueue::default(),
+            armed: Nanos::MAX,
+            units: 0,
+        };
+        Ok(Self(Arc::new(Shared { began: Instant::now(), state: Mutex::new(state), rearmed: Arc::default() })))
+    }
+
+    /// Gives turns that only time brings. To be spawned once; ends when the desk and its tickets are gone.
+    pub fn drive(&self) -> impl Future<Output = ()> + use<K> {
+        // It waits without a hold on the desk, which may go away meanwhile, and says so.
+        let desk = Arc::downgrade(&self.0);
+        let began = self.0.began;
+        let rearmed = Arc::clone(&self.0.rearmed);
+        async move {
+            loop {
+                let Some(armed) = desk.upgrade().map(|shared| shared.lock().armed) else { return };
+                if armed == Nanos::MAX {
+                    rearmed.notified().await;
+                    continue;
+                }
+                select! {
+                    () = sleep_until(began + Duration::from_nanos(armed.0)) => {
+                        let Some(shared) = desk.upgrade() else { return };
+                        let mut state = shared.lock();
+                        state.armed = Nanos::MAX;
+                        shared.pump(state);
+                    }
+                    () = rearmed.notified() => {}
+                }
+            }
+        }
+    }
+
+    /// Somebody of a class wants something, of so many units if that is known. `label` is for those who look on.
+    ///
+    /// The class is the user's from now on, with all he has; in place of one that there is not, it is the last. O(log n), as
+    /// the policy.
+    #[must_use]
+    pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
+        let (guard, now) = self.0.enter();
+        self.admit(guard, now, who, class, length, label)
+    }
+
+    /// As [`arrive`](Self::arrive), unless too many wait already. Who is refused leaves no trace.
+    ///
+    /// # Errors
+    /// [`Overloaded`] when the user has, or all have, as many requests waiting as the limits say. O(classes) besides.
+    pub fn arrive_within(
+        &self,
+        limits: &WaitLimits,
+        who: &K,
+        class: ClassId,
+        length: Option<u64>,
+        label: Arc<str>,
+    ) -> Result<Ticket<K>, Overloaded> {
+        let (guard, now) = self.0.enter();
+        let of_user = guard.people.number(who).map_or(0, |user| guard.people.at(user).requests.waiting);
+        let of_all = guard.classes.iter().map(|account| account.requests.waiting).sum();
+        limits.check(of_user, of_all)?;
+        Ok(self.admit(guard, now, who, class, length, label))
+    }
+
+    fn admit(
+        &self,
+        mut guard: MutexGuard<'_, State<K>>,
+        now: Nanos,
+        who: &K,
+        class: ClassId,
+        length: Option<u64>,
+        label: Arc<str>,
+    ) -> Ticket<K> {
+        let state = &mut *guard;
+        state.forget(now);
+        let class = ClassId(class.0.min(state.classes.len() as u32 - 1));
+        let user = match state.people.number(who) {
+            Some(user) => user,
+            None => {
+                let user = state.people.meet(who, class, now);
+                state.scheduler.set_user(user, class, now);
+                user
+            }
+        };
+        state.place(user, class, now);
+        let id = state.live.insert(Live::new(user, length, label, now));
+        state.people.arrived(user);
+        let account = &mut state.classes[class.0 as usize];
+        account.requests.waiting += 1;
+        account.asked += 1;
+        state.scheduler.arrived(&Request { id: RequestId(id as u32), user, length }, now);
+        self.0.pump(guard);
+        Ticket::new(self.clone(), id)
+    }
+
+    /// What time it is at this desk: since it was made.
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.0.now()
+    }
+
+    /// Another weight for a class. Nothing is done if there is no such class.
+    pub fn set_weight(&self, class: ClassId, weight: Weight) {
+        let (mut state, now) = self.0.enter();
+        if let Some(account) = state.classes.get_mut(class.0 as usize) {
+            account.weight = weight;
+            state.scheduler.set_class(class, weight, now);
+            self.0.pump(state);
+        }
+    }
+
+    /// One more class; its number.
+    pub fn add_class(&self, weight: Weight) -> ClassId {
+        let (mut state, now) = self.0.enter();
+        let class = ClassId(state.classes.len() as u32);
+        state.classes.push(Account { weight, ..Account::default() });
+        state.scheduler.set_class(class, weight, now);
+        self.0.pump(state);
+        class
+    }
+
+    /// Puts everybody who is known into the class that `class_of` says, if there is such a class. O(users).
+    pub fn reclassify(&self, class_of: impl Fn(&K) -> ClassId) {
+        // Whoever decides may look at the desk, so it is not locked meanwhile.
+        let everybody: Vec<K> = self.0.enter().0.people.iter().map(|user| user.who.clone()).collect();
+        let decided: Vec<_> = everybody.iter().map(|who| (who, class_of(who))).collect();
+        let (mut guard, now) = self.0.enter();
+        for (who, class) in decided {
+            if let Some(user) = guard.people.number(who).filter(|_| (class.0 as usize) < guard.classes.len()) {
+                guard.place(user, class, now);
+            }
+        }
+        self.0.pump(guard);
+    }
+
+    /// The link carries so many units a second. Nothing is done if no link could.
+    pub fn set_rate(&self, units_per_s: f64) {
+        if !RequestSetup::is_rate(units_per_s) {
+            return;
+        }
+        let (mut state, now) = self.0.enter();
+        state.setup.rate = units_per_s;
+        state.scheduler.set_rate(units_per_s, now);
+        self.0.pump(state);
+    }
+
+    /// Units came down the link that no ticket asked for.
+    pub fn stray(&self, class: Option<ClassId>, units: u64) {
+        let (mut state, now) = self.0.enter();
+        state.units = state.units.saturating_add(units);
+        if let Some(account) = class.and_then(|class| state.classes.get_mut(class.0 as usize)) {
+            account.units = account.units.saturating_add(units);
+        }
+        state.scheduler.stray(class, units, now);
+        self.0.pump(state);
+    }
+
+    /// A probe of the far queue leaves; its number.
+    #[must_use]
+    pub fn probe(&self) -> u64 {
+        let (mut guard, now) = self.0.enter();
+        let state = &mut *guard;
+        let number = state.far.probe(now);
+        state.scheduler.far_queue(state.far.delay(now), now);
+        self.0.pump(guard);
+        number
+    }
+
+    /// A probe of the far queue is back.
+    pub fn probed(&self, number: u64) {
+        let (mut guard, now) = self.0.enter();
+        let state = &mut *guard;
+        state.far.back(number, now);
+        state.scheduler.far_queue(state.far.delay(now), now);
+        self.0.pump(guard);
+    }
+
+    /// How long the far queue is, from elsewhere than probes.
+    pub fn far_queue(&self, delay: Option<Nanos>) {
+        let (mut state, now) = self.0.enter();
+        state.scheduler.far_queue(delay.map(FarDelay::of), now);
+        self.0.pump(state);
+    }
+
+    /// Tickets that somebody has: waiting and released. O(1).
+    #[must_use]
+    pub fn requests(&self, who: &K) -> usize {
+        self.0.lock().people.requests(who)
+    }
+
+    /// Tickets there are: waiting and released.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.0.lock().live.len()
+    }
+
+    /// The setup that it was built with, and its policy.
+    #[must_use]
+    pub fn policy(&self) -> (RequestSpec, RequestSetup) {
+        let state = self.0.lock();
+        (state.policy.clone(), state.setup)
+    }
+}
+
+impl<K: Clone + Eq + Hash> State<K> {
+    /// Frees the numbers of users who had nothing to do for long.
+    fn forget(&mut self, now: Nanos) {
+        while let Some(user) = self.people.forgotten(now) {
+            self.scheduler.forget_user(user);
+        }
+    }
+}
+
+impl<K> State<K> {
+    /// The user is of this class from now on, with all he has.
+    fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
+        let entry = self.people.at_mut(user);
+        let before = std::mem::replace(&mut entry.class, class);
+        if before == class {
+            return;
+        }
+        let Requests { waiting, outstanding } = entry.requests;
+        let requests = &mut self.classes[before.0 as usize].requests;
+        requests.waiting -= waiting;
+        requests.outstanding -= outstanding;
+        let requests = &mut self.classes[class.0 as usize].requests;
+        requests.waiting += waiting;
+        requests.outstanding += outstanding;
+        self.scheduler.set_user(user, class, now);
+    }
+}
+
+impl<K> Drop for Shared<K> {
+    fn drop(&mut self) {
+        self.rearmed.notify_one();
+    }
+}
+
+impl<K> Shared<K> {
+    fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    /// The state, and what time it is once nobody else has it, so that time never runs back between events.
+    fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
+        let guard = self.lock();
+        (guard, self.now())
+    }
+
+    // A panic elsewhere leaves the state as it was before an event or after it.
+    fn lock(&self) -> MutexGuard<'_, State<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives all turns that there are now, and wakes whom they concern.
+    fn pump(&self, mut guard: MutexGuard<'_, State<K>>) {
+        let now = self.now();
+        let state = &mut *guard;
+        let mut wake = Vec::<Waker>::new();
+        while let Some(turn) = state.scheduler.poll(now) {
+            let Some(live) = state.live.get_mut(turn.request.0 as usize) else { continue };
+            if turn.releases {
+                live.released = Some(now);
+                let entry = state.people.at_mut(live.user);
+                entry.requests.release();
+                state.classes[entry.class.0 as usize].requests.release();
+            }
+            live.allowed = live.allowed.saturating_add(turn.units);
+            live.window = turn.window;
+            live.ready = false;
+            wake.extend(live.waker.take());
+        }
+        let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
+        // A policy that says "now" again would never let time pass.
+        let next = next.max(now + Nanos(1));
+        let is_earlier = next < state.armed;
+        if is_earlier {
+            state.armed = next;
+        }
+        drop(guard);
+        if is_earlier {
+            self.rearmed.notify_one();
+        }
+        wake.into_iter().for_each(Waker::wake);
+    }
+}

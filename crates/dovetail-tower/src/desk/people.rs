@@ -1,0 +1,171 @@
+//! Who is known by which number. Numbers are used again a minute after their owner had nothing to do any more.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    hash::Hash,
+};
+
+use dovetail_sched::{
+    Nanos,
+    request::{ClassId, UserId},
+};
+use slab::Slab;
+
+/// How long somebody without requests is remembered.
+pub(super) const REMEMBERED: Nanos = Nanos::from_secs(60);
+
+/// Users by name and by number. Names are hashed with a key: the network chooses them.
+#[derive(Debug)]
+pub(super) struct People<K> {
+    numbers: HashMap<K, UserId>,
+    users: Slab<User<K>>,
+    // Who has no requests, by when the last was over. Nobody is here twice, however often he comes and goes.
+    idle: BTreeSet<(Nanos, UserId)>,
+}
+
+#[derive(Debug)]
+pub(super) struct User<K> {
+    pub(super) who: K,
+    pub(super) class: ClassId,
+    pub(super) requests: Requests,
+    pub(super) units: u64,
+    pub(super) asked: u64,
+    idle_since: Nanos,
+}
+
+/// Requests of somebody, now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Requests {
+    pub(super) waiting: u32,
+    pub(super) outstanding: u32,
+}
+
+impl Requests {
+    pub(super) fn in_all(self) -> u32 {
+        self.waiting + self.outstanding
+    }
+
+    /// One of those that wait does so no longer.
+    pub(super) fn release(&mut self) {
+        self.waiting -= 1;
+        self.outstanding += 1;
+    }
+
+    /// One is over.
+    pub(super) fn over(&mut self, was_released: bool) {
+        let count = if was_released { &mut self.outstanding } else { &mut self.waiting };
+        *count -= 1;
+    }
+}
+
+impl<K> Default for People<K> {
+    fn default() -> Self {
+        Self { numbers: HashMap::new(), users: Slab::new(), idle: BTreeSet::new() }
+    }
+}
+
+impl<K: Clone + Eq + Hash> People<K> {
+    /// By what number he is known.
+    pub(super) fn number(&self, who: &K) -> Option<UserId> {
+        self.numbers.get(who).copied()
+    }
+
+    /// Somebody who is not known is to be, from now on.
+    pub(super) fn meet(&mut self, who: &K, class: ClassId, now: Nanos) -> UserId {
+        let requests = Requests::default();
+        let blank = User { who: who.clone(), class, requests, units: 0, asked: 0, idle_since: now };
+        let user = UserId(self.users.insert(blank) as u32);
+        self.numbers.insert(who.clone(), user);
+        self.idle.insert((now, user));
+        user
+    }
+
+    /// Requests that somebody has.
+    pub(super) fn requests(&self, who: &K) -> usize {
+        self.number(who).map_or(0, |user| self.at(user).requests.in_all() as usize)
+    }
+
+    /// A number that nobody needs any more, if there is one.
+    pub(super) fn forgotten(&mut self, now: Nanos) -> Option<UserId> {
+        let &(since, user) = self.idle.first()?;
+        if since + REMEMBERED > now {
+            return None;
+        }
+        self.idle.pop_first();
+        let entry = self.users.remove(user.0 as usize);
+        self.numbers.remove(&entry.who);
+        Some(user)
+    }
+}
+
+impl<K> People<K> {
+    /// He has one more request, which waits.
+    pub(super) fn arrived(&mut self, user: UserId) {
+        let entry = &mut self.users[user.0 as usize];
+        if entry.requests.in_all() == 0 {
+            self.idle.remove(&(entry.idle_since, user));
+        }
+        entry.requests.waiting += 1;
+        entry.asked += 1;
+    }
+
+    /// A request of his is over.
+    pub(super) fn over(&mut self, user: UserId, was_released: bool, now: Nanos) {
+        let entry = &mut self.users[user.0 as usize];
+        entry.requests.over(was_released);
+        if entry.requests.in_all() == 0 {
+            entry.idle_since = now;
+            self.idle.insert((now, user));
+        }
+    }
+
+    /// Somebody who has requests, or had one within a minute.
+    pub(super) fn at(&self, user: UserId) -> &User<K> {
+        &self.users[user.0 as usize]
+    }
+
+    pub(super) fn at_mut(&mut self, user: UserId) -> &mut User<K> {
+        &mut self.users[user.0 as usize]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &User<K>> {
+        self.users.iter().map(|(_, user)| user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLASS: ClassId = ClassId(0);
+
+    #[test]
+    fn who_comes_and_goes_is_noted_once() {
+        let mut people = People::default();
+        let user = people.meet(&"ann", CLASS, Nanos::ZERO);
+        for second in 0..1_000 {
+            people.arrived(user);
+            assert!(people.idle.is_empty());
+            people.over(user, false, Nanos::from_secs(second));
+            assert_eq!(people.idle.len(), 1);
+        }
+        assert_eq!((people.numbers.len(), people.users.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_minute_after_the_last_request_the_number_is_free() {
+        let mut people = People::default();
+        let (ann, bob) = (people.meet(&"ann", CLASS, Nanos::ZERO), people.meet(&"bob", CLASS, Nanos::ZERO));
+        assert_ne!(ann, bob);
+        people.arrived(ann);
+        people.arrived(bob);
+        people.at_mut(ann).requests.release();
+        people.over(ann, true, Nanos::from_secs(1));
+        let minute = REMEMBERED + Nanos::from_secs(1);
+        assert_eq!(people.forgotten(minute - Nanos(1)), None);
+        assert_eq!(people.forgotten(minute), Some(ann));
+        assert_eq!((people.number(&"ann"), people.number(&"bob")), (None, Some(bob)));
+        assert_eq!(people.forgotten(Nanos::MAX), None, "bob still waits");
+        assert_eq!(people.meet(&"cid", CLASS, minute), ann);
+    }
+}

@@ -1,0 +1,203 @@
+//! A tower layer that lets requests to an HTTP service go when it is their turn, and responses as far as they may.
+//!
+//! ```text
+//! request -> classify -> Desk::arrive -> wait for the release -> inner service -> response
+//!                                                                                    |
+//!                           meter each frame <- read no further than is allowed <- body
+//! ```
+//!
+//! What is scheduled is what bodies bring, in *units* that a [`Meter`] counts: bytes, tokens, rows. A body is polled only while
+//! units of it may be taken in, so a service whose bodies do their work when they are polled works for whose turn it is, and
+//! one that feeds them from elsewhere feels that they are not read. A frame that is longer than what may be taken in is passed
+//! whole, and charged whole: the class waits for it afterwards.
+//!
+//! How many units there will be is known from the body where units are bytes, and else if the service says so: it puts
+//! [`Units`] into the response's extensions, or whoever is outside of this layer into the request's. It need not be true.
+//! A response whose length is known may end without a turn; where it is not, the end may cost one.
+//!
+//! A response that ends, breaks off or never comes is over for the desk; one that its client drops gave up. Of a response whose
+//! units have all come the drop is the end.
+//!
+//! The service asks for nothing before its call: requests have to be at the desk to be put in order there, not queued in
+//! front of it. So [`Schedule`] is always ready, and [`Scheduled`] makes a clone of the inner service ready once the request is
+//! released. What waits is bounded by [`WaitLimits`].
+//!
+//! ```
+//! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
+//! use dovetail_tower::{Desk, ScheduleLayer};
+//! use http::{Request, Response, request::Parts};
+//! use http_body_util::BodyExt;
+//! use tower::{Layer, ServiceExt, service_fn};
+//!
+//! # #[tokio::main(flavor = "current_thread", start_paused = true)]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let setup = RequestSetup::for_bytes(239_000.0);
+//! let desk = Desk::new(&"grants".parse::<RequestSpec>()?, &setup, &[Weight::ONE; 2])?;
+//! desk.set_weight(ClassId(1), Weight::new(2.0).expect("in range"));
+//! tokio::spawn(desk.drive());
+//!
+//! let classify = |request: &Parts| {
+//!     let user = request.headers.get("x-user").map(|name| name.as_bytes().to_vec()).unwrap_or_default();
+//!     let class = ClassId(u32::from(request.headers.contains_key("x-paid")));
+//!     (user, class)
+//! };
+//! let service = ScheduleLayer::new(desk, classify).layer(service_fn(async |_: Request<()>| {
+//!     Ok::<_, std::convert::Infallible>(Response::new("hello".to_owned()))
+//! }));
+//!
+//! let response = service.oneshot(Request::new(())).await?;
+//! assert_eq!(response.headers()["server-timing"], "queue;dur=0.0");
+//! assert_eq!(response.into_body().collect().await?.to_bytes(), "hello");
+//! # Ok(())
+//! # }
+//! ```
+
+mod body;
+mod future;
+mod meter;
+mod timing;
+
+use std::{
+    fmt,
+    hash::Hash,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use dovetail_sched::request::ClassId;
+use http::{Request, Response, request::Parts};
+use http_body::Body;
+use tower_layer::Layer;
+use tower_service::Service;
+
+pub use self::{
+    body::ScheduledBody,
+    future::Scheduled,
+    meter::{ByteMeter, Meter, Units},
+};
+use crate::desk::{Desk, WaitLimits};
+
+/// Puts a [`Schedule`] in front of services.
+pub struct ScheduleLayer<K, C, M = ByteMeter> {
+    desk: Desk<K>,
+    classify: C,
+    settings: Settings<M>,
+}
+
+/// An HTTP service that is asked when it is each request's turn.
+pub struct Schedule<S, K, C, M = ByteMeter> {
+    inner: S,
+    desk: Desk<K>,
+    classify: C,
+    settings: Settings<M>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Settings<M> {
+    meter: M,
+    limits: WaitLimits,
+    retry_after_s: u32,
+    tells_timing: bool,
+}
+
+impl<K, C> ScheduleLayer<K, C> {
+    /// Requests wait at this desk, whose [driver](Desk::drive) has to run. `classify` says who asks and of what class he is;
+    /// as any header may be written by anybody, it should look at what was proved. Units are bytes.
+    #[must_use]
+    pub fn new(desk: Desk<K>, classify: C) -> Self
+    where
+        C: Fn(&Parts) -> (K, ClassId),
+    {
+        let settings =
+            Settings { meter: ByteMeter, limits: WaitLimits::UNLIMITED, retry_after_s: 1, tells_timing: true };
+        Self { desk, classify, settings }
+    }
+}
+
+impl<K, C, M> ScheduleLayer<K, C, M> {
+    /// Counts units otherwise: the desk's rate, and whatever its policy says in bytes, is in these.
+    #[must_use]
+    pub fn meter<N>(self, meter: N) -> ScheduleLayer<K, C, N> {
+        let Settings { limits, retry_after_s, tells_timing, .. } = self.settings;
+        let settings = Settings { meter, limits, retry_after_s, tells_timing };
+        ScheduleLayer { desk: self.desk, classify: self.classify, settings }
+    }
+
+    /// Answers 503 in place of the service when too many wait, and tells the client to come again after so many seconds. Without
+    /// this, as many wait as come.
+    #[must_use]
+    pub fn limits(mut self, limits: WaitLimits, retry_after_s: u32) -> Self {
+        self.settings.limits = limits;
+        self.settings.retry_after_s = retry_after_s;
+        self
+    }
+
+    /// Whether responses say in `Server-Timing` how long their requests waited. They do if nothing is said.
+    #[must_use]
+    pub fn server_timing(mut self, tells: bool) -> Self {
+        self.settings.tells_timing = tells;
+        self
+    }
+}
+
+impl<S, K, C: Clone, M: Clone> Layer<S> for ScheduleLayer<K, C, M> {
+    type Service = Schedule<S, K, C, M>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        let Self { desk, classify, settings } = self.clone();
+        Schedule { inner, desk, classify, settings }
+    }
+}
+
+impl<S, B, R, K, C, M> Service<Request<B>> for Schedule<S, K, C, M>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone,
+    R: Body,
+    K: Clone + Eq + Hash,
+    C: Fn(&Parts) -> (K, ClassId),
+    M: Meter<R::Data> + Clone,
+{
+    type Response = Response<ScheduledBody<R, K, M>>;
+    type Error = S::Error;
+    type Future = Scheduled<S, B, K, M>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let (parts, body) = request.into_parts();
+        let (who, class) = (self.classify)(&parts);
+        let length = parts.extensions.get().map(|&Units(units)| units);
+        let label = Arc::from(parts.uri.path());
+        let place = self.desk.arrive_within(&self.settings.limits, &who, class, length, label);
+        let request = Request::from_parts(parts, body);
+        Scheduled::new(self.inner.clone(), request, place, length, self.settings.clone())
+    }
+}
+
+impl<K, C: Clone, M: Clone> Clone for ScheduleLayer<K, C, M> {
+    fn clone(&self) -> Self {
+        let Self { desk, classify, settings } = self;
+        Self { desk: desk.clone(), classify: classify.clone(), settings: settings.clone() }
+    }
+}
+
+impl<S: Clone, K, C: Clone, M: Clone> Clone for Schedule<S, K, C, M> {
+    fn clone(&self) -> Self {
+        let Self { inner, desk, classify, settings } = self;
+        Self { inner: inner.clone(), desk: desk.clone(), classify: classify.clone(), settings: settings.clone() }
+    }
+}
+
+impl<K, C, M> fmt::Debug for ScheduleLayer<K, C, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScheduleLayer").field("limits", &self.settings.limits).finish_non_exhaustive()
+    }
+}
+
+impl<S: fmt::Debug, K, C, M> fmt::Debug for Schedule<S, K, C, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Schedule").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,63 @@
+//! Desks to test with, and time that passes.
+#![allow(dead_code)]
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use dovetail_sched::{
+    Weight,
+    request::{ClassId, RequestSetup, RequestSpec},
+};
+use dovetail_tower::{Desk, Ticket};
+
+/// An inference server's tokens: turns of 16, nothing under way beyond.
+pub fn tokens(rate: f64) -> RequestSetup {
+    RequestSetup { rate, quantum: 16, window: 0, longest_window: 0, overhead: 0 }
+}
+
+/// `grants` with the tolerances of a few turns.
+pub const FAIR: &str = "grants:lag=64,slack=64,learn=off";
+
+/// A desk with classes of these weights, without a driver.
+pub fn still_desk(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Desk<u32> {
+    let weights: Vec<_> = weights.iter().map(|&weight| Weight::new(weight).expect("in range")).collect();
+    Desk::new(&policy.parse::<RequestSpec>().expect("a policy"), setup, &weights).expect("a desk")
+}
+
+/// A desk with classes of these weights and a driver.
+pub fn desk(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Desk<u32> {
+    let desk = still_desk(policy, setup, weights);
+    tokio::spawn(desk.drive());
+    desk
+}
+
+pub fn arrive(desk: &Desk<u32>, who: u32, class: u32) -> Ticket<u32> {
+    desk.arrive(&who, ClassId(class), None, Arc::from(""))
+}
+
+/// What may be taken in now; the scheduler is told if that is nothing.
+pub fn poll_allowed(ticket: &Ticket<u32>) -> Option<u64> {
+    match ticket.poll_allowed(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready((units, _)) => Some(units),
+        Poll::Pending => None,
+    }
+}
+
+/// Takes in whatever is allowed for so long, one unit at a time, whenever time lets more come.
+pub fn takes(ticket: Ticket<u32>) -> tokio::task::JoinHandle<()> {
+    tokio::spawn(async move {
+        ticket.released().await;
+        loop {
+            std::future::poll_fn(|cx| ticket.poll_allowed(cx)).await;
+            ticket.received(1);
+        }
+    })
+}
+
+/// Time passes, and everybody does what there is to do.
+pub async fn pass(time: Duration) {
+    tokio::time::sleep(time).await;
+}
