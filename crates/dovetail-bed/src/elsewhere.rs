@@ -1,0 +1,51 @@
+//! Where there are no network namespaces.
+
+use std::{convert::Infallible, io};
+
+use crate::{BedError, BedSpec, LoadSpec, Measured, Place, Proxy};
+
+/// # Errors
+/// Always: the bed needs Linux.
+pub fn check() -> Result<(), BedError> {
+    Err(BedError::NotLinux)
+}
+
+/// A bed, of which there is none on this system.
+#[derive(Debug)]
+pub struct Bed(Infallible);
+
+impl Bed {
+    /// # Errors
+    /// Always: what the specification has wrong, or that the bed needs Linux.
+    pub fn new(spec: &BedSpec) -> Result<Self, BedError> {
+        spec.validate()?;
+        Err(BedError::NotLinux)
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn spec(&self) -> &BedSpec {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no bed.
+    ///
+    /// # Errors
+    /// None.
+    pub fn within<T: Send>(&self, _place: Place, _work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no bed.
+    ///
+    /// # Errors
+    /// None.
+    pub fn measure(
+        &mut self,
+        _proxy: &Proxy<'_>,
+        _load: &LoadSpec,
+        _tell: &(dyn Fn(u64) + Sync),
+    ) -> Result<Measured, BedError> {
+        match self.0 {}
+    }
+}

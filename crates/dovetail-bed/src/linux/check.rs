@@ -1,0 +1,28 @@
+//! Whether a bed can be made here.
+
+use std::{
+    fs::OpenOptions,
+    io::ErrorKind,
+    process::{Command, Stdio},
+};
+
+use rustix::process::geteuid;
+
+use crate::BedError;
+
+/// Says whether this machine has what a bed needs, without making one.
+///
+/// # Errors
+/// The first thing that is missing, with how to get it.
+pub fn check() -> Result<(), BedError> {
+    if !geteuid().is_root() {
+        return Err(BedError::NotRoot);
+    }
+    for program in ["ip", "tc"] {
+        let begun = Command::new(program).arg("-V").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if begun.is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            return Err(BedError::NoProgram { program, package: "iproute2" });
+        }
+    }
+    OpenOptions::new().read(true).write(true).open("/dev/net/tun").map(drop).map_err(BedError::NoTun)
+}

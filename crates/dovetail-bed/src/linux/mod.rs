@@ -1,0 +1,203 @@
+//! The bed as Linux makes it.
+
+mod check;
+mod client;
+mod delay;
+mod generator;
+mod http;
+mod link;
+mod namespace;
+mod origin;
+mod owner;
+mod plan;
+mod process;
+mod tool;
+mod tun;
+mod usage;
+mod wires;
+
+use std::{
+    io,
+    net::SocketAddrV4,
+    panic::resume_unwind,
+    sync::atomic::{AtomicU32, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+pub use check::check;
+
+use crate::{BedError, BedSpec, LoadSpec, Measured, Place, Proxy, ProxyUse, Site};
+use client::Run;
+use delay::DelayLine;
+use generator::Generator;
+use link::Counters;
+use namespace::{Namespace, sweep};
+use origin::Origins;
+use process::{Folder, Running};
+use usage::Usage;
+use wires::{GATEWAY, Namespaces, PROVIDER, each_server, lay};
+
+/// Where the proxy has to listen.
+const LISTEN: SocketAddrV4 = SocketAddrV4::new(GATEWAY, 3128);
+/// How often the downlink is read to say how far a run is.
+const TELL: Duration = Duration::from_secs(1);
+
+/// A bed, of this process alone; several may be at once. Its namespaces go with it, and those of processes that were killed
+/// when the next bed is made.
+#[derive(Debug)]
+pub struct Bed {
+    // In the order in which they have to go: who uses a namespace before it.
+    _origins: Origins,
+    line: DelayLine,
+    clients: Namespace,
+    gateway: Namespace,
+    provider: Namespace,
+    servers: Namespace,
+    spec: BedSpec,
+}
+
+impl Bed {
+    /// Makes it, which takes under a second.
+    ///
+    /// # Errors
+    /// What the specification has wrong, what is missing here, or what the kernel or its tools refuse. Nothing is left.
+    pub fn new(spec: &BedSpec) -> Result<Self, BedError> {
+        spec.validate()?;
+        check()?;
+        sweep();
+        Folder::sweep();
+        let number = number();
+        let make = |place| Namespace::new(number, place);
+        let (clients, gateway) = (make(Place::Clients)?, make(Place::Gateway)?);
+        let (provider, servers) = (make(Place::Provider)?, make(Place::Servers)?);
+        let all = Namespaces { clients: &clients, gateway: &gateway, provider: &provider, servers: &servers };
+        let line = lay(spec, &all)?;
+        let listeners = each_server(spec, &servers, |address| origin::listen(address, &spec.congestion));
+        let origins = listeners.and_then(Origins::serve).map_err(BedError::system("the servers"))?;
+        Ok(Self { _origins: origins, line, clients, gateway, provider, servers, spec: spec.clone() })
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn spec(&self) -> &BedSpec {
+        &self.spec
+    }
+
+    /// What `work` does in one of the namespaces, on a thread of its own: sockets that it opens and threads and processes
+    /// that it begins stay there.
+    ///
+    /// # Errors
+    /// What `work` answers, or the system's.
+    pub fn within<T: Send>(&self, place: Place, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        let namespace = match place {
+            Place::Clients => &self.clients,
+            Place::Gateway => &self.gateway,
+            Place::Provider => &self.provider,
+            Place::Servers => &self.servers,
+        };
+        namespace.within(work)
+    }
+
+    /// Puts the load on the proxy, which takes the load's duration and as much of its drain as answers take. `tell` is told
+    /// every second how many more packets the downlink has sent.
+    ///
+    /// # Errors
+    /// What the load has wrong, that the proxy does not listen or ends too early, or what the system refuses.
+    pub fn measure(
+        &mut self,
+        proxy: &Proxy<'_>,
+        load: &LoadSpec,
+        tell: &(dyn Fn(u64) + Sync),
+    ) -> Result<Measured, BedError> {
+        load.validate(self.spec.users.len())?;
+        let folder = Folder::new(number())?;
+        let site = Site {
+            listen: LISTEN,
+            rate_bps: self.spec.rate_bps,
+            goodput_bps: self.spec.goodput_bps(),
+            provider: PROVIDER,
+            folder: folder.path().to_owned(),
+        };
+        let mut running = Running::new(proxy, &site, &self.gateway, &self.clients)?;
+        self.line.latest();
+        let begins = Instant::now();
+        let run = Run { via: load.via, proxy: LISTEN, begins, ends: begins + load.duration + load.drain };
+        let generator = Generator::new(&self.spec, load, run)?;
+        let watched = thread::scope(|scope| {
+            let played = scope.spawn(|| {
+                self.clients.enter()?;
+                generator.play()
+            });
+            let watched = self.watch(begins, load, running.as_mut(), tell, || played.is_finished());
+            generator.stop();
+            // Requests under way at a proxy that has ended fail by themselves.
+            let played = played.join().unwrap_or_else(|panic| resume_unwind(panic));
+            played.map_err(BedError::system("the users"))?;
+            watched
+        })?;
+        let ended = begins.elapsed();
+        let cpu_s = watched.usage[1].cpu_s_since(watched.usage[0]);
+        let [_, last] = watched.usage;
+        let used = |exit| ProxyUse { cpu_s, resident_bytes: last.resident_bytes(), processes: last.processes, exit };
+        let proxy = running.map(|running| running.end().map(used)).transpose()?;
+        let (exchanges, received_bytes) = generator.into_parts();
+        Ok(Measured {
+            exchanges,
+            received_bytes,
+            link: watched.link[1].since(watched.link[0], self.spec.rate_bps),
+            proxy,
+            latest: self.line.latest(),
+            counted_from: load.warm_up,
+            counted_to: load.duration,
+            ended,
+            rate_bps: self.spec.rate_bps,
+        })
+    }
+
+    /// Reads the counters after the warm-up and after the duration, and looks after the proxy until the users are through.
+    fn watch(
+        &self,
+        begins: Instant,
+        load: &LoadSpec,
+        mut running: Option<&mut Running<'_>>,
+        tell: &(dyn Fn(u64) + Sync),
+        through: impl Fn() -> bool,
+    ) -> Result<Watched, BedError> {
+        let read = || Ok::<_, BedError>((Counters::read(&self.provider)?, Usage::read(&self.gateway)));
+        let mut told = Counters::read(&self.provider)?;
+        let mut wait_until = |until: Duration, stop: &dyn Fn() -> bool| -> Result<(), BedError> {
+            loop {
+                let left = until.saturating_sub(begins.elapsed());
+                if left.is_zero() || stop() {
+                    return Ok(());
+                }
+                thread::sleep(left.min(TELL));
+                if let Some(running) = &mut running {
+                    running.still()?;
+                }
+                let now = Counters::read(&self.provider)?;
+                tell(now.packets - told.packets);
+                told = now;
+            }
+        };
+        wait_until(load.warm_up, &|| false)?;
+        let first = read()?;
+        wait_until(load.duration, &|| false)?;
+        let last = read()?;
+        wait_until(load.duration + load.drain, &through)?;
+        Ok(Watched { link: [first.0, last.0], usage: [first.1, last.1] })
+    }
+}
+
+/// Counters after the warm-up and after the duration.
+struct Watched {
+    link: [Counters; 2],
+    usage: [Usage; 2],
+}
+
+/// A number that no other bed or run of this process has.
+fn number() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}

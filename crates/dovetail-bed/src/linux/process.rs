@@ -1,0 +1,164 @@
+//! A proxy as a program: begun in the gateway's namespace, watched, ended.
+
+use std::{
+    env,
+    fs::{self, File},
+    net::TcpStream,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, ExitStatus, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{namespace::Namespace, owner};
+use crate::{BedError, Proxy, Site};
+
+/// How long a proxy may take until it listens, and to end.
+const TO_LISTEN: Duration = Duration::from_secs(20);
+const TO_END: Duration = Duration::from_secs(10);
+/// How often it is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
+/// What is shown of what it printed.
+const SHOWN_LINES: usize = 12;
+
+/// A folder that goes with the value, which every user may write to: proxies give up root.
+#[derive(Debug)]
+pub(super) struct Folder(PathBuf);
+
+impl Folder {
+    /// # Errors
+    /// The system's.
+    pub(super) fn new(number: u32) -> Result<Self, BedError> {
+        let path = env::temp_dir().join(owner::name(&number.to_string()));
+        let make = || {
+            fs::create_dir(&path)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o777))
+        };
+        make().map_err(BedError::system(format!("make the folder {}", path.display())))?;
+        Ok(Self(path))
+    }
+
+    /// Removes the folders of processes that were killed before they could.
+    pub(super) fn sweep() {
+        let folder = env::temp_dir();
+        for name in owner::left_in(&folder) {
+            // Nothing can be done about one that does not go.
+            let _ = fs::remove_dir_all(folder.join(name));
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nothing can be done about one that does not go.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A program that runs; ended when dropped.
+#[derive(Debug)]
+pub(super) struct Running<'a> {
+    name: &'a str,
+    child: Child,
+    printed: PathBuf,
+    gateway: &'a Namespace,
+}
+
+impl<'a> Running<'a> {
+    /// Begins the proxy, and waits until it listens; none where it is to listen already.
+    ///
+    /// # Errors
+    /// When it cannot be begun, ends, or does not listen in time.
+    pub(super) fn new(
+        proxy: &'a Proxy<'_>,
+        site: &Site,
+        gateway: &'a Namespace,
+        clients: &Namespace,
+    ) -> Result<Option<Self>, BedError> {
+        let Proxy::Command { name, make } = proxy else { return Ok(None) };
+        let printed = site.folder.join("printed");
+        let begin = || {
+            let mut command = make(site)?;
+            let file = File::create(&printed)?;
+            command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+            command.spawn()
+        };
+        let child = gateway.within(begin).map_err(BedError::system(format!("begin {name}")))?;
+        let mut running = Self { name, child, printed, gateway };
+        let begun = Instant::now();
+        loop {
+            let listens = clients.within(|| TcpStream::connect_timeout(&site.listen.into(), Duration::from_secs(1)));
+            running.still()?;
+            if listens.is_ok() {
+                return Ok(Some(running));
+            }
+            if begun.elapsed() > TO_LISTEN {
+                return Err(running.error(format!("does not listen on {}", site.listen)));
+            }
+            thread::sleep(LOOK);
+        }
+    }
+
+    /// # Errors
+    /// If it has ended.
+    pub(super) fn still(&mut self) -> Result<(), BedError> {
+        let ended = self.child.try_wait().map_err(BedError::system(format!("wait for {}", self.name)))?;
+        ended.map_or(Ok(()), |status| Err(self.error(format!("ended with {status}"))))
+    }
+
+    fn error(&self, what: String) -> BedError {
+        let printed = fs::read(&self.printed).unwrap_or_default();
+        let printed = String::from_utf8_lossy(&printed);
+        let lines: Vec<&str> = printed.trim_end().lines().collect();
+        let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+        let said = if last.is_empty() { String::new() } else { format!(":\n{}", last.join("\n")) };
+        BedError::Proxy { name: self.name.to_owned(), what, said }
+    }
+
+    /// Asks it to end, and makes it if it does not; how it ended.
+    ///
+    /// # Errors
+    /// The system's, when it cannot be waited for.
+    pub(super) fn end(mut self) -> Result<String, BedError> {
+        let what = || format!("wait for {}", self.name);
+        signal(&self.child, Signal::TERM);
+        let asked = Instant::now();
+        while asked.elapsed() < TO_END {
+            if let Some(status) = self.child.try_wait().map_err(BedError::system(what()))? {
+                return Ok(words(status));
+            }
+            thread::sleep(LOOK);
+        }
+        signal(&self.child, Signal::KILL);
+        self.child.wait().map_err(BedError::system(what()))?;
+        Ok(format!("killed, as it had not ended after {} s", TO_END.as_secs()))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        // What it began may outlive it.
+        for pid in self.gateway.processes() {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn signal(child: &Child, signal: Signal) {
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // One that has just ended needs no signal.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+fn words(status: ExitStatus) -> String {
+    if status.success() { "by itself".into() } else { format!("with {status}") }
+}

@@ -1,0 +1,140 @@
+//! Links, addresses and queues between the four namespaces.
+
+use std::{io, net::Ipv4Addr, time::Duration};
+
+use super::{delay::DelayLine, namespace::Namespace, tool::tool, tun};
+use crate::{BedError, BedSpec};
+
+/// The gateway as users see it.
+pub(super) const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// The provider as the gateway sees it.
+pub(super) const PROVIDER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
+/// The provider's device that the downlink's queue is before.
+pub(super) const DOWNLINK: &str = "down0";
+
+/// A user's address, both counted from 0.
+pub(super) fn user_address(class: usize, user: u32) -> Ipv4Addr {
+    Ipv4Addr::new(10, 0, class as u8 + 1, user as u8 + 1)
+}
+
+/// A server's address, counted from 0.
+pub(super) fn server_address(origin: usize) -> Ipv4Addr {
+    Ipv4Addr::new(10, 200, 0, origin as u8 + 1)
+}
+
+/// The four, in the order of [`crate::Place`].
+pub(super) struct Namespaces<'a> {
+    pub(super) clients: &'a Namespace,
+    pub(super) gateway: &'a Namespace,
+    pub(super) provider: &'a Namespace,
+    pub(super) servers: &'a Namespace,
+}
+
+fn ip(namespace: &Namespace, words: &str) -> Result<(), BedError> {
+    tool("ip", &format!("-n {} {words}", namespace.name())).map(drop)
+}
+
+/// Lays everything out; the delay line runs as long as it is kept.
+///
+/// # Errors
+/// What the kernel or its tools do not allow.
+pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedError> {
+    let Namespaces { clients, gateway, provider, servers } = *all;
+    for namespace in [clients, gateway, provider, servers] {
+        settle(namespace)?;
+    }
+    veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", "10.0.0.1/16"))?;
+    veth((gateway, "up0", "10.99.0.2/30"), (provider, DOWNLINK, "10.99.0.1/30"))?;
+    for (class, &users) in bed.users.iter().enumerate() {
+        for user in 0..users {
+            ip(clients, &format!("address add {}/16 dev lan0", user_address(class, user)))?;
+        }
+    }
+    for origin in 0..bed.round_trips.len() {
+        ip(servers, &format!("address add {}/32 dev lo", server_address(origin)))?;
+    }
+    let line = delay(bed, provider, servers)?;
+    for (namespace, route) in [
+        (clients, "default via 10.0.0.1"),
+        (gateway, "default via 10.99.0.1"),
+        (provider, "10.0.0.0/16 via 10.99.0.2"),
+        (provider, "10.200.0.0/24 dev far0"),
+        (servers, "default dev near0"),
+    ] {
+        ip(namespace, &format!("route add {route}"))?;
+    }
+    // Two full frames at once, so that the bucket can keep its rate between two ticks of the kernel.
+    bottleneck(provider, DOWNLINK, bed.rate_bps, 2 * 1514, bed.buffer_packets)?;
+    if let Some(bps) = bed.lan_bps {
+        bottleneck(gateway, "lan0", bps, 10 * 1514, 1000)?;
+    }
+    Ok(line)
+}
+
+/// What all namespaces have in common.
+fn settle(namespace: &Namespace) -> Result<(), BedError> {
+    ip(namespace, "link set lo up")?;
+    for (key, value) in [
+        ("ipv4/ip_forward", "1"),
+        ("ipv4/conf/all/rp_filter", "0"),
+        ("ipv4/conf/default/rp_filter", "0"),
+        // What a run learnt of a path is not to help the next.
+        ("ipv4/tcp_no_metrics_save", "1"),
+        // The only one that every namespace may have by default; servers choose theirs by socket.
+        ("ipv4/tcp_congestion_control", "reno"),
+        ("ipv4/ip_local_port_range", "10240 65000"),
+    ] {
+        namespace.set(key, value)?;
+    }
+    // There may be no IPv6 to switch off.
+    let _ = namespace.set("ipv6/conf/all/disable_ipv6", "1");
+    Ok(())
+}
+
+type End<'a> = (&'a Namespace, &'a str, &'a str);
+
+/// A link between two namespaces.
+fn veth(one: End<'_>, other: End<'_>) -> Result<(), BedError> {
+    let peer = other.0.name();
+    ip(one.0, &format!("link add {} type veth peer name {} netns {peer}", one.1, other.1))?;
+    for (namespace, device, address) in [one, other] {
+        // Packets of the wire's size from the start: the queue counts packets, and a train of them would be one.
+        ip(namespace, &format!("link set dev {device} gso_max_segs 1 up"))?;
+        ip(namespace, &format!("address add {address} dev {device}"))?;
+    }
+    Ok(())
+}
+
+/// Servers as far away as they are to be.
+fn delay(bed: &BedSpec, provider: &Namespace, servers: &Namespace) -> Result<DelayLine, BedError> {
+    let open = |namespace: &Namespace, device: &'static str| {
+        namespace.within(move || tun::open(device)).map_err(BedError::NoTun)
+    };
+    let (far, near) = (open(provider, "far0")?, open(servers, "near0")?);
+    for (namespace, device) in [(provider, "far0"), (servers, "near0")] {
+        ip(namespace, &format!("link set dev {device} txqueuelen 10000 gso_max_segs 1 up"))?;
+    }
+    let half = |(origin, &trip): (usize, &Duration)| (server_address(origin), trip / 2);
+    let one_way: Vec<_> = bed.round_trips.iter().enumerate().map(half).collect();
+    DelayLine::new(far, near, &one_way).map_err(BedError::system("the delay line"))
+}
+
+/// A token bucket before a device, and a queue that drops what does not fit.
+fn bottleneck(namespace: &Namespace, device: &str, bps: u64, burst: u32, packets: u32) -> Result<(), BedError> {
+    let tc = |words: &str| tool("tc", &format!("-n {} qdisc add dev {device} {words}", namespace.name())).map(drop);
+    // The bucket's own limit, in bytes, is never met: the queue's is.
+    tc(&format!("root handle 1: tbf rate {bps}bit burst {burst} limit 1000000000"))?;
+    tc(&format!("parent 1:1 handle 10: pfifo limit {packets}"))
+}
+
+/// Sockets of the namespace's servers, by address.
+///
+/// # Errors
+/// What `listen` answers.
+pub(super) fn each_server<T: Send>(
+    bed: &BedSpec,
+    servers: &Namespace,
+    listen: impl Fn(Ipv4Addr) -> io::Result<T> + Sync,
+) -> io::Result<Vec<T>> {
+    servers.within(|| (0..bed.round_trips.len()).map(|origin| listen(server_address(origin))).collect())
+}

@@ -1,0 +1,261 @@
+//! What came of a run.
+
+use std::time::Duration;
+
+use crate::spec::wire_bytes;
+
+/// How a request ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// With its last byte, at this time of the run.
+    Answered(Duration),
+    /// Without an answer, or with a wrong one.
+    Failed(String),
+    /// Not before the run did.
+    Unfinished,
+}
+
+/// A request and what became of it; times are of the run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exchange {
+    /// From 0.
+    pub class: usize,
+    /// Within the class, from 0.
+    pub user: u32,
+    /// Which of the servers, from 0.
+    pub origin: usize,
+    /// Of the response's body.
+    pub bytes: u64,
+    /// When the user wanted it.
+    pub wanted: Duration,
+    /// When its first byte arrived.
+    pub first_byte: Option<Duration>,
+    /// How it ended.
+    pub end: End,
+    /// Whether it went over a connection that was there already.
+    pub reused: bool,
+}
+
+impl Exchange {
+    /// From the wish to the last byte, connecting and waiting in the proxy included; none where there was no answer.
+    #[must_use]
+    pub fn took(&self) -> Option<Duration> {
+        match self.end {
+            End::Answered(done) => Some(done.saturating_sub(self.wanted)),
+            _ => None,
+        }
+    }
+}
+
+/// The downlink between warm-up and duration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LinkUse {
+    /// How long was looked.
+    pub seconds: f64,
+    /// Ethernet frames' bytes that it sent.
+    pub bytes: u64,
+    /// Frames that it sent.
+    pub packets: u64,
+    /// Packets that its queue dropped.
+    pub drops: u64,
+    /// Of what it could have sent, the part that it did.
+    pub utilisation: f64,
+}
+
+impl LinkUse {
+    /// Of the packets that arrived, the part that was dropped.
+    #[must_use]
+    pub fn dropped(&self) -> f64 {
+        self.drops as f64 / (self.packets + self.drops).max(1) as f64
+    }
+}
+
+/// What the proxy's processes took.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProxyUse {
+    /// CPU time in user and system mode between warm-up and duration, in seconds; what the kernel does in interrupts, as
+    /// for acknowledgements, is in nobody's account.
+    pub cpu_s: f64,
+    /// Resident memory when nobody asked any more, in bytes.
+    pub resident_bytes: u64,
+    /// How many there were then.
+    pub processes: usize,
+    /// How the one that was begun ended when it was told to.
+    pub exit: String,
+}
+
+/// How long answers took.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Latency {
+    /// Requests that count: answered, or not before the run ended.
+    pub requests: usize,
+    /// Of these, the unanswered, which count with their age when the run ended.
+    pub unfinished: usize,
+    /// In seconds; no number where no request counts.
+    pub mean_s: f64,
+    /// In seconds.
+    pub median_s: f64,
+    /// In seconds: 99 % took no longer.
+    pub p99_s: f64,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// All requests, in the order of their wishes.
+    pub exchanges: Vec<Exchange>,
+    /// Bytes of bodies that arrived between warm-up and duration, by class.
+    pub received_bytes: Vec<u64>,
+    /// The downlink between warm-up and duration.
+    pub link: LinkUse,
+    /// The proxy, where the bed began it.
+    pub proxy: Option<ProxyUse>,
+    /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
+    pub latest: Duration,
+    /// When requests and bytes began to count.
+    pub counted_from: Duration,
+    /// When nobody asked any more, and bytes counted no longer.
+    pub counted_to: Duration,
+    /// When the run ended.
+    pub ended: Duration,
+    pub(crate) rate_bps: u64,
+}
+
+impl Measured {
+    fn counts(&self, at: Duration) -> bool {
+        at >= self.counted_from && at < self.counted_to
+    }
+
+    /// Requests that count: those that were wanted between warm-up and duration.
+    pub fn counted(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges.iter().filter(|one| self.counts(one.wanted))
+    }
+
+    /// How long requests took that count and did not fail.
+    #[must_use]
+    pub fn latency(&self) -> Latency {
+        self.latency_of(|_| true)
+    }
+
+    /// The same of those that `which` names.
+    #[must_use]
+    pub fn latency_of(&self, which: impl Fn(&Exchange) -> bool) -> Latency {
+        let (mut waits, mut unfinished) = (Vec::new(), 0);
+        for one in self.counted().filter(|one| which(one)) {
+            unfinished += usize::from(one.end == End::Unfinished);
+            match &one.end {
+                End::Failed(_) => {}
+                _ => waits.push(one.took().unwrap_or(self.ended.saturating_sub(one.wanted)).as_secs_f64()),
+            }
+        }
+        waits.sort_by(f64::total_cmp);
+        // The least that a part of all do not exceed.
+        let quantile = |part: f64| {
+            let at = (part * waits.len() as f64).ceil() as usize;
+            waits.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+        };
+        Latency {
+            requests: waits.len(),
+            unfinished,
+            mean_s: waits.iter().sum::<f64>() / waits.len() as f64,
+            median_s: quantile(0.5),
+            p99_s: quantile(0.99),
+        }
+    }
+
+    /// The requests that failed, counted or not.
+    pub fn failed(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges.iter().filter(|one| matches!(one.end, End::Failed(_)))
+    }
+
+    /// Requests that were answered between warm-up and duration.
+    #[must_use]
+    pub fn answered_in_window(&self) -> usize {
+        let done = |one: &&Exchange| matches!(one.end, End::Answered(done) if self.counts(done));
+        self.exchanges.iter().filter(done).count()
+    }
+
+    /// What each class received, over what the one did that received least of those that received anything.
+    #[must_use]
+    pub fn ratio(&self) -> Vec<f64> {
+        let least = self.received_bytes.iter().copied().filter(|&bytes| bytes > 0).min().unwrap_or(1);
+        self.received_bytes.iter().map(|&bytes| bytes as f64 / least as f64).collect()
+    }
+
+    /// What was asked for, as a part of what the downlink carries: one seed realises more or less of an open loop's load.
+    #[must_use]
+    pub fn offered(&self) -> f64 {
+        let bytes: f64 = self.exchanges.iter().map(|one| wire_bytes(one.bytes as f64)).sum();
+        bytes * 8.0 / (self.rate_bps as f64 * self.counted_to.as_secs_f64())
+    }
+
+    /// Milliseconds of the proxy's CPU for each request that was answered between warm-up and duration.
+    #[must_use]
+    pub fn cpu_ms_per_request(&self) -> Option<f64> {
+        self.proxy.as_ref().map(|proxy| proxy.cpu_s * 1e3 / self.answered_in_window() as f64)
+    }
+
+    /// Milliseconds of the proxy's CPU for each megabyte that users received between warm-up and duration.
+    #[must_use]
+    pub fn cpu_ms_per_megabyte(&self) -> Option<f64> {
+        let megabytes = self.received_bytes.iter().sum::<u64>() as f64 / 1e6;
+        self.proxy.as_ref().map(|proxy| proxy.cpu_s * 1e3 / megabytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn exchange(class: usize, wanted: u64, end: End) -> Exchange {
+        Exchange { class, user: 0, origin: 0, bytes: 1000, wanted: s(wanted), first_byte: None, end, reused: false }
+    }
+
+    fn measured(exchanges: Vec<Exchange>) -> Measured {
+        Measured {
+            exchanges,
+            received_bytes: vec![3000, 0, 1000],
+            link: LinkUse { seconds: 10.0, bytes: 0, packets: 90, drops: 10, utilisation: 0.0 },
+            proxy: Some(ProxyUse { cpu_s: 0.5, resident_bytes: 0, processes: 1, exit: String::new() }),
+            latest: Duration::ZERO,
+            counted_from: s(10),
+            counted_to: s(20),
+            ended: s(30),
+            rate_bps: 1_000_000,
+        }
+    }
+
+    #[test]
+    fn what_counts_and_with_how_much() {
+        let answered = |at| End::Answered(s(at));
+        let all = measured(vec![
+            exchange(0, 9, answered(29)),
+            exchange(0, 10, answered(11)),
+            exchange(0, 12, answered(14)),
+            exchange(1, 13, End::Failed("refused".into())),
+            exchange(2, 15, answered(25)),
+            exchange(2, 19, End::Unfinished),
+            exchange(2, 20, answered(21)),
+        ]);
+        // 1, 2, 10 and, by age, 11 seconds.
+        let latency = all.latency();
+        assert_eq!(
+            latency,
+            Latency { requests: 4, unfinished: 1, mean_s: 6.0, median_s: 2.0, p99_s: 11.0 },
+            "{latency:?}"
+        );
+        assert_eq!(all.latency_of(|one| one.class == 0).mean_s, 1.5);
+        assert!(all.latency_of(|one| one.class == 1).mean_s.is_nan());
+        assert_eq!((all.failed().count(), all.answered_in_window()), (1, 2));
+        assert_eq!(all.ratio(), [3.0, 0.0, 1.0]);
+        assert_eq!(all.cpu_ms_per_request(), Some(250.0));
+        assert_eq!(all.cpu_ms_per_megabyte(), Some(125_000.0));
+        assert_eq!(all.link.dropped(), 0.1);
+        // Seven times 1000·1514/1448 + 350 bytes in 20 s at 1 Mbit/s.
+        assert!((all.offered() - 7.0 * 1395.58 * 8.0 / 20e6).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,112 @@
+//! The bed: links, round trips and users.
+
+use std::time::Duration;
+
+use crate::BedError;
+
+/// Bytes of TCP's payload in a full packet, with timestamps.
+const PAYLOAD_BYTES: f64 = 1448.0;
+/// Bytes of the Ethernet frame that it travels in, as the downlink counts them.
+const FRAME_BYTES: f64 = 1514.0;
+/// Bytes on the downlink of a response beside its body: head, acknowledgements, what opens and ends a connection, about.
+const OVERHEAD_BYTES: f64 = 350.0;
+
+/// Bytes that a response takes on the downlink, about.
+pub(crate) fn wire_bytes(body_bytes: f64) -> f64 {
+    body_bytes * FRAME_BYTES / PAYLOAD_BYTES + OVERHEAD_BYTES
+}
+
+/// What a bed is made of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BedSpec {
+    /// The downlink, in bits of Ethernet frames a second.
+    pub rate_bps: u64,
+    /// Packets that may wait before the downlink; what does not fit is dropped.
+    pub buffer_packets: u32,
+    /// The link from gateway to clients, in bits of Ethernet frames a second; as fast as the machine where none.
+    pub lan_bps: Option<u64>,
+    /// One server each: 10.200.0.1 and so on.
+    pub round_trips: Vec<Duration>,
+    /// So many in each class: user 1 of class 1 is 10.0.1.1.
+    pub users: Vec<u32>,
+    /// The congestion control of the servers, who send over the downlink, as the kernel calls it; the namespaces' default,
+    /// Reno, where the kernel does not have it.
+    pub congestion: String,
+}
+
+impl Default for BedSpec {
+    /// Three classes of four users at 2 Mbit/s with room for 25 packets; six servers 10 to 40 ms away and six 100 to 250 ms.
+    fn default() -> Self {
+        let round_trips = [10, 16, 22, 28, 34, 40, 100, 130, 160, 190, 220, 250];
+        Self {
+            rate_bps: 2_000_000,
+            buffer_packets: 25,
+            lan_bps: Some(10_000_000),
+            round_trips: round_trips.map(Duration::from_millis).into(),
+            users: vec![4; 3],
+            congestion: "cubic".into(),
+        }
+    }
+}
+
+impl BedSpec {
+    /// The most that the downlink carries of TCP's payload, in bits a second.
+    #[must_use]
+    pub fn goodput_bps(&self) -> f64 {
+        self.rate_bps as f64 * PAYLOAD_BYTES / FRAME_BYTES
+    }
+
+    /// Whether there can be such a bed.
+    ///
+    /// # Errors
+    /// In words, what is out of range.
+    pub fn validate(&self) -> Result<(), BedError> {
+        let one_to_254 = |count: usize| (1..=254).contains(&count);
+        let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));
+        if !(10_000..=10_000_000_000).contains(&self.rate_bps) {
+            return wrong("the downlink has 10 kbit/s to 10 Gbit/s");
+        }
+        if self.lan_bps.is_some_and(|bps| !(10_000..=100_000_000_000).contains(&bps)) {
+            return wrong("the clients' link has 10 kbit/s to 100 Gbit/s");
+        }
+        if self.buffer_packets == 0 {
+            return wrong("the downlink's queue has room for a packet at least");
+        }
+        if !one_to_254(self.round_trips.len()) || self.round_trips.iter().any(|trip| trip.as_secs() >= 10) {
+            return wrong("there are 1 to 254 servers, each under ten seconds away");
+        }
+        if !one_to_254(self.users.len()) || !self.users.iter().all(|&users| (1..=253).contains(&users)) {
+            return wrong("there are 1 to 254 classes of 1 to 253 users");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        assert!(BedSpec::default().validate().is_ok());
+        let wrong = [
+            BedSpec { rate_bps: 0, ..BedSpec::default() },
+            BedSpec { lan_bps: Some(1), ..BedSpec::default() },
+            BedSpec { buffer_packets: 0, ..BedSpec::default() },
+            BedSpec { round_trips: Vec::new(), ..BedSpec::default() },
+            BedSpec { round_trips: vec![Duration::from_secs(10)], ..BedSpec::default() },
+            BedSpec { users: Vec::new(), ..BedSpec::default() },
+            BedSpec { users: vec![4, 0], ..BedSpec::default() },
+        ];
+        for spec in wrong {
+            assert!(spec.validate().is_err(), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn goodput_is_what_a_full_packet_carries() {
+        let spec = BedSpec { rate_bps: 1_514_000, ..BedSpec::default() };
+        assert!((spec.goodput_bps() - 1_448_000.0).abs() < 1e-3);
+        assert!((wire_bytes(14_480.0) - 15_490.0).abs() < 1e-6);
+    }
+}
