@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Admit(AdmitArgs),
     /// What do network functions cost on this machine?
     Profile(ProfileArgs),
+    /// Run an HTTP gateway in front of a narrow downlink.
+    Gateway(GatewayArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
 }
@@ -185,7 +187,9 @@ Examples:
   dovetail reproduce atfq-fig9
   dovetail reproduce all --report figures.html
   dovetail reproduce tradeoff-fig7 tradeoff-fig8 --trace capture.pcap
-      your own packets in the experiments that the papers drove by a trace";
+      your own packets in the experiments that the papers drove by a trace
+  sudo dovetail reproduce msfrs-table2 msfrs-table3
+      Squid and this program's gateway on a real link between network namespaces, minutes of real time";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
@@ -205,6 +209,25 @@ pub(crate) struct ReproduceArgs {
     /// Write a page with the published figures drawn again
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+}
+
+const GATEWAY_EXAMPLES: &str = "\
+Examples:
+  dovetail gateway --config gateway.toml --check
+      what the file means, and what to think about before it is run
+  dovetail gateway --config gateway.toml
+      runs until SIGTERM or SIGINT, which let it finish what is under way; SIGHUP reads the file again";
+
+#[derive(Debug, Args)]
+#[command(after_help = GATEWAY_EXAMPLES)]
+pub(crate) struct GatewayArgs {
+    /// What to run
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: PathBuf,
+
+    /// Say what the file means, and run nothing
+    #[arg(long)]
+    pub(crate) check: bool,
 }
 
 const ADMIT_EXAMPLES: &str = "\

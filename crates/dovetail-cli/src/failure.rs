@@ -10,18 +10,35 @@ use std::{
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
-    usage: bool,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Undone,
+    Usage,
+    Lacking,
 }
 
 impl Failure {
     /// Exit status 1: it could not be done.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), usage: false }
+        Self { message: message.to_string(), kind: Kind::Undone }
+    }
+
+    /// Exit status 1: this machine lacks what it takes. Where everything is asked for, it is left out.
+    pub(crate) fn lacking(message: impl Display) -> Self {
+        Self { message: message.to_string(), kind: Kind::Lacking }
+    }
+
+    /// Whether this machine lacks what it takes.
+    pub(crate) fn is_lacking(&self) -> bool {
+        self.kind == Kind::Lacking
     }
 
     /// Exit status 2: it was asked wrongly.
     pub(crate) fn usage(message: impl Display) -> Self {
-        Self { message: message.to_string(), usage: true }
+        Self { message: message.to_string(), kind: Kind::Usage }
     }
 
     /// A file or folder could not be read or written.
@@ -31,10 +48,11 @@ impl Failure {
 
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("dovetail: {}", self.message);
-        if self.usage {
+        let usage = self.kind == Kind::Usage;
+        if usage {
             eprintln!("For what can be asked, try 'dovetail --help'.");
         }
-        ExitCode::from(if self.usage { 2 } else { 1 })
+        ExitCode::from(if usage { 2 } else { 1 })
     }
 }
 

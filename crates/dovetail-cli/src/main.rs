@@ -6,6 +6,7 @@ mod admit;
 mod args;
 mod compare;
 mod failure;
+mod gateway;
 mod input;
 mod network;
 mod output;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Reproduce(args) => reproduce::run(args),
         Command::Admit(args) => admit::run(args),
         Command::Profile(args) => profile::run(args),
+        Command::Gateway(args) => gateway::run(args),
         Command::Policies(args) => policies::run(args),
     };
     done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf, process::Command};
 
 use serde_json::Value;
 use support::{dovetail, folder, stdout};
@@ -232,6 +232,20 @@ fn least_squares_predicts_measured_costs_better_than_smoothing() {
 }
 
 #[test]
+fn a_real_link_that_cannot_be_made_is_a_clear_error() {
+    for name in ["msfrs-table2", "msfrs-table3"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        // Neither iproute2 nor Squid is to be found there, and who is not root gets no further than that.
+        let output = command.args(["reproduce", name]).env("PATH", "/nonexistent").output().expect("the command runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(output.stdout.is_empty() && errors.contains("measured on a real link, not simulated"), "{errors}");
+        let why = ["needs root", "install iproute2", "only Linux"];
+        assert!(why.iter().any(|why| errors.contains(why)), "{errors}");
+    }
+}
+
+#[test]
 fn every_experiment_is_listed() {
     let text = stdout(&["reproduce"]);
     for name in [
@@ -258,6 +272,8 @@ fn every_experiment_is_listed() {
         "msfrs-fig11",
         "msfrs-fig12",
         "msfrs-table1",
+        "msfrs-table2",
+        "msfrs-table3",
     ] {
         assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "no {name} in:\n{text}");
     }

@@ -90,6 +90,8 @@ const EXPERIMENTS: &[&Experiment] = &[
     &msfrs::FIG11,
     &msfrs::FIG12,
     &msfrs::TABLE1,
+    &msfrs::TABLE2,
+    &msfrs::TABLE3,
     &drrsff::FIG5,
     &drrsff::FIG6,
     &drrsff::FIG7,
@@ -108,6 +110,13 @@ pub(crate) struct Finding {
     pub(crate) tables: Vec<(String, Table)>,
     pub(crate) charts: Vec<Block>,
     pub(crate) remarks: Vec<String>,
+}
+
+impl Finding {
+    /// Of an experiment that this machine lacks something for.
+    fn left_out(why: &Failure) -> Self {
+        Self { remarks: vec![format!("Left out: {why}.")], ..Self::default() }
+    }
 }
 
 /// One measured value beside the published one.
@@ -186,6 +195,9 @@ struct ExperimentJson<'a> {
     rows: &'a [Row],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tables: Vec<TableJson<'a>>,
+    /// Why there are no rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -198,7 +210,9 @@ struct TableJson<'a> {
 impl<'a> ExperimentJson<'a> {
     fn new(experiment: &Experiment, finding: &'a Finding) -> Self {
         let table = |(title, table): &'a (String, Table)| TableJson { title, header: &table.header, rows: &table.rows };
-        Self { experiment: experiment.name, rows: &finding.rows, tables: finding.tables.iter().map(table).collect() }
+        let tables = finding.tables.iter().map(table).collect();
+        let left_out = finding.remarks.first().filter(|_| finding.rows.is_empty()).map(String::as_str);
+        Self { experiment: experiment.name, rows: &finding.rows, tables, left_out }
     }
 }
 
@@ -217,7 +231,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     let mut findings = Vec::new();
     for &experiment in &experiments {
         bar.set_prefix(experiment.name);
-        findings.push((experiment, (experiment.run)(&given)?));
+        findings.push((experiment, made(experiment, &given, is_all(&args.names))?));
     }
     bar.finish_and_clear();
     if let Some(path) = &args.report {
@@ -240,6 +254,15 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What comes out of an experiment, one of all or one that was named.
+fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Finding, Failure> {
+    match (experiment.run)(given) {
+        // Named, it is an error; among all of them it is one that can be done elsewhere.
+        Err(why) if why.is_lacking() && of_all => Ok(Finding::left_out(&why)),
+        made => made,
+    }
+}
+
 fn list() -> Result<(), Failure> {
     let mut table = Table::new(&["experiment", "what", "source"], 3);
     for experiment in EXPERIMENTS {
@@ -251,8 +274,12 @@ fn list() -> Result<(), Failure> {
     ))
 }
 
+fn is_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == "all")
+}
+
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Failure> {
-    if names.iter().any(|name| name == "all") {
+    if is_all(names) {
         return Ok(EXPERIMENTS.to_vec());
     }
     let find = |name: &String| {
@@ -295,8 +322,10 @@ fn fine(value: f64, unit: &str) -> String {
 
 fn text(experiment: &Experiment, finding: &Finding) -> String {
     let mut text = format!("{}: {} ({})\n\n", experiment.name, experiment.title, experiment.source);
-    text += &table(&finding.rows).to_terminal();
-    text.push('\n');
+    if !finding.rows.is_empty() {
+        text += &table(&finding.rows).to_terminal();
+        text.push('\n');
+    }
     for (title, table) in &finding.tables {
         text += &format!("\n{title}\n{}\n", table.to_terminal());
     }
@@ -314,7 +343,9 @@ fn page(findings: &[(&Experiment, Finding)]) -> Page {
     for (experiment, finding) in findings {
         page.blocks.push(Block::Heading(format!("{}: {}", experiment.name, experiment.title)));
         page.blocks.push(Block::Text(experiment.source.to_owned()));
-        page.blocks.push(Block::Table(table(&finding.rows)));
+        if !finding.rows.is_empty() {
+            page.blocks.push(Block::Table(table(&finding.rows)));
+        }
         for (title, table) in &finding.tables {
             page.blocks.push(Block::Text(title.clone()));
             page.blocks.push(Block::Table(table.clone()));
@@ -332,5 +363,24 @@ fn chart(title: &str, note: &str, plot: Plot) -> Block {
 impl From<PolicyError> for Failure {
     fn from(error: PolicyError) -> Self {
         Self::new(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_left_out_of_all_and_an_error_by_name() {
+        let lacks = Experiment::of("a paper", "lacks", "nothing", |_| Err(Failure::lacking("no such device")));
+        let fails = Experiment::of("a paper", "fails", "nothing", |_| Err(Failure::new("it broke")));
+        let given = Given { traces: &[], bar: &ProgressBar::hidden() };
+        assert!(made(&lacks, &given, false).is_err());
+        assert!(made(&fails, &given, true).is_err());
+        let finding = made(&lacks, &given, true).unwrap();
+        assert_eq!(text(&lacks, &finding), "lacks: nothing (a paper)\n\nLeft out: no such device.\n");
+        let document = serde_json::to_value(ExperimentJson::new(&lacks, &finding)).unwrap();
+        let said = serde_json::json!({"experiment": "lacks", "rows": [], "left_out": "Left out: no such device."});
+        assert_eq!(document, said);
     }
 }

@@ -8,11 +8,17 @@
 //! | Fig. 9 | latency, and why it does not come out ([`latency`]) |
 //! | Figs. 11, 12 | the window, and the utilisation that it aims at ([`window`]) |
 //! | Table 1 | traffic that nobody asked for ([`crossing`]) |
+//! | Table 2 | latency at real gateways ([`field`]) |
+//! | Table 3 | their CPU time ([`cpu`]) |
 //!
-//! The network is `scenarios/msfrs.toml`. `grants` runs beside what the paper compares.
+//! The network is `scenarios/msfrs.toml`, but for Tables 2 and 3, which are measured: Squid and this program as gateways on a
+//! real narrow downlink between network namespaces ([`gateways`]). `grants` runs beside what the paper compares.
 
 mod analytic;
+mod cpu;
 mod crossing;
+mod field;
+mod gateways;
 mod latency;
 mod runs;
 mod shares;
@@ -37,3 +43,5 @@ pub(crate) const FIG12: Experiment =
     experiment("msfrs-fig12", "latency by the utilisation that is aimed at", window::fig12);
 pub(crate) const TABLE1: Experiment =
     experiment("msfrs-table1", "utilisation under traffic that nobody asked for", crossing::table1);
+pub(crate) const TABLE2: Experiment = experiment("msfrs-table2", "latency of gateways on a real link", field::table2);
+pub(crate) const TABLE3: Experiment = experiment("msfrs-table3", "CPU time of gateways on a real link", cpu::table3);

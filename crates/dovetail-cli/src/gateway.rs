@@ -1,0 +1,23 @@
+//! `dovetail gateway`: runs the HTTP gateway, or says what its configuration means.
+
+use crate::{args::GatewayArgs, failure::Failure};
+
+#[cfg(target_os = "linux")]
+pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
+    use dovetail_gateway::{config::Config, run_until_signalled};
+
+    let config = Config::read(&args.config).map_err(Failure::new)?;
+    if args.check {
+        return crate::output::print(&config.describe().to_string());
+    }
+    run_until_signalled(config, args.config.clone(), |addresses| {
+        let places: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+        eprintln!("dovetail: listening at {}", places.join(", "));
+    })
+    .map_err(Failure::new)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_: &GatewayArgs) -> Result<(), Failure> {
+    Err(Failure::new("the gateway needs Linux: it sets how connections are read by its socket options"))
+}

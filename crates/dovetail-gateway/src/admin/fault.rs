@@ -1,0 +1,46 @@
+//! Why the admin's port does not answer what it is asked.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+
+/// A status and a sentence that says what to do.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    status: StatusCode,
+    what: Cow<'static, str>,
+    header: Option<(HeaderName, &'static str)>,
+}
+
+impl Fault {
+    pub(super) fn new(status: StatusCode, what: impl Into<Cow<'static, str>>) -> Self {
+        // RFC 9110, section 15.5.2.
+        let header = (status == StatusCode::UNAUTHORIZED).then_some((header::WWW_AUTHENTICATE, "Bearer"));
+        Self { status, what: what.into(), header }
+    }
+
+    /// The path is there, and not with this method.
+    pub(super) fn method(allowed: &'static str) -> Self {
+        let what = format!("This is there for {allowed} only.");
+        let header = Some((header::ALLOW, allowed));
+        Self { status: StatusCode::METHOD_NOT_ALLOWED, what: what.into(), header }
+    }
+
+    #[cfg(test)]
+    pub(super) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(super) fn response(self) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::from(format!("{}\n", self.what)));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        if let Some((name, value)) = self.header {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}

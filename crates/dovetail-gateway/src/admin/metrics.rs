@@ -1,0 +1,275 @@
+//! Metrics in the text form of [OpenMetrics](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md).
+
+use std::fmt::Error;
+
+use prometheus_client::{
+    collector::Collector,
+    encoding::{DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, NoLabelSet, text},
+    metrics::MetricType,
+    registry::{Registry, Unit},
+};
+
+use super::scrape::{Class, Durations, Scrape};
+
+/// What the answer is of.
+pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// The metrics as they are scraped.
+pub(super) fn encode(scrape: Scrape) -> Result<String, Error> {
+    let mut registry = Registry::with_prefix("dovetail_gateway");
+    registry.register_collector(Box::new(scrape));
+    let mut text = String::new();
+    text::encode(&mut text, &registry)?;
+    Ok(text)
+}
+
+impl Collector for Scrape {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
+        let mut families = Families(encoder);
+        self.requests(&mut families)?;
+        self.link(&mut families)?;
+        self.connections(&mut families)?;
+        self.users(&mut families)?;
+        self.process(&mut families)
+    }
+}
+
+impl Scrape {
+    fn requests(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        let now = || self.classes.iter().map(class_label).zip(&self.totals.classes);
+        to.gauge("requests_waiting", "Requests that wait for their release", None, now().map(|(l, c)| (l, c.waiting)))?;
+        let help = "Requests that are released and not over";
+        to.gauge("requests_outstanding", help, None, now().map(|(l, c)| (l, c.outstanding)))?;
+        let active = self.classes.iter().map(|class| (class_label(class), class.active_users));
+        to.gauge("active_users", "Users with requests under way", None, active)?;
+        to.gauge("class_weight", "The class's weight", None, now().map(|(l, c)| (l, c.weight.as_f64())))?;
+        let help = "Requests, and bursts of tunnels, that came to wait for a release";
+        to.counter("requests_arrived", help, None, now().map(|(l, c)| (l, c.requests)))?;
+        let help = "Requests that ended before their responses did";
+        to.counter("requests_given_up", help, None, now().map(|(l, c)| (l, c.gave_up)))?;
+        let help = "Bytes that came down the link, header and all";
+        to.counter("received", help, Some(Unit::Bytes), now().map(|(l, c)| (l, c.units)))?;
+        let sent = self.classes.iter().map(|class| (class_label(class), class.sent_bytes));
+        to.counter("sent", "Bytes of responses and tunnels that are over, to clients", Some(Unit::Bytes), sent)?;
+        const STATUS: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
+        let by_status = self.classes.iter().flat_map(|class| {
+            STATUS
+                .into_iter()
+                .zip(class.by_status)
+                .map(|(status, count)| ([("class", &*class.name), ("status", status)], count))
+        });
+        to.counter("requests", "Requests that are over, by what clients were told", None, by_status)?;
+        let tunnels = self.classes.iter().map(|class| (class_label(class), class.tunnels));
+        to.counter("tunnels", "Tunnels that are over", None, tunnels)?;
+        let latency = self.classes.iter().map(|class| (class_label(class), &class.latency));
+        to.histogram("request_duration", "From a request's arrival to the end of its whole response", latency)?;
+        let queue = self.classes.iter().map(|class| (class_label(class), &class.queue));
+        to.histogram("queue_duration", "How long a request, or a tunnel's bursts together, waited for release", queue)
+    }
+
+    fn link(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        let used = self
+            .sample
+            .iter()
+            .flat_map(|sample| self.classes.iter().map(class_label).zip(sample.utilisation.iter().copied()));
+        let help = "What responses of the class took of the capacity in the last second, as a part of one";
+        to.gauge("utilisation_ratio", help, None, used)?;
+        let help = "What the link carries of responses, by the configuration";
+        to.gauge("goodput_bytes_per_second", help, None, [(NOTHING, self.goodput_bytes_per_s)])?;
+        let help = "What the link carries of responses: learnt where the policy learns, else by the configuration";
+        to.gauge("capacity_bytes_per_second", help, None, [(NOTHING, self.link.capacity_bytes_per_s)])?;
+        let delay = self.link.far_delay_ms.map(|delay| (NOTHING, delay / 1e3));
+        to.gauge("far_delay", "How long a packet waits at the link's far end, if known", Some(Unit::Seconds), delay)?;
+        let lost = [(NOTHING, self.totals.lost_probes)];
+        to.counter("probes_lost", "Probes of the far queue that did not come back", None, lost)?;
+        let figures = self.totals.figures.iter().map(|&(name, value)| ([("figure", name)], value));
+        to.gauge("policy_figure", "The policy's own figures by name, in its own units", None, figures)
+    }
+
+    fn connections(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        to.gauge("client_connections", "Connections of clients", None, [(NOTHING, self.connections)])?;
+        to.counter("connections_accepted", "Connections that clients made", None, [(NOTHING, self.accepted)])?;
+        let refused = [("client", self.refused_clients), ("full", self.refused_full)];
+        let help = "Connections turned away: of no client, or more than there may be";
+        to.counter("connections_refused", help, None, refused.map(|(reason, count)| ([("reason", reason)], count)))?;
+        let used = [("dialled", self.dialled), ("reused", self.reused)].map(|(how, count)| ([("how", how)], count));
+        to.counter("upstream_connections", "Connections to servers that requests and tunnels went out on", None, used)?;
+        let help = "Requests sent once more because a kept connection was closed";
+        to.counter("upstream_retries", help, None, [(NOTHING, self.retried)])?;
+        let idle = [(NOTHING, self.idle_upstream_connections)];
+        to.gauge("idle_upstream_connections", "Connections to servers that are kept for the next request", None, idle)?;
+        let lost = [(NOTHING, self.log_lost)];
+        to.counter("log_lines_lost", "Lines of the access log that the disk did not take", None, lost)
+    }
+
+    fn users(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        let help = "Bytes that came for a user since he was first known; of the 20 with the most of those known now. \
+                    Somebody without requests for a minute is forgotten";
+        let users =
+            self.users.iter().map(|user| ([("class", &*user.class), ("user", &*user.who)], user.received_bytes));
+        to.counter("user_received", help, Some(Unit::Bytes), users)
+    }
+
+    fn process(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        let memory = self.process.map(|process| (NOTHING, process.resident_bytes));
+        to.gauge("process_resident_memory", "Memory in use", Some(Unit::Bytes), memory)?;
+        let processor = self.process.map(|process| (NOTHING, process.cpu_s));
+        to.counter("process_cpu", "Processor time", Some(Unit::Seconds), processor)?;
+        let uptime = [(NOTHING, self.totals.now.as_secs_f64())];
+        to.gauge("uptime", "Time since the start", Some(Unit::Seconds), uptime)
+    }
+}
+
+type Labels<'a, const N: usize> = [(&'a str, &'a str); N];
+
+const NOTHING: Labels<'_, 0> = [];
+
+fn class_label(class: &Class) -> Labels<'_, 1> {
+    [("class", &class.name)]
+}
+
+/// Families of metrics, written as they come. One without members is left out.
+struct Families<'a>(DescriptorEncoder<'a>);
+
+impl Families<'_> {
+    fn gauge<'l, const N: usize, V: EncodeGaugeValue>(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<Unit>,
+        members: impl IntoIterator<Item = (Labels<'l, N>, V)>,
+    ) -> Result<(), Error> {
+        let mut members = members.into_iter().peekable();
+        if members.peek().is_none() {
+            return Ok(());
+        }
+        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
+        members.try_for_each(|(labels, value)| {
+            if N == 0 { family.encode_gauge(&value) } else { family.encode_family(&labels)?.encode_gauge(&value) }
+        })
+    }
+
+    fn counter<'l, const N: usize, V: EncodeCounterValue>(
+        &mut self,
+        name: &str,
+        help: &str,
+        unit: Option<Unit>,
+        members: impl IntoIterator<Item = (Labels<'l, N>, V)>,
+    ) -> Result<(), Error> {
+        let mut members = members.into_iter().peekable();
+        if members.peek().is_none() {
+            return Ok(());
+        }
+        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
+        members.try_for_each(|(labels, value)| {
+            if N == 0 {
+                family.encode_counter::<NoLabelSet, V, u64>(&value, None)
+            } else {
+                family.encode_family(&labels)?.encode_counter::<NoLabelSet, V, u64>(&value, None)
+            }
+        })
+    }
+
+    fn histogram<'l, const N: usize>(
+        &mut self,
+        name: &str,
+        help: &str,
+        mut members: impl Iterator<Item = (Labels<'l, N>, &'l Durations)>,
+    ) -> Result<(), Error> {
+        let mut family = self.0.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
+        members.try_for_each(|(labels, of)| {
+            family.encode_family(&labels)?.encode_histogram::<NoLabelSet>(of.sum_s, of.count, &of.buckets, None)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use dovetail_sched::request::ClassId;
+
+    use super::*;
+    use crate::{
+        admin::scrape::MOST_USERS,
+        config::Config,
+        counters::{BUCKETS_S, add},
+        gateway::Gateway,
+        who::Who,
+    };
+
+    const TEXT: &str = "[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                        [[class]]\nname = \"office\"\nweight = 3\nclients = \"10.1.0.0/16\"\n";
+
+    fn gateway() -> Gateway {
+        Gateway::new(Config::parse(TEXT).expect("a configuration")).expect("a gateway")
+    }
+
+    fn scraped(gateway: &Gateway) -> String {
+        encode(Scrape::of(gateway, None)).expect("text")
+    }
+
+    fn value(text: &str, metric: &str) -> f64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(metric)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {metric} in {text}")).parse().expect("a number")
+    }
+
+    #[tokio::test]
+    async fn ten_thousand_users_are_twenty_labels() {
+        let gateway = gateway();
+        let one = scraped(&gateway).lines().count();
+        for number in 0..10_000_u32 {
+            let who = Who::Address(Ipv4Addr::from(0x0a00_0000 + number).into());
+            let ticket = gateway.desk().arrive(&who, ClassId(number % 2), None, "a".into());
+            ticket.received(u64::from(number) + 1);
+            ticket.end();
+        }
+        let text = scraped(&gateway);
+        let named: Vec<_> = text.lines().filter(|line| line.contains("user=\"")).collect();
+        assert_eq!(named.len(), MOST_USERS);
+        assert_eq!(text.lines().count(), one + MOST_USERS + 3, "nothing else but their family's head");
+        // 10.0.39.15 is the last of them, and had the most; the twentieth had 9,981 bytes.
+        let first = "dovetail_gateway_user_received_bytes_total{class=\"default\",user=\"10.0.39.15\"}";
+        assert!((value(&text, first) - 10_000.0).abs() < 1e-9);
+        assert!(named.iter().all(|line| {
+            line.rsplit(' ').next().is_some_and(|bytes| bytes.parse::<u64>().is_ok_and(|bytes| bytes > 9_980))
+        }));
+    }
+
+    #[tokio::test]
+    async fn histograms_are_cumulative_and_their_last_bucket_is_all() {
+        let gateway = gateway();
+        gateway.of_class(ClassId(0), |class| {
+            for seconds in [0.005, 0.03, 0.03, 1_000.0] {
+                class.latency.note(std::time::Duration::from_secs_f64(seconds));
+            }
+            add(&class.by_status[2], 4);
+        });
+        let text = scraped(&gateway);
+        let bucket = |bound: &str| {
+            value(
+                &text,
+                &format!("dovetail_gateway_request_duration_seconds_bucket{{le=\"{bound}\",class=\"office\"}}"),
+            )
+        };
+        assert_eq!(
+            [bucket("0.01"), bucket("0.025"), bucket("0.05"), bucket("300.0"), bucket("+Inf")],
+            [1., 1., 3., 3., 4.]
+        );
+        let buckets = text.matches("request_duration_seconds_bucket").count();
+        assert_eq!(buckets, 2 * (BUCKETS_S.len() + 1), "of two classes");
+        assert_eq!(value(&text, "dovetail_gateway_request_duration_seconds_count{class=\"office\"}"), 4.0);
+        assert_eq!(value(&text, "dovetail_gateway_request_duration_seconds_sum{class=\"office\"}"), 1_000.065);
+        assert_eq!(value(&text, "dovetail_gateway_requests_total{class=\"office\",status=\"2xx\"}"), 4.0);
+        assert_eq!(value(&text, "dovetail_gateway_class_weight{class=\"office\"}"), 3.0);
+    }
+
+    #[tokio::test]
+    async fn names_of_users_cannot_break_out_of_their_labels() {
+        let gateway = gateway();
+        let ticket = gateway.desk().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());
+        let text = scraped(&gateway);
+        assert!(text.contains("user=\"a\\\"} 9\\\\\"} 0\n"), "{text}");
+        drop(ticket);
+    }
+}

@@ -1,0 +1,47 @@
+//! What this process takes of the machine, as the kernel counts it (proc_pid_stat(5)).
+
+use std::fs;
+
+/// Memory and processor time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Process {
+    /// Memory that is in use, in bytes.
+    pub(super) resident_bytes: u64,
+    /// Processor time since the start, in user mode and in the kernel.
+    pub(super) cpu_s: f64,
+}
+
+impl Process {
+    /// This one, where the kernel tells.
+    pub(super) fn own() -> Option<Self> {
+        let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
+        parse(&fs::read_to_string("/proc/self/stat").ok()?, rustix::param::page_size() as u64, ticks_per_s)
+    }
+}
+
+fn parse(stat: &str, page_bytes: u64, ticks_per_s: f64) -> Option<Process> {
+    // The second field is the program's name in brackets, which may have blanks and brackets in it.
+    let fields: Vec<_> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let (user, system, pages) = (field(14)?, field(15)?, field(24)?);
+    Some(Process { resident_bytes: pages * page_bytes, cpu_s: (user + system) as f64 / ticks_per_s })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_kernel() {
+        let line =
+            "7 (a (b) c) S 1 7 7 0 -1 4194560 900 0 3 0 150 50 0 0 20 0 2 0 12345 99999744 2000 18446744073709551615";
+        assert_eq!(parse(line, 4_096, 100.0), Some(Process { resident_bytes: 8_192_000, cpu_s: 2.0 }));
+        assert_eq!(parse("7 (a", 4_096, 100.0), None);
+    }
+
+    #[test]
+    fn this_process_takes_something() {
+        let own = Process::own().expect("Linux tells");
+        assert!(own.resident_bytes > 100_000 && own.cpu_s >= 0.0, "{own:?}");
+    }
+}

@@ -1,0 +1,77 @@
+//! How fast bytes come for each user: between two looks, so that nobody pays while nobody looks.
+
+use std::collections::HashMap;
+
+use dovetail_sched::Nanos;
+use dovetail_tower::desk::UserView;
+
+use crate::who::Who;
+
+/// Looks closer together count as one.
+const SHORTEST: Nanos = Nanos::from_millis(900);
+/// Looks farther apart say nothing of now.
+const LONGEST: Nanos = Nanos::from_secs(5);
+
+/// What came for whom until the last look, and how fast before.
+#[derive(Debug, Default)]
+pub(super) struct Rates {
+    looked: Option<Nanos>,
+    units: HashMap<Who, u64>,
+    bytes_per_s: HashMap<Who, f64>,
+}
+
+impl Rates {
+    /// Somebody looks. O(users).
+    pub(super) fn look(&mut self, now: Nanos, users: &[UserView<Who>]) {
+        let since = self.looked.map_or(Nanos::MAX, |looked| now - looked);
+        if since < SHORTEST {
+            return;
+        }
+        let seconds = since.as_secs_f64();
+        self.bytes_per_s.clear();
+        if since <= LONGEST {
+            let rate = |user: &UserView<Who>| {
+                let before = self.units.get(&user.who).copied().unwrap_or(0);
+                // Somebody who was forgotten meanwhile begins anew.
+                let came = user.units.checked_sub(before).unwrap_or(user.units);
+                (user.who.clone(), came as f64 / seconds)
+            };
+            self.bytes_per_s.extend(users.iter().map(rate));
+        }
+        self.units = users.iter().map(|user| (user.who.clone(), user.units)).collect();
+        self.looked = Some(now);
+    }
+
+    /// Bytes a second, if somebody looked a moment before.
+    pub(super) fn of(&self, who: &Who) -> Option<f64> {
+        self.bytes_per_s.get(who).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_sched::request::ClassId;
+
+    use super::*;
+
+    fn user(name: &str, units: u64) -> UserView<Who> {
+        UserView { who: Who::Name(name.into()), class: ClassId(0), live: 1, units, requests: 1 }
+    }
+
+    #[test]
+    fn rates_are_between_two_looks() {
+        let ann = Who::Name("ann".into());
+        let mut rates = Rates::default();
+        rates.look(Nanos::from_secs(10), &[user("ann", 5_000)]);
+        assert_eq!(rates.of(&ann), None, "one look is none");
+        rates.look(Nanos::from_secs(12), &[user("ann", 9_000), user("bob", 600)]);
+        assert_eq!(rates.of(&ann), Some(2_000.0));
+        assert_eq!(rates.of(&Who::Name("bob".into())), Some(300.0), "somebody who is new");
+        rates.look(Nanos::from_millis(12_100), &[user("ann", 99_000)]);
+        assert_eq!(rates.of(&ann), Some(2_000.0), "too soon for another");
+        rates.look(Nanos::from_secs(13), &[user("ann", 700)]);
+        assert_eq!(rates.of(&ann), Some(700.0), "he was forgotten meanwhile");
+        rates.look(Nanos::from_secs(60), &[user("ann", 90_000)]);
+        assert_eq!(rates.of(&ann), None, "a mean over a minute is not now");
+    }
+}

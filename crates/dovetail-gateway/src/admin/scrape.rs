@@ -1,0 +1,129 @@
+//! What a scrape of the metrics tells: copies of what is counted anyway, so that nothing else pays for it.
+
+use dovetail_tower::desk::{Totals, UserView};
+
+use super::{history::Sample, link::Link, process::Process, status::class_name};
+use crate::{
+    counters::{BUCKETS_S, ClassCounters, Histogram},
+    gateway::Gateway,
+    who::Who,
+};
+
+/// Users who are named: labels are for good where they are stored, and users come and go.
+pub(super) const MOST_USERS: usize = 20;
+
+#[derive(Debug)]
+pub(super) struct Scrape {
+    pub(super) totals: Totals,
+    pub(super) link: Link,
+    pub(super) goodput_bytes_per_s: f64,
+    pub(super) classes: Vec<Class>,
+    pub(super) users: Vec<User>,
+    pub(super) sample: Option<Sample>,
+    pub(super) connections: usize,
+    pub(super) accepted: u64,
+    pub(super) refused_clients: u64,
+    pub(super) refused_full: u64,
+    pub(super) dialled: u64,
+    pub(super) reused: u64,
+    pub(super) retried: u64,
+    pub(super) idle_upstream_connections: usize,
+    pub(super) log_lost: u64,
+    pub(super) process: Option<Process>,
+}
+
+/// A class's counters.
+#[derive(Debug)]
+pub(super) struct Class {
+    pub(super) name: String,
+    pub(super) active_users: u32,
+    pub(super) by_status: [u64; 6],
+    pub(super) tunnels: u64,
+    pub(super) sent_bytes: u64,
+    pub(super) latency: Durations,
+    pub(super) queue: Durations,
+}
+
+/// A histogram's counts by bucket: those of a bucket's own, the last one without a bound.
+#[derive(Debug)]
+pub(super) struct Durations {
+    pub(super) sum_s: f64,
+    pub(super) count: u64,
+    pub(super) buckets: Vec<(f64, u64)>,
+}
+
+#[derive(Debug)]
+pub(super) struct User {
+    pub(super) who: String,
+    pub(super) class: String,
+    pub(super) received_bytes: u64,
+}
+
+impl Scrape {
+    /// What there is now. O(users + requests).
+    pub(super) fn of(gateway: &Gateway, sample: Option<&Sample>) -> Self {
+        let config = gateway.config();
+        let view = gateway.desk().view();
+        let active = view.active_users();
+        let counters = gateway.classes();
+        let classes = config.classes.iter().zip(counters.iter().zip(&active));
+        let classes = classes.map(|(class, (counters, &active))| Class::of(&class.name, counters, active)).collect();
+        let user = |user: UserView<Who>| User {
+            who: user.who.to_string(),
+            class: class_name(&config, user.class.0),
+            received_bytes: user.units,
+        };
+        let users = most_served(view.users).into_iter().map(user).collect();
+        let goodput_bytes_per_s = config.downlink.goodput_bytes_per_s();
+        let shared = gateway.counters();
+        Self {
+            link: Link::of(&view.totals, goodput_bytes_per_s),
+            totals: view.totals,
+            goodput_bytes_per_s,
+            classes,
+            users,
+            sample: sample.cloned(),
+            connections: gateway.seats().taken(),
+            accepted: shared.accepted.get(),
+            refused_clients: shared.refused_clients.get(),
+            refused_full: shared.refused_full.get(),
+            dialled: shared.dialled.get(),
+            reused: shared.reused.get(),
+            retried: shared.retried.get(),
+            idle_upstream_connections: gateway.pool().len(),
+            log_lost: gateway.log().map_or(0, |log| log.lost()),
+            process: Process::own(),
+        }
+    }
+}
+
+/// The users with the most bytes. O(users).
+fn most_served(mut users: Vec<UserView<Who>>) -> Vec<UserView<Who>> {
+    if users.len() > MOST_USERS {
+        users.select_nth_unstable_by_key(MOST_USERS, |user| std::cmp::Reverse(user.units));
+        users.truncate(MOST_USERS);
+    }
+    users
+}
+
+impl Class {
+    fn of(name: &str, counters: &ClassCounters, active_users: u32) -> Self {
+        Self {
+            name: name.to_owned(),
+            active_users,
+            by_status: std::array::from_fn(|digit| counters.by_status[digit].get()),
+            tunnels: counters.tunnels.get(),
+            sent_bytes: counters.sent_bytes.get(),
+            latency: Durations::of(&counters.latency),
+            queue: Durations::of(&counters.queue),
+        }
+    }
+}
+
+impl Durations {
+    fn of(histogram: &Histogram) -> Self {
+        let bounds = BUCKETS_S.into_iter().chain([f64::INFINITY]);
+        let buckets = bounds.zip(histogram.counts.iter().map(std::cell::Cell::get)).collect();
+        Self { sum_s: histogram.sum_s.get(), count: histogram.count(), buckets }
+    }
+}

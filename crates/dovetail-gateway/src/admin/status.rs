@@ -1,0 +1,256 @@
+//! What the page shows: the link, classes, users, and requests with what each waits for.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use dovetail_sched::Nanos;
+use dovetail_tower::desk::{LiveView, Stage, UserView, View};
+use serde::Serialize;
+
+use super::{history::Sample, link::Link, rates::Rates};
+use crate::{config::Config, gateway::Gateway, who::Who};
+
+/// The most users and the most requests that are listed.
+const MOST_ROWS: usize = 200;
+/// Within this time a response is one thing, to those who look on.
+const LATELY: Nanos = Nanos::from_secs(1);
+/// Stages in the order of their listing.
+const ORDER: [&str; 5] = ["comes", "asked", "pauses", "held", "waits"];
+
+#[derive(Debug, Serialize)]
+pub(super) struct Status {
+    name: String,
+    version: &'static str,
+    uptime_s: f64,
+    policy: String,
+    /// Whether there is a token, without which nothing can be changed.
+    can_change: bool,
+    goodput_bytes_per_s: f64,
+    #[serde(flatten)]
+    link: Link,
+    received_bytes: u64,
+    lost_probes: u64,
+    /// The policy's own figures by name.
+    figures: BTreeMap<&'static str, f64>,
+    active_users: u32,
+    waiting: u32,
+    outstanding: u32,
+    connections: usize,
+    idle_upstream_connections: usize,
+    classes: Vec<Class>,
+    users: Vec<User>,
+    more_users: usize,
+    requests: Vec<Request>,
+    more_requests: usize,
+    /// The last second's.
+    sample: Option<Sample>,
+}
+
+#[derive(Debug, Serialize)]
+struct Class {
+    name: String,
+    weight: f64,
+    waiting: u32,
+    outstanding: u32,
+    active_users: u32,
+    received_bytes: u64,
+    requests: u64,
+    gave_up: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct User {
+    who: String,
+    class: String,
+    /// Unknown at the first look after a while.
+    bytes_per_s: Option<f64>,
+    received_bytes: u64,
+    live: u32,
+    requests: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Request {
+    who: String,
+    class: String,
+    host: String,
+    /// One of [`ORDER`].
+    stage: &'static str,
+    why: &'static str,
+    age_s: f64,
+    waited_s: f64,
+    received_bytes: u64,
+    length_bytes: Option<u64>,
+}
+
+impl Status {
+    /// What there is now. O(n log n) in users and requests.
+    pub(super) fn of(gateway: &Gateway, rates: &mut Rates, sample: Option<&Sample>) -> Self {
+        let config = gateway.config();
+        let view = gateway.desk().view();
+        rates.look(view.totals.now, &view.users);
+        let active = view.active_users();
+        let (users, more_users) = users(&config, &view.users, rates);
+        let (requests, more_requests) = requests(&config, &view);
+        let View { totals, .. } = view;
+        let goodput_bytes_per_s = config.downlink.goodput_bytes_per_s();
+        let classes: Vec<_> = config
+            .classes
+            .iter()
+            .zip(totals.classes.iter().zip(&active))
+            .map(|(class, (now, &active_users))| Class {
+                name: class.name.to_string(),
+                weight: now.weight.as_f64(),
+                waiting: now.waiting,
+                outstanding: now.outstanding,
+                active_users,
+                received_bytes: now.units,
+                requests: now.requests,
+                gave_up: now.gave_up,
+            })
+            .collect();
+        Self {
+            name: config.proxy.name.to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            uptime_s: totals.now.as_secs_f64(),
+            policy: config.downlink.policy.to_string(),
+            can_change: config.admin.as_ref().is_some_and(|admin| admin.token.is_some()),
+            goodput_bytes_per_s,
+            link: Link::of(&totals, goodput_bytes_per_s),
+            received_bytes: totals.units,
+            lost_probes: totals.lost_probes,
+            active_users: active.iter().sum(),
+            waiting: totals.classes.iter().map(|class| class.waiting).sum(),
+            outstanding: totals.classes.iter().map(|class| class.outstanding).sum(),
+            figures: totals.figures.into_iter().collect(),
+            connections: gateway.seats().taken(),
+            idle_upstream_connections: gateway.pool().len(),
+            classes,
+            users,
+            more_users,
+            requests,
+            more_requests,
+            sample: sample.cloned(),
+        }
+    }
+}
+
+/// Those for whom most comes first.
+fn users(config: &Config, all: &[UserView<Who>], rates: &Rates) -> (Vec<User>, usize) {
+    let mut order: Vec<_> = all.iter().map(|user| (user, rates.of(&user.who))).collect();
+    order.sort_by(|(a, fast), (b, slow)| {
+        let key = |rate: &Option<f64>, user: &UserView<Who>| (rate.unwrap_or(0.0), user.units);
+        let (a, b) = (key(fast, a), key(slow, b));
+        b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+    });
+    let rows = order.iter().take(MOST_ROWS).map(|(user, bytes_per_s)| User {
+        who: user.who.to_string(),
+        class: class_name(config, user.class.0),
+        bytes_per_s: *bytes_per_s,
+        received_bytes: user.units,
+        live: user.live,
+        requests: user.requests,
+    });
+    (rows.collect(), all.len().saturating_sub(MOST_ROWS))
+}
+
+/// Those that are served first, those that wait last; of each kind the oldest first.
+fn requests(config: &Config, view: &View<Who>) -> (Vec<Request>, usize) {
+    let outstanding: Vec<_> = view.totals.classes.iter().map(|class| class.outstanding).collect();
+    let all: u32 = outstanding.iter().sum();
+    let staged = view.live.iter().map(|live| {
+        let of_class = outstanding.get(live.class.0 as usize).copied().unwrap_or(0);
+        (stage(live, of_class, all), live)
+    });
+    let mut order: Vec<_> = staged.collect();
+    order.sort_by_key(|((stage, _), live)| (ORDER.iter().position(|known| known == stage), Reverse(live.age)));
+    let row = |&((stage, why), live): &((&'static str, &'static str), &LiveView<Who>)| Request {
+        who: live.who.to_string(),
+        class: class_name(config, live.class.0),
+        host: live.label.to_string(),
+        stage,
+        why,
+        age_s: live.age.as_secs_f64(),
+        waited_s: live.waited.as_secs_f64(),
+        received_bytes: live.received,
+        length_bytes: live.length,
+    };
+    (order.iter().take(MOST_ROWS).map(row).collect(), view.live.len().saturating_sub(MOST_ROWS))
+}
+
+pub(super) fn class_name(config: &Config, class: u32) -> String {
+    config.classes.get(class as usize).map_or_else(|| "?".to_owned(), |class| class.name.to_string())
+}
+
+/// How far a request is, and what it waits for in words. `of_class` and `all` requests are released.
+///
+/// Turns are short: a response of which something came just now comes, though it waits for its next turn.
+fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'static str) {
+    let moves = live.still.is_some_and(|still| still < LATELY);
+    match live.stage {
+        Stage::Waits if of_class == 0 && all > 0 => ("waits", "waits for its class's turn"),
+        Stage::Waits => ("waits", "waits for its release"),
+        Stage::Asked => ("asked", "its server has not answered"),
+        Stage::Held | Stage::Comes if moves => ("comes", "comes"),
+        Stage::Held => ("held", "more waits than it may take in"),
+        // Its server pauses, or its client takes nothing.
+        Stage::Comes => ("pauses", "may come, and nothing does"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_sched::request::ClassId;
+
+    use super::*;
+
+    #[test]
+    fn what_a_request_waits_for() {
+        let why = |stage: Stage, still_ms: Option<u64>, of_class, all| {
+            let live = LiveView {
+                who: Who::Name("ann".into()),
+                class: ClassId(0),
+                label: "a".into(),
+                stage,
+                age: Nanos::ZERO,
+                waited: Nanos::ZERO,
+                received: 0,
+                still: still_ms.map(Nanos::from_millis),
+                length: None,
+            };
+            super::stage(&live, of_class, all)
+        };
+        assert_eq!(why(Stage::Waits, None, 0, 3).1, "waits for its class's turn", "only others are served");
+        assert_eq!(why(Stage::Waits, None, 1, 3).1, "waits for its release");
+        assert_eq!(why(Stage::Waits, None, 0, 0).1, "waits for its release");
+        assert_eq!(why(Stage::Asked, None, 1, 1).1, "its server has not answered");
+        assert_eq!(why(Stage::Held, Some(20), 1, 1), ("comes", "comes"), "its next turn is near");
+        assert_eq!(why(Stage::Held, None, 1, 1), ("held", "more waits than it may take in"));
+        assert_eq!(why(Stage::Held, Some(1_000), 1, 1).0, "held");
+        assert_eq!(why(Stage::Comes, Some(20), 1, 1).0, "comes");
+        assert_eq!(why(Stage::Comes, Some(1_000), 1, 1).0, "pauses");
+    }
+
+    #[test]
+    fn two_hundred_users_are_listed_and_the_rest_is_counted() {
+        let text = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n";
+        let config = Config::parse(text).expect("a configuration");
+        let user = |number: u32| UserView {
+            who: Who::Address(std::net::Ipv4Addr::from(number).into()),
+            class: ClassId(0),
+            live: 1,
+            units: u64::from(number % 1_000),
+            requests: 1,
+        };
+        let all: Vec<_> = (0..1_000).map(user).collect();
+        let mut rates = Rates::default();
+        let (rows, more) = users(&config, &all, &rates);
+        assert_eq!((rows.len(), more), (200, 800));
+        assert_eq!((&*rows[0].who, rows[0].received_bytes), ("0.0.3.231", 999), "no rates: by bytes");
+        rates.look(Nanos::from_secs(1), &all);
+        let mut later = all.clone();
+        later[3].units += 100;
+        rates.look(Nanos::from_secs(2), &later);
+        let (rows, _) = users(&config, &later, &rates);
+        assert_eq!((&*rows[0].who, rows[0].bytes_per_s), ("0.0.0.3", Some(100.0)), "the fastest first");
+    }
+}

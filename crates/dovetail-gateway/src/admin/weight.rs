@@ -1,0 +1,35 @@
+//! Another weight for a class, until the file is read again.
+
+use dovetail_sched::Weight;
+use http::StatusCode;
+use serde::Deserialize;
+
+use super::fault::Fault;
+use crate::{gateway::Gateway, serve::class_id};
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    weight: f64,
+}
+
+/// The class's number, if there is such a class.
+pub(super) fn class(gateway: &Gateway, name: &str) -> Result<usize, Fault> {
+    let config = gateway.config();
+    config.classes.iter().position(|class| *class.name == *name).ok_or_else(|| {
+        let names: Vec<_> = config.classes.iter().map(|class| &*class.name).collect();
+        Fault::new(StatusCode::NOT_FOUND, format!("There is no such class. There are: {}.", names.join(", ")))
+    })
+}
+
+/// Sets the weight that a body says; what it was set to.
+pub(super) fn set(gateway: &Gateway, class: usize, body: &[u8]) -> Result<f64, Fault> {
+    let wrong = || {
+        let what = "Say a weight from 0.000001 to 1000000 as JSON, such as {\"weight\": 3}.";
+        Fault::new(StatusCode::BAD_REQUEST, what)
+    };
+    let body: Body = serde_json::from_slice(body).map_err(|_| wrong())?;
+    let weight = Weight::new(body.weight).ok_or_else(wrong)?;
+    gateway.desk().set_weight(class_id(class), weight);
+    Ok(weight.as_f64())
+}

@@ -1,0 +1,236 @@
+//! Who a client says he is (RFC 7617), and whether that is true.
+//!
+//! Clients send name and password with every request; bcrypt takes tens of milliseconds for each look, on purpose. So
+//! credentials that were found right are remembered for five minutes, wrong ones for ten seconds, and everything else is
+//! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
+//! of this process. Without the key nobody can aim at one, or learn from the time that a look takes.
+//!
+//! Guessing is slow: at most [`MOST_JOBS`] are under way at once, no two for the same credentials, and a wrong answer is to
+//! be given after [`DELAY`]. A name that there is not costs as much as the
+//! costliest that there is.
+
+mod file;
+mod recent;
+
+use std::{
+    collections::HashMap,
+    fmt,
+    hash::Hasher,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+use http::HeaderValue;
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::config::ConfigError;
+use recent::Recent;
+
+/// At most so many passwords are looked at with bcrypt at once.
+pub const MOST_JOBS: usize = 4;
+/// An answer to wrong credentials is given so long after they were found to be wrong.
+pub const DELAY: Duration = Duration::from_secs(1);
+/// After [`Check::Busy`] ask again in so long.
+pub const RETRY: Duration = Duration::from_millis(50);
+
+/// How long right credentials are remembered, and how many.
+const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
+/// How long wrong ones are, and how many.
+const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
+/// The longest header that is looked at, in bytes.
+const LONGEST_HEADER: usize = 1024;
+
+/// With or without padding: clients differ.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+type Fingerprint = u128;
+
+/// Names and the hashes of their passwords, with what was found of late.
+#[derive(Clone)]
+pub struct Passwords {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    hashes: HashMap<Arc<str>, Arc<str>>,
+    /// For names that there are not.
+    decoy: Arc<str>,
+    key: [u8; 16],
+    state: Mutex<State>,
+}
+
+struct State {
+    right: Recent<Fingerprint, Arc<str>>,
+    wrong: Recent<Fingerprint, ()>,
+    under_way: Vec<Fingerprint>,
+}
+
+/// What is known of a client's credentials.
+#[derive(Debug)]
+pub enum Check {
+    /// They are this user's.
+    Known(Arc<str>),
+    /// They are wrong, as found before, or cannot be anybody's. Answer after [`DELAY`].
+    Unknown,
+    /// There are none: ask for them.
+    Missing,
+    /// Nothing yet: run the job where it may block for tens of milliseconds. Let a client have one at a time, until its
+    /// answer is sent: one who guesses without pause would keep the others busy.
+    Work(Job),
+    /// Too many others are being looked at, or these are already: ask again in [`RETRY`].
+    Busy,
+}
+
+/// Credentials to look at. Dropped without being run, it leaves nothing behind.
+#[must_use = "nothing is known until it is run"]
+pub struct Job {
+    shared: Arc<Shared>,
+    fingerprint: Fingerprint,
+    /// The name if there is such a user, and the hash to compare with.
+    name: Option<Arc<str>>,
+    hash: Arc<str>,
+    password: Vec<u8>,
+}
+
+impl Passwords {
+    /// Reads a file of at most 1 MiB.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and when the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        file::read(path).and_then(Self::new)
+    }
+
+    /// Reads lines `name:hash` as `htpasswd -B` writes them.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the line, for hashes that are not bcrypt's (`$2y$` or `$2b$`, of a cost of 4 to 14), names
+    /// that come twice, and when there is no name at all.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        file::parse(text, "passwords").and_then(Self::new)
+    }
+
+    fn new(file::Users { hashes, decoy }: file::Users) -> Result<Self, ConfigError> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|why| ConfigError::File {
+            file: "passwords".into(),
+            what: format!("the system gives no random numbers: {why}"),
+        })?;
+        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), under_way: Vec::new() };
+        Ok(Self { shared: Arc::new(Shared { hashes, decoy, key, state: Mutex::new(state) }) })
+    }
+
+    /// How many users there are.
+    #[must_use]
+    pub fn users(&self) -> usize {
+        self.shared.hashes.len()
+    }
+
+    /// What is known of the credentials in a `Proxy-Authorization` header. Never blocks for long.
+    #[must_use]
+    pub fn check(&self, header: Option<&HeaderValue>) -> Check {
+        self.check_at(header, Instant::now())
+    }
+
+    fn check_at(&self, header: Option<&HeaderValue>, now: Instant) -> Check {
+        let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Check::Missing };
+        let Some(credentials) = decoded(encoded) else { return Check::Unknown };
+        let Some(colon) = credentials.iter().position(|&byte| byte == b':') else { return Check::Unknown };
+        let (name, password) = (&credentials[..colon], &credentials[colon + 1..]);
+
+        let fingerprint = self.shared.fingerprint(&credentials);
+        let mut state = self.shared.state();
+        if let Some(name) = state.right.get(&fingerprint, now) {
+            return Check::Known(name.clone());
+        }
+        if state.wrong.get(&fingerprint, now).is_some() {
+            return Check::Unknown;
+        }
+        if state.under_way.len() == MOST_JOBS || state.under_way.contains(&fingerprint) {
+            return Check::Busy;
+        }
+        state.under_way.push(fingerprint);
+        let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));
+        Check::Work(Job {
+            shared: self.shared.clone(),
+            fingerprint,
+            name: user.map(|(name, _)| name.clone()),
+            hash: user.map_or_else(|| self.shared.decoy.clone(), |(_, hash)| hash.clone()),
+            password: password.to_vec(),
+        })
+    }
+}
+
+impl Job {
+    /// Whose the credentials are, if they are anybody's, which is remembered. Blocks for as long as bcrypt takes. If the
+    /// answer is `None`, tell the client so after [`DELAY`].
+    #[must_use]
+    pub fn run(self) -> Option<Arc<str>> {
+        self.run_at(Instant::now())
+    }
+
+    fn run_at(self, now: Instant) -> Option<Arc<str>> {
+        let fits = bcrypt::verify(&self.password, &self.hash).unwrap_or(false);
+        let user = self.name.clone().filter(|_| fits);
+        let mut state = self.shared.state();
+        match &user {
+            Some(name) => state.right.insert(self.fingerprint, name.clone(), now),
+            None => state.wrong.insert(self.fingerprint, (), now),
+        }
+        user
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let fingerprint = self.fingerprint;
+        self.shared.state().under_way.retain(|other| *other != fingerprint);
+    }
+}
+
+impl Shared {
+    fn fingerprint(&self, credentials: &[u8]) -> Fingerprint {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(credentials);
+        hasher.finish128().as_u128()
+    }
+
+    /// What was found of late, also after a panic elsewhere: each change of it is whole.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What follows the scheme `Basic`.
+fn basic(header: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = header.split_at_checked(b"Basic ".len())?;
+    scheme.eq_ignore_ascii_case(b"Basic ").then(|| rest.trim_ascii())
+}
+
+/// `name:password`
+fn decoded(encoded: &[u8]) -> Option<Vec<u8>> {
+    if encoded.len() > LONGEST_HEADER { None } else { BASE64.decode(encoded).ok() }
+}
+
+impl fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Passwords of {} users", self.users())
+    }
+}
+
+impl fmt::Debug for Job {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Job")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! A configuration in words: what a gateway with it does, and what about it may be a mistake.
+
+use std::fmt::{self, Display};
+
+use super::{
+    Access, Class, Config, Forwarded, LogFormat, Prefix, Prefixes, Probe, reload::joined, values::written_time,
+};
+
+impl Config {
+    /// What a gateway does with it, in lines that are aligned, and [`warnings`](Self::warnings) after them.
+    #[must_use]
+    pub fn describe(&self) -> impl Display {
+        Description(self)
+    }
+
+    /// What about it may be a mistake, a sentence each.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let mut warn = |text: String| warnings.push(text);
+        let proxy = &self.proxy;
+        let ways = [&proxy.listen, &proxy.redirect, &proxy.tproxy];
+        for address in ways.into_iter().flatten().filter(|address| address.ip().is_unspecified()) {
+            warn(format!("{address} listens on all of this machine's addresses: also on the downlink's"));
+        }
+        let access = &self.access;
+        for prefix in access.clients.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
+            let family = if prefix.addr().is_ipv4() { "IPv4" } else { "IPv6" };
+            warn(format!("access.clients has {prefix}: an open proxy for everybody with {family}"));
+        }
+        if access.passwords.is_some() {
+            warn("passwords go over plain HTTP: whoever can listen on the users' side can read them".into());
+            if !proxy.redirect.is_empty() || !proxy.tproxy.is_empty() {
+                warn("clients of redirect and tproxy know of no proxy: they cannot say who they are".into());
+            }
+        }
+        let downlink = &self.downlink;
+        let policy = downlink.policy.entry().name;
+        match downlink.probe {
+            Probe::Off => warn("downlink.probe is off: nothing is known of the far queue".into()),
+            Probe::Tcp => {
+                let what = "downlink.probe is tcp: servers' own delays are in what it measures; name an address beyond the link";
+                warn(what.into());
+            }
+            Probe::Icmp(_) | Probe::Udp(_) | Probe::Hop { .. } => (),
+        }
+        if !downlink.learn {
+            let rate = rate(self);
+            warn(format!("{policy} takes the link's rate as {rate}: a rate that is too high fills the far queue"));
+        }
+        if self.admin.is_none() {
+            warn("there is no [admin]: no metrics, and nobody can see what it does".into());
+        }
+        for class in &self.classes {
+            for prefix in class.clients.iter().filter(|prefix| !may_ask(access, prefix)) {
+                warn(format!("class {}: {prefix} is outside of access.clients, so nobody of it may ask", class.name));
+            }
+        }
+        if self.limits.connections_per_user > self.limits.connections {
+            warn("limits.connections_per_user is over limits.connections: one client can have all".into());
+        }
+        warnings
+    }
+}
+
+/// Whether anybody in this prefix may ask.
+fn may_ask(access: &Access, prefix: &Prefix) -> bool {
+    access.clients.prefixes().any(|clients| clients.contains(prefix) || prefix.contains(clients))
+}
+
+struct Description<'c>(&'c Config);
+
+/// Lines under one heading; the heading stands before the first.
+struct Part<'a, 'f> {
+    f: &'a mut fmt::Formatter<'f>,
+    heading: &'static str,
+}
+
+impl Part<'_, '_> {
+    fn line(&mut self, what: &str, value: impl Display) -> fmt::Result {
+        let heading = std::mem::take(&mut self.heading);
+        writeln!(self.f, "{heading:<10} {what:<21} {value}")
+    }
+}
+
+impl Display for Description<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let config = self.0;
+        listens(config, &mut Part { f, heading: "listens" })?;
+        downlink(config, &mut Part { f, heading: "downlink" })?;
+        access(config, &mut Part { f, heading: "access" })?;
+        let mut part = Part { f, heading: "classes" };
+        for (index, class) in config.classes.iter().enumerate() {
+            part.line(&class.name, who(class, index == config.default_class))?;
+        }
+        bounds(config, f)?;
+        let mut part = Part { f, heading: "admin" };
+        match &config.admin {
+            None => part.line("", "off")?,
+            Some(admin) => {
+                let token = if admin.token.is_some() { "changes need the token" } else { "changes nothing: no token" };
+                part.line("", format_args!("{} ({token})", admin.listen))?;
+            }
+        }
+        let mut part = Part { f, heading: "log" };
+        match &config.log {
+            None => part.line("", "off")?,
+            Some(log) => {
+                let format = if log.format == LogFormat::Squid { "Squid's format" } else { "JSON" };
+                part.line("", format_args!("{} ({format})", log.path.display()))?;
+            }
+        }
+        for warning in config.warnings() {
+            writeln!(f, "warning: {warning}")?;
+        }
+        Ok(())
+    }
+}
+
+fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
+    let proxy = &config.proxy;
+    let ways = [
+        ("as a proxy", &proxy.listen),
+        ("redirected (REDIRECT)", &proxy.redirect),
+        ("transparent (TPROXY)", &proxy.tproxy),
+    ];
+    for (what, addresses) in ways.into_iter().filter(|(_, addresses)| !addresses.is_empty()) {
+        part.line(what, joined(addresses, ""))?;
+    }
+    let forwarded = match proxy.forwarded {
+        Forwarded::Off => "no Forwarded",
+        Forwarded::Unknown => "Forwarded: for=unknown",
+        Forwarded::Address => "Forwarded: for= the client's address",
+    };
+    part.line("says of itself", format_args!("Via: {}; {forwarded}", proxy.name))?;
+    part.line("asks name servers", joined(&proxy.nameservers, "of the system"))
+}
+
+fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
+    let downlink = &config.downlink;
+    part.line("rate", format_args!("{}{}", rate(config), if downlink.learn { ", a first guess" } else { "" }))?;
+    let goodput = downlink.goodput_bytes_per_s();
+    part.line("goodput", format_args!("{goodput:.0} bytes/s ({:.1} % of it)", downlink.payload * 100.0))?;
+    let every = written_time(downlink.probe_every);
+    match downlink.probe {
+        Probe::Off => part.line("probe", "off")?,
+        Probe::Tcp => part.line("probe", format_args!("round-trip times of TCP, every {every}"))?,
+        Probe::Icmp(address) => part.line("probe", format_args!("ICMP echoes to {address}, every {every}"))?,
+        Probe::Udp(address) => part.line("probe", format_args!("UDP echoes to {address}, every {every}"))?,
+        Probe::Hop { hops, towards } => {
+            let towards = towards.map_or("servers".into(), |address| address.to_string());
+            part.line("probe", format_args!("ICMP that expires at hop {hops} towards {towards}, every {every}"))?;
+        }
+    }
+    part.line("policy", downlink.policy.entry().name)?;
+    let given = downlink.policy.as_str().split_once(':').map_or("", |(_, knobs)| knobs);
+    let knobs = downlink.policy.entry().knobs.iter().map(|knob| {
+        let own = given.split(',').find_map(|pair| pair.strip_prefix(knob.key)?.strip_prefix('='));
+        format!("{}={}", knob.key, own.unwrap_or(knob.default))
+    });
+    part.line("with", joined(knobs, "no knobs"))
+}
+
+fn access(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
+    let access = &config.access;
+    part.line("who may ask", joined(access.clients.prefixes(), ""))?;
+    let says = access.passwords.as_ref().map(|path| format!("by a password in {}", path.display()));
+    part.line("who says who he is", says.as_deref().unwrap_or("nobody: users are addresses"))?;
+    part.line("for ports", joined(&access.ports, "any"))?;
+    part.line("by CONNECT", joined(&access.connect_ports, "none"))?;
+    part.line("allowed besides", listed(&access.allow))?;
+    part.line("denied", listed(&access.deny))
+}
+
+fn listed(prefixes: &Prefixes<()>) -> String {
+    joined(prefixes.prefixes(), "nothing")
+}
+
+/// A class's weight and who is in it.
+fn who(class: &Class, is_default: bool) -> String {
+    let mut who: Vec<_> = class.clients.iter().map(Prefix::to_string).collect();
+    if !class.users.is_empty() {
+        who.push(format!("users {}", class.users.join(", ")));
+    }
+    if is_default {
+        who.push("everybody else".into());
+    }
+    format!("weight {}: {}", class.weight.as_f64(), who.join(", "))
+}
+
+fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let limits = &config.limits;
+    let mut part = Part { f, heading: "limits" };
+    part.line("connections", format_args!("{}, of one client {}", limits.connections, limits.connections_per_user))?;
+    part.line("requests of a user", limits.requests_per_user)?;
+    part.line("header", format_args!("{} bytes in {} fields", limits.header_bytes, limits.headers))?;
+    part.line("idle, to a server", limits.idle_per_server)?;
+    let timeouts = &config.timeouts;
+    let mut part = Part { f, heading: "timeouts" };
+    for (what, time) in [
+        ("header", timeouts.header),
+        ("idle", timeouts.idle),
+        ("resolve", timeouts.resolve),
+        ("connect", timeouts.connect),
+        ("response", timeouts.response),
+        ("stalled", timeouts.stalled),
+        ("tunnel", timeouts.tunnel),
+        ("pool", timeouts.pool),
+        ("drain", timeouts.drain),
+    ] {
+        part.line(what, written_time(time))?;
+    }
+    Ok(())
+}
+
+/// The link's rate in the largest unit that leaves a number of at least 1.
+fn rate(config: &Config) -> String {
+    let bps = config.downlink.rate.bps();
+    let (scale, unit) = match bps {
+        1e9.. => (1e9, "Gbit/s"),
+        1e6.. => (1e6, "Mbit/s"),
+        _ => (1e3, "kbit/s"),
+    };
+    format!("{} {unit}", bps / scale)
+}

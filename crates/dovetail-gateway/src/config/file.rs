@@ -1,0 +1,305 @@
+//! Reading the file: every key with its default and its range.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::Read,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use dovetail_sched::request::{RequestSetup, RequestSpec};
+use toml::de::{DeTable, DeValue};
+
+use super::{
+    Access, Admin, Config, ConfigError, Downlink, Forwarded, Limits, Log, LogFormat, Prefixes, Probe, Proxy, Timeouts,
+    classes,
+    error::Wrong,
+    section::{Section, number, text, truth, whole, word},
+    values,
+};
+
+/// The longest file that is read, in bytes.
+const LONGEST_FILE: u64 = 1 << 20;
+/// A full segment's payload of its Ethernet frame.
+const PAYLOAD: f64 = 1448.0 / 1514.0;
+/// The port of proxies, on this machine alone.
+const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
+/// The admin's port, on this machine alone.
+const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9180);
+/// The shortest and the longest token, in characters.
+const SHORTEST_TOKEN: usize = 16;
+const LONGEST_TOKEN: usize = 512;
+
+impl Config {
+    /// Reads a configuration. Files that it names are beside the working directory.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the line and the key, when the text is not TOML, has keys that there are not, values out of
+    /// range, or contradicts itself.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::parse_in(text, "configuration", Path::new(""))
+    }
+
+    /// Reads a configuration's file of at most 1 MiB. Files that it names are beside it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and when the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let text = read_text(path)?;
+        let file = path.display().to_string();
+        Self::parse_in(&text, &file, path.parent().unwrap_or(Path::new("")))
+    }
+
+    fn parse_in(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
+        is_short(text.len()).map_err(|wrong| wrong.of(text, file))?;
+        let table = DeTable::parse(text).map_err(|wrong| Wrong::toml(&wrong).of(text, file))?;
+        config(Section::root(table.get_ref()), folder).map_err(|wrong| wrong.of(text, file))
+    }
+}
+
+/// The text of a file of at most 1 MiB.
+pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let file = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|read| read.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
+    is_short(bytes.len()).map_err(|wrong| wrong.of("", &file))?;
+    String::from_utf8(bytes).map_err(|_| Wrong::whole("it is not text in UTF-8").of("", &file))
+}
+
+fn is_short(bytes: usize) -> Result<(), Wrong> {
+    if bytes as u64 > LONGEST_FILE {
+        Err(Wrong::whole("it is longer than 1 MiB: this is another file"))
+    } else {
+        Ok(())
+    }
+}
+
+fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Wrong> {
+    let proxy = proxy(root.section("proxy")?)?;
+    let downlink = downlink(root.section("downlink")?)?;
+    let access = access(root.section("access")?, folder)?;
+    let (classes, default_class) = classes::read(root.sections("class")?, access.passwords.is_some())?;
+    let limits = limits(root.section("limits")?)?;
+    let timeouts = timeouts(root.section("timeouts")?)?;
+    let admin = admin(root.section("admin")?, &proxy, folder)?;
+    let log = log(root.section("log")?, folder)?;
+    root.end()?;
+    Ok(Config { proxy, downlink, access, classes, default_class, limits, timeouts, admin, log })
+}
+
+fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
+    let forwarded = [("off", Forwarded::Off), ("unknown", Forwarded::Unknown), ("address", Forwarded::Address)];
+    let is_token = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    let what = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
+    let proxy = Proxy {
+        listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
+        redirect: section.list("redirect", values::address)?.unwrap_or_default(),
+        tproxy: section.list("tproxy", values::address)?.unwrap_or_default(),
+        name: section.one("name", values::name(64, is_token, what))?.unwrap_or_else(|| "dovetail".into()),
+        forwarded: section.one("forwarded", word(&forwarded))?.unwrap_or_default(),
+        nameservers: section.list("nameservers", values::nameserver)?.unwrap_or_default(),
+    };
+    let ways = [("listen", &proxy.listen), ("redirect", &proxy.redirect), ("tproxy", &proxy.tproxy)];
+    if ways.iter().all(|(_, addresses)| addresses.is_empty()) {
+        return Err(section.wrong("listen", "it listens nowhere: name an address here, in redirect or in tproxy"));
+    }
+    let mut seen = HashSet::new();
+    for (key, addresses) in ways {
+        let twice = addresses.iter().find(|address| address.port() != 0 && !seen.insert(**address));
+        if let Some(address) = twice {
+            return Err(section.wrong(key, format!("{address} is there twice: each way in needs a port of its own")));
+        }
+    }
+    section.end()?;
+    Ok(proxy)
+}
+
+fn downlink(mut section: Section<'_>) -> Result<Downlink, Wrong> {
+    let share = |share: f64| (share > 0.0 && share <= 1.0).then_some(share);
+    let every = Duration::from_millis(10)..=Duration::from_secs(10);
+    let rate = section.one("rate", values::rate)?;
+    let rate = rate.ok_or_else(|| section.wrong("rate", "say what the link carries, such as rate = \"2Mbps\""))?;
+    let payload = section.one("payload", number("a share over 0 and up to 1, such as 0.956", share))?;
+    let written_learn = section.one("learn", truth)?;
+    let policy = section.one("policy", policy)?;
+    let policy =
+        policy.map_or_else(|| "grants".parse().map_err(|wrong| section.wrong("policy", format!("{wrong}"))), Ok)?;
+    let (policy, learn) = learning(policy, written_learn).map_err(|what| section.wrong("learn", what))?;
+    let downlink = Downlink {
+        rate,
+        payload: payload.unwrap_or(PAYLOAD),
+        learn,
+        probe: section.one("probe", values::probe)?.unwrap_or(Probe::Tcp),
+        probe_every: section.one("probe_every", values::time(every))?.unwrap_or(Duration::from_millis(100)),
+        policy,
+    };
+    let setup = RequestSetup::for_bytes(downlink.goodput_bytes_per_s());
+    downlink.policy.build(&setup).map_err(|why| section.wrong("policy", why.to_string()))?;
+    section.end()?;
+    Ok(downlink)
+}
+
+fn policy(value: &DeValue<'_>) -> Result<RequestSpec, String> {
+    let written = value.as_str().ok_or("this is not a policy such as \"grants\"; it goes in quotes")?;
+    written.parse::<RequestSpec>().map_err(|why| why.to_string())
+}
+
+/// The policy with `learn` in it where it has such a knob, and whether the rate is learnt.
+fn learning(policy: RequestSpec, written: Option<bool>) -> Result<(RequestSpec, bool), String> {
+    if policy.entry().knobs.iter().all(|knob| knob.key != "learn") {
+        return Ok((policy, false));
+    }
+    let knobs = policy.as_str().split_once(':').map_or("", |(_, knobs)| knobs);
+    let own = knobs.split(',').find_map(|pair| pair.strip_prefix("learn=")).map(|value| value == "on");
+    match (own, written) {
+        (Some(own), Some(written)) if own != written => {
+            Err(format!("it is {written} here and the contrary in the policy \"{policy}\": say it once"))
+        }
+        (None, Some(false)) => {
+            let spec = dovetail_sched::registry::with_knobs(policy.as_str(), "learn=off");
+            spec.parse().map(|policy| (policy, false)).map_err(|why: dovetail_sched::PolicyError| why.to_string())
+        }
+        _ => Ok((policy, own.or(written).unwrap_or(true))),
+    }
+}
+
+fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Wrong> {
+    let clients = section.list("clients", values::prefix)?.unwrap_or_default();
+    if clients.is_empty() {
+        let what = "nobody may ask: say who, such as clients = [\"10.0.0.0/8\"]";
+        return Err(section.wrong("clients", what));
+    }
+    let mut destinations = section.section("destinations")?;
+    let allow = destinations.list("allow", values::prefix)?.unwrap_or_default();
+    let deny = destinations.list("deny", values::prefix)?.unwrap_or_default();
+    if let Some(both) = allow.iter().find(|prefix| deny.contains(prefix)) {
+        return Err(destinations.wrong("allow", format!("{both} is allowed and denied: leave one of them out")));
+    }
+    destinations.end()?;
+    let of_all = |list: Vec<_>| Prefixes::new(list.into_iter().map(|prefix| (prefix, ())));
+    let access = Access {
+        clients: of_all(clients),
+        allow: of_all(allow),
+        deny: of_all(deny),
+        connect_ports: section.list("connect_ports", port)?.unwrap_or_else(|| vec![443]),
+        ports: section.list("ports", port)?.unwrap_or_default(),
+        passwords: section.one("passwords", path(folder))?,
+    };
+    section.end()?;
+    Ok(access)
+}
+
+fn port(value: &DeValue<'_>) -> Result<u16, String> {
+    whole(1..=u64::from(u16::MAX))(value).map(|port| port as u16)
+}
+
+/// A file's name; beside `folder` if it is not absolute.
+fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
+    let folder = folder.to_owned();
+    text("a file's name", move |name| (!name.is_empty() && !name.contains('\0')).then(|| folder.join(name)))
+}
+
+fn limits(mut section: Section<'_>) -> Result<Limits, Wrong> {
+    let mut count = |key, range, default: usize| {
+        section.one(key, whole(range)).map(|value| value.map_or(default, |value| value as usize))
+    };
+    let connections = count("connections", 1..=1_000_000, 16_384)?;
+    let connections_per_user = count("connections_per_user", 1..=1_000_000, 512)?;
+    let requests_per_user = count("requests_per_user", 1..=1_000_000, 1024)?;
+    let headers = count("headers", 16..=1000, 100)?;
+    let idle_per_server = count("idle_per_server", 0..=1024, 8)?;
+    let header_bytes = section.one("header_bytes", values::bytes(8_000..=1_000_000))?.unwrap_or(16_000);
+    section.end()?;
+    Ok(Limits { connections, connections_per_user, requests_per_user, header_bytes, headers, idle_per_server })
+}
+
+fn timeouts(mut section: Section<'_>) -> Result<Timeouts, Wrong> {
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let mut time = |key, seconds| {
+        let range = Duration::from_millis(10)..=DAY;
+        section.one(key, values::time(range)).map(|time| time.unwrap_or(Duration::from_secs(seconds)))
+    };
+    let timeouts = Timeouts {
+        header: time("header", 10)?,
+        idle: time("idle", 120)?,
+        resolve: time("resolve", 10)?,
+        connect: time("connect", 20)?,
+        response: time("response", 120)?,
+        stalled: time("stalled", 300)?,
+        tunnel: time("tunnel", 3600)?,
+        pool: time("pool", 60)?,
+        drain: time("drain", 30)?,
+    };
+    section.end()?;
+    Ok(timeouts)
+}
+
+fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Option<Admin>, Wrong> {
+    if !section.is_there() {
+        return Ok(None);
+    }
+    let listen = section.one("listen", values::address)?.unwrap_or(ADMIN);
+    let written = section.one("token", token)?;
+    let file = section.one("token_file", path(folder))?;
+    let token = match (written, file) {
+        (Some(_), Some(_)) => return Err(section.wrong("token_file", "there is a token besides: say it once")),
+        (written, None) => written,
+        (None, Some(file)) => Some(token_of(&file).map_err(|what| section.wrong("token_file", what))?),
+    };
+    if token.is_none() && !listen.ip().to_canonical().is_loopback() {
+        let what = format!("{listen} is reached from other machines: add token or token_file, or listen on {ADMIN}");
+        return Err(section.wrong("listen", what));
+    }
+    let taken = [&proxy.listen, &proxy.redirect, &proxy.tproxy].into_iter().flatten();
+    if listen.port() != 0 && taken.clone().any(|other| *other == listen) {
+        return Err(section.wrong("listen", format!("{listen} is the proxy's: choose another port")));
+    }
+    section.end()?;
+    Ok(Some(Admin { listen, token }))
+}
+
+/// A token, which no message shows.
+fn token(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let token = value.as_str().filter(|token| is_token(token));
+    token.map(Into::into).ok_or_else(|| format!("it is not {}", expected_token()))
+}
+
+fn is_token(token: &str) -> bool {
+    (SHORTEST_TOKEN..=LONGEST_TOKEN).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn expected_token() -> String {
+    format!("a text of {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs, without blanks")
+}
+
+fn token_of(path: &Path) -> Result<Arc<str>, String> {
+    use std::os::unix::fs::PermissionsExt;
+    let name = format!("\"{}\"", path.display().to_string().escape_debug());
+    let cannot = |why: std::io::Error| format!("{name} cannot be read: {why}");
+    let file = File::open(path).map_err(cannot)?;
+    let mode = file.metadata().map_err(cannot)?.permissions().mode();
+    if mode & 0o007 != 0 {
+        return Err(format!("{name} can be used by everybody on this machine: chmod 600 it"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_TOKEN as u64 + 2).read_to_string(&mut text).map_err(cannot)?;
+    let token = text.trim_end();
+    if is_token(token) { Ok(token.into()) } else { Err(format!("{name} does not hold {}", expected_token())) }
+}
+
+fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Wrong> {
+    if !section.is_there() {
+        return Ok(None);
+    }
+    let formats = [("squid", LogFormat::Squid), ("json", LogFormat::Json)];
+    let path = section.one("access", path(folder))?;
+    let path =
+        path.ok_or_else(|| section.wrong("access", "say where, such as access = \"/var/log/dovetail/access.log\""))?;
+    let format = section.one("format", word(&formats))?.unwrap_or_default();
+    section.end()?;
+    Ok(Some(Log { path, format }))
+}

@@ -1,0 +1,190 @@
+//! Header fields that a proxy takes off and puts on (RFC 9110, section 7.6).
+
+use std::net::IpAddr;
+
+use http::{
+    HeaderName, HeaderValue, Version,
+    header::{self, HeaderMap},
+};
+
+use crate::config::Forwarded;
+
+/// Fields that are for the next hop only, whether `Connection` names them or not.
+const HOP_BY_HOP: [HeaderName; 6] = [
+    header::CONNECTION,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+];
+
+/// Takes off what was for this hop: the fields above, and those that `Connection` names. `Transfer-Encoding` stays off
+/// too: whoever sends the message on frames it anew.
+pub(crate) fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(header::CONNECTION) {
+        let named: Vec<HeaderName> = headers
+            .get_all(header::CONNECTION)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(','))
+            .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+            // Naming these would change what the message is.
+            .filter(|name| ![header::CONTENT_LENGTH, header::HOST].contains(name))
+            .collect();
+        for name in named {
+            headers.remove(name);
+        }
+    }
+    for name in &HOP_BY_HOP {
+        headers.remove(name);
+    }
+    headers.remove(header::TRANSFER_ENCODING);
+}
+
+/// How a message's body ends (RFC 9112, section 6.3), as far as its header says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// With the message's header, or the connection.
+    Unsaid,
+    /// After so many bytes.
+    Length(u64),
+    /// With the last chunk.
+    Chunked,
+    /// With the last chunk, though there is a length too: somebody else may have read it otherwise.
+    Both,
+}
+
+/// What a header says of its body's end.
+///
+/// # Errors
+/// A phrase, when it says nothing that can be passed on: codings besides `chunked`, and lengths that differ or are none.
+pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    if let Some(coding) = codings.next() {
+        if !coding.as_bytes().eq_ignore_ascii_case(b"chunked") || codings.next().is_some() {
+            return Err("its transfer coding is not chunked alone");
+        }
+        let both = headers.contains_key(header::CONTENT_LENGTH);
+        return Ok(if both { Framing::Both } else { Framing::Chunked });
+    }
+    let mut found = Framing::Unsaid;
+    for value in headers.get_all(header::CONTENT_LENGTH) {
+        for length in value.as_bytes().split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
+            let is_number = !length.is_empty() && length.iter().all(u8::is_ascii_digit);
+            let length = std::str::from_utf8(length).ok().filter(|_| is_number).and_then(|length| length.parse().ok());
+            let length = Framing::Length(length.ok_or("its length is no number")?);
+            if found != Framing::Unsaid && found != length {
+                return Err("it says two lengths");
+            }
+            found = length;
+        }
+    }
+    Ok(found)
+}
+
+/// Says once how long a message's body is, or not at all where its chunks do.
+pub(crate) fn reframe(headers: &mut HeaderMap, framing: Framing) {
+    match framing {
+        Framing::Length(length) => drop(headers.insert(header::CONTENT_LENGTH, length.into())),
+        Framing::Chunked | Framing::Both => drop(headers.remove(header::CONTENT_LENGTH)),
+        Framing::Unsaid => {}
+    }
+}
+
+/// Says that the message came this way.
+pub(crate) fn add_via(headers: &mut HeaderMap, version: Version, via: &Via) {
+    headers.append(header::VIA, if version == Version::HTTP_2 { via.http2.clone() } else { via.http1.clone() });
+}
+
+/// What `Via` says of this gateway.
+#[derive(Debug, Clone)]
+pub(crate) struct Via {
+    http1: HeaderValue,
+    http2: HeaderValue,
+}
+
+impl Via {
+    pub(crate) fn new(name: &str) -> Self {
+        let value = |version: &str| {
+            HeaderValue::try_from(format!("{version} {name}")).unwrap_or(HeaderValue::from_static("1.1 dovetail"))
+        };
+        Self { http1: value("1.1"), http2: value("2.0") }
+    }
+}
+
+/// Says who asked, as far as that is to be said (RFC 7239, section 4).
+pub(crate) fn add_forwarded(headers: &mut HeaderMap, how: Forwarded, client: IpAddr) {
+    let value = match (how, client.to_canonical()) {
+        (Forwarded::Off, _) => return,
+        (Forwarded::Unknown, _) => "for=unknown".to_owned(),
+        (Forwarded::Address, IpAddr::V4(address)) => format!("for={address}"),
+        (Forwarded::Address, IpAddr::V6(address)) => format!("for=\"[{address}]\""),
+    };
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.append(header::FORWARDED, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_this_hop_stays_here() {
+        let mut headers = HeaderMap::new();
+        for (name, value) in [
+            ("connection", "close, X-Mine"),
+            ("connection", "Content-Length"),
+            ("x-mine", "1"),
+            ("keep-alive", "5"),
+            ("proxy-connection", "keep-alive"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("upgrade", "h2c"),
+            ("content-length", "5"),
+            ("accept", "*/*"),
+        ] {
+            headers.append(name, value.parse().expect("a value"));
+        }
+        strip(&mut headers);
+        let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept", "content-length"]);
+    }
+
+    #[test]
+    fn bodies_end_where_their_headers_say_and_in_one_place() {
+        let of = |fields: &[(&'static str, &str)]| {
+            let mut headers = HeaderMap::new();
+            for (name, value) in fields {
+                headers.append(*name, value.parse().expect("a value"));
+            }
+            framing(&headers)
+        };
+        assert_eq!(of(&[]), Ok(Framing::Unsaid));
+        assert_eq!(of(&[("content-length", "5")]), Ok(Framing::Length(5)));
+        assert_eq!(of(&[("content-length", "5, 5"), ("content-length", "5")]), Ok(Framing::Length(5)));
+        assert_eq!(of(&[("transfer-encoding", "Chunked")]), Ok(Framing::Chunked));
+        assert_eq!(of(&[("transfer-encoding", "chunked"), ("content-length", "5")]), Ok(Framing::Both));
+        for wrong in ["+5", "-5", "5,", "5 5", "0x5", "", "5, 6", "18446744073709551616"] {
+            assert!(of(&[("content-length", wrong)]).is_err(), "{wrong}");
+        }
+        for wrong in ["gzip, chunked", "xchunked", "chunked, chunked", "identity", "chunked;a=b"] {
+            assert!(of(&[("transfer-encoding", wrong)]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn forwarded_says_what_it_may() {
+        let said = |how, client: &str| {
+            let mut headers = HeaderMap::new();
+            add_forwarded(&mut headers, how, client.parse().expect("an address"));
+            headers.get(header::FORWARDED).map(|value| value.to_str().expect("text").to_owned())
+        };
+        assert_eq!(said(Forwarded::Off, "10.0.0.1"), None);
+        assert_eq!(said(Forwarded::Unknown, "10.0.0.1").as_deref(), Some("for=unknown"));
+        assert_eq!(said(Forwarded::Address, "::ffff:10.0.0.1").as_deref(), Some("for=10.0.0.1"));
+        assert_eq!(said(Forwarded::Address, "2001:db8::1").as_deref(), Some("for=\"[2001:db8::1]\""));
+    }
+}

@@ -1,0 +1,51 @@
+//! The HTTP gateway: a forward proxy in front of a narrow downlink that schedules requests and responses.
+//!
+//! A request comes in at a [`listener`](config::Proxy), is checked, waits at the [desk](dovetail_tower::Desk) for its release,
+//! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`config`] | what it is configured with |
+//! | `gateway` | what connections share; start, reload, drain |
+//! | `serve`, `client` | clients' connections and their requests |
+//! | `wanted`, `destination`, `refusal` | what is asked for, what may be reached, what is said if not |
+//! | `exchange`, `relay`, `upload` | a request to a server and its response |
+//! | `upstream` | connections to servers, which are read as the scheduler allows |
+//! | `tunnel`, `intercept` | bytes both ways, and connections that were meant for servers |
+//! | `probe` | how long the far queue is |
+//! | `admin` | the admin's port: page, metrics, weights |
+//! | `watch`, `record`, `counters`, `log` | what is under way, and what is noted of it |
+//!
+//! [gated]: https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6
+
+mod admin;
+pub mod auth;
+mod client;
+pub mod config;
+mod counters;
+mod destination;
+mod exchange;
+mod gateway;
+mod headers;
+mod intercept;
+mod log;
+mod probe;
+mod record;
+mod refusal;
+mod relay;
+mod resolve;
+mod serve;
+mod signals;
+mod sys;
+mod tunnel;
+mod upload;
+mod upstream;
+mod wanted;
+mod watch;
+mod who;
+
+pub use self::{
+    gateway::{Control, Counts, GatewayError, run, run_until_signalled},
+    intercept::server_name,
+    who::Who,
+};

@@ -1,0 +1,197 @@
+//! The access log.
+//!
+//! A thread of its own writes, so that a slow or full disk holds up nobody. What it cannot keep up with, or write, is counted
+//! and lost.
+
+use std::{
+    fmt::Write as _,
+    fs::{File, OpenOptions},
+    io::{self, Write as _},
+    net::IpAddr,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use crate::{
+    config::{Log as Config, LogFormat},
+    who::Who,
+};
+
+/// Lines that may wait for the disk.
+const MOST_WAITING: usize = 8_192;
+
+/// Where lines go.
+#[derive(Debug)]
+pub(crate) struct Log {
+    format: LogFormat,
+    lines: SyncSender<Message>,
+    lost: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+enum Message {
+    Line(String),
+    /// The file was moved away: begin it anew.
+    Reopen,
+}
+
+/// A request that is over.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) ended: SystemTime,
+    pub(crate) took: Duration,
+    pub(crate) queue: Duration,
+    pub(crate) client: IpAddr,
+    pub(crate) who: &'a Who,
+    pub(crate) status: u16,
+    pub(crate) is_whole: bool,
+    pub(crate) sent_bytes: u64,
+    pub(crate) method: &'a str,
+    pub(crate) target: &'a str,
+    pub(crate) server: Option<IpAddr>,
+}
+
+impl Log {
+    /// Opens the file, and starts the thread that writes it.
+    pub(crate) fn open(config: &Config) -> io::Result<Self> {
+        let file = append_to(&config.path)?;
+        let (lines, waiting) = sync_channel(MOST_WAITING);
+        let lost = Arc::new(AtomicU64::new(0));
+        let (path, counter) = (config.path.clone(), Arc::clone(&lost));
+        thread::Builder::new().name("access-log".into()).spawn(move || write_all(file, &path, &waiting, &counter))?;
+        Ok(Self { format: config.format, lines, lost })
+    }
+
+    pub(crate) fn write(&self, line: &Line<'_>) {
+        let text = match self.format {
+            LogFormat::Squid => line.squid(),
+            LogFormat::Json => line.json(),
+        };
+        if self.lines.try_send(Message::Line(text)).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Begins the file anew if it was moved away.
+    pub(crate) fn reopen(&self) {
+        // A full channel: the next reload will do.
+        let _ = self.lines.try_send(Message::Reopen);
+    }
+
+    /// Lines that were not written.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+fn append_to(path: &PathBuf) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &AtomicU64) {
+    let mut was_fine = true;
+    while let Ok(first) = waiting.recv() {
+        let mut text = String::new();
+        let mut lines = 0;
+        for message in std::iter::once(first).chain(waiting.try_iter().take(256)) {
+            match message {
+                Message::Line(line) => {
+                    text.push_str(&line);
+                    text.push('\n');
+                    lines += 1;
+                }
+                Message::Reopen => match append_to(&path.to_path_buf()) {
+                    Ok(opened) => file = opened,
+                    Err(error) => {
+                        eprintln!("dovetail: {}: {error}: the log goes on in the file as it was", path.display())
+                    }
+                },
+            }
+        }
+        let done = file.write_all(text.as_bytes());
+        if let Err(error) = &done {
+            lost.fetch_add(lines, Ordering::Relaxed);
+            if was_fine {
+                eprintln!("dovetail: {}: {error}: lines are lost until there is room", path.display());
+            }
+        }
+        was_fine = done.is_ok();
+    }
+}
+
+impl Line<'_> {
+    /// Squid's own format: `%ts.%03tu %6tr %>a %Ss/%03>Hs %<st %rm %ru %[un %Sh/%<a %mt`.
+    fn squid(&self) -> String {
+        let mut text = String::with_capacity(160);
+        let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let result = match (self.method, self.status, self.is_whole) {
+            (_, 0, _) => "NONE_NONE_ABORTED",
+            (_, 407 | 403, _) => "TCP_DENIED",
+            ("CONNECT", ..) => "TCP_TUNNEL",
+            (_, _, false) if self.server.is_some() => "TCP_MISS_ABORTED",
+            (_, _, false) => "NONE_NONE",
+            _ => "TCP_MISS",
+        };
+        let user = match self.who {
+            Who::Name(name) => OneWord(name),
+            Who::Address(_) => OneWord("-"),
+        };
+        let _ = write!(
+            text,
+            "{}.{:03} {:6} {} {result}/{:03} {} {} {} {user} ",
+            ended.as_secs(),
+            ended.subsec_millis(),
+            self.took.as_millis(),
+            self.client.to_canonical(),
+            self.status,
+            self.sent_bytes,
+            self.method,
+            OneWord(self.target),
+        );
+        let _ = match self.server {
+            Some(server) => write!(text, "HIER_DIRECT/{server} -"),
+            None => write!(text, "HIER_NONE/- -"),
+        };
+        text
+    }
+
+    fn json(&self) -> String {
+        let seconds = |duration: Duration| (duration.as_secs_f64() * 1e6).round() / 1e6;
+        let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();
+        serde_json::json!({
+            "time": seconds(ended),
+            "took_s": seconds(self.took),
+            "queue_s": seconds(self.queue),
+            "client": self.client.to_canonical(),
+            "user": self.who.to_string(),
+            "status": self.status,
+            "whole": self.is_whole,
+            "sent_bytes": self.sent_bytes,
+            "method": self.method,
+            "target": self.target,
+            "server": self.server,
+        })
+        .to_string()
+    }
+}
+
+/// Text without blanks and control characters: a log's line has as many words as it should.
+struct OneWord<'a>(&'a str);
+
+impl std::fmt::Display for OneWord<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_plain = |byte: u8| byte.is_ascii_graphic();
+        if self.0.bytes().all(is_plain) {
+            return f.write_str(self.0);
+        }
+        self.0
+            .bytes()
+            .try_for_each(|byte| if is_plain(byte) { f.write_char(byte.into()) } else { write!(f, "%{byte:02X}") })
+    }
+}

@@ -1,0 +1,43 @@
+//! Probes by UDP, to a server that sends back what it gets (RFC 862).
+
+use std::{cell::RefCell, io, net::SocketAddr};
+
+use tokio::net::UdpSocket;
+
+use super::{any, echo, secret};
+
+#[derive(Debug)]
+pub(super) struct Udp {
+    socket: UdpSocket,
+    secret: u64,
+    buffer: RefCell<[u8; 64]>,
+}
+
+impl Udp {
+    pub(super) fn to(address: SocketAddr) -> io::Result<Self> {
+        let socket = std::net::UdpSocket::bind(any(address))?;
+        socket.connect(address)?;
+        socket.set_nonblocking(true)?;
+        Ok(Self { socket: UdpSocket::from_std(socket)?, secret: secret(), buffer: RefCell::new([0; 64]) })
+    }
+
+    pub(super) fn send(&self, number: u64) -> io::Result<()> {
+        self.socket.try_send(&echo::write(number, self.secret)).map(drop)
+    }
+
+    pub(super) async fn back(&self) -> io::Result<u64> {
+        loop {
+            self.socket.readable().await?;
+            let mut buffer = self.buffer.borrow_mut();
+            match self.socket.try_recv(&mut *buffer) {
+                Ok(length) => {
+                    if let Some(number) = echo::read(&buffer[..length], self.secret) {
+                        return Ok(number);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What a client is told when it does not get what it asked for.
+
+use std::{net::IpAddr, sync::Arc};
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, header};
+use http_body_util::Full;
+
+/// Why a request was not answered by a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("You are not one of this gateway's clients: your address, {0}, is in none of the networks that it serves.")]
+    NotAClient(IpAddr),
+    #[error("This gateway wants to know who you are: please give your name and password.")]
+    WhoAreYou,
+    #[error("The name and password are not known here.")]
+    NotKnown,
+    #[error(
+        "You have {0} requests under way, the most that a user of this gateway may have. Wait until some are done."
+    )]
+    TooManyRequests(usize),
+    #[error("The request is not one that a proxy can answer: {0}.")]
+    BadRequest(&'static str),
+    #[error("The gateway does not speak '{0}' to servers. For https, let the client ask with CONNECT.")]
+    Scheme(String),
+    #[error("CONNECT to port {0} is not allowed here.")]
+    ConnectPort(u16),
+    #[error("Requests to port {0} are not allowed here.")]
+    Port(u16),
+    #[error("'{host}' is at {address}, which this gateway does not reach for its clients: {why}.")]
+    Destination { host: Arc<str>, address: IpAddr, why: &'static str },
+    #[error("The request has been here before: proxies send it in a circle.")]
+    Loop,
+    #[error("There is no address for '{host}': {why}.")]
+    NoName { host: Arc<str>, why: String },
+    #[error("The name servers did not say in time where '{0}' is.")]
+    NameTimeout(Arc<str>),
+    #[error("No connection to '{host}': {why}.")]
+    Connect { host: Arc<str>, why: String },
+    #[error("'{0}' did not accept a connection in time.")]
+    ConnectTimeout(Arc<str>),
+    #[error("'{host}' broke off before it answered: {why}.")]
+    BrokeOff { host: Arc<str>, why: String },
+    #[error("'{0}' did not begin to answer in time.")]
+    ResponseTimeout(Arc<str>),
+    #[error("The gateway has as many connections as it may have. Try again in a moment.")]
+    Full,
+    #[error("The gateway failed: {0}.")]
+    Internal(String),
+}
+
+impl Refusal {
+    pub(crate) const fn status(&self) -> StatusCode {
+        match self {
+            Self::NotAClient(_) | Self::ConnectPort(_) | Self::Port(_) | Self::Destination { .. } => {
+                StatusCode::FORBIDDEN
+            }
+            Self::WhoAreYou | Self::NotKnown => StatusCode::PROXY_AUTHENTICATION_REQUIRED,
+            Self::TooManyRequests(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::BadRequest(_) | Self::Scheme(_) => StatusCode::BAD_REQUEST,
+            Self::Loop => StatusCode::LOOP_DETECTED,
+            Self::NoName { .. } | Self::Connect { .. } | Self::BrokeOff { .. } => StatusCode::BAD_GATEWAY,
+            Self::NameTimeout(_) | Self::ConnectTimeout(_) | Self::ResponseTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The error's type in `Proxy-Status` (RFC 9209, section 2.3).
+    pub(crate) const fn proxy_error(&self) -> &'static str {
+        match self {
+            Self::NotAClient(_) | Self::WhoAreYou | Self::NotKnown | Self::TooManyRequests(_) => "http_request_denied",
+            Self::ConnectPort(_) | Self::Port(_) => "http_request_denied",
+            Self::BadRequest(_) | Self::Scheme(_) => "http_request_error",
+            Self::Destination { .. } => "destination_ip_prohibited",
+            Self::Loop => "proxy_loop_detected",
+            Self::NoName { .. } => "dns_error",
+            Self::NameTimeout(_) => "dns_timeout",
+            Self::Connect { .. } => "connection_refused",
+            Self::ConnectTimeout(_) => "connection_timeout",
+            Self::BrokeOff { .. } => "connection_terminated",
+            Self::ResponseTimeout(_) => "connection_read_timeout",
+            Self::Full => "connection_limit_reached",
+            Self::Internal(_) => "proxy_internal_error",
+        }
+    }
+
+    /// Whether the client's connection is of no use any more.
+    const fn closes(&self) -> bool {
+        // What comes after a request that is none may be part of it.
+        matches!(self, Self::BadRequest(_) | Self::Full | Self::NotAClient(_))
+    }
+
+    fn body(&self, gateway: &str) -> String {
+        let status = self.status();
+        let reason = status.canonical_reason().unwrap_or("Error");
+        let text = escaped(&self.to_string());
+        let name = escaped(gateway);
+        format!(
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{reason}</title>\
+            <style>body{{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:10vh auto;padding:0 1rem;\
+            color-scheme:light dark}}small{{opacity:.7}}</style></head>\n\
+            <body><h1>{reason}</h1>\n<p>{text}</p>\n<p><small>{code} from the gateway {name}, not from the site.</small></p>\
+            </body></html>\n",
+            code = status.as_u16(),
+        )
+    }
+
+    /// The page that says so.
+    pub(crate) fn page(&self, gateway: &str) -> Response<Full<Bytes>> {
+        let mut response = Response::new(Full::new(Bytes::from(self.body(gateway))));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let Ok(value) = HeaderValue::try_from(format!("{}; error={}", token(gateway), self.proxy_error())) {
+            headers.insert("proxy-status", value);
+        }
+        if matches!(self, Self::WhoAreYou | Self::NotKnown) {
+            headers.insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"gateway\""));
+        }
+        if matches!(self, Self::Full | Self::TooManyRequests(_)) {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        if self.closes() {
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// The page with its header, for a connection that nothing was read of.
+    pub(crate) fn raw_page(&self, gateway: &str) -> String {
+        let (head, body) = (self.page(gateway), self.body(gateway));
+        let mut text = format!("HTTP/1.1 {}\r\nContent-Length: {}\r\n", head.status(), body.len());
+        for (name, value) in head.headers() {
+            text.push_str(&format!("{name}: {}\r\n", value.to_str().unwrap_or_default()));
+        }
+        text + "\r\n" + &body
+    }
+}
+
+/// Text that is no markup.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            _ => out.push(character),
+        }
+    }
+    out
+}
+
+/// A name as a structured field has it (RFC 8941, sections 3.3.3 and 3.3.4): a token if it begins as one, a string if not.
+fn token(name: &str) -> String {
+    let name: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_alphabetic()) { name } else { format!("\"{name}\"") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each with its status, its type in `Proxy-Status`, and something that its page has to say.
+    fn all() -> Vec<(Refusal, u16, &'static str, &'static str)> {
+        let (host, address): (Arc<str>, IpAddr) = ("<host>".into(), [10, 0, 0, 1].into());
+        let why = || "<why>".to_owned();
+        vec![
+            (Refusal::NotAClient(address), 403, "http_request_denied", "10.0.0.1"),
+            (Refusal::WhoAreYou, 407, "http_request_denied", "who you are"),
+            (Refusal::NotKnown, 407, "http_request_denied", "not known"),
+            (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
+            (Refusal::BadRequest("<why>"), 400, "http_request_error", "&lt;why&gt;"),
+            (Refusal::Scheme("<ftp>".into()), 400, "http_request_error", "&lt;ftp&gt;"),
+            (Refusal::ConnectPort(25), 403, "http_request_denied", "CONNECT to port 25"),
+            (Refusal::Port(25), 403, "http_request_denied", "port 25"),
+            (
+                Refusal::Destination { host: host.clone(), address, why: "it is <private>" },
+                403,
+                "destination_ip_prohibited",
+                "it is &lt;private&gt;",
+            ),
+            (Refusal::Loop, 508, "proxy_loop_detected", "circle"),
+            (Refusal::NoName { host: host.clone(), why: why() }, 502, "dns_error", "&lt;why&gt;"),
+            (Refusal::NameTimeout(host.clone()), 504, "dns_timeout", "&lt;host&gt;"),
+            (Refusal::Connect { host: host.clone(), why: why() }, 502, "connection_refused", "&lt;why&gt;"),
+            (Refusal::ConnectTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
+            (Refusal::BrokeOff { host: host.clone(), why: why() }, 502, "connection_terminated", "&lt;why&gt;"),
+            (Refusal::ResponseTimeout(host), 504, "connection_read_timeout", "&lt;host&gt;"),
+            (Refusal::Full, 503, "connection_limit_reached", "as many connections"),
+            (Refusal::Internal("<&\">".into()), 500, "proxy_internal_error", "&lt;&amp;&quot;&gt;"),
+        ]
+    }
+
+    #[test]
+    fn a_page_says_what_happened_and_has_no_markup_but_its_own() {
+        for (refusal, status, error, says) in all() {
+            let page = refusal.page("gw");
+            assert_eq!(page.status(), status, "{refusal:?}");
+            assert_eq!(page.headers()["proxy-status"], format!("gw; error={error}"), "{refusal:?}");
+            assert_eq!(page.headers()["cache-control"], "no-store", "{refusal:?}");
+            assert_eq!(page.headers().contains_key("proxy-authenticate"), status == 407, "{refusal:?}");
+            assert_eq!(page.headers().contains_key("retry-after"), matches!(status, 429 | 503), "{refusal:?}");
+            let body = refusal.body("gw");
+            assert!(body.contains(says) && body.contains("the gateway gw"), "{refusal:?}: {body}");
+            for markup in ["<host>", "<why>", "<ftp>", "<private>", "<&"] {
+                assert!(!body.contains(markup), "{refusal:?}: {body}");
+            }
+            let raw = refusal.raw_page("gw");
+            let (head, text) = raw.split_once("\r\n\r\n").expect("a header");
+            assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{head}");
+            assert!(head.contains(&format!("Content-Length: {}\r\n", text.len())) && text == body, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_name_in_proxy_status_is_a_token_or_a_string() {
+        for (name, said) in [("gw-1.example", "gw-1.example"), ("1gw", "\"1gw\""), ("-", "\"-\""), ("a b", "a_b")] {
+            assert_eq!(
+                Refusal::Loop.page(name).headers()["proxy-status"],
+                format!("{said}; error=proxy_loop_detected")
+            );
+        }
+    }
+}

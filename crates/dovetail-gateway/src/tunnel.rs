@@ -1,0 +1,461 @@
+//! Tunnels: bytes both ways, of which only the amounts are known.
+//!
+//! What comes down a tunnel is granted like any response. A response begins with a *burst* of the client: bytes after bytes
+//! that came down. It ends with the next burst, never with silence, which may be a lost packet's. The burst waits for its
+//! response's release, as a request does.
+//!
+//! Not every burst is a request. One of fewer than 64 bytes is none: acknowledgements and window updates of HTTP/2 in TLS
+//! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so does
+//! one that comes while more of a response is there. And a tunnel whose responses are short, a segment in the mean, is
+//! *interactive*: its bursts pass at once, and a segment of each answer comes without a turn, charged all the same. All
+//! interactive tunnels together may have an eighth of the link in this way; beyond that they wait like others. So what this
+//! gateway adds to an interactive tunnel's delay is nothing while the interactive ones need less than an eighth of the link.
+//!
+//! What has come over the link is passed on at once, turn or not: it is peeked at, and stays in the kernel's buffer, so the
+//! window stays closed and nothing more is let come. It is taken out as turns allow. A response's last bytes so never wait
+//! for turns, which where lengths are not known would be for bytes that do not come. (Kernels before Linux 6.9 cannot peek
+//! ahead; there they wait.)
+//!
+//! Policies that hold no responses back have windows of requests instead. A tunnel that is silent for a second gives its
+//! place there back; what comes after belongs to its class and to no request.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
+    io::{self, Read},
+    net::IpAddr,
+    os::fd::AsFd,
+    rc::Rc,
+    sync::Arc,
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use socket2::SockRef;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split},
+    net::{TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
+    select,
+    sync::Notify,
+    task::spawn_local,
+    time::timeout,
+};
+
+use crate::{
+    client::{Busy, Seat},
+    exchange::{Place, dial},
+    gateway::Gateway,
+    record::Record,
+    refusal::Refusal,
+    relay::Relay,
+    sys,
+    upstream::{Offered, Upstream},
+    wanted::Wanted,
+    watch::{Phase, Watched},
+};
+
+/// A burst of fewer bytes is no request.
+const LEAST_REQUEST: usize = 64;
+/// A segment of Ethernet's size: what an interactive answer may be.
+const SEGMENT: u64 = 1_448;
+/// What a tunnel's answers are thought to be before any came.
+const FIRST_TYPICAL: f64 = 8_192.0;
+/// The part of the link that interactive tunnels may have without turns.
+const FREE_PART: f64 = 1.0 / 8.0;
+/// What they may have at once: a dozen answers.
+const FREE_DEPTH: f64 = 12.0 * SEGMENT as f64;
+/// After so long a silent tunnel gives its place back, where places are what is scheduled.
+const SILENT: Duration = Duration::from_secs(1);
+/// What is read at once.
+const BUFFER: usize = 16 * 1024;
+
+/// Makes the connection for a tunnel.
+pub(crate) async fn open(gateway: &Rc<Gateway>, wanted: &Wanted) -> Result<Upstream, Refusal> {
+    let addresses = gateway.addresses(wanted).await?;
+    gateway.dialled(false);
+    dial(gateway, &addresses, wanted).await
+}
+
+/// Says that the tunnel is there, and carries what comes.
+pub(crate) fn begin(
+    gateway: &Rc<Gateway>,
+    request: Request<Incoming>,
+    upstream: Upstream,
+    wanted: &Wanted,
+    record: Record,
+    guards: (Busy, Rc<Seat>),
+) -> Response<Relay> {
+    let tunnel = Tunnel::new(gateway, record, Arc::clone(&wanted.host), &upstream);
+    spawn_local(async move {
+        // A client that is gone before needs no tunnel.
+        if let Ok(upgraded) = hyper::upgrade::on(request).await {
+            tunnel.carry(TokioIo::new(upgraded), upstream.stream).await;
+        }
+        drop(guards);
+    });
+    Response::new(Relay::page(Full::<Bytes>::default(), None, None))
+}
+
+/// Carries a connection that was meant for a server.
+pub(crate) async fn intercepted(
+    gateway: &Rc<Gateway>,
+    stream: TcpStream,
+    client: IpAddr,
+    wanted: &Wanted,
+    name: Option<String>,
+    seat: Seat,
+) {
+    let (who, class) = gateway.by_address(client);
+    let target = format!("{}:{}", name.as_deref().unwrap_or(&wanted.bracketed()), wanted.port);
+    let record = Record::new(Rc::clone(gateway), (who, client, class), Method::CONNECT, target);
+    let refused = if gateway.config().access.connect_ports.contains(&wanted.port) {
+        open(gateway, wanted).await
+    } else {
+        Err(Refusal::ConnectPort(wanted.port))
+    };
+    match refused {
+        Ok(upstream) => {
+            record.status.set(200);
+            let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
+            let tunnel = Tunnel::new(gateway, record, label, &upstream);
+            tunnel.carry(stream, upstream.stream).await;
+        }
+        // There is no way to say why in TLS that is not opened.
+        Err(refusal) => record.status.set(refusal.status().as_u16()),
+    }
+    drop(seat);
+}
+
+/// What interactive tunnels may have without turns: a bucket of bytes.
+#[derive(Debug)]
+pub(crate) struct Free {
+    rate: Cell<f64>,
+    bytes: Cell<f64>,
+    at: Cell<Instant>,
+}
+
+impl Free {
+    /// Of a link of so many bytes a second.
+    pub(crate) fn new(goodput: f64) -> Self {
+        Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
+    }
+
+    pub(crate) fn set_rate(&self, goodput: f64) {
+        self.rate.set(goodput * FREE_PART);
+    }
+
+    /// Whether there is some.
+    fn is_open(&self) -> bool {
+        let now = Instant::now();
+        let came = (now - self.at.replace(now)).as_secs_f64() * self.rate.get();
+        self.bytes.set((self.bytes.get() + came).min(FREE_DEPTH));
+        self.bytes.get() > 0.0
+    }
+
+    fn take(&self, bytes: u64) {
+        self.bytes.set(self.bytes.get() - bytes as f64);
+    }
+}
+
+struct Tunnel {
+    gateway: Rc<Gateway>,
+    record: Record,
+    label: Arc<str>,
+    watched: Watched,
+    offered: Offered,
+    place: RefCell<Option<Place>>,
+    // The place is another.
+    replaced: Notify,
+    // Bytes that came down since the last burst, and what that is in the mean.
+    came: Cell<u64>,
+    typical: Cell<f64>,
+    // Bytes that may come down without a turn.
+    free: Cell<u64>,
+    // Whether bytes wait that may not be taken in.
+    is_held: Cell<bool>,
+    // Bytes that were passed on and are still in the kernel's buffer.
+    ahead: Cell<u64>,
+    // Of these, bytes of responses that are over.
+    stale: Cell<u64>,
+}
+
+impl Tunnel {
+    fn new(gateway: &Rc<Gateway>, record: Record, label: Arc<str>, upstream: &Upstream) -> Self {
+        record.server.set(upstream.stream.peer_addr().ok().map(|address| address.ip()));
+        Self {
+            watched: gateway.watch().begin(Phase::Tunnel, None),
+            gateway: Rc::clone(gateway),
+            record,
+            label,
+            offered: Offered::new(upstream.window),
+            place: RefCell::default(),
+            replaced: Notify::new(),
+            came: Cell::new(0),
+            typical: Cell::new(FIRST_TYPICAL),
+            free: Cell::new(0),
+            is_held: Cell::new(false),
+            ahead: Cell::new(0),
+            stale: Cell::new(0),
+        }
+    }
+
+    async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream) {
+        let (mut from_client, mut to_client) = split(client);
+        let peeks_ahead = self.gateway.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
+        let (mut from_server, mut to_server) = upstream.into_split();
+        let both = async {
+            tokio::try_join!(
+                self.up(&mut from_client, &mut to_server),
+                self.down(&mut from_server, &mut to_client, peeks_ahead)
+            )
+        };
+        let done = select! {
+            done = both => done.is_ok(),
+            () = self.watched.progress().stopped() => false,
+        };
+        self.record.is_whole.set(done);
+        if let Some(place) = self.place.take() {
+            place.end();
+        }
+    }
+
+    async fn up(&self, client: &mut (impl AsyncRead + Unpin), server: &mut OwnedWriteHalf) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        loop {
+            buffer.clear();
+            buffer.reserve(BUFFER.min(buffer.capacity().max(1_024) * 4));
+            if client.read_buf(&mut buffer).await? == 0 {
+                return server.shutdown().await;
+            }
+            self.watched.progress().moves();
+            self.burst(buffer.len(), server.as_ref()).await?;
+            server.write_all(&buffer).await?;
+            if buffer.len() < buffer.capacity() {
+                // What is idle needs no room.
+                buffer = Vec::new();
+            }
+        }
+    }
+
+    async fn down(
+        &self,
+        server: &mut OwnedReadHalf,
+        client: &mut (impl AsyncWrite + Unpin),
+        peeks_ahead: bool,
+    ) -> io::Result<()> {
+        let mut buffer = Vec::new();
+        loop {
+            let came = if peeks_ahead {
+                self.look_ahead(server, &mut buffer).await?
+            } else {
+                self.read(server, &mut buffer).await?
+            };
+            if came == 0 {
+                return client.shutdown().await;
+            }
+            client.write_all(&buffer[..came]).await?;
+            client.flush().await?;
+            self.record.sent.set(self.record.sent.get() + came as u64);
+            self.watched.progress().moves();
+            if came < buffer.len() {
+                // What is idle needs no room.
+                buffer = Vec::new();
+            }
+        }
+    }
+
+    /// Bytes that came, which stay where they are; takes out what may be meanwhile.
+    async fn look_ahead(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        buffer.resize(BUFFER, 0);
+        loop {
+            let turn = select! {
+                came = server.peek(buffer) => {
+                    let came = came?;
+                    if came > 0 && self.place.borrow().is_none() {
+                        // The server speaks first.
+                        self.renew()?;
+                    }
+                    self.came.set(self.came.get() + came as u64);
+                    self.ahead.set(self.ahead.get() + came as u64);
+                    return Ok(came);
+                }
+                turn = poll_fn(|cx| self.poll_turn(cx)), if self.wants_turn() => Some(turn),
+                () = self.replaced.notified() => None,
+            };
+            if let Some((bytes, window)) = turn {
+                self.offered.widen(server.as_ref(), window);
+                self.take_stale(server.as_ref())?;
+                let bytes = bytes.min(self.ahead.get());
+                take_out(server.as_ref(), bytes)?;
+                self.ahead.set(self.ahead.get() - bytes);
+                if let Some(place) = &*self.place.borrow() {
+                    place.received(bytes);
+                }
+            }
+        }
+    }
+
+    /// Whether bytes are to be taken out: as many as may be, and more only where the window is about to hold the server back.
+    /// A response that is over would else have turns for what does not come.
+    fn wants_turn(&self) -> bool {
+        let ahead = self.ahead.get();
+        let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
+        ahead > 0 && (ahead + self.stale.get() + 2 * SEGMENT >= self.offered.bytes() || is_allowed())
+    }
+
+    /// Takes out what is left of responses that are over.
+    fn take_stale(&self, server: &TcpStream) -> io::Result<()> {
+        take_out(server, self.stale.take())
+    }
+
+    /// Bytes that came, as many as may be taken in; 0 at the end.
+    async fn read(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
+        loop {
+            if self.peek(server).await? == 0 {
+                return Ok(0);
+            }
+            let most = self.allowed(server).await?.min(BUFFER as u64) as usize;
+            buffer.resize(most, 0);
+            match server.try_read(buffer) {
+                Ok(came) => {
+                    self.takes(came as u64);
+                    return Ok(came);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits until bytes are there, or the end. Where places are scheduled and responses are not, a silent one is given back.
+    async fn peek(&self, server: &mut OwnedReadHalf) -> io::Result<usize> {
+        let mut first = [0];
+        while self.gateway.window().is_none() && self.place.borrow().is_some() {
+            if let Ok(there) = timeout(SILENT, server.peek(&mut first)).await {
+                return there;
+            }
+            if self.place.borrow().as_ref().is_some_and(Place::is_released)
+                && let Some(place) = self.place.take()
+            {
+                place.end();
+            }
+        }
+        server.peek(&mut first).await
+    }
+
+    /// Waits until so many bytes may be taken in.
+    async fn allowed(&self, server: &OwnedReadHalf) -> io::Result<u64> {
+        if self.place.borrow().is_none() {
+            if self.gateway.window().is_none() {
+                return Ok(u64::MAX);
+            }
+            // The server speaks first.
+            self.renew()?;
+        }
+        loop {
+            let turn = self.place.borrow().as_ref().map_or(0, Place::allowed);
+            if turn == 0 && self.free.get() > 0 && self.gateway.free().is_open() {
+                return Ok(self.free.get());
+            }
+            self.is_held.set(true);
+            let turn = select! {
+                turn = poll_fn(|cx| self.poll_turn(cx)) => Some(turn),
+                () = self.replaced.notified() => None,
+            };
+            self.is_held.set(false);
+            if let Some((bytes, window)) = turn {
+                self.offered.widen(server.as_ref(), window);
+                return Ok(bytes);
+            }
+        }
+    }
+
+    fn poll_turn(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
+        self.place.borrow().as_ref().map_or(Poll::Pending, |place| place.poll_allowed(cx))
+    }
+
+    fn takes(&self, bytes: u64) {
+        self.came.set(self.came.get() + bytes);
+        match &*self.place.borrow() {
+            Some(place) => {
+                if place.allowed() == 0 {
+                    self.gateway.free().take(bytes);
+                    self.free.set(self.free.get().saturating_sub(bytes));
+                }
+                place.received(bytes);
+            }
+            None => self.gateway.desk().stray(Some(self.record.class), bytes),
+        }
+    }
+
+    /// The client sends so many bytes: waits for their turn.
+    async fn burst(&self, bytes: usize, server: &TcpStream) -> io::Result<()> {
+        let is_first = self.place.borrow().is_none();
+        let came = self.came.get();
+        // A window that is full may hold more back.
+        let is_held = self.is_held.get() || self.ahead.get() + self.stale.get() + SEGMENT > self.offered.bytes();
+        if !is_first && (came == 0 || is_held) {
+            return Ok(());
+        }
+        if came > 0 {
+            self.typical.set(self.typical.get() + (came as f64 - self.typical.get()) / 4.0);
+            self.came.set(0);
+        }
+        let is_interactive = self.typical.get() <= SEGMENT as f64 && self.gateway.free().is_open();
+        if bytes < LEAST_REQUEST && !is_interactive && !is_first {
+            return Ok(());
+        }
+        self.renew()?;
+        if is_interactive {
+            self.free.set(SEGMENT);
+        }
+        if is_interactive || bytes < LEAST_REQUEST {
+            return self.take_stale(server);
+        }
+        self.watched.progress().waits_for(Phase::Turn);
+        let began = Instant::now();
+        poll_fn(|cx| self.place.borrow().as_ref().map_or(Poll::Ready(()), |place| place.poll_released(cx))).await;
+        self.record.queue.set(self.record.queue.get() + began.elapsed());
+        self.watched.progress().waits_for(Phase::Tunnel);
+        self.take_stale(server)
+    }
+
+    /// Another response begins.
+    fn renew(&self) -> io::Result<()> {
+        if let Some(place) = self.place.take() {
+            // What was passed on is had, wherever it is.
+            place.received(self.ahead.get());
+            place.end();
+        }
+        self.stale.set(self.stale.get() + self.ahead.take());
+        let Record { who, class, .. } = &self.record;
+        let place =
+            self.gateway.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        self.place.replace(Some(place));
+        self.free.set(0);
+        self.replaced.notify_one();
+        Ok(())
+    }
+}
+
+/// Takes bytes that were passed on out of the kernel's buffer.
+fn take_out(server: &TcpStream, bytes: u64) -> io::Result<()> {
+    let socket = SockRef::from(server);
+    let mut scratch = [0; 4096];
+    let mut left = bytes;
+    while left > 0 {
+        let most = left.min(scratch.len() as u64) as usize;
+        // They are there: tokio, which knows only of what was not peeked at, need not be asked.
+        let taken = (&*socket).read(&mut scratch[..most])?;
+        if taken == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        left -= taken as u64;
+    }
+    Ok(())
+}

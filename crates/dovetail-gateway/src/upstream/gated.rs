@@ -1,0 +1,303 @@
+//! A connection to a server that is read only as far as the scheduler allows.
+//!
+//! While a response is under way every byte that comes is its, header and all: HTTP/1.1 without pipelining. Where none may be
+//! taken in the socket is only looked at: what waits there is told, and the task sleeps until there is a turn.
+
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    net::IpAddr,
+    os::fd::AsFd,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll},
+};
+
+use dovetail_tower::Ticket;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+};
+
+use super::{Offered, Upstream};
+use crate::{
+    probe::{RoundTrips, Sampled},
+    sys,
+    watch::{Phase, Progress},
+    who::Who,
+};
+
+/// The most that one read takes: what a client's socket takes in turn.
+const MOST_READ: u64 = 64 * 1024;
+
+/// The most of a header, interim responses included: what never comes to its end is no answer.
+const MOST_HEAD: u64 = 2 * 1024 * 1024;
+
+/// More than is ever there: the kernel takes half of the buffer for it.
+const HELD: u64 = 1 << 30;
+
+/// A connection whose reads the gate allows.
+#[derive(Debug)]
+pub(crate) struct Gated {
+    stream: TcpStream,
+    gate: Rc<Gate>,
+}
+
+/// What response is under way on a connection.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    response: RefCell<Option<Response>>,
+    offered: Offered,
+    round_trips: Option<(Rc<RoundTrips>, IpAddr)>,
+    sampled: Sampled,
+    head: Cell<Head>,
+    received: Cell<u64>,
+    // What the response has in all, if that is known.
+    total: Cell<Option<u64>>,
+    // The task is woken when so many bytes are there.
+    low_water: Cell<u64>,
+}
+
+#[derive(Debug)]
+struct Response {
+    ticket: Ticket<Who>,
+    progress: Rc<Progress>,
+}
+
+/// Where a response's header ends.
+#[derive(Debug, Clone, Copy, Default)]
+struct Head {
+    bytes: u64,
+    // Bytes in the current line, and the first digit of the status.
+    line: u32,
+    status: u8,
+    is_whole: bool,
+}
+
+impl Gated {
+    /// A connection without a response; its round-trip times are noted if somebody wants them.
+    pub(crate) fn new(upstream: Upstream, round_trips: Option<Rc<RoundTrips>>) -> (Self, Rc<Gate>) {
+        let gate = Rc::new(Gate {
+            response: RefCell::default(),
+            offered: Offered::new(upstream.window),
+            round_trips: round_trips.zip(upstream.stream.peer_addr().ok().map(|address| address.ip())),
+            sampled: Sampled::default(),
+            head: Cell::default(),
+            received: Cell::new(0),
+            total: Cell::default(),
+            low_water: Cell::new(1),
+        });
+        (Self { stream: upstream.stream, gate: Rc::clone(&gate) }, gate)
+    }
+}
+
+impl Gate {
+    /// A response is under way from now on.
+    pub(crate) fn begin(&self, ticket: Ticket<Who>, progress: Rc<Progress>) {
+        self.head.take();
+        self.received.set(0);
+        self.total.take();
+        *self.response.borrow_mut() = Some(Response { ticket, progress });
+    }
+
+    /// What comes is nobody's any more.
+    pub(crate) fn finish(&self) -> Option<Ticket<Who>> {
+        self.response.take().map(|response| response.ticket)
+    }
+
+    /// Tells how many bytes the response's body will have.
+    pub(crate) fn length(&self, body_bytes: u64) {
+        if let Some(response) = &*self.response.borrow() {
+            let total = self.head.get().bytes.saturating_add(body_bytes);
+            self.total.set(Some(total));
+            response.ticket.length(total);
+        }
+    }
+
+    /// Bytes of the response that came, header and all.
+    pub(crate) const fn received(&self) -> u64 {
+        self.received.get()
+    }
+
+    pub(crate) fn is_grown(&self) -> bool {
+        self.offered.is_grown()
+    }
+
+    fn took(&self, response: &Response, bytes: &[u8]) -> io::Result<()> {
+        self.received.set(self.received.get() + bytes.len() as u64);
+        let mut head = self.head.get();
+        if !head.is_whole {
+            head.read(bytes);
+            self.head.set(head);
+        }
+        response.progress.moves();
+        response.ticket.received(bytes.len() as u64);
+        if !head.is_whole && head.bytes > MOST_HEAD {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "its header does not end"));
+        }
+        Ok(())
+    }
+
+    /// Sleeps until a batch is there, where it is sure to come: of a response whose length is known, as far as it may be
+    /// taken in. Waking up costs more than reading does.
+    fn batch(&self, stream: &TcpStream, allowed: u64) {
+        let rest = self.total.get().map_or(0, |total| total.saturating_sub(self.received.get()));
+        self.wake_at(stream, rest.min(allowed).min(self.offered.batch()).max(1));
+    }
+
+    fn wake_at(&self, stream: &TcpStream, bytes: u64) {
+        // One that cannot be set wakes the task earlier, and nothing worse.
+        if bytes != self.low_water.get() && sys::set_low_water(stream.as_fd(), bytes as u32).is_ok() {
+            self.low_water.set(bytes);
+        }
+    }
+
+    fn sample(&self, stream: &TcpStream) {
+        if let Some((round_trips, server)) = &self.round_trips
+            && self.sampled.is_due()
+            && let Ok((sender, receiver)) = sys::round_trips(stream.as_fd())
+        {
+            round_trips.note(*server, if receiver.is_zero() { sender } else { receiver });
+        }
+    }
+}
+
+impl Head {
+    /// Counts up to the empty line; interim responses (RFC 9110, section 15.2) count too.
+    fn read(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.bytes += 1;
+            match byte {
+                b'\n' if self.line == 0 => {
+                    if self.status != b'1' {
+                        self.is_whole = true;
+                        return;
+                    }
+                    self.status = 0;
+                }
+                b'\n' => self.line = 0,
+                b'\r' => {}
+                _ => {
+                    self.line += 1;
+                    // "HTTP/1.1 200"
+                    if self.line == 10 && self.status == 0 {
+                        self.status = byte;
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl AsyncRead for Gated {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let response = this.gate.response.borrow();
+        let Some(response) = &*response else {
+            this.gate.wake_at(&this.stream, 1);
+            return Pin::new(&mut this.stream).poll_read(cx, buffer);
+        };
+        let (mut allowed, mut window) = (response.ticket.allowed(), response.ticket.window());
+        if allowed == 0 {
+            let mut first = [0];
+            match this.stream.poll_peek(cx, &mut ReadBuf::new(&mut first)) {
+                Poll::Pending => {
+                    this.gate.wake_at(&this.stream, 1);
+                    return Poll::Pending;
+                }
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),
+                Poll::Ready(waits) => drop(waits?),
+            }
+            match response.ticket.poll_allowed(cx) {
+                Poll::Ready(turn) => (allowed, window) = turn,
+                Poll::Pending => {
+                    response.progress.waits_for(Phase::Turn);
+                    // What comes meanwhile is of no use.
+                    this.gate.wake_at(&this.stream, HELD);
+                    return Poll::Pending;
+                }
+            }
+        }
+        this.gate.offered.widen(&this.stream, window);
+        let most = allowed.min(MOST_READ).min(buffer.remaining() as u64) as usize;
+        let mut part = ReadBuf::new(buffer.initialize_unfilled_to(most));
+        match Pin::new(&mut this.stream).poll_read(cx, &mut part) {
+            Poll::Pending => {
+                this.gate.batch(&this.stream, allowed);
+                return Poll::Pending;
+            }
+            Poll::Ready(done) => done?,
+        }
+        let came = part.filled().len();
+        if came > 0 {
+            if response.progress.phase() == Phase::Turn {
+                response.progress.waits_for(Phase::Transfer);
+            }
+            this.gate.took(response, part.filled())?;
+            this.gate.sample(&this.stream);
+        }
+        buffer.advance(came);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Gated {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.moves();
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.moves();
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl Gated {
+    fn moves(&self) {
+        if let Some(response) = &*self.gate.response.borrow() {
+            response.progress.moves();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_ends_at_the_empty_line() {
+        let count = |text: &str, step: usize| {
+            let mut head = Head::default();
+            text.as_bytes().chunks(step).filter(|_| true).for_each(|part| {
+                if !head.is_whole {
+                    head.read(part);
+                }
+            });
+            (head.bytes, head.is_whole)
+        };
+        let head = "HTTP/1.1 200 OK\r\nA: b\r\n\r\n";
+        for step in [1, 3, 1000] {
+            assert_eq!(count(&format!("{head}\r\n\r\nbody"), step), (head.len() as u64, true));
+            let interim = "HTTP/1.1 100 Continue\r\n\r\n";
+            assert_eq!(count(&format!("{interim}{head}xx"), step), ((interim.len() + head.len()) as u64, true));
+            assert_eq!(count("HTTP/1.1 200 OK\r\nA: b\r\n", step), (23, false));
+        }
+    }
+}

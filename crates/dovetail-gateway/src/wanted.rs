@@ -1,0 +1,168 @@
+//! What a request asks a proxy for.
+
+use std::sync::Arc;
+
+use http::{
+    Method, Request, Uri, Version,
+    header::{self, HeaderMap},
+};
+
+use crate::refusal::Refusal;
+
+/// What a request asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wanted {
+    /// A name or an address, in small letters and without brackets.
+    pub(crate) host: Arc<str>,
+    pub(crate) port: u16,
+    pub(crate) is_tunnel: bool,
+}
+
+/// How a client came to ask here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// It knows of the proxy.
+    Proxy,
+    /// It meant to ask this address.
+    Intercepted(std::net::SocketAddr),
+}
+
+impl Wanted {
+    /// Reads a request's target.
+    pub(crate) fn of<B>(request: &Request<B>, asked: Asked) -> Result<Self, Refusal> {
+        let (uri, headers) = (request.uri(), request.headers());
+        if headers.get_all(header::HOST).iter().count() > 1 {
+            return Err(Refusal::BadRequest("it has more than one Host"));
+        }
+        if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(|byte| byte.is_ascii_graphic())) {
+            return Err(Refusal::BadRequest("its target has characters that no URL has (RFC 3986)"));
+        }
+        if let Asked::Intercepted(address) = asked {
+            return Self::intercepted(request, address);
+        }
+        if request.method() == Method::CONNECT {
+            let bad = Refusal::BadRequest("CONNECT needs a host and a port");
+            let authority = uri.authority().ok_or_else(|| bad.clone())?;
+            if authority.as_str().contains('@') || (uri.path() != "" && uri.path() != "/") {
+                return Err(bad);
+            }
+            let port = authority.port_u16().filter(|&port| port > 0).ok_or(bad)?;
+            // What follows is the tunnel's (RFC 9110, section 9.3.6): a body would be read as that, or not.
+            let has_body = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
+            if request.version() < Version::HTTP_2 && (has_body || headers.contains_key(header::TRANSFER_ENCODING)) {
+                return Err(Refusal::BadRequest("CONNECT has no body"));
+            }
+            return Ok(Self { host: host(uri)?, port, is_tunnel: true });
+        }
+        match uri.scheme_str() {
+            None => {
+                return Err(Refusal::BadRequest("it asks this gateway itself for something, and not for another's"));
+            }
+            Some("http") => {}
+            Some(other) => return Err(Refusal::Scheme(other.chars().take(16).collect())),
+        }
+        let authority = uri.authority().ok_or(Refusal::BadRequest("its target has no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(Refusal::BadRequest("its target has a user's name in it"));
+        }
+        Ok(Self { host: host(uri)?, port: port(uri, 80)?, is_tunnel: false })
+    }
+
+    /// The address was chosen by the client's own connection: what `Host` says does not matter for where it goes.
+    fn intercepted<B>(request: &Request<B>, address: std::net::SocketAddr) -> Result<Self, Refusal> {
+        if request.method() == Method::CONNECT {
+            return Err(Refusal::BadRequest("CONNECT is for proxies that the client knows of"));
+        }
+        if request.uri().scheme().is_some() && request.version() < Version::HTTP_2 {
+            return Err(Refusal::BadRequest("its target is a proxy's"));
+        }
+        let host = address.ip().to_canonical().to_string();
+        Ok(Self { host: host.into(), port: address.port(), is_tunnel: false })
+    }
+
+    /// As it is written in `Host` and before a port.
+    pub(crate) fn bracketed(&self) -> String {
+        if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_string() }
+    }
+}
+
+/// Whether a value of `Via` has this name: the request was here before.
+pub(crate) fn was_here(headers: &HeaderMap, name: &str) -> bool {
+    let values = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|hop| hop.split_whitespace().nth(1) == Some(name))
+}
+
+fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
+    let host = uri.host().unwrap_or_default();
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    // A name's length: RFC 1035, section 2.3.4.
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
+    if host.is_empty() || host.len() > 253 || !host.chars().all(is_name) {
+        return Err(Refusal::BadRequest("its target's host is neither a name nor an address"));
+    }
+    Ok(host.trim_end_matches('.').to_ascii_lowercase().into())
+}
+
+fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
+    let bad = Err(Refusal::BadRequest("its target's port is none"));
+    let authority = uri.authority().map_or("", |authority| authority.as_str());
+    match uri.port_u16() {
+        Some(0) => bad,
+        Some(port) => Ok(port),
+        // A port that is no number, or too large, reads as none.
+        None if authority.rsplit(']').next().is_some_and(|rest| rest.contains(':') && !rest.ends_with(':')) => bad,
+        None => Ok(usual),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(method: &str, target: &str) -> Result<(String, u16, bool), Refusal> {
+        let request = Request::builder().method(method).uri(target).body(()).map_err(|_| Refusal::BadRequest(""))?;
+        Wanted::of(&request, Asked::Proxy).map(|wanted| (wanted.host.to_string(), wanted.port, wanted.is_tunnel))
+    }
+
+    #[test]
+    fn targets() {
+        assert_eq!(wanted("GET", "http://Example.org/a?b"), Ok(("example.org".into(), 80, false)));
+        assert_eq!(wanted("GET", "http://example.org.:8080"), Ok(("example.org".into(), 8080, false)));
+        assert_eq!(wanted("GET", "http://[2001:db8::1]:81/"), Ok(("2001:db8::1".into(), 81, false)));
+        assert_eq!(wanted("CONNECT", "example.org:443"), Ok(("example.org".into(), 443, true)));
+        assert_eq!(wanted("CONNECT", "[::1]:443"), Ok(("::1".into(), 443, true)));
+        for (method, target) in [
+            ("GET", "/a"),
+            ("GET", "*"),
+            ("GET", "https://example.org/"),
+            ("GET", "ftp://example.org/"),
+            ("GET", "http://user@example.org/"),
+            ("GET", "http://example.org:0/"),
+            ("GET", "http://example.org:99999/"),
+            ("GET", "http://exa_mple%2e.org/"),
+            ("CONNECT", "example.org"),
+            ("CONNECT", "user@example.org:443"),
+            ("CONNECT", "example.org:0"),
+        ] {
+            assert!(wanted(method, target).is_err(), "{method} {target}");
+        }
+    }
+
+    #[test]
+    fn an_intercepted_request_goes_where_its_connection_went() {
+        let address = "192.0.2.7:80".parse().expect("an address");
+        let request = Request::builder().uri("/a").header("host", "elsewhere.example").body(()).expect("a request");
+        let wanted = Wanted::of(&request, Asked::Intercepted(address)).expect("it is fine");
+        assert_eq!((&*wanted.host, wanted.port), ("192.0.2.7", 80));
+        let request = Request::builder().uri("http://elsewhere.example/a").body(()).expect("a request");
+        assert!(Wanted::of(&request, Asked::Intercepted(address)).is_err());
+    }
+
+    #[test]
+    fn a_circle_is_seen() {
+        let mut headers = HeaderMap::new();
+        assert!(!was_here(&headers, "gw"));
+        headers.append("via", "1.1 other, 1.0 gw (what)".parse().expect("a value"));
+        assert!(was_here(&headers, "gw") && !was_here(&headers, "other2"));
+    }
+}

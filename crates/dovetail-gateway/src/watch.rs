@@ -1,0 +1,169 @@
+//! What is under way, and whether it moves.
+//!
+//! A timer for each transfer would be set anew at each read. Instead whatever moves notes the watch's tick, a second's, and
+//! the watch goes round once a second and stops what has not moved for too long.
+
+use std::{
+    cell::{Cell, RefCell},
+    future::poll_fn,
+    rc::Rc,
+    sync::Arc,
+    task::{Poll, Waker},
+};
+
+use slab::Slab;
+
+use crate::{client::Activity, config::Timeouts};
+
+/// All that is under way.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    tick: Rc<Cell<u64>>,
+    live: Rc<RefCell<Slab<Rc<Progress>>>>,
+}
+
+/// Something under way.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    tick: Rc<Cell<u64>>,
+    moved: Cell<u64>,
+    phase: Cell<Phase>,
+    stopped: Cell<bool>,
+    waker: RefCell<Option<Waker>>,
+    client: Option<Arc<Activity>>,
+}
+
+/// What it waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Its turn: for as long as that takes.
+    Turn,
+    /// The first of a server's answer.
+    Answer,
+    /// More of a transfer.
+    Transfer,
+    /// More in a tunnel.
+    Tunnel,
+}
+
+/// Takes what it is of off the watch when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Watched {
+    progress: Rc<Progress>,
+    live: Rc<RefCell<Slab<Rc<Progress>>>>,
+    at: usize,
+}
+
+impl Watch {
+    /// One more, and the connection of the client that waits for it, if that can be given up with it.
+    pub(crate) fn begin(&self, phase: Phase, client: Option<Arc<Activity>>) -> Watched {
+        let progress = Rc::new(Progress {
+            tick: Rc::clone(&self.tick),
+            moved: Cell::new(self.tick.get()),
+            phase: Cell::new(phase),
+            stopped: Cell::new(false),
+            waker: RefCell::default(),
+            client,
+        });
+        let at = self.live.borrow_mut().insert(Rc::clone(&progress));
+        Watched { progress, live: Rc::clone(&self.live), at }
+    }
+
+    pub(crate) fn live(&self) -> usize {
+        self.live.borrow().len()
+    }
+
+    /// Tunnels that have been silent for two seconds.
+    pub(crate) fn silent_tunnels(&self) -> usize {
+        let now = self.tick.get();
+        let is_silent = |progress: &Progress| progress.phase.get() == Phase::Tunnel && now - progress.moved.get() > 2;
+        self.live.borrow().iter().filter(|(_, progress)| is_silent(progress)).count()
+    }
+
+    /// A second is over.
+    pub(crate) fn go_round(&self, timeouts: &Timeouts) {
+        let now = self.tick.get() + 1;
+        self.tick.set(now);
+        for (_, progress) in &*self.live.borrow() {
+            if progress.stopped.get() {
+                progress.abandon();
+                continue;
+            }
+            let most = match progress.phase.get() {
+                Phase::Turn => continue,
+                Phase::Answer => timeouts.response,
+                Phase::Transfer => timeouts.stalled,
+                Phase::Tunnel => timeouts.tunnel,
+            };
+            if now - progress.moved.get() > most.as_secs() {
+                progress.stop();
+            }
+        }
+    }
+
+    /// Stops everything.
+    pub(crate) fn stop_all(&self) {
+        for (_, progress) in &*self.live.borrow() {
+            progress.stop();
+        }
+    }
+}
+
+impl Progress {
+    /// Something moved.
+    pub(crate) fn moves(&self) {
+        self.moved.set(self.tick.get());
+    }
+
+    /// It waits for this from now on.
+    pub(crate) fn waits_for(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.moves();
+    }
+
+    pub(crate) fn phase(&self) -> Phase {
+        self.phase.get()
+    }
+
+    fn stop(&self) {
+        self.stopped.set(true);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Whether it was stopped; the task is woken when it is.
+    pub(crate) fn poll_stopped(&self, waker: &Waker) -> bool {
+        if !self.stopped.get() {
+            match &mut *self.waker.borrow_mut() {
+                Some(known) => known.clone_from(waker),
+                none => *none = Some(waker.clone()),
+            }
+        }
+        self.stopped.get()
+    }
+
+    /// It was stopped and nobody took notice: a client that takes no more of its response is not asked for the next part.
+    fn abandon(&self) {
+        if let Some(client) = &self.client {
+            client.abandon();
+        }
+    }
+
+    /// Waits until it is stopped.
+    pub(crate) async fn stopped(&self) {
+        poll_fn(|cx| if self.poll_stopped(cx.waker()) { Poll::Ready(()) } else { Poll::Pending }).await;
+    }
+}
+
+impl Watched {
+    pub(crate) const fn progress(&self) -> &Rc<Progress> {
+        &self.progress
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.live.borrow_mut().remove(self.at);
+    }
+}

@@ -1,0 +1,9 @@
+//! The admin's port of a gateway that runs on loopback.
+
+#![allow(clippy::unwrap_used)]
+
+mod browser;
+mod openmetrics;
+mod page;
+mod port;
+mod running;

@@ -1,0 +1,104 @@
+//! The page in a real browser: it shows the classes, a request that waits and why, changes a weight, and says when the
+//! gateway is gone. Skipped with a message where there is no Chromium.
+
+use std::{
+    io,
+    thread::{self, sleep},
+    time::Duration,
+};
+
+use crate::{
+    browser::Browser,
+    running::{Running, TOKEN},
+};
+
+/// A link that is too narrow for what is asked of it.
+fn busy() -> Running {
+    let gateway = Running::start("rate = \"4Mbps\"\nlearn = false", &format!("token = \"{TOKEN}\""));
+    let clients = [("127.0.1.4", 600_000), ("127.0.1.9", 25_000_000), ("127.0.2.7", 2_000_000), ("127.0.2.8", 0)];
+    for (client, bytes) in (0..3).flat_map(|_| clients).chain([("127.0.0.3", 30_000_000)]) {
+        let mut response = gateway.ask(client, bytes);
+        // Until the gateway ends.
+        response.set_read_timeout(None).unwrap();
+        thread::spawn(move || io::copy(&mut response, &mut io::sink()));
+    }
+    gateway
+}
+
+/// Tells the page a token.
+fn use_token(token: &str) -> String {
+    format!("document.querySelector('#token').value = '{token}'; document.querySelector('#use-token').click()")
+}
+
+#[test]
+fn the_page_shows_what_happens_and_changes_a_weight() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    browser.go(&format!("http://{}/", gateway.admin));
+    browser.wait_for(
+        "document.querySelectorAll('#classes tr').length === 3 && document.querySelectorAll('#requests tr').length > 8",
+    );
+    let text = browser.text("document.body.innerText");
+    for shown in ["office", "guests", "127.0.1.9", "127.0.2.7", "has not answered"] {
+        assert!(text.contains(shown), "no {shown} in {text}");
+    }
+    browser.wait_for("/waits for|more waits/.test(document.querySelector('#requests').innerText)");
+    browser.wait_for("document.querySelector('#use').textContent.includes('%')");
+    browser.wait_for("document.querySelectorAll('#use-chart path').length === 3");
+    assert_eq!(
+        browser.text("document.querySelector('#classes').querySelectorAll('input').length"),
+        "0",
+        "no token yet"
+    );
+    let set = |value: &str| {
+        format!(
+            "(() => {{ const input = document.querySelector('#classes tr:nth-child(2) input'); input.value = '{value}';
+             input.dispatchEvent(new Event('change')); }})()"
+        )
+    };
+    browser.run(&use_token("not-the-right-token"));
+    browser.wait_for("document.querySelector('#classes input') !== null");
+    browser.run(&set("7"));
+    browser.wait_for("document.querySelector('#said').textContent.includes('This is not the token')");
+    browser.wait_for("document.querySelector('#classes input') === null");
+    assert_eq!(gateway.status()["classes"][1]["weight"], 1.0);
+
+    browser.run(&use_token(TOKEN));
+    browser.wait_for("document.querySelector('#classes input') !== null");
+    browser.run(&set("2.5"));
+    browser.wait_for("document.querySelector('#said').textContent.includes('has weight 2.5 until')");
+    gateway.status_when("the weight is changed", |status| status["classes"][1]["weight"] == 2.5);
+    assert_eq!(browser.text("sessionStorage.length + localStorage.length"), "1", "the token is kept for the tab only");
+    assert_eq!(browser.text("document.cookie + location.search + location.hash"), "");
+
+    drop(gateway);
+    browser.wait_for("!document.querySelector('#gone').hidden");
+}
+
+#[test]
+fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    let mut lightness = Vec::new();
+    for (name, width, dark) in [("light", 1180, false), ("dark", 1180, true), ("phone", 390, false)] {
+        browser.look(width, 1000, dark);
+        browser.go(&format!("http://{}/", gateway.admin));
+        browser.wait_for("document.querySelectorAll('#classes tr').length === 3");
+        if let Some(folder) = std::env::var_os("DOVETAIL_SCREENSHOTS") {
+            if name == "light" {
+                browser.run(&use_token(TOKEN));
+            }
+            // What there is to see takes a while.
+            sleep(Duration::from_secs(if name == "light" { 40 } else { 2 }));
+            std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), browser.screenshot()).unwrap();
+        }
+        let fits = "document.scrollingElement.scrollWidth <= innerWidth";
+        assert_eq!(browser.text(fits), "true", "{name}: {}", browser.text("document.scrollingElement.scrollWidth"));
+        let loaded = "performance.getEntriesByType('resource').filter((entry) => !entry.name.endsWith('.json')).length";
+        assert_eq!(browser.text(loaded), "0", "{name}: the page loads nothing");
+        let colour = browser.text("getComputedStyle(document.body).backgroundColor");
+        let parts = colour.trim_start_matches("rgb(").trim_end_matches(')').split(", ");
+        lightness.push(parts.map(|part| part.parse::<u32>().unwrap()).sum::<u32>() / 3);
+    }
+    assert!(lightness[0] > 220 && lightness[1] < 50, "{lightness:?}");
+}

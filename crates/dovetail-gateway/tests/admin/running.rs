@@ -1,0 +1,170 @@
+//! A gateway on loopback, an origin for it, and clients.
+
+use std::{
+    io::{BufRead, BufReader, Read, Write},
+    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use dovetail_gateway::{Control, config::Config, run};
+use socket2::{Domain, Socket, Type};
+use tokio::sync::mpsc;
+
+/// What changes something at the admin's port.
+pub const TOKEN: &str = "correct-horse-battery";
+
+/// A gateway in a thread of its own. Ends when dropped.
+pub struct Running {
+    pub proxy: SocketAddr,
+    pub admin: SocketAddr,
+    pub origin: SocketAddr,
+    text: String,
+    control: mpsc::Sender<Control>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// With these keys of the downlink and of the admin's port, and two classes besides the default one.
+    pub fn start(downlink: &str, admin_keys: &str) -> Self {
+        let origin = origin();
+        let admin = free();
+        let text = format!(
+            "[proxy]\nlisten = \"127.0.0.1:0\"\n[downlink]\n{downlink}\n\
+             [access]\nclients = \"127.0.0.0/8\"\ndestinations = {{ allow = [\"127.0.0.0/8\"] }}\n\
+             [timeouts]\ndrain = \"10ms\"\n[admin]\nlisten = \"{admin}\"\n{admin_keys}\n\
+             [[class]]\nname = \"office\"\nweight = 3\nclients = \"127.0.1.0/24\"\n\
+             [[class]]\nname = \"guests\"\nclients = \"127.0.2.0/24\"\n"
+        );
+        let config = Config::parse(&text).unwrap();
+        let (control, controlled) = mpsc::channel(4);
+        let (tell, told) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || run(config, controlled, |at| tell.send(at[0]).unwrap()).unwrap());
+        let proxy = told.recv_timeout(Duration::from_secs(10)).unwrap();
+        Self { proxy, admin, origin, text, control, thread: Some(thread) }
+    }
+
+    /// The configuration is read again.
+    pub fn reload(&self) {
+        let config = Config::parse(&self.text).unwrap();
+        self.control.blocking_send(Control::Reload(Box::new(config))).unwrap();
+    }
+
+    /// Asks by the proxy for a response of so many bytes, from an address; the connection to read it from.
+    pub fn ask(&self, client: &str, bytes: u64) -> TcpStream {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let address: IpAddr = client.parse().unwrap();
+        socket.bind(&SocketAddr::new(address, 0).into()).unwrap();
+        socket.connect(&self.proxy.into()).unwrap();
+        let mut stream = TcpStream::from(socket);
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let origin = self.origin;
+        write!(stream, "GET http://{origin}/{bytes} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n").unwrap();
+        stream
+    }
+
+    /// Asks, and waits for the whole response; its status.
+    pub fn fetch(&self, client: &str, bytes: u64) -> u16 {
+        Answer::read(self.ask(client, bytes)).status
+    }
+
+    pub fn get(&self, path: &str) -> Answer {
+        self.admin("GET", path, "", "")
+    }
+
+    /// Asks the admin's port. `headers` are lines with their ends.
+    pub fn admin(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {}\r\n", self.admin) };
+        let mut stream = self.connect();
+        let length = body.len();
+        let head =
+            format!("{method} {path} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        // One that is refused for its head may be closed before.
+        let _ = stream.write_all(body.as_bytes());
+        Answer::read(stream)
+    }
+
+    /// A connection to the admin's port.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.admin).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    pub fn status(&self) -> serde_json::Value {
+        serde_json::from_str(&self.get("/status.json").body).unwrap()
+    }
+
+    /// The status, once it is as wanted.
+    pub fn status_when(&self, what: &str, is: impl Fn(&serde_json::Value) -> bool) -> serde_json::Value {
+        let began = Instant::now();
+        loop {
+            let status = self.status();
+            if is(&status) {
+                return status;
+            }
+            assert!(began.elapsed() < Duration::from_secs(20), "{what}: {status:#}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.control.blocking_send(Control::Drain);
+        if let Some(thread) = self.thread.take() {
+            assert!(thread.join().is_ok() || thread::panicking());
+        }
+    }
+}
+
+/// What was answered.
+pub struct Answer {
+    pub status: u16,
+    pub head: String,
+    pub body: String,
+}
+
+impl Answer {
+    fn read(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        let text = String::from_utf8_lossy(&bytes);
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("no answer: {text:?}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        Self { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
+    }
+}
+
+/// An address that nobody listens at now.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// A server that answers `/N` with N bytes, and `/0` never.
+fn origin() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || answer(stream));
+        }
+    });
+    address
+}
+
+fn answer(stream: TcpStream) -> Option<()> {
+    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    let first = lines.next()?.ok()?;
+    let length: usize = first.split(['/', ' ']).nth(2)?.parse().ok()?;
+    while !lines.next()?.ok()?.is_empty() {}
+    if length == 0 {
+        // Until the gateway closes it.
+        lines.next();
+        return None;
+    }
+    let mut stream = stream;
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n").ok()?;
+    stream.write_all(&vec![b'x'; length]).ok()
+}

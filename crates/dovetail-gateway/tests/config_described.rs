@@ -1,0 +1,149 @@
+//! What is said of configurations that may be a mistake, and that nothing of a configuration is left unsaid.
+
+#![allow(clippy::unwrap_used)]
+
+mod written;
+
+use dovetail_gateway::config::Config;
+use written::with;
+
+/// The least that nothing is said against.
+fn sound(downlink: &str, access: &str, rest: &str) -> String {
+    with(&format!("probe = \"10.99.0.1\"\n{downlink}"), access, &format!("{rest}\n[admin]"))
+}
+
+fn warnings(text: &str) -> Vec<String> {
+    Config::parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")).warnings()
+}
+
+#[test]
+fn nothing_is_said_against_what_is_sound() {
+    assert_eq!(warnings(&sound("", "", "")), Vec::<String>::new());
+    // A class of a part of the clients, of more than the clients, and of all of them.
+    for clients in ["10.1.0.0/16", "0.0.0.0/0", "10.0.0.0/8"] {
+        let class = format!("[[class]]\nname = \"a\"\nclients = \"{clients}\"");
+        assert_eq!(warnings(&sound("", "", &class)), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_may_be_a_mistake_is_named() {
+    let open = sound("", "", "").replace("10.0.0.0/8", "0.0.0.0/0");
+    let class = "[[class]]\nname = \"a\"\nclients = [\"10.1.0.0/16\", \"11.0.0.0/8\", \"fd00::/8\"]";
+    for (text, expected) in [
+        (
+            sound("", "", "[proxy]\nlisten = [\"10.0.0.1:1\", \"0.0.0.0:3128\"]"),
+            &["0.0.0.0:3128 listens on all of this machine's addresses: also on the downlink's"][..],
+        ),
+        (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for everybody with IPv4"]),
+        (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for everybody with IPv6"]),
+        (
+            sound("", "passwords = \"p\"", ""),
+            &["passwords go over plain HTTP: whoever can listen on the users' side can read them"],
+        ),
+        (
+            sound("", "passwords = \"p\"", "[proxy]\ntproxy = \"10.0.0.1:3130\""),
+            &[
+                "passwords go over plain HTTP: whoever can listen on the users' side can read them",
+                "clients of redirect and tproxy know of no proxy: they cannot say who they are",
+            ],
+        ),
+        (sound("", "", "").replace("10.99.0.1", "off"), &["downlink.probe is off: nothing is known of the far queue"]),
+        (
+            sound("", "", "").replace("10.99.0.1", "tcp"),
+            &["downlink.probe is tcp: servers' own delays are in what it measures; name an address beyond the link"],
+        ),
+        (
+            sound("policy = \"msf-rs\"", "", ""),
+            &["msf-rs takes the link's rate as 2 Mbit/s: a rate that is too high fills the far queue"],
+        ),
+        (
+            sound("learn = false", "", "").replace("2Mbps", "500kbps"),
+            &["grants takes the link's rate as 500 kbit/s: a rate that is too high fills the far queue"],
+        ),
+        (
+            sound("", "", "").replace("[admin]", ""),
+            &["there is no [admin]: no metrics, and nobody can see what it does"],
+        ),
+        (
+            sound("", "", class),
+            &[
+                "class a: 11.0.0.0/8 is outside of access.clients, so nobody of it may ask",
+                "class a: fd00::/8 is outside of access.clients, so nobody of it may ask",
+            ],
+        ),
+        (
+            sound("", "", "[limits]\nconnections = 100"),
+            &["limits.connections_per_user is over limits.connections: one client can have all"],
+        ),
+    ] {
+        assert_eq!(warnings(&text), expected);
+        let described = Config::parse(&text).unwrap().describe().to_string();
+        let told: Vec<_> = described.lines().filter_map(|line| line.strip_prefix("warning: ")).collect();
+        assert_eq!(told, expected, "the description ends with them");
+    }
+}
+
+/// Every key changes what is said: each line is another value of one key, none of them the default.
+#[test]
+fn every_key_is_in_the_description() {
+    let described =
+        |text: &str| Config::parse(text).unwrap_or_else(|why| panic!("{why}\n{text}")).describe().to_string();
+    let class = "[[class]]\nname = \"a\"\nclients = [\"10.1.0.0/16\"]\n";
+    let base = described(&sound("", "passwords = \"p\"", &format!("{class}[log]\naccess = \"/x\"")));
+    for (downlink, access, in_class, section) in [
+        ("", "", "", "[proxy]\nlisten = \"10.0.0.1:3128\""),
+        ("", "", "", "[proxy]\nredirect = \"10.0.0.1:3129\""),
+        ("", "", "", "[proxy]\ntproxy = \"10.0.0.1:3129\""),
+        ("", "", "", "[proxy]\nname = \"gate\""),
+        ("", "", "", "[proxy]\nforwarded = \"unknown\""),
+        ("", "", "", "[proxy]\nforwarded = \"address\""),
+        ("", "", "", "[proxy]\nnameservers = \"10.0.0.53\""),
+        ("learn = false", "", "", ""),
+        ("payload = 0.9", "", "", ""),
+        ("probe_every = \"60ms\"", "", "", ""),
+        ("policy = \"grants:delay=40ms\"", "", "", ""),
+        ("policy = \"none\"", "", "", ""),
+        ("", "destinations = { allow = [\"10.9.0.0/16\"] }", "", ""),
+        ("", "destinations = { deny = [\"10.9.0.0/16\"] }", "", ""),
+        ("", "connect_ports = [443, 563]", "", ""),
+        ("", "ports = [80]", "", ""),
+        ("", "", "weight = 2", ""),
+        ("", "", "users = [\"ada\"]", ""),
+        ("", "", "", "[limits]\nconnections = 20000"),
+        ("", "", "", "[limits]\nconnections_per_user = 500"),
+        ("", "", "", "[limits]\nrequests_per_user = 500"),
+        ("", "", "", "[limits]\nheader_bytes = \"8kB\""),
+        ("", "", "", "[limits]\nheaders = 50"),
+        ("", "", "", "[limits]\nidle_per_server = 4"),
+        ("", "", "", "[timeouts]\nheader = \"7s\""),
+        ("", "", "", "[timeouts]\nidle = \"7s\""),
+        ("", "", "", "[timeouts]\nresolve = \"7s\""),
+        ("", "", "", "[timeouts]\nconnect = \"7s\""),
+        ("", "", "", "[timeouts]\nresponse = \"7s\""),
+        ("", "", "", "[timeouts]\nstalled = \"7s\""),
+        ("", "", "", "[timeouts]\ntunnel = \"7s\""),
+        ("", "", "", "[timeouts]\npool = \"7s\""),
+        ("", "", "", "[timeouts]\ndrain = \"7s\""),
+    ] {
+        let access = format!("passwords = \"p\"\n{access}");
+        let text = sound(downlink, &access, &format!("{class}{in_class}\n{section}\n[log]\naccess = \"/x\""));
+        assert_ne!(described(&text), base, "{text}");
+    }
+    let text = sound("", "passwords = \"p\"", &format!("{class}[log]\naccess = \"/x\""));
+    for (old, new) in [
+        ("2Mbps", "3Mbps"),
+        ("10.99.0.1", "udp://10.99.0.1:7"),
+        ("10.99.0.1", "hop:2"),
+        ("10.0.0.0/8", "10.0.0.0/9"),
+        ("\"p\"", "\"q\""),
+        ("\"a\"", "\"b\""),
+        ("10.1.0.0/16", "10.2.0.0/16"),
+        ("\"/x\"", "\"/y\""),
+        ("\"/x\"", "\"/x\"\nformat = \"json\""),
+        ("[admin]", "[admin]\nlisten = \"127.0.0.1:1\""),
+        ("[admin]", "[admin]\ntoken = \"0123456789abcdef\""),
+    ] {
+        assert_ne!(described(&text.replace(old, new)), base, "{old} becomes {new}");
+    }
+}

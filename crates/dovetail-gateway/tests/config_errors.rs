@@ -1,0 +1,411 @@
+//! What is said of configurations that are wrong: where, which key, what, and what to do.
+
+#![allow(clippy::unwrap_used)]
+
+mod written;
+
+use dovetail_gateway::config::Config;
+use written::{LEAST, with};
+
+fn said(text: &str) -> String {
+    match Config::parse(text) {
+        Ok(_) => panic!("this is not refused:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Keys of a section that stands by itself, from line 5 on.
+fn section(name: &str, keys: &str) -> String {
+    format!("{LEAST}[{name}]\n{keys}\n")
+}
+
+/// Each text is refused with these words, which follow "configuration".
+fn refused(cases: &[(String, &str)]) {
+    let wrong: Vec<_> = cases
+        .iter()
+        .map(|(text, expected)| (said(text), format!("configuration{expected}")))
+        .filter(|(said, expected)| said != expected)
+        .map(|(said, expected)| format!("said     {said}\nexpected {expected}"))
+        .collect();
+    assert!(wrong.is_empty(), "\n{}\n", wrong.join("\n"));
+}
+
+#[test]
+fn what_has_to_be_said() {
+    refused(&[
+        (String::new(), r#": downlink.rate: say what the link carries, such as rate = "2Mbps""#),
+        (
+            "[downlink]\nrate = \"2Mbps\"".into(),
+            r#": access.clients: nobody may ask: say who, such as clients = ["10.0.0.0/8"]"#,
+        ),
+        (
+            "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = []".into(),
+            r#", line 4: access.clients: nobody may ask: say who, such as clients = ["10.0.0.0/8"]"#,
+        ),
+        (
+            section("class", "").replace("[class]", "[[class]]"),
+            r#", line 5: class.name: a class needs a name, such as name = "office""#,
+        ),
+        (section("log", ""), r#", line 5: log.access: say where, such as access = "/var/log/dovetail/access.log""#),
+    ]);
+}
+
+#[test]
+fn what_is_no_toml_and_keys_that_there_are_not() {
+    refused(&[
+        ("[downlink\n".into(), ", line 1: unclosed table, expected `]`"),
+        (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
+        (
+            format!("{LEAST}[cache]\nsize = 1"),
+            ", line 5: there is no key 'cache' here: the file has proxy, downlink, access, class, limits, timeouts, admin, log",
+        ),
+        (
+            with("ratio = 2", "", ""),
+            ", line 3: there is no key 'ratio' here: [downlink] has rate, payload, learn, policy, probe, probe_every",
+        ),
+        (
+            with("", "destinations = { alow = [] }", ""),
+            ", line 6: there is no key 'alow' here: [access.destinations] has allow, deny",
+        ),
+        (section("limits", "a = 1\n[class]\nname = \"a\""), ", line 7: class: write [[class]], with two brackets"),
+        ("proxy = 3".into(), ", line 1: proxy: 3 is not a table of keys"),
+        (format!("class = [1]\n{LEAST}"), ", line 1: class: 1 is not a table of keys"),
+    ]);
+}
+
+#[test]
+fn addresses() {
+    let proxy = |keys: &str| section("proxy", keys);
+    refused(&[
+        (
+            proxy("listen = \"localhost:3128\""),
+            r#", line 6: proxy.listen: "localhost:3128" is not an address and a port such as "127.0.0.1:3128" or "[::1]:3128""#,
+        ),
+        (
+            proxy("listen = 3128"),
+            r#", line 6: proxy.listen: this is not an address and a port such as "127.0.0.1:3128" or "[::1]:3128"; it goes in quotes"#,
+        ),
+        (
+            proxy("listen = [\"10.0.0.1:3128\",\n\"10.0.0.1\"]"),
+            r#", line 7: proxy.listen: "10.0.0.1" is not an address and a port such as "127.0.0.1:3128" or "[::1]:3128""#,
+        ),
+        (
+            proxy("listen = []"),
+            ", line 6: proxy.listen: it listens nowhere: name an address here, in redirect or in tproxy",
+        ),
+        (
+            proxy("redirect = \"127.0.0.1:3128\""),
+            ", line 6: proxy.redirect: 127.0.0.1:3128 is there twice: each way in needs a port of its own",
+        ),
+        (
+            proxy("tproxy = [\"10.0.0.1:1\", \"10.0.0.1:1\"]"),
+            ", line 6: proxy.tproxy: 10.0.0.1:1 is there twice: each way in needs a port of its own",
+        ),
+        (
+            proxy("nameservers = \"10.0.0.53:0\""),
+            r#", line 6: proxy.nameservers: "10.0.0.53:0" is not a name server's address such as "10.0.0.53" or "10.0.0.53:5353""#,
+        ),
+        (
+            proxy("nameservers = \"0.0.0.0\""),
+            r#", line 6: proxy.nameservers: "0.0.0.0" is not a name server's address such as "10.0.0.53" or "10.0.0.53:5353""#,
+        ),
+        (
+            proxy("name = \"two words\""),
+            r#", line 6: proxy.name: "two words" is not a name of 1 to 64 letters, digits, '-', '.' and '_'"#,
+        ),
+        (
+            proxy(&format!("name = \"{}\"", "x".repeat(65))),
+            r#", line 6: proxy.name: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…" is not a name of 1 to 64 letters, digits, '-', '.' and '_'"#,
+        ),
+        (proxy("forwarded = true"), r#", line 6: proxy.forwarded: true is none of "off", "unknown", "address""#),
+        (proxy("forwarded = \"yes\""), r#", line 6: proxy.forwarded: "yes" is none of "off", "unknown", "address""#),
+        (
+            with("", "destinations = { deny = \"10.0.0.1/8\" }", ""),
+            r#", line 6: access.destinations.deny: "10.0.0.1/8" has bits beyond its length: write "10.0.0.0/8" or a longer prefix"#,
+        ),
+        (
+            with("", "destinations = { deny = \"10.0.0.0/33\" }", ""),
+            r#", line 6: access.destinations.deny: "10.0.0.0/33" is not an address prefix such as "10.0.0.0/8", "192.168.1.7" or "2001:db8::/32""#,
+        ),
+        (
+            with("", "destinations = { deny = \"::ffff:10.0.0.0/104\" }", ""),
+            r#", line 6: access.destinations.deny: "::ffff:10.0.0.0/104" is IPv4 written as IPv6: write it as IPv4"#,
+        ),
+        (
+            with("", "destinations = { allow = \"10.1.0.0/16\", deny = [\"10.1.0.0/16\"] }", ""),
+            ", line 6: access.destinations.allow: 10.1.0.0/16 is allowed and denied: leave one of them out",
+        ),
+        (with("", "ports = 0", ""), ", line 6: access.ports: 0 is not a whole number from 1 to 65535"),
+        (
+            with("", "connect_ports = [443, 65536]", ""),
+            ", line 6: access.connect_ports: 65536 is not a whole number from 1 to 65535",
+        ),
+        (
+            with("", "connect_ports = \"443\"", ""),
+            r#", line 6: access.connect_ports: "443" is not a whole number from 1 to 65535"#,
+        ),
+        (with("", "passwords = \"\"", ""), r#", line 6: access.passwords: "" is not a file's name"#),
+        (
+            with("", &format!("ports = [{}]", "1,".repeat(4097)), ""),
+            ", line 6: access.ports: 4097 values, and at most 4096 are read",
+        ),
+    ]);
+}
+
+#[test]
+fn the_downlink() {
+    let key = |key: &str| with(key, "", "");
+    refused(&[
+        (
+            LEAST.replace("\"2Mbps\"", "2000000"),
+            r#", line 2: downlink.rate: this is not a rate such as "2Mbps"; it goes in quotes"#,
+        ),
+        (
+            LEAST.replace("2Mbps", "2MB"),
+            r#", line 2: downlink.rate: "2MB": unknown unit: use one of bps kbps Mbps Gbps Tbps, or bit/s likewise; write a rate such as "2Mbps""#,
+        ),
+        (
+            LEAST.replace("2Mbps", "fast"),
+            r#", line 2: downlink.rate: "fast": not a number with a unit; write a rate such as "2Mbps""#,
+        ),
+        (
+            LEAST.replace("2Mbps", "0Mbps"),
+            r#", line 2: downlink.rate: "0Mbps": out of range; write a rate such as "2Mbps""#,
+        ),
+        (LEAST.replace("2Mbps", "999bps"), r#", line 2: downlink.rate: "999bps" is out of range: from 1kbps to 1Tbps"#),
+        (
+            LEAST.replace("2Mbps", "1.1Tbps"),
+            r#", line 2: downlink.rate: "1.1Tbps" is out of range: from 1kbps to 1Tbps"#,
+        ),
+        (key("payload = 0"), ", line 3: downlink.payload: 0 is not a share over 0 and up to 1, such as 0.956"),
+        (key("payload = 1.01"), ", line 3: downlink.payload: 1.01 is not a share over 0 and up to 1, such as 0.956"),
+        (key("payload = nan"), ", line 3: downlink.payload: nan is not a share over 0 and up to 1, such as 0.956"),
+        (key("learn = \"off\""), r#", line 3: downlink.learn: "off" is not true or false"#),
+        (
+            key("learn = false\npolicy = \"grants:learn=on\""),
+            r#", line 3: downlink.learn: it is false here and the contrary in the policy "grants:learn=on": say it once"#,
+        ),
+        (
+            key("learn = true\npolicy = \"grants:learn=off\""),
+            r#", line 3: downlink.learn: it is true here and the contrary in the policy "grants:learn=off": say it once"#,
+        ),
+        (key("probe_every = \"9ms\""), r#", line 3: downlink.probe_every: "9ms" is out of range: from 10ms to 10s"#),
+        (
+            key("probe_every = \"10001ms\""),
+            r#", line 3: downlink.probe_every: "10001ms" is out of range: from 10ms to 10s"#,
+        ),
+        (
+            key("probe_every = 50"),
+            r#", line 3: downlink.probe_every: this is not a time such as "50ms", "10s", "2m" or "1h"; it goes in quotes"#,
+        ),
+        (
+            key("policy = \"drr\""),
+            ", line 3: downlink.policy: 'drr' orders packets, not requests: of these there are none, msf-rs, grants, delay-pools",
+        ),
+        (
+            key("policy = \"gants\""),
+            ", line 3: downlink.policy: unknown policy 'gants' of requests: there are none, msf-rs, grants, delay-pools",
+        ),
+        (
+            key("policy = \"grants:order=best\""),
+            ", line 3: downlink.policy: grants: order=best is not srpt, las, first or fair",
+        ),
+        (key("policy = 1"), r#", line 3: downlink.policy: this is not a policy such as "grants"; it goes in quotes"#),
+    ]);
+}
+
+#[test]
+fn probes() {
+    for probe in
+        ["ping", "hop:0", "hop:65", "hop:2@", "hop:", "udp://10.0.0.1", "udp://10.0.0.1:0", "0.0.0.0", "224.0.0.1", ""]
+    {
+        let expected = format!(
+            r#", line 3: downlink.probe: "{probe}" is none of "tcp", "off", an address such as "10.99.0.1", {}"#,
+            r#""udp://10.99.0.1:7", "hop:2" or "hop:2@192.0.2.1"; hops are from 1 to 64"#
+        );
+        refused(&[(with(&format!("probe = \"{probe}\""), "", ""), &expected)]);
+    }
+}
+
+#[test]
+fn classes() {
+    let classes = |text: &str| format!("{LEAST}{text}");
+    let many: String = (0..64).map(|n| format!("[[class]]\nname = \"c{n}\"\nclients = \"10.{n}.0.0/16\"\n")).collect();
+    refused(&[
+        (
+            classes("[[class]]\nname = \"a b\""),
+            r#", line 6: class.name: "a b" is not a name of 1 to 64 letters, digits, '-', '.' and '_'"#,
+        ),
+        (
+            classes("[[class]]\nname = \"\""),
+            r#", line 6: class.name: "" is not a name of 1 to 64 letters, digits, '-', '.' and '_'"#,
+        ),
+        (
+            classes("[[class]]\nname = \"a\""),
+            r#", line 5: class.clients: class "a" has neither clients nor users: say who is in it"#,
+        ),
+        (
+            classes("[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\nweight = 0"),
+            ", line 8: class.weight: 0 is not a weight from 0.000001 to 1000000",
+        ),
+        (
+            classes("[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\nweight = \"4\""),
+            r#", line 8: class.weight: "4" is not a weight from 0.000001 to 1000000"#,
+        ),
+        (
+            classes(
+                "[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\n[[class]]\nname = \"a\"\nclients = \"10.2.0.0/16\"",
+            ),
+            r#", line 9: class.name: there are two classes "a": names are unique"#,
+        ),
+        (
+            classes(
+                "[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\n[[class]]\nname = \"b\"\nclients = \"10.1.0.0/16\"",
+            ),
+            r#", line 10: class.clients: 10.1.0.0/16 is in class "a" already"#,
+        ),
+        (
+            classes("[[class]]\nname = \"a\"\nclients = [\"10.1.0.0/16\", \"10.1.0.0/16\"]"),
+            r#", line 7: class.clients: 10.1.0.0/16 is in class "a" already"#,
+        ),
+        (
+            classes("[[class]]\nname = \"a\"\nusers = \"ada\""),
+            ", line 7: class.users: users say who they are where access.passwords names a file of passwords: add that, or use clients",
+        ),
+        (
+            with(
+                "",
+                "passwords = \"p\"",
+                "[[class]]\nname = \"a\"\nusers = \"ada\"\n[[class]]\nname = \"b\"\nusers = [\"bob\", \"ada\"]",
+            ),
+            r#", line 12: class.users: "ada" is in class "a" already"#,
+        ),
+        (
+            with("", "passwords = \"p\"", "[[class]]\nname = \"a\"\nusers = \"a:b\""),
+            r#", line 9: class.users: "a:b" is not a user's name of 1 to 64 characters, without colons"#,
+        ),
+        (classes(&many), ", line 195: class.name: there are at most 64 classes, the default one included"),
+    ]);
+}
+
+#[test]
+fn limits_and_timeouts() {
+    refused(&[
+        (
+            section("limits", "connections = 0"),
+            ", line 6: limits.connections: 0 is not a whole number from 1 to 1000000",
+        ),
+        (
+            section("limits", "connections_per_user = 1000001"),
+            ", line 6: limits.connections_per_user: 1000001 is not a whole number from 1 to 1000000",
+        ),
+        (
+            section("limits", "requests_per_user = -1"),
+            ", line 6: limits.requests_per_user: -1 is not a whole number from 1 to 1000000",
+        ),
+        (
+            section("limits", "header_bytes = 7999"),
+            ", line 6: limits.header_bytes: 7999 is out of range: from 8000 to 1000000 bytes",
+        ),
+        (
+            section("limits", "header_bytes = \"2MB\""),
+            r#", line 6: limits.header_bytes: "2MB" is out of range: from 8000 to 1000000 bytes"#,
+        ),
+        (
+            section("limits", "header_bytes = \"big\""),
+            r#", line 6: limits.header_bytes: "big" is not a size such as "16kB""#,
+        ),
+        (section("limits", "headers = 15"), ", line 6: limits.headers: 15 is not a whole number from 16 to 1000"),
+        (
+            section("limits", "headers = \"100\""),
+            r#", line 6: limits.headers: "100" is not a whole number from 16 to 1000"#,
+        ),
+        (
+            section("limits", "idle_per_server = 1025"),
+            ", line 6: limits.idle_per_server: 1025 is not a whole number from 0 to 1024",
+        ),
+        (
+            section("timeouts", "header = \"9ms\""),
+            r#", line 6: timeouts.header: "9ms" is out of range: from 10ms to 24h"#,
+        ),
+        (section("timeouts", "idle = \"25h\""), r#", line 6: timeouts.idle: "25h" is out of range: from 10ms to 24h"#),
+        (
+            section("timeouts", "resolve = \"-1s\""),
+            r#", line 6: timeouts.resolve: "-1s" is not a time such as "50ms", "10s", "2m" or "1h""#,
+        ),
+        (
+            section("timeouts", "connect = \"10 parsecs\""),
+            r#", line 6: timeouts.connect: "10 parsecs" is not a time such as "50ms", "10s", "2m" or "1h""#,
+        ),
+        (
+            section("timeouts", "response = 10"),
+            r#", line 6: timeouts.response: this is not a time such as "50ms", "10s", "2m" or "1h"; it goes in quotes"#,
+        ),
+        (
+            section("timeouts", "stalled = \"1e300h\""),
+            r#", line 6: timeouts.stalled: "1e300h" is not a time such as "50ms", "10s", "2m" or "1h""#,
+        ),
+        (
+            section("timeouts", "tunnel = \"\""),
+            r#", line 6: timeouts.tunnel: "" is not a time such as "50ms", "10s", "2m" or "1h""#,
+        ),
+        (section("timeouts", "pool = \"0\""), r#", line 6: timeouts.pool: "0" is out of range: from 10ms to 24h"#),
+        (
+            section("timeouts", "drain = []"),
+            r#", line 6: timeouts.drain: this is not a time such as "50ms", "10s", "2m" or "1h"; it goes in quotes"#,
+        ),
+    ]);
+}
+
+#[test]
+fn admin_and_log() {
+    refused(&[
+        (
+            section("admin", "listen = \"10.0.0.1:9180\""),
+            ", line 6: admin.listen: 10.0.0.1:9180 is reached from other machines: add token or token_file, or listen on 127.0.0.1:9180",
+        ),
+        (
+            section("admin", "listen = \"127.0.0.1:3128\""),
+            ", line 6: admin.listen: 127.0.0.1:3128 is the proxy's: choose another port",
+        ),
+        (
+            section("admin", "token = \"0123456789abcde\""),
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+        ),
+        (
+            section("admin", "token = \"0123456789 abcdef\""),
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+        ),
+        (
+            section("admin", "token = 12345678901234567890"),
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+        ),
+        (
+            section("admin", "token = \"0123456789abcdef\"\ntoken_file = \"x\""),
+            ", line 7: admin.token_file: there is a token besides: say it once",
+        ),
+        (
+            section("admin", "token_file = \"/does/not/exist\""),
+            r#", line 6: admin.token_file: "/does/not/exist" cannot be read: No such file or directory (os error 2)"#,
+        ),
+        (
+            section("log", "format = \"squid\""),
+            r#", line 5: log.access: say where, such as access = "/var/log/dovetail/access.log""#,
+        ),
+        (
+            section("log", "access = \"/x\"\nformat = \"common\""),
+            r#", line 7: log.format: "common" is none of "squid", "json""#,
+        ),
+        (section("log", "access = 1"), ", line 6: log.access: 1 is not a file's name"),
+    ]);
+}
+
+#[test]
+fn a_token_is_in_no_message() {
+    let secret = "swordfish-and-more";
+    for keys in [format!("token = \"{secret} \""), format!("token = \"{secret}\"\ntoken_file = \"x\"")] {
+        assert!(!said(&section("admin", &keys)).contains("swordfish"));
+    }
+    let config = Config::parse(&section("admin", &format!("token = \"{secret}\""))).unwrap();
+    assert!(!format!("{config:?} {}", config.describe()).contains("swordfish"));
+}

@@ -1,0 +1,19 @@
+//! A gateway from outside, as hostile clients, servers and name servers meet it.
+//!
+//! Every test runs a gateway of its own and speaks to it in raw bytes. Requests that servers get are read by a parser of the
+//! tests' own that takes nothing but what RFC 9112 writes. After each test all that was under way has to be over.
+
+#![allow(clippy::unwrap_used)]
+
+mod answer;
+mod destinations;
+mod dns;
+mod faults;
+mod framing;
+mod life;
+mod limits;
+mod responses;
+mod server;
+mod slow;
+mod strict;
+mod support;

@@ -1,0 +1,179 @@
+//! Servers that answer what is no answer: the client sees that, no other client sees anything of it, and the connection is
+//! not used again.
+
+use std::io::Write;
+
+use crate::{
+    answer::answer,
+    server::{Server, canned},
+    strict,
+    support::{Setup, get},
+};
+
+/// Answers the first request of the first connection with these bytes, and the others properly. Tells on which connection
+/// each came.
+fn first_is_wrong(bytes: impl Into<Vec<u8>>) -> Server<usize> {
+    let bytes = bytes.into();
+    Server::start(move |mut connection| {
+        let mut is_first = connection.number == 0;
+        while let Ok(Some(message)) = strict::request(&mut connection.stream) {
+            connection.tell(connection.number);
+            let fine = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", message.target.len(), message.target);
+            let answer = if is_first { &bytes[..] } else { fine.as_bytes() };
+            is_first = false;
+            if connection.stream.write_all(answer).is_err() {
+                return;
+            }
+        }
+    })
+}
+
+#[test]
+fn what_follows_an_answer_is_nobodys() {
+    let evil = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirstHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
+    for round in 0..20 {
+        let server = first_is_wrong(evil);
+        let gateway = Setup::default().start();
+        let mut client = gateway.connect();
+        let url = server.url("/second");
+        // The second request is there before the first is answered: it is sent on as soon as that can be.
+        let request = format!("GET {url} HTTP/1.1\r\nHost: x\r\n\r\n");
+        client.write_all(request.repeat(2).as_bytes()).unwrap();
+        assert_eq!(answer(&mut client).text(), "first");
+        assert_eq!(answer(&mut client).text(), "/second", "round {round}");
+        drop(client);
+        assert_eq!(gateway.get(&server.url("/third")).text(), "/third");
+        gateway.quiet();
+    }
+}
+
+#[test]
+fn an_answer_with_a_coding_and_a_length_is_read_once_and_its_connection_closed() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+    ] {
+        let server = first_is_wrong(bytes);
+        let gateway = Setup::default().start();
+        let first = gateway.get(&server.url("/"));
+        assert_eq!((first.text().as_str(), first.is_whole), ("abc", true), "{first:?}");
+        assert_eq!(first.field("content-length"), None);
+        assert_eq!(gateway.get(&server.url("/next")).text(), "/next");
+        assert_eq!((server.told(), server.told()), (0, 1));
+        gateway.quiet();
+    }
+}
+
+#[test]
+fn an_answer_with_two_equal_lengths_has_one() {
+    for lengths in ["Content-Length: 3\r\nContent-Length: 3\r\n", "Content-Length: 3, 3\r\n", "content-length: 3\r\n"] {
+        let server = canned(format!("HTTP/1.1 200 OK\r\n{lengths}\r\nabc"), false);
+        let gateway = Setup::default().start();
+        let found = gateway.get(&server.url("/"));
+        assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
+        assert_eq!(found.head.to_ascii_lowercase().matches("content-length: 3\r\n").count(), 1, "{found:?}");
+        assert_eq!(found.head.to_ascii_lowercase().matches("content-length").count(), 1, "{found:?}");
+    }
+}
+
+#[test]
+fn answers_that_are_none_are_said_to_be_none() {
+    let long = format!("HTTP/1.1 200 OK\r\nA: {}\r\nContent-Length: 0\r\n\r\n", "x".repeat(100_000));
+    let many = format!("HTTP/1.1 200 OK\r\n{}Content-Length: 0\r\n\r\n", "A: b\r\n".repeat(500));
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        "HTTP/1.1 200 OK\r\nContent-Length: 3, 4\r\n\r\nabcd",
+        "HTTP/1.1 200 OK\r\nContent-Length: -3\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nabc",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nA : b\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nA: b\0\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/9.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 20 OK\r\nContent-Length: 0\r\n\r\n",
+        "SSH-2.0-x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n",
+        "",
+        &long,
+        &many,
+    ] {
+        let server = canned(bytes, true);
+        let gateway = Setup::default().start();
+        let refusal = gateway.get(&server.url("/"));
+        assert_eq!((refusal.status, refusal.is_whole), (502, true), "{:.80?}: {refusal:?}", bytes);
+        assert!(refusal.field("proxy-status").unwrap().contains("error="), "{refusal:?}");
+        assert_eq!(gateway.look().pooled, 0, "{:.80?}", bytes);
+        gateway.quiet();
+    }
+}
+
+#[test]
+fn interim_answers_without_end_come_to_an_end() {
+    let server = Server::<()>::start(|mut connection| {
+        drop(strict::request(&mut connection.stream));
+        while connection.stream.write_all(&b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n".repeat(100)).is_ok() {}
+        connection.tell(());
+    });
+    let gateway = Setup::default().start();
+    let refusal = gateway.get(&server.url("/"));
+    assert_eq!(refusal.status, 502, "{refusal:?}");
+    server.told();
+    gateway.quiet();
+    let server = canned(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nA: b\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        true,
+    );
+    assert_eq!(gateway.get(&server.url("/")).text(), "ok");
+}
+
+#[test]
+fn what_breaks_off_is_seen_to_break_off() {
+    for bytes in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nzz\r\nabc\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: 18446744073709551613\r\n\r\nabc",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nabc",
+    ] {
+        let server = canned(bytes, true);
+        let gateway = Setup::default().start();
+        let broken = gateway.get(&server.url("/"));
+        assert!(broken.status == 200 && !broken.is_whole || broken.status == 502, "{bytes:?}: {broken:?}");
+        gateway.quiet();
+        assert_eq!(gateway.look().pooled, 0, "{bytes:?}");
+        // The gateway goes on.
+        let fine = canned("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false);
+        assert_eq!(gateway.get(&fine.url("/")).text(), "ok", "{bytes:?}");
+    }
+}
+
+#[test]
+fn answers_without_a_body_have_none() {
+    let gateway = Setup::default().start();
+    for (method, bytes) in [
+        ("HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n"),
+        ("GET", "HTTP/1.1 204 No Content\r\n\r\n"),
+        ("GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n"),
+    ] {
+        let server = canned(bytes, false);
+        for _ in 0..2 {
+            let mut client = gateway.connect();
+            client.write_all(get(&server.url("/")).replacen("GET", method, 1).as_bytes()).unwrap();
+            let found = crate::answer::answer_to(&mut client, method);
+            assert!(found.is_whole && found.body.is_empty(), "{found:?}");
+            assert!(crate::answer::is_closed(&mut client));
+        }
+    }
+    gateway.quiet();
+}
+
+#[test]
+fn an_answer_without_an_end_ends_with_its_connection() {
+    let server = canned("HTTP/1.0 200 OK\r\n\r\nabc", true);
+    let gateway = Setup::default().start();
+    let found = gateway.get(&server.url("/"));
+    assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
+    assert_eq!(gateway.look().pooled, 0);
+}

@@ -1,0 +1,115 @@
+//! A parser of requests that takes nothing but what RFC 9112 writes, and of two readings neither.
+
+use std::io::Read;
+
+/// A request as a server reads it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Message {
+    pub method: String,
+    pub target: String,
+    pub fields: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// The next request of a connection. `None` if the connection ended before it, an error for anything that is none.
+pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
+    let Some(first) = line(stream)? else { return Ok(None) };
+    let mut words = first.split(' ');
+    let (Some(method), Some(target), Some("HTTP/1.1"), None) = (words.next(), words.next(), words.next(), words.next())
+    else {
+        return Err(format!("no request line: {first:?}"));
+    };
+    let is_target = target.bytes().all(|byte| byte.is_ascii_graphic()) && (target.starts_with('/') || target == "*");
+    if method.is_empty() || !method.bytes().all(is_token) || !is_target {
+        return Err(format!("no request line: {first:?}"));
+    }
+    let mut message = Message { method: method.into(), target: target.into(), ..Message::default() };
+    loop {
+        let field = line(stream)?.ok_or("the header breaks off")?;
+        if field.is_empty() {
+            break;
+        }
+        let (name, value) = field.split_once(':').ok_or_else(|| format!("no field: {field:?}"))?;
+        if name.is_empty() || !name.bytes().all(is_token) {
+            return Err(format!("no field's name: {name:?}"));
+        }
+        if value.bytes().any(|byte| byte < b' ' && byte != b'\t' || byte == 127) {
+            return Err(format!("no field's value: {value:?}"));
+        }
+        message.fields.push((name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()));
+    }
+    let all = |name: &str| -> Vec<String> {
+        message.fields.iter().filter(|(found, _)| found == name).map(|(_, value)| value.clone()).collect()
+    };
+    if all("host").len() != 1 {
+        return Err(format!("hosts: {:?}", all("host")));
+    }
+    for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "proxy-authorization"] {
+        if !all(hop).is_empty() {
+            return Err(format!("{hop} was for the gateway"));
+        }
+    }
+    let (lengths, codings) = (all("content-length"), all("transfer-encoding"));
+    message.body = match (lengths.as_slice(), codings.as_slice()) {
+        ([], []) => Vec::new(),
+        ([length], []) if !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit()) => {
+            let length = length.parse().map_err(|_| "no length")?;
+            bytes(stream, length)?
+        }
+        ([], [coding]) if coding == "chunked" => chunks(stream)?,
+        _ => return Err(format!("two readings: {lengths:?} {codings:?}")),
+    };
+    Ok(Some(message))
+}
+
+fn chunks(stream: &mut impl Read) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    loop {
+        let size = line(stream)?.ok_or("the chunks break off")?;
+        if size.is_empty() || size.len() > 8 || !size.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(format!("no chunk's size: {size:?}"));
+        }
+        let size = usize::from_str_radix(&size, 16).map_err(|error| error.to_string())?;
+        if size > 0 {
+            body.extend(bytes(stream, size)?);
+        }
+        if !line(stream)?.ok_or("a chunk breaks off")?.is_empty() {
+            return Err("a chunk is longer than it says, or has a trailer".into());
+        }
+        if size == 0 {
+            return Ok(body);
+        }
+    }
+}
+
+fn bytes(stream: &mut impl Read, length: usize) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    stream.take(length as u64).read_to_end(&mut body).map_err(|error| error.to_string())?;
+    if body.len() < length { Err(format!("{} bytes of {length}", body.len())) } else { Ok(body) }
+}
+
+/// A line without its CR LF. A CR or an LF alone is an error.
+fn line(stream: &mut impl Read) -> Result<Option<String>, String> {
+    let mut line = Vec::new();
+    loop {
+        let mut byte = [0];
+        match stream.read(&mut byte) {
+            Ok(0) | Err(_) if line.is_empty() => return Ok(None),
+            Ok(0) => return Err(format!("it breaks off after {:?}", String::from_utf8_lossy(&line))),
+            Err(error) => return Err(error.to_string()),
+            Ok(_) => line.push(byte[0]),
+        }
+        if line.ends_with(b"\n") {
+            let Some(whole) = line.strip_suffix(b"\r\n") else { return Err("an LF alone".into()) };
+            if whole.contains(&b'\r') {
+                return Err("a CR alone".into());
+            }
+            // What is not ASCII may be in fields' values, and means nothing (RFC 9110, section 5.5).
+            return Ok(Some(whole.iter().map(|&byte| char::from(byte)).collect()));
+        }
+    }
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}

@@ -1,0 +1,130 @@
+//! What comes with the gateway is what the gateway reads: the packaged configuration has every key with its default, and so
+//! has its page; the pages' examples are configurations, and mean what the pages say.
+
+#![allow(clippy::unwrap_used)]
+
+mod written;
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use dovetail_gateway::config::Config;
+use written::with;
+
+const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
+
+/// All tables that there are. `class` is a list of them.
+const SECTIONS: [&str; 9] =
+    ["proxy", "downlink", "access", "access.destinations", "class", "limits", "timeouts", "admin", "log"];
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The keys of a table, as the gateway names them to somebody who writes one that there is not.
+fn keys(section: &str) -> Vec<String> {
+    let text = match section {
+        "downlink" => with("unheard_of = 1", "", ""),
+        "access" => with("", "unheard_of = 1", ""),
+        "class" => with("", "", "[[class]]\nname = \"a\"\nclients = \"10.0.0.1\"\nunheard_of = 1"),
+        "log" => with("", "", "[log]\naccess = \"x\"\nunheard_of = 1"),
+        _ => with("", "", &format!("[{section}]\nunheard_of = 1")),
+    };
+    let error = Config::parse(&text).unwrap_err().to_string();
+    let (_, keys) = error.split_once("] has ").unwrap_or_else(|| panic!("{section}: {error}"));
+    keys.split(", ").map(str::to_owned).collect()
+}
+
+/// Lines that are keys, by table and key: whether they are commented out, and the value.
+fn lines(text: &str) -> BTreeMap<(String, String), (bool, String)> {
+    let mut section = String::new();
+    let mut found = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with("# ")) {
+        let bare = line.strip_prefix('#').unwrap_or(line);
+        if let Some(name) = bare.strip_prefix('[') {
+            section = name.trim_matches(['[', ']']).to_owned();
+        } else if let Some((key, value)) = bare.split_once(" = ") {
+            found.insert((section.clone(), key.to_owned()), (line.starts_with('#'), value.to_owned()));
+        }
+    }
+    // Written in a table of its own line.
+    let lists = found[&("access".to_owned(), "destinations".to_owned())].1.clone();
+    for key in ["allow", "deny"] {
+        assert!(lists.contains(&format!("{key} = []")), "{lists}");
+        found.insert(("access.destinations".to_owned(), key.to_owned()), (false, "[]".to_owned()));
+    }
+    found
+}
+
+#[test]
+fn the_packaged_configuration_says_the_defaults() {
+    let packaged = Config::parse(PACKAGED).unwrap();
+    let clients = PACKAGED.lines().find(|line| line.starts_with("clients = ")).unwrap();
+    let least = format!("[downlink]\nrate = \"2Mbps\"\n[access]\n{clients}\n[admin]\n");
+    assert_eq!(format!("{packaged:#?}"), format!("{:#?}", Config::parse(&least).unwrap()));
+}
+
+#[test]
+fn the_packaged_configuration_has_every_key() {
+    let found = lines(PACKAGED);
+    let known: Vec<_> =
+        SECTIONS.iter().flat_map(|section| keys(section).into_iter().map(|key| (section.to_string(), key))).collect();
+    let missing: Vec<_> = known.iter().filter(|path| !found.contains_key(path)).collect();
+    assert!(missing.is_empty(), "packaging/gateway.toml: add {missing:?}");
+    assert!(known.len() > 40 && found.keys().all(|path| known.contains(path)), "{known:?}");
+}
+
+#[test]
+fn what_is_commented_out_in_it_is_read_too() {
+    let uncommented: String = PACKAGED
+        .lines()
+        .filter(|line| !line.starts_with("#token_file"))
+        .map(|line| if line.starts_with("# ") { String::new() } else { line.trim_start_matches('#').to_owned() + "\n" })
+        .collect();
+    let config = Config::parse(&uncommented).unwrap();
+    assert_eq!((config.classes.len(), config.downlink.payload), (2, 0.956));
+    assert!(config.log.is_some() && config.admin.unwrap().token.is_some() && config.access.passwords.is_some());
+}
+
+#[test]
+fn the_page_has_a_row_for_every_key_with_its_default() {
+    let page = page("docs/gateway-config.md");
+    let mut wrong = Vec::new();
+    for ((section, key), (commented, default)) in lines(PACKAGED) {
+        let heading = page
+            .split("\n## ")
+            .find(|part| part.starts_with(&format!("`[{section}]`")) || part.starts_with(&format!("`[[{section}]]`")));
+        let row = heading.and_then(|part| part.lines().find(|line| line.starts_with(&format!("| `{key}` |"))));
+        let has_default = !["rate", "clients", "destinations", "listen"].contains(&key.as_str()) && !commented;
+        match row {
+            None => wrong.push(format!("add a row for {key} in the part of [{section}]")),
+            Some(row) if has_default && !row.contains(&format!("| `{default}` |")) => {
+                wrong.push(format!("{section}.{key}: the default is {default}"));
+            }
+            Some(_) => (),
+        }
+    }
+    assert!(wrong.is_empty(), "docs/gateway-config.md:\n{}", wrong.join("\n"));
+}
+
+/// The blocks of code of a page that are in this language.
+fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
+    let open = format!("```{language}\n");
+    page.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn the_pages_examples_are_configurations_and_mean_what_the_pages_say() {
+    for (name, examples) in [("docs/gateway-config.md", 1), ("docs/from-delay-pools.md", 1)] {
+        let page = page(name);
+        let written = blocks(&page, "toml");
+        assert_eq!(written.len(), examples, "{name}");
+        for text in &written {
+            Config::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        let shown = blocks(&page, "console");
+        let described = Config::parse(written[0]).unwrap().describe().to_string();
+        let (_, shown) = shown[0].split_once('\n').unwrap();
+        assert_eq!(shown, described, "{name}: this is what --check says of its example:\n{described}");
+    }
+}
