@@ -40,6 +40,7 @@ enum Event {
     Length(u32, u64),
     Received(u32, u64),
     Ready(u32),
+    Offers(u32, u64),
     Ended(u32),
     GaveUp(u32),
     Stray(Option<u32>, u64),
@@ -61,6 +62,7 @@ fn events(
         4 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Length(request, units)),
         6 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Received(request, units)),
         16 => request.clone().prop_map(Event::Ready),
+        1 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Offers(request, units)),
         3 => request.clone().prop_map(Event::Ended),
         2 => request.prop_map(Event::GaveUp),
         1 => (prop::option::of(0..CLASSES), units).prop_map(|(class, units)| Event::Stray(class, units)),
@@ -87,6 +89,7 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::Length(request, units) => scheduler.length(RequestId(request), units, now),
         Event::Received(request, units) => scheduler.received(RequestId(request), units, now),
         Event::Ready(request) => scheduler.ready(RequestId(request), now),
+        Event::Offers(request, window) => scheduler.offers(RequestId(request), window, now),
         Event::Ended(request) => scheduler.ended(RequestId(request), now),
         Event::GaveUp(request) => scheduler.gave_up(RequestId(request), now),
         Event::Stray(class, units) => scheduler.stray(class.map(ClassId), units, now),
@@ -147,7 +150,12 @@ struct PlainRequest {
     charged: u64,
     paid: u128,
     charged_ns: u64,
-    turns: u64,
+    released_ns: u64,
+    /// The target that a round goes to, and when it began.
+    round: Option<(u64, u64)>,
+    /// The least that the first answer and rounds took.
+    trip_ns: Option<u64>,
+    limited: bool,
     told: bool,
     arrival_ns: u64,
     number: u64,
@@ -159,6 +167,7 @@ struct PlainRequest {
 struct PlainUser {
     class: Option<usize>,
     service: u64,
+    lost: bool,
     heard_ns: u64,
     silent: bool,
     doubted: bool,
@@ -168,6 +177,7 @@ struct PlainUser {
 struct PlainClass {
     weight: Option<f64>,
     counter: u128,
+    lost: bool,
     time: u64,
 }
 
@@ -245,13 +255,25 @@ impl Plain {
         self.users_of(class).into_iter().filter(|&user| self.has_candidates(user)).collect()
     }
 
+    /// What somebody who is new may be behind.
+    fn first(&self) -> u64 {
+        self.set.lag.min(20_000)
+    }
+
+    /// Where the counter of a class that is new begins.
+    fn begins(&self) -> u128 {
+        self.selected.saturating_sub(u128::from(self.first()) << 64)
+    }
+
     /// Nobody with candidates is further behind than the lag.
     fn lift(&mut self) {
         let floor = self.selected.saturating_sub(u128::from(self.set.lag) << 64);
         for class in 0..self.classes.len() {
             for user in self.candidate_users(class) {
-                let least = self.classes[class].time.saturating_sub(self.set.lag);
+                let least = self.classes[class].time.saturating_sub(self.set.lag).saturating_sub(self.set.slack);
+                self.users[user].lost |= self.users[user].service < least;
                 self.users[user].service = self.users[user].service.max(least);
+                self.classes[class].lost |= self.classes[class].counter < floor;
                 self.classes[class].counter = self.classes[class].counter.max(floor);
             }
         }
@@ -355,6 +377,7 @@ impl Plain {
                 self.users[user].doubted &= units == 0;
                 self.hear(user);
                 self.requests[request].received += units;
+                self.came(request);
                 self.told(request);
                 let PlainRequest { received, charged, .. } = self.requests[request];
                 self.charge_exactly(request, charged.max(received));
@@ -365,6 +388,7 @@ impl Plain {
                 self.requests[request].ready = self.requests[request].released;
                 self.told(request);
             }
+            Event::Offers(request, window) if live(request) => self.offers(request as usize, window),
             Event::Ended(request) if live(request) => self.over(request as usize, true),
             Event::GaveUp(request) if live(request) => self.over(request as usize, false),
             Event::Stray(class, units) => {
@@ -385,7 +409,7 @@ impl Plain {
         let begins = !self.users_of(class).iter().any(|&user| self.is_active(user));
         if let Some(from) = self.users[user].class {
             if begins && self.is_active(user) {
-                self.classes[class].counter = self.classes[class].counter.max(self.selected);
+                self.classes[class].counter = self.classes[class].counter.max(self.begins());
             }
             let ahead = self.users[user].service.saturating_sub(self.classes[from].time);
             self.users[user].service = self.classes[class].time + ahead;
@@ -397,7 +421,7 @@ impl Plain {
     fn arrived(&mut self, request: usize, user: usize, length: Option<u64>) {
         let Some(class) = self.users[user].class else { return };
         if !self.users_of(class).iter().any(|&user| self.is_active(user)) {
-            self.classes[class].counter = self.classes[class].counter.max(self.selected);
+            self.classes[class].counter = self.classes[class].counter.max(self.begins());
         }
         if !self.is_active(user) {
             self.users[user].silent = self.users[user].doubted;
@@ -411,6 +435,24 @@ impl Plain {
         self.told(request);
     }
 
+    /// Units came: the round trip is known by the first, and a round may be over.
+    fn came(&mut self, request: usize) {
+        let now = self.now;
+        let r = &mut self.requests[request];
+        let Some(trip_ns) = r.trip_ns else {
+            r.trip_ns = Some((now - r.released_ns).max(1000));
+            return;
+        };
+        if let Some((until, began_ns)) = r.round.filter(|&(until, _)| until > 0 && r.received >= until) {
+            let took_ns = (now - began_ns).max(1000);
+            r.round = None;
+            r.trip_ns = Some(trip_ns.min(took_ns));
+            let delay_ns = if self.set.short { 0 } else { DELAY_NS };
+            r.limited = took_ns <= 3 * (trip_ns.min(took_ns) + delay_ns);
+            debug_assert!(until <= r.received);
+        }
+    }
+
     fn length(&mut self, request: usize, units: u64) {
         self.hear(self.requests[request].user);
         self.requests[request].total = Some(units);
@@ -420,6 +462,18 @@ impl Plain {
             let target = total.min(granted + window);
             self.learn(request, total);
             self.charge_exactly(request, if charged < target { target } else { charged.min(target.max(received)) });
+        }
+    }
+
+    /// The connection's window is that long already.
+    fn offers(&mut self, request: usize, window: u64) {
+        self.hear(self.requests[request].user);
+        let before = self.requests[request].window;
+        self.requests[request].window = before.max(window);
+        self.told(request);
+        let PlainRequest { total, released, charged, .. } = self.requests[request];
+        if released && total.is_some() {
+            self.charge_exactly(request, charged.max(self.target(request)));
         }
     }
 
@@ -456,14 +510,19 @@ impl Plain {
         self.selected = self.selected.max(self.classes[class].counter);
         let users = self.candidate_users(class);
         let least = users.iter().map(|&user| self.users[user].service).min()?;
-        let time = self.classes[class].time.max(least);
+        let before = self.classes[class].time;
+        let time = before.max(least);
         self.classes[class].time = time;
-        let eligible = users.into_iter().filter(|&u| self.users[u].service <= time.saturating_add(self.set.slack));
+        let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
+        let is_behind = least < before.saturating_sub(self.set.slack / 2);
+        let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
+        let eligible: Vec<_> =
+            if is_behind { vec![first] } else { users.into_iter().filter(|&user| is_eligible(user)).collect() };
         let best = |user: usize| {
             let candidates = self.of_user(user).filter(|&request| self.is_candidate(request));
             candidates.min_by_key(|&request| (self.requests[request].rank, request))
         };
-        eligible.filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
+        eligible.into_iter().filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {
@@ -486,10 +545,15 @@ impl Plain {
         let releases = !self.requests[request].released;
         let r = &mut self.requests[request];
         (r.released, r.ready, r.served) = (true, false, self.steps);
+        let longest = set.setup().longest_window;
+        let r = &mut self.requests[request];
         if releases {
-            r.window = set.window;
+            r.window = r.window.max(set.window);
+            (r.round, r.trip_ns, r.limited, r.released_ns) = (None, None, false, self.now);
         }
-        self.requests[request].turns += 1;
+        let class = self.class_of(request);
+        let of_class = std::mem::take(&mut self.classes[class].lost);
+        let of_user = std::mem::take(&mut self.users[user].lost);
         let mut units = self.grant(request, set.quantum);
         let (target, charged) = (self.target(request), self.requests[request].charged);
         if releases {
@@ -506,16 +570,31 @@ impl Plain {
         } else {
             self.charge_exactly(request, charged.max(target));
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
-            let longest = self.set.setup().longest_window;
-            let grown = (self.requests[request].window + set.quantum).min(longest);
-            let endless = self.rest(request).is_none() && grown > self.requests[request].window;
-            let eighth = self.requests[request].turns.is_multiple_of(8);
-            if set.short && eighth && alone && endless && self.tokens * 2 >= self.depth() {
-                self.requests[request].window = grown;
-                units += self.grant(request, 0);
-                let charged = self.requests[request].charged;
-                self.charge_exactly(request, charged.max(self.target(request)));
+            let r = &self.requests[request];
+            if r.limited && self.rest(request).is_none() && r.window < longest {
+                let has_room = set.short && alone && self.tokens * 2 >= self.depth();
+                let before = self.requests[request].window;
+                let has_lost = (of_class || of_user) && self.requests[request].granted / 4 >= before;
+                let window = match (has_lost, has_room) {
+                    (true, _) => (before + (before / 4).max(set.quantum)).min(longest),
+                    (false, true) => (before + set.quantum).min(longest),
+                    (false, false) => before,
+                };
+                self.requests[request].window = window;
+                if window > before && has_lost {
+                    (self.requests[request].round, self.requests[request].limited) = (None, false);
+                }
+                if window > before {
+                    units += self.grant(request, 0);
+                    let charged = self.requests[request].charged;
+                    self.charge_exactly(request, charged.max(self.target(request)));
+                }
             }
+        }
+        let target = self.target(request);
+        let r = &mut self.requests[request];
+        if r.trip_ns.is_some() && r.round.is_none_or(|(until, _)| until == 0) {
+            r.round = Some((target, self.now));
         }
         Turn { request: RequestId(request as u32), releases, units, window: self.requests[request].window }
     }

@@ -140,6 +140,11 @@ impl FarQueue {
         Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
     }
 
+    /// Probes go another way from now on: nothing is known, and those under way are of no interest. Numbers go on.
+    pub fn forget(&mut self) {
+        *self = Self { next: self.next, lost: self.lost, ..Self::default() };
+    }
+
     /// The round-trip time without the queue.
     #[must_use]
     pub fn base(&self) -> Option<Nanos> {
@@ -183,6 +188,19 @@ mod tests {
         // A probe that has been under way for 95 ms says more.
         far.probe(now);
         assert_eq!(far.delay(now + millis(95)), Some(FarDelay::of(millis(75))));
+    }
+
+    #[test]
+    fn another_way_begins_with_nothing() {
+        let mut far = FarQueue::default();
+        play(&mut far, 0, &[20, 0, 90]);
+        let before = far.probe(millis(400));
+        far.forget();
+        assert_eq!((far.base(), far.delay(millis(410)), far.lost()), (None, None, 1));
+        far.back(before, millis(420));
+        assert_eq!(far.base(), None, "it went the other way");
+        play(&mut far, 500, &[50]);
+        assert_eq!((far.base(), far.delay(millis(550))), (Some(millis(50)), Some(FarDelay::of(Nanos::ZERO))));
     }
 
     #[test]

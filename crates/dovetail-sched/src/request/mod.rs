@@ -165,6 +165,13 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Units of the response are there that may not be taken in yet.
     fn ready(&mut self, request: RequestId, now: Nanos);
 
+    /// The connection that the response comes on offers its sender a window of so many units whatever turns say, because of
+    /// what was on it before. Told before or after the release.
+    fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
+
+    /// Whether so much is sent up the link, paced by nobody, that what is known of the far queue may be the uplink's.
+    fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
+
     /// The response is over: whole, or broken off by its sender. The id is free.
     fn ended(&mut self, request: RequestId, now: Nanos);
 

@@ -7,8 +7,14 @@
 //! ```text
 //! select c = argmin SC;   V <- max(V, SC_c)
 //! c becomes a candidate, or is refunded while it is one:   SC_c <- max(SC_c, V - lag)
-//! c had no request at all:                                 SC_c <- max(SC_c, V)
+//! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
+//!
+//! So somebody who is new goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
+//! of them. Whoever comes and goes has no more of that than who stays, who may be `lag` behind.
+//!
+//! A class that was put forward to `V - lag` has lost what it was further behind, for want of candidates. That is told at its
+//! next turn: with longer windows it would have had some.
 //!
 //! As the least is selected, `V` never passes a candidate: the second line holds for all candidates at all times.
 //!
@@ -25,6 +31,7 @@ use crate::{HeapKey, IndexedHeap, request::ClassId};
 pub(super) struct Classes {
     // Units a part, as counters are.
     lag: u128,
+    first: u128,
     // V.
     selected: u128,
     classes: Vec<Class>,
@@ -35,6 +42,8 @@ pub(super) struct Classes {
 struct Class {
     service: u128,
     counted_users: u32,
+    // It was further behind than the lag.
+    lost: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -55,16 +64,16 @@ impl HeapKey for Counter {
 const ONE: f64 = 18_446_744_073_709_551_616.0;
 
 impl Classes {
-    /// `lag` in units a part.
-    pub(super) fn new(lag: u64) -> Self {
-        let lag = u128::from(lag) << 64;
-        Self { lag, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() }
+    /// `lag` and `first` in units a part.
+    pub(super) fn new(lag: u64, first: u64) -> Self {
+        let (lag, first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
+        Self { lag, first, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() }
     }
 
     /// The class had no request and has one now.
     pub(super) fn began(&mut self, class: ClassId) {
         let class = place(&mut self.classes, class.0);
-        class.service = class.service.max(self.selected);
+        class.service = class.service.max(self.selected.saturating_sub(self.first));
     }
 
     /// Whether requests of the class may have a turn.
@@ -99,6 +108,11 @@ impl Classes {
         self.moved(class);
     }
 
+    /// Whether the class was further behind than the lag since this was asked last.
+    pub(super) fn has_lost(&mut self, class: ClassId) -> bool {
+        core::mem::take(&mut place(&mut self.classes, class.0).lost)
+    }
+
     /// A user of the class counts from now on.
     pub(super) fn count(&mut self, class: ClassId) {
         place(&mut self.classes, class.0).counted_users += 1;
@@ -122,7 +136,10 @@ impl Classes {
 
     fn put(&mut self, class: ClassId) {
         let account = place(&mut self.classes, class.0);
-        account.service = account.service.max(self.selected.saturating_sub(self.lag));
+        let floor = self.selected.saturating_sub(self.lag);
+        if account.service < floor {
+            (account.service, account.lost) = (floor, true);
+        }
         self.candidates.set(class, Counter(account.service));
     }
 }
@@ -152,7 +169,7 @@ mod tests {
 
     #[test]
     fn turns_are_in_proportion_to_parts() {
-        let mut classes = Classes::new(30_000);
+        let mut classes = Classes::new(30_000, 0);
         classes.set_candidate(A, true);
         classes.set_candidate(B, true);
         assert_eq!(turns(&mut classes, 9, [2.0, 1.0, 1.0]), [0, 1, 0, 0, 1, 0, 0, 1, 0]);
@@ -160,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_class_comes_back_no_more_than_the_lag_behind() {
-        let mut classes = Classes::new(2_000);
+        let mut classes = Classes::new(2_000, 0);
         classes.set_candidate(A, true);
         turns(&mut classes, 11, [1.0; 3]);
         // A was last selected at 10,000 and is at 11,000; B stayed active and starts at 8,000.
@@ -173,8 +190,42 @@ mod tests {
     }
 
     #[test]
+    fn a_class_that_is_new_goes_first_and_one_that_comes_and_goes_gains_nothing() {
+        let mut classes = Classes::new(5_000, 2_000);
+        classes.set_candidate(A, true);
+        turns(&mut classes, 10, [1.0; 3]);
+        for _ in 0..2 {
+            classes.began(B);
+            classes.set_candidate(B, true);
+            // A is at 10,000 and was selected at 9,000.
+            assert_eq!(classes.select(), Some(B));
+            classes.charge(B, 1000, 1.0);
+            classes.set_candidate(B, false);
+        }
+        classes.began(B);
+        classes.set_candidate(B, true);
+        assert_eq!(turns(&mut classes, 4, [1.0; 3]), [1, 0, 1, 0], "7,000 and twice 1,000 are 9,000");
+    }
+
+    #[test]
+    fn what_was_lost_for_want_of_candidates_is_told_once() {
+        let mut classes = Classes::new(2_000, 0);
+        classes.set_candidate(A, true);
+        classes.set_candidate(B, true);
+        turns(&mut classes, 2, [1.0; 3]);
+        classes.set_candidate(B, false);
+        turns(&mut classes, 2, [1.0; 3]);
+        classes.set_candidate(B, true);
+        assert!(!classes.has_lost(B), "2,000 behind is not more than the lag");
+        classes.set_candidate(B, false);
+        turns(&mut classes, 4, [1.0; 3]);
+        classes.set_candidate(B, true);
+        assert!(classes.has_lost(B) && !classes.has_lost(B) && !classes.has_lost(A));
+    }
+
+    #[test]
     fn counters_lose_nothing_after_ten_to_the_twelve_units_at_the_least_weight() {
-        let mut classes = Classes::new(0);
+        let mut classes = Classes::new(0, 0);
         classes.charge(A, 1_000_000_000_000, 1e-6);
         classes.charge(B, 1_000_000_000_000, 1e-6);
         // A unit for a part of 10^11 is told apart still, and refunded exactly.
@@ -188,7 +239,7 @@ mod tests {
 
     #[test]
     fn absurd_charges_saturate() {
-        let mut classes = Classes::new(30_000);
+        let mut classes = Classes::new(30_000, 0);
         classes.set_candidate(A, true);
         for _ in 0..3 {
             classes.charge(A, u64::MAX, 1e-6);

@@ -23,12 +23,24 @@
 //! * *Which class?* The one with the least charge over weight and counted users (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
 //!
+//! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user, as long as
+//! there are few of them (`overdue.rs`).
+//!
 //! A charge is of tokens, of the class's counter and of the user's service alike; what came unasked is no user's. A refund too,
 //! but never more of the counter than it grew by, and of tokens only within a second of the charge.
 //!
-//! **Windows grow** by a quantum at every eighth turn, if nobody waits after it, half the bucket is left and the far queue is
-//! not a quarter of `delay`: the link carries more than is asked for. They never shrink, as a window that was given cannot be taken
-//! back.
+//! **Windows grow** where they are what holds a sender back (`round.rs`), and never shrink, as a window that was given cannot
+//! be taken back:
+//!
+//! * by a quantum at each turn while the link carries more than is asked for: nobody waits after the turn, half the bucket is
+//!   left and the far queue is not a quarter of `delay`. A response alone so doubles its window in a round trip, until the link
+//!   is full;
+//! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
+//!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
+//!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
+//!   for four windows: for those that end before, it is not worth it.
+//!
+//! What a window grows by is charged as any turn is, so all that is let in, however it is, comes at the pace.
 //!
 //! # Fairness
 //!
@@ -60,7 +72,7 @@
 //! class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this, whatever
 //! it says. What it says too little is charged when it comes, and a response that goes on after its end needs turns again.
 //!
-//! Within a class the same holds for users with `S` for `SC` and `slack` more on the right.
+//! Within a class the same holds for users with `S` for `SC`, `lag + slack` for `lag` and `slack` more on the right.
 //!
 //! # Cost
 //!
@@ -103,9 +115,12 @@
 mod classes;
 mod counted;
 mod forest;
+mod meter;
 mod order;
+mod overdue;
 mod pace;
 mod response;
+mod round;
 mod users;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
@@ -114,6 +129,7 @@ use self::{
     classes::Classes,
     counted::Counted,
     order::Order,
+    overdue::Overdue,
     pace::{Demand, Pace},
     response::{Response, State},
     users::Users,
@@ -175,9 +191,11 @@ pub const ENTRY: RequestEntry = RequestEntry {
     build: |knobs, setup| Ok(Box::new(Grants::new(knobs, setup)?)),
 };
 
-/// One of so many turns of a response may widen its window: where each did, a window would double in a round trip, and be several times what
-/// the way holds before a probe could tell.
-const TURNS_TO_GROW: u64 = 8;
+/// What somebody who is new may have before all others, in units: a small page.
+const FIRST: u64 = 20_000;
+
+/// How long a round that the window made as long as it was says that windows fill the link.
+const FILLS: Nanos = Nanos::from_secs(2);
 
 /// Tokens of units that did not come are given back for so long: a far server's round trip and some queue. Later the link has
 /// been idle for them, and they would come beside others.
@@ -198,6 +216,7 @@ pub struct Grants {
     users: Users,
     counted: Counted,
     pace: Pace,
+    overdue: Overdue,
     // Responses that may be taken in to their end. An id may be free again: the response's state tells.
     freed: VecDeque<RequestId>,
     // The running mean of the targets that releases turned out to have, in units.
@@ -205,6 +224,8 @@ pub struct Grants {
     next_number: u64,
     waiting: usize,
     released: usize,
+    // Until when windows are what holds senders back, as far as was seen.
+    fills_until: Nanos,
 }
 
 impl Grants {
@@ -224,15 +245,17 @@ impl Grants {
             counts_users,
             accounts: Accounts::default(),
             responses: Vec::new(),
-            classes: Classes::new(lag),
+            classes: Classes::new(lag, FIRST),
             users: Users::new(slack, lag),
             counted: Counted::new(knobs.time("silence")?),
             pace: Pace::new(setup.rate, setup.quantum, delay, learns),
+            overdue: Overdue::default(),
             freed: VecDeque::new(),
             mean_target: setup.quantum.saturating_add(setup.window) as f64,
             next_number: 0,
             waiting: 0,
             released: 0,
+            fills_until: Nanos::ZERO,
         })
     }
 
@@ -325,6 +348,22 @@ impl Grants {
         }
     }
 
+    /// Puts responses that were silent for too long before all others of their users.
+    fn promote(&mut self, now: Nanos) {
+        let responses = &self.responses;
+        self.overdue.forget(self.released, |request, served| !responses[request.0 as usize].waits_since(served));
+        let turn = Nanos::from_f64(self.setup.quantum as f64 / self.pace.pace() * 1e9);
+        while let Some((request, served)) = self.overdue.next(turn, now) {
+            if self.responses[request.0 as usize].waits_since(served)
+                && let Some(user) = self.accounts.user(request)
+                && let Some(class) = self.accounts.class_of(user)
+            {
+                self.responses[request.0 as usize].overdue = true;
+                self.review(request, user, class);
+            }
+        }
+    }
+
     /// The request may not have a turn.
     fn withdraw(&mut self, request: RequestId, user: UserId, class: ClassId) {
         self.users.take(request, user, class);
@@ -361,43 +400,68 @@ impl Grants {
     /// The candidate's turn.
     fn turn(&mut self, request: RequestId, now: Nanos) -> Option<Turn> {
         let (user, class) = self.hear(request)?;
-        let RequestSetup { quantum, window, longest_window, overhead, .. } = self.setup;
         let number = self.number();
         let response = &mut self.responses[request.0 as usize];
         let releases = response.state == State::Waiting;
-        if releases {
-            response.window = window;
-        }
-        let mut units = response.grant(quantum);
-        response.state = State::Released;
-        response.ready = false;
-        response.served = number;
-        response.turns += 1;
-        let (target, total) = (response.target(), response.total);
+        (response.state, response.served) = (State::Released, number);
+        (response.ready, response.overdue) = (false, false);
         self.withdraw(request, user, class);
-        if releases {
-            self.waiting -= 1;
-            self.released += 1;
-            self.charge(user, class, overhead, now);
-            self.charge_up_to(request, total.map_or(self.expected(), |_| target), now);
-            if let Some(total) = total {
-                self.learn_size(request, total);
-            }
-        } else {
-            self.charge_up_to(request, target, now);
-            let response = &mut self.responses[request.0 as usize];
-            let grown = response.window.saturating_add(quantum).min(longest_window);
-            let may_grow = grown > response.window && response.rest().is_none();
-            let is_its_time = response.turns.is_multiple_of(TURNS_TO_GROW);
-            if may_grow && is_its_time && self.users.candidates() == 0 && self.pace.has_plenty() {
-                response.window = grown;
-                units += response.grant(0);
-                let target = response.target();
-                self.charge_up_to(request, target, now);
-            }
-        }
+        // What was lost since their last turns; both are asked, for both are settled by this one.
+        let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
+        let units = if releases { self.release(request, user, class, now) } else { self.go_on(request, has_lost, now) };
+        let response = &mut self.responses[request.0 as usize];
+        response.round.turned(response.target(), now);
+        let window = response.window;
         self.settle(user, class, now);
-        Some(Turn { request, releases, units, window: self.responses[request.0 as usize].window })
+        Some(Turn { request, releases, units, window })
+    }
+
+    /// The request leaves. Units that may be taken in.
+    fn release(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
+        let RequestSetup { quantum, window, overhead, .. } = self.setup;
+        let response = &mut self.responses[request.0 as usize];
+        response.window = response.window.max(window);
+        response.round.released(now);
+        let units = response.grant(quantum);
+        let (target, total) = (response.target(), response.total);
+        self.waiting -= 1;
+        self.released += 1;
+        self.charge(user, class, overhead, now);
+        self.charge_up_to(request, total.map_or(self.expected(), |_| target), now);
+        if let Some(total) = total {
+            self.learn_size(request, total);
+        }
+        units
+    }
+
+    /// More of a response. Units that may be taken in.
+    fn go_on(&mut self, request: RequestId, has_lost: bool, now: Nanos) -> u64 {
+        let RequestSetup { quantum, longest_window, .. } = self.setup;
+        let response = &mut self.responses[request.0 as usize];
+        let units = response.grant(quantum);
+        let target = response.target();
+        self.charge_up_to(request, target, now);
+        let response = &self.responses[request.0 as usize];
+        let is_held_back = response.round.is_limited() && response.rest().is_none();
+        if !is_held_back || response.window >= longest_window {
+            return units;
+        }
+        let has_room = self.users.candidates() == 0 && self.pace.has_plenty();
+        let response = &mut self.responses[request.0 as usize];
+        let has_lost = has_lost && response.granted / 4 >= response.window;
+        let more = match (has_lost, has_room) {
+            (true, _) => (response.window / 4).max(quantum),
+            (false, true) => quantum,
+            (false, false) => return units,
+        };
+        response.window = response.window.saturating_add(more).min(longest_window);
+        if has_lost {
+            response.round.forget();
+        }
+        let units = units + response.grant(0);
+        let target = response.target();
+        self.charge_up_to(request, target, now);
+        units
     }
 
     /// A request that is over. Of one that ended what was charged and did not come is given back.
@@ -510,9 +574,15 @@ impl RequestScheduler for Grants {
             self.counted.trust(user);
         }
         let Some((user, class)) = self.hear(request) else { return };
+        self.pace.advance(now);
+        self.pace.came(units);
+        let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
         let response = &mut self.responses[request.0 as usize];
         response.received = response.received.saturating_add(units);
         let received = response.received;
+        if response.round.came(received, delay, now) {
+            self.fills_until = now + FILLS;
+        }
         self.review(request, user, class);
         self.charge_up_to(request, received, now);
         self.settle(user, class, now);
@@ -521,7 +591,11 @@ impl RequestScheduler for Grants {
     fn ready(&mut self, request: RequestId, now: Nanos) {
         let Some((user, class)) = self.hear(request) else { return };
         let response = &mut self.responses[request.0 as usize];
+        let begins = !response.ready && response.state == State::Released;
         response.ready = response.state == State::Released;
+        if begins {
+            self.overdue.waits(request, response.served, now);
+        }
         self.review(request, user, class);
         self.settle(user, class, now);
     }
@@ -536,6 +610,7 @@ impl RequestScheduler for Grants {
 
     fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos) {
         self.pace.advance(now);
+        self.pace.came(units);
         self.pace.spend(units);
         if let Some(class) = class.filter(|&class| self.accounts.is_known(class)) {
             self.classes.charge(class, units, self.parts(class));
@@ -546,6 +621,23 @@ impl RequestScheduler for Grants {
         self.pace.tell(seen, now);
     }
 
+    fn offers(&mut self, request: RequestId, window: u64, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        let response = &mut self.responses[request.0 as usize];
+        response.window = response.window.max(window);
+        self.review(request, user, class);
+        let response = &self.responses[request.0 as usize];
+        if response.state == State::Released && response.total.is_some() {
+            let target = response.target();
+            self.charge_up_to(request, target, now);
+        }
+        self.settle(user, class, now);
+    }
+
+    fn uplink(&mut self, is_busy: bool, now: Nanos) {
+        self.pace.set_uplink(is_busy, now);
+    }
+
     fn poll(&mut self, now: Nanos) -> Option<Turn> {
         self.pace.advance(now);
         while let Some(user) = self.counted.expire(now) {
@@ -553,6 +645,7 @@ impl RequestScheduler for Grants {
                 self.classes.uncount(class);
             }
         }
+        self.promote(now);
         while let Some(request) = self.freed.pop_front() {
             if let Some(turn) = self.free_turn(request) {
                 return Some(turn);
@@ -561,6 +654,7 @@ impl RequestScheduler for Grants {
         let is_open = self.pace.is_open();
         self.pace.set_demand(match (self.users.candidates(), self.released) {
             (1.., _) if !is_open => Demand::Waits,
+            (_, 1..) if now < self.fills_until => Demand::Fills,
             (_, 1..) => Demand::Met,
             _ => Demand::None,
         });

@@ -40,9 +40,10 @@ impl Order {
         }
     }
 
-    /// The candidate's rank. `expected`: units that a response is thought to have of which nothing is known.
+    /// The candidate's rank, before all others where it is overdue. `expected`: units that a response is thought to have of which nothing is known.
     pub(super) fn rank(self, response: &Response, expected: u64) -> Rank {
         match self {
+            _ if response.overdue => Rank { key: 0, number: response.served },
             Self::ShortestRemaining { ageing } => {
                 let size = response.total.map_or_else(
                     // Sizes have heavy tails: a response that went on for so long will go on for as long again.

@@ -7,20 +7,36 @@
 //! ```text
 //! e     = (d - d*)/d*, between -1 and 1
 //! pace  = C·(1 - g·e)                        g = 0.15
-//! dC/dt = -k·e·C while candidates wait for tokens, and while e > 0 and responses are outstanding     k = 0.035/s
+//! dC/dt = -k·e·C while candidates wait for tokens, and while e > 0 and windows are what holds senders back     k = 0.035/s
 //! C               stays otherwise, and is always between 1/64 and 64 of what was given
 //! pace  = 0.95·C, and C stays                while d is not known, or was told more than 2 s ago
 //! ```
 //!
 //! `d*` is what was asked for, or half of the queue's room where that was seen to be less: a queue that drops before it is
-//! `d*` long would never seem long. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term keeps it there, the second finds
-//! `C` where what was given is wrong: by a factor of 4 in `ln 4/k` = 40 s. A short queue says that the link carries more only
-//! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less, whether
-//! they wait or not: where far too much is given nobody ever waits, and windows fill the far queue.
+//! `d*` long would never seem long. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
+//! keeps it there, the second finds `C` where what was given is wrong. A short queue says that the link carries more only
+//! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less also
+//! where nobody waits but senders use all of their windows: where far too much is given, windows fill the far queue.
+//!
+//! # What came
+//!
+//! A probe goes both ways. What it waits may be the uplink's doing, and then says nothing of what the downlink carries. But a
+//! downlink that carries less brings less. With `A` what came in the last second and `P` what the pace would have let in,
+//!
+//! ```text
+//! A <  0.7·P and d > 2d* for a second:       C <- A, and no turns for d - d*: the link is slower now, and its queue has to go
+//! A >= 0.95·P and d > 2d*:                   k/4: the delay is hardly what was let in
+//! A >= 0.9·P and d < d*/4 for a second:      4·k: the link carried all that was let in, and has room
+//! bytes are sent up that nobody paces:       as if d were not known while d > d*
+//! ```
+//!
+//! A jump leaves at least a sixteenth of what was given. So a link that slows down to a quarter is found in a second or two,
+//! one that is as fast again in `ln 4/4k` = 10 s, and one that is another than was said in `ln 2/k` = 20 s for each factor of 2.
 //!
 //! `e` is constant between reports, so `C` changes by `exp(-k·e·t)`, to the last place. Tokens are added at the mean of the
 //! paces before and after: a `t` of 10 ms leaves an error of 10^-8 of them.
 
+use super::meter::Meter;
 use crate::{Nanos, request::FarDelay};
 
 /// The least that the knob can ask for.
@@ -37,6 +53,20 @@ const FRESH: Nanos = Nanos::from_secs(2);
 const LONGEST_DEBT_S: f64 = 60.0;
 /// The pace over `C` without a report.
 const BLIND: f64 = 0.95;
+/// How much faster `C` grows while the queue is short and all that is let in comes.
+const CLIMBS: f64 = 4.0;
+/// The part of what was let in that has to come for that.
+const CLIMBS_AT: f64 = 0.9;
+/// How much more slowly `C` falls while nearly all that is let in comes.
+const DOUBTS: f64 = 0.25;
+/// The part of what was let in that has to come for that.
+const DOUBTS_AT: f64 = 0.95;
+/// If less than this part of what was let in comes, the link is another.
+const JUMPS_AT: f64 = 0.7;
+/// The least part of what was given that a jump leaves.
+const LEAST_JUMP: f64 = 1.0 / 16.0;
+/// For so long the queue has to have been short or long: as long as what came is remembered.
+const STEADY: Nanos = Nanos::from_secs(1);
 
 /// The bucket and what fills it. Rates in units a second.
 #[derive(Debug)]
@@ -53,6 +83,12 @@ pub(super) struct Pace {
     tokens: f64,
     at: Nanos,
     demand: Demand,
+    meter: Meter,
+    // Since when the far queue has been under a quarter of `d*`, and over twice.
+    short_since: Option<Nanos>,
+    long_since: Option<Nanos>,
+    // Bytes are sent up that nobody paces.
+    uplink_is_busy: bool,
 }
 
 /// What there is to be let in.
@@ -62,6 +98,8 @@ pub(super) enum Demand {
     None,
     /// Nothing that waits for tokens, but responses are outstanding.
     Met,
+    /// The same, and windows are what holds their senders back.
+    Fills,
     /// Candidates wait for tokens.
     Waits,
 }
@@ -80,6 +118,10 @@ impl Pace {
             tokens: 0.0,
             at: Nanos::ZERO,
             demand: Demand::None,
+            meter: Meter::default(),
+            short_since: None,
+            long_since: None,
+            uplink_is_busy: false,
         };
         pace.tokens = pace.depth();
         pace
@@ -103,7 +145,40 @@ impl Pace {
             self.aim = self.asked.min(half).max(LEAST_AIM);
         }
         self.told = seen.map(|seen| (seen.delay, self.at));
+        let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));
+        let delay = seen.map(|seen| seen.delay.as_f64() / self.aim.as_f64());
+        self.short_since = since(delay.is_some_and(|delay| delay < 0.25), self.short_since);
+        self.long_since = since(delay.is_some_and(|delay| delay > 2.0), self.long_since);
+        self.jump();
         self.add(0.0);
+    }
+
+    /// So many units came.
+    pub(super) fn came(&mut self, units: u64) {
+        self.meter.came(units);
+    }
+
+    /// Whether bytes are sent up that nobody paces.
+    pub(super) fn set_uplink(&mut self, is_busy: bool, now: Nanos) {
+        self.advance(now);
+        self.uplink_is_busy = is_busy;
+    }
+
+    /// The link carries far less than is let in.
+    fn jump(&mut self) {
+        let is_full = matches!(self.demand, Demand::Waits | Demand::Fills);
+        let is_steady = self.long_since.is_some_and(|since| self.at - since >= STEADY);
+        let Some((delay, _)) = self.told.filter(|_| is_full && is_steady && self.learns && !self.uplink_is_busy) else {
+            return;
+        };
+        if self.meter.part().is_none_or(|part| part >= JUMPS_AT) {
+            return;
+        }
+        self.capacity = self.meter.per_s().clamp(self.given * LEAST_JUMP, self.capacity.max(self.given * LEAST_JUMP));
+        let excess_s = (delay - self.aim).as_secs_f64();
+        self.tokens = self.tokens.min(-excess_s * self.pace());
+        // What comes from now on counts.
+        self.long_since = Some(self.at);
     }
 
     /// It is `now`.
@@ -135,7 +210,7 @@ impl Pace {
     /// Whether the link carries less than it could: at least half of what the bucket holds is in it, and the far queue is
     /// not a quarter of what it may be.
     pub(super) fn has_plenty(&self) -> bool {
-        let is_short = self.told.is_none_or(|(delay, _)| delay.as_f64() < self.aim.as_f64() / 4.0);
+        let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0);
         is_short && self.tokens >= self.depth() / 2.0
     }
 
@@ -159,7 +234,7 @@ impl Pace {
 
     /// Units a second that are let in now.
     pub(super) fn pace(&self) -> f64 {
-        self.capacity * self.told.map_or(BLIND, |(delay, _)| 1.0 - GAIN * self.error(delay))
+        self.capacity * self.believed().map_or(BLIND, |delay| 1.0 - GAIN * self.error(delay))
     }
 
     /// Units a second that the link is thought to carry.
@@ -177,26 +252,43 @@ impl Pace {
         self.told.map(|(delay, _)| delay)
     }
 
+    /// The far queue's delay, if it is known and can be the downlink's.
+    fn believed(&self) -> Option<Nanos> {
+        self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim)
+    }
+
     fn run(&mut self, until: Nanos) {
         let span = until - self.at;
         if span == Nanos::ZERO {
             return;
         }
         self.at = until;
+        self.meter.advance(until);
         let before = self.pace();
-        if let Some((delay, _)) = self.told
+        if let Some(delay) = self.believed()
             && self.learns
         {
-            let error = match self.demand {
-                Demand::None => 0.0,
-                Demand::Met => self.error(delay).max(0.0),
-                Demand::Waits => self.error(delay),
-            };
-            let grown = self.capacity * exp(-LEARNING_PER_S * error * span.as_secs_f64());
+            let grown = self.capacity * exp(-self.falls_by(delay) * span.as_secs_f64());
             self.capacity = grown.clamp(self.given / RANGE, self.given * RANGE);
         }
-        let came = (before + self.pace()) / 2.0 * span.as_f64() / 1e9;
-        self.add(came);
+        let tokens = (before + self.pace()) / 2.0 * span.as_f64() / 1e9;
+        self.meter.let_in(tokens);
+        self.add(tokens);
+    }
+
+    /// How fast `C` falls, or grows where that is negative, in parts a second.
+    fn falls_by(&self, delay: Nanos) -> f64 {
+        let error = self.error(delay);
+        let comes = |least: f64| self.meter.part().is_some_and(|part| part >= least);
+        let is_short = self.short_since.is_some_and(|since| self.at - since >= STEADY);
+        let gain = match self.demand {
+            Demand::None | Demand::Met => 0.0,
+            Demand::Fills if error < 0.0 => 0.0,
+            _ if error < 0.0 && is_short && comes(CLIMBS_AT) => CLIMBS,
+            _ if error >= 1.0 && comes(DOUBTS_AT) => DOUBTS,
+            Demand::Fills | Demand::Waits => 1.0,
+        };
+        LEARNING_PER_S * gain * error
     }
 
     /// So many more tokens, between the longest debt and a full bucket.
@@ -227,6 +319,8 @@ fn exp(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::vec::Vec;
+
     use super::*;
 
     const AIM: Nanos = Nanos::from_millis(60);
@@ -267,6 +361,7 @@ mod tests {
         let mut run = |pace: &mut Pace, demand, delay, seconds| {
             pace.set_demand(demand);
             for _ in 0..seconds {
+                pace.came(pace.pace() as u64);
                 pace.tell(Some(FarDelay::of(delay)), Nanos::from_secs(second));
                 second += 1;
                 pace.advance(Nanos::from_secs(second));
@@ -278,7 +373,9 @@ mod tests {
         near(run(&mut pace, Demand::Met, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
         near(run(&mut pace, Demand::None, long, 20), 1000.0 * f64::exp(0.7));
         near(run(&mut pace, Demand::Waits, AIM, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Met, long, 20), 1000.0);
+        near(run(&mut pace, Demand::Met, long, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::Fills, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+        near(run(&mut pace, Demand::Fills, long, 20), 1000.0);
         near(run(&mut pace, Demand::Waits, long, 20), 1000.0 * f64::exp(-0.7));
         near(run(&mut pace, Demand::Waits, long, 1000), 1000.0 / 64.0);
         near(run(&mut pace, Demand::Waits, Nanos::ZERO, 1000), 64_000.0);
@@ -286,6 +383,52 @@ mod tests {
         near(pace.capacity(), 64_000.0);
         pace.set_rate(77.0, Nanos::from_secs(5000));
         near(pace.capacity(), 77.0);
+    }
+
+    /// Half a minute at a link of so many units a second, which brings all that is let in or what it can, and whose far queue
+    /// is so long: what is believed of it after each second, and the longest that turns had to wait in it.
+    fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
+        let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
+        for step in 0..300 {
+            let now = Nanos::from_millis(from_s * 1000 + 100 * step);
+            pace.tell(Some(FarDelay::of(delay)), now);
+            pace.set_demand(Demand::Waits);
+            pace.came((pace.pace().min(carries) / 10.0) as u64);
+            waits_s = waits_s.max((pace.opens() - now).as_secs_f64());
+            if step % 10 == 9 {
+                seen.push((pace.capacity(), waits_s));
+                waits_s = 0.0;
+            }
+        }
+        seen
+    }
+
+    #[test]
+    fn a_link_that_brings_far_less_is_believed_at_once_and_its_queue_goes_first() {
+        let mut pace = Pace::new(1e6, 10, AIM, true);
+        play(&mut pace, 0, 1e6, AIM);
+        let before = pace.capacity();
+        assert!((0.99e6..1.01e6).contains(&before), "{before}");
+        let seen = play(&mut pace, 30, 2.5e5, Nanos::from_millis(1060));
+        assert!((2e5..2.8e5).contains(&seen[1].0), "{seen:?}");
+        assert!(seen[..3].iter().any(|&(_, waits_s)| (0.9..1.1).contains(&waits_s)), "{seen:?}");
+        // Back again, in ten seconds or little more.
+        let seen = play(&mut pace, 60, 1e6, Nanos::ZERO);
+        assert!(seen[19].0 > 0.9e6, "{seen:?}");
+    }
+
+    #[test]
+    fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
+        let mut pace = Pace::new(1e6, 10, AIM, true);
+        let seen = play(&mut pace, 0, 1e6, Nanos::from_secs(1));
+        let falls = f64::exp(-0.035 / 4.0 * 30.0);
+        assert!((falls * 0.99..falls * 1.05).contains(&(seen[29].0 / 1e6)), "{seen:?}");
+        // Who sends up knows that it is not the downlink.
+        let mut pace = Pace::new(1e6, 10, AIM, true);
+        pace.set_uplink(true, Nanos::ZERO);
+        let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
+        near(seen[29].0, 1e6);
+        near(pace.pace(), BLIND * 1e6);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //!
 //! Before the length is known a release is charged what is expected, and so may be charged less than its target.
 
+use super::round::Round;
 use crate::Nanos;
 
 /// A request and its response. All amounts in units.
@@ -25,13 +26,15 @@ pub(super) struct Response {
     pub(super) charged: u64,
     /// Whether units wait that may not be taken in.
     pub(super) ready: bool,
+    /// Whether they have waited for too long.
+    pub(super) overdue: bool,
     /// Whether all the rest may be taken in, as the next poll will say.
     pub(super) freed: bool,
     /// What its class's counter grew by for that, in 2^-64 units a part, and when the last of it was charged.
     pub(super) paid: u128,
     pub(super) charged_at: Nanos,
-    /// Turns that it had.
-    pub(super) turns: u64,
+    /// Whether its window is what holds its sender back.
+    pub(super) round: Round,
     /// Whether it told the running mean its size.
     pub(super) told: bool,
     pub(super) arrival: Nanos,
@@ -77,6 +80,11 @@ impl Response {
     /// Whether it may have a turn.
     pub(super) fn is_candidate(&self) -> bool {
         self.state == State::Waiting || self.ready && !self.freed
+    }
+
+    /// Whether units of it have waited since the turn of this number.
+    pub(super) fn waits_since(&self, served: u64) -> bool {
+        self.served == served && self.state == State::Released && self.is_candidate()
     }
 
     /// What follows from what was told last. Whether all the rest may be taken in, for the first time.

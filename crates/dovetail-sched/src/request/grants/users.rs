@@ -1,21 +1,27 @@
 //! Which of a class's requests goes next: fair between users, short before long.
 //!
-//! A user's *service* `S` is what his requests were charged, in units. `T` is his class's virtual time, and of the class's
+//! A user's *service* `S` is what their requests were charged, in units. `T` is their class's virtual time, and of the class's
 //! users who have candidates
 //!
 //! ```text
 //! T <- max(T, least S)                       whenever the class is selected
-//! eligible: S <= T + slack                   the least rank among the eligible users' candidates goes
-//! S <- max(S, T)                             when he had no request and has one now
-//! S <- max(S, T - lag)                       whenever he has candidates
+//! behind:   S + slack/2 < T                  of these the user with the least goes, with the least rank of their candidates
+//! eligible: S <= T + slack                   else the least rank among the eligible users' candidates goes
+//! S <- max(S, T)                             when the user had no request and has one now
+//! S <- max(S, T - slack - lag)               whenever the user has candidates
 //! ```
 //!
 //! With `slack` 0 nobody goes who is ahead of `T`, with `inf` the request with the least rank goes, whoever's it is. The user
 //! with the least service is always eligible.
 //!
-//! A user with candidates is in two queues of his class: by service with all others, and by his least rank if he is eligible,
-//! else by service with those who are ahead. When `T` moves, those whom it reaches become eligible: each got ahead by a
-//! turn or a charge of his own, so that is O(log n) for each of these.
+//! `T` is not held back by users who have no candidates for a moment: of whoever has only one response that is so after every
+//! turn. Others may be `slack` ahead of them by then, and that is not lost: they are behind, and go first as soon as they can.
+//! What they were behind by more than that and `lag` is lost when they are put forward, and with longer windows they would have
+//! had it.
+//!
+//! A user with candidates is in two queues of their class: by service with all others, and by their least rank if they are
+//! eligible, else by service with those who are ahead. When `T` moves, those whom it reaches become eligible: each got ahead
+//! by a turn or a charge of their own, so that is O(log n) for each of these.
 
 use alloc::vec::Vec;
 
@@ -44,6 +50,8 @@ pub(super) struct Users {
 struct User {
     service: u64,
     candidates: Queue,
+    // They were further behind than the lag.
+    lost: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -79,7 +87,8 @@ impl Users {
 
     /// The user's id is free.
     pub(super) fn forget(&mut self, user: UserId) {
-        place(&mut self.users, user.0).service = 0;
+        let user = place(&mut self.users, user.0);
+        (user.service, user.lost) = (0, false);
     }
 
     /// The user is of another class. What he was ahead he is ahead there.
@@ -128,7 +137,11 @@ impl Users {
     /// The request of the class that goes next.
     pub(super) fn choose(&mut self, class: ClassId) -> Option<RequestId> {
         let line = self.classes.get_mut(class.0 as usize)?;
-        let (_, least) = self.by_service.peek(line.by_service)?;
+        let (first, least) = self.by_service.peek(line.by_service)?;
+        if least.saturating_add(self.slack / 2) < line.time {
+            let (request, _) = self.candidates.peek(self.users[first as usize].candidates)?;
+            return Some(RequestId(request));
+        }
         line.time = line.time.max(least);
         let reach = line.time.saturating_add(self.slack);
         while let Some((user, service)) = self.ahead.peek(line.ahead)
@@ -141,6 +154,11 @@ impl Users {
         let (user, _) = self.eligible.peek(line.eligible)?;
         let (request, _) = self.candidates.peek(self.users[user as usize].candidates)?;
         Some(RequestId(request))
+    }
+
+    /// Whether the user was further behind than the lag since this was asked last.
+    pub(super) fn has_lost(&mut self, user: UserId) -> bool {
+        core::mem::take(&mut place(&mut self.users, user.0).lost)
     }
 
     /// Whether the user has candidates.
@@ -168,7 +186,10 @@ impl Users {
             self.ahead.remove(&mut line.ahead, user.0);
             return;
         };
-        entry.service = entry.service.max(line.time.saturating_sub(self.lag));
+        let floor = line.time.saturating_sub(self.lag.saturating_add(self.slack));
+        if entry.service < floor {
+            (entry.service, entry.lost) = (floor, true);
+        }
         self.by_service.set(&mut line.by_service, user.0, entry.service);
         if entry.service <= line.time.saturating_add(self.slack) {
             self.ahead.remove(&mut line.ahead, user.0);
@@ -228,11 +249,11 @@ mod tests {
             turns.push(request);
         }
         // User 0 is at 1,000, as is T, and user 1 starts at 700.
-        assert_eq!(turns, [0, 1, 1, 1, 1, 0, 1, 0]);
+        assert_eq!(turns, [1, 1, 1, 0, 1, 0, 1, 0]);
     }
 
     #[test]
-    fn a_user_who_moves_takes_his_lead_along() {
+    fn a_user_who_moves_takes_their_lead_along() {
         let mut users = Users::new(0, 0);
         let other = ClassId(1);
         users.put(RequestId(0), UserId(0), CLASS, Rank::default());

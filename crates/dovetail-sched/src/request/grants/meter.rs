@@ -1,0 +1,85 @@
+//! What came in the last second, and what was let in.
+//!
+//! Eighths of a second, of which the eight that began last count: rates over 0.875 to 1 s.
+
+use crate::Nanos;
+
+const BINS: usize = 8;
+const BIN: Nanos = Nanos(1_000_000_000 / BINS as u64);
+
+/// Sums over the last second, in units.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    bins: [Bin; BINS],
+    /// The number of the bin that time is in.
+    current: u64,
+    now: Nanos,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Bin {
+    came: f64,
+    let_in: f64,
+}
+
+impl Meter {
+    /// It is `now`.
+    pub(super) fn advance(&mut self, now: Nanos) {
+        self.now = now;
+        let bin = now.0 / BIN.0;
+        // After a second of silence there is nothing to keep.
+        for passed in self.current.max(bin.saturating_sub(BINS as u64)) + 1..=bin {
+            self.bins[passed as usize % BINS] = Bin::default();
+        }
+        self.current = bin;
+    }
+
+    /// So many units came.
+    pub(super) fn came(&mut self, units: u64) {
+        self.bins[self.current as usize % BINS].came += units as f64;
+    }
+
+    /// So many units could be let in.
+    pub(super) fn let_in(&mut self, units: f64) {
+        self.bins[self.current as usize % BINS].let_in += units;
+    }
+
+    /// What came over what could be let in, if anything could.
+    pub(super) fn part(&self) -> Option<f64> {
+        let let_in: f64 = self.bins.iter().map(|bin| bin.let_in).sum();
+        (let_in > 0.0).then(|| self.units() / let_in)
+    }
+
+    /// Units that came a second.
+    pub(super) fn per_s(&self) -> f64 {
+        let begun = Nanos(self.current.saturating_sub(BINS as u64 - 1).saturating_mul(BIN.0));
+        self.units() / (self.now - begun).max(BIN).as_secs_f64()
+    }
+
+    fn units(&self) -> f64 {
+        self.bins.iter().map(|bin| bin.came).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_is_remembered_and_no_more() {
+        let mut meter = Meter::default();
+        for tick in 0..80 {
+            meter.advance(Nanos::from_millis(25 * tick));
+            meter.came(10);
+            meter.let_in(20.0);
+        }
+        assert_eq!(meter.part(), Some(0.5));
+        assert!((meter.per_s() - 400.0).abs() < 20.0, "{}", meter.per_s());
+        meter.advance(Nanos::from_millis(25 * 79 + 500));
+        assert!((150.0..250.0).contains(&meter.per_s()), "{}", meter.per_s());
+        meter.advance(Nanos::from_secs(60));
+        assert_eq!((meter.per_s(), meter.part()), (0.0, None));
+        meter.advance(Nanos::MAX);
+        assert_eq!(meter.per_s(), 0.0);
+    }
+}

@@ -1,0 +1,109 @@
+//! Whether a response's window is what holds its sender back.
+//!
+//! A *round* begins at a turn, whose target the sender learns of half a round trip later, and ends when all up to that target
+//! was taken in. A sender that always has more to send, and is let, ends it a round trip after it began. One that has nothing
+//! to send for a while, or whose units wait for turns, takes longer. So with the least that a round or the first answer took,
+//! and the far queue's delay now, for the round trip,
+//!
+//! ```text
+//! limited = the last round took no more than 3·(least + delay)
+//! ```
+//!
+//! and a longer window would be used. The window of a sender that brings `s` units a second stops growing at `s` times that.
+//! (Three, because half of a window may be left where it waits before more is let come.)
+
+use crate::Nanos;
+
+/// A round may take so many times the least and still be the window's.
+const MOST_TRIPS: u64 = 3;
+/// A shorter round trip says more of the clock than of the way.
+const LEAST_TRIP: Nanos = Nanos::from_micros(1);
+
+/// The rounds of a response.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Round {
+    /// What is to be taken in before it is over; 0 if there is none.
+    until: u64,
+    began: Nanos,
+    /// The least that anything took; 0 before something came.
+    trip: Nanos,
+    limited: bool,
+}
+
+impl Round {
+    /// The request leaves.
+    pub(super) fn released(&mut self, now: Nanos) {
+        *self = Self { began: now, ..Self::default() };
+    }
+
+    /// A turn let the response come up to `target`.
+    pub(super) fn turned(&mut self, target: u64, now: Nanos) {
+        if self.until == 0 && self.trip > Nanos::ZERO {
+            (self.until, self.began) = (target, now);
+        }
+    }
+
+    /// So many units were taken in by now, while the far queue is so long. Whether a round is over that the window alone made as
+    /// long as it was.
+    pub(super) fn came(&mut self, received: u64, delay: Nanos, now: Nanos) -> bool {
+        let took = (now - self.began).max(LEAST_TRIP);
+        if self.trip == Nanos::ZERO {
+            self.trip = took;
+            return false;
+        }
+        if self.until == 0 || received < self.until {
+            return false;
+        }
+        self.until = 0;
+        self.trip = self.trip.min(took);
+        self.limited = took.0 <= (self.trip + delay).0.saturating_mul(MOST_TRIPS);
+        self.limited
+    }
+
+    /// Whether a longer window would be used, as far as is known.
+    pub(super) const fn is_limited(&self) -> bool {
+        self.limited
+    }
+
+    /// The window is another: what was seen says nothing of it.
+    pub(super) fn forget(&mut self) {
+        (self.until, self.limited) = (0, false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    #[test]
+    fn a_sender_that_always_has_more_is_limited_by_its_window() {
+        let mut round = Round::default();
+        round.released(MS(0));
+        assert!(!round.came(1_000, MS(0), MS(100)) && !round.is_limited());
+        round.turned(9_000, MS(100));
+        assert!(!round.came(8_999, MS(0), MS(190)));
+        assert!(round.came(9_000, MS(0), MS(200)) && round.is_limited());
+        // Three round trips are the window's, a fourth is not.
+        round.turned(12_000, MS(200));
+        assert!(round.came(12_000, MS(0), MS(500)));
+        round.turned(15_000, MS(500));
+        assert!(!round.came(15_000, MS(0), MS(801)) && !round.is_limited());
+        // What the queue adds is not the sender's.
+        round.turned(18_000, MS(900));
+        assert!(round.came(18_000, MS(60), MS(1380)) && round.is_limited());
+    }
+
+    #[test]
+    fn a_window_that_was_changed_is_looked_at_anew() {
+        let mut round = Round::default();
+        round.released(MS(0));
+        round.came(1, MS(0), MS(50));
+        round.turned(10, MS(50));
+        assert!(round.came(10, MS(0), MS(100)));
+        round.forget();
+        assert!(!round.is_limited());
+        assert!(!round.came(11, MS(0), MS(101)), "no round has begun");
+    }
+}
