@@ -306,10 +306,26 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         self.0.pump(guard);
     }
 
+    /// Probes go another way from now on: what those before them saw says nothing of it.
+    pub fn forget_probes(&self) {
+        let (mut guard, now) = self.0.enter();
+        let state = &mut *guard;
+        state.far.forget();
+        state.scheduler.far_queue(None, now);
+        self.0.pump(guard);
+    }
+
     /// How long the far queue is, from elsewhere than probes.
     pub fn far_queue(&self, delay: Option<Nanos>) {
         let (mut state, now) = self.0.enter();
         state.scheduler.far_queue(delay.map(FarDelay::of), now);
+        self.0.pump(state);
+    }
+
+    /// Whether so much is sent up the link, paced by nobody, that what probes see may be the uplink's queue.
+    pub fn uplink(&self, is_busy: bool) {
+        let (mut state, now) = self.0.enter();
+        state.scheduler.uplink(is_busy, now);
         self.0.pump(state);
     }
 

@@ -84,6 +84,15 @@ impl<K> Ticket<K> {
         RequestId(self.id as u32)
     }
 
+    /// The connection that the response comes on offers a window of so many units whatever turns say.
+    pub fn offers(&self, window: u64) {
+        let (mut state, now) = self.desk.0.enter();
+        let live = &mut state.live[self.id];
+        live.window = live.window.max(window);
+        state.scheduler.offers(self.request(), window, now);
+        self.desk.0.pump(state);
+    }
+
     /// Waits for the request's turn to leave.
     pub async fn released(&self) {
         poll_fn(|cx| self.poll_released(cx)).await;
