@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, io};
 
-use crate::{BedError, BedSpec, LoadSpec, Measured, Place, Proxy};
+use crate::{BedError, BedSpec, Job, LoadSpec, Measured, Place, PlaySpec, Played, Proxy};
 
 /// # Errors
 /// Always: the bed needs Linux.
@@ -46,6 +46,22 @@ impl Bed {
         _load: &LoadSpec,
         _tell: &(dyn Fn(u64) + Sync),
     ) -> Result<Measured, BedError> {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no bed.
+    ///
+    /// # Errors
+    /// None.
+    pub fn play(&mut self, _proxy: &Proxy<'_>, _jobs: &[Job], _play: &PlaySpec) -> Result<Played, BedError> {
+        match self.0 {}
+    }
+
+    /// Never called, as there is no bed.
+    ///
+    /// # Errors
+    /// None.
+    pub fn set_rate(&mut self, _rate_bps: u64) -> Result<(), BedError> {
         match self.0 {}
     }
 }

@@ -16,6 +16,9 @@
 //! carries a second, so it says how much of the link was wasted and nothing of the order. Sizes are drawn from a lognormal
 //! distribution. One seed gives the same requests, in open loop at the same times, to every proxy.
 //!
+//! Or users play explicit jobs ([`Bed::play`]): a download, a stream of small pieces or an upload, each on one connection and
+//! measured by itself, while the downlink's rate may change and its queue is read.
+//!
 //! Needs Linux, root, `ip` and `tc` (iproute2) and `/dev/net/tun`; [`check`] says what is missing.
 //!
 //! ```no_run
@@ -40,8 +43,10 @@
 //! ```
 
 mod error;
+mod job;
 mod load;
 mod measured;
+mod played;
 mod proxy;
 mod spec;
 
@@ -56,7 +61,9 @@ mod elsewhere;
 pub use elsewhere::{Bed, check};
 
 pub use error::BedError;
+pub use job::{Job, PlaySpec, Repeat, What};
 pub use load::{Load, LoadSpec, Sizes, Via};
 pub use measured::{End, Exchange, Latency, LinkUse, Measured, ProxyUse};
+pub use played::{Played, PlayedJob, Queued, Round, Timeline};
 pub use proxy::{Place, Proxy, Site};
-pub use spec::BedSpec;
+pub use spec::{BedSpec, Uplink};

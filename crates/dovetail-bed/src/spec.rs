@@ -1,6 +1,6 @@
 //! The bed: links, round trips and users.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use crate::BedError;
 
@@ -16,6 +16,18 @@ pub(crate) fn wire_bytes(body_bytes: f64) -> f64 {
     body_bytes * FRAME_BYTES / PAYLOAD_BYTES + OVERHEAD_BYTES
 }
 
+/// Rates that a link of the bed may have, in bits of Ethernet frames a second.
+pub(crate) const RATES_BPS: RangeInclusive<u64> = 10_000..=10_000_000_000;
+
+/// The link from the gateway to the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Uplink {
+    /// In bits of Ethernet frames a second.
+    pub rate_bps: u64,
+    /// Packets that may wait before it; what does not fit is dropped.
+    pub buffer_packets: u32,
+}
+
 /// What a bed is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BedSpec {
@@ -23,6 +35,12 @@ pub struct BedSpec {
     pub rate_bps: u64,
     /// Packets that may wait before the downlink; what does not fit is dropped.
     pub buffer_packets: u32,
+    /// The uplink; as fast as the machine where none.
+    pub uplink: Option<Uplink>,
+    /// Whether the gateway's device joins packets that arrive within 2 ms of each other, as network cards do (GRO), so that its
+    /// sockets hold few large pieces rather than many small ones; needs the program `ethtool`. The links carry and queue
+    /// packets of the wire's size all the same.
+    pub gso: bool,
     /// The link from gateway to clients, in bits of Ethernet frames a second; as fast as the machine where none.
     pub lan_bps: Option<u64>,
     /// One server each: 10.200.0.1 and so on.
@@ -41,6 +59,8 @@ impl Default for BedSpec {
         Self {
             rate_bps: 2_000_000,
             buffer_packets: 25,
+            uplink: None,
+            gso: false,
             lan_bps: Some(10_000_000),
             round_trips: round_trips.map(Duration::from_millis).into(),
             users: vec![4; 3],
@@ -63,8 +83,11 @@ impl BedSpec {
     pub fn validate(&self) -> Result<(), BedError> {
         let one_to_254 = |count: usize| (1..=254).contains(&count);
         let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));
-        if !(10_000..=10_000_000_000).contains(&self.rate_bps) {
+        if !RATES_BPS.contains(&self.rate_bps) {
             return wrong("the downlink has 10 kbit/s to 10 Gbit/s");
+        }
+        if self.uplink.is_some_and(|up| !RATES_BPS.contains(&up.rate_bps) || up.buffer_packets == 0) {
+            return wrong("the uplink has 10 kbit/s to 10 Gbit/s, and room for a packet at least");
         }
         if self.lan_bps.is_some_and(|bps| !(10_000..=100_000_000_000).contains(&bps)) {
             return wrong("the clients' link has 10 kbit/s to 100 Gbit/s");
@@ -91,6 +114,8 @@ mod tests {
         assert!(BedSpec::default().validate().is_ok());
         let wrong = [
             BedSpec { rate_bps: 0, ..BedSpec::default() },
+            BedSpec { uplink: Some(Uplink { rate_bps: 1, buffer_packets: 9 }), ..BedSpec::default() },
+            BedSpec { uplink: Some(Uplink { rate_bps: 512_000, buffer_packets: 0 }), ..BedSpec::default() },
             BedSpec { lan_bps: Some(1), ..BedSpec::default() },
             BedSpec { buffer_packets: 0, ..BedSpec::default() },
             BedSpec { round_trips: Vec::new(), ..BedSpec::default() },

@@ -103,7 +103,7 @@ impl Client {
         made.reused = kept.is_some();
         let mut connection = match kept {
             Some(connection) => connection,
-            None => self.connect(run, asked.origin)?,
+            None => reach(run, self.address, asked.origin)?,
         };
         let sent = send(run, &mut connection, asked, &id);
         if let Err(error) = sent {
@@ -112,12 +112,12 @@ impl Client {
                 return Err(error);
             }
             made.reused = false;
-            connection = self.connect(run, asked.origin)?;
+            connection = reach(run, self.address, asked.origin)?;
             send(run, &mut connection, asked, &id)?;
         }
         made.first_byte = Some(run.now());
         let head = connection.response()?;
-        let bytes = connection.body(head.body, |bytes| arrived(run.now(), bytes))?;
+        let bytes = connection.body(head.body, |piece| arrived(run.now(), piece.len() as u64))?;
         let wrong = |what: String| Err(io::Error::new(ErrorKind::InvalidData, what));
         if head.status != 200 {
             return wrong(format!("status {}", head.status));
@@ -133,23 +133,26 @@ impl Client {
         }
         Ok(())
     }
+}
 
-    /// From this user's address to where the request goes, through a tunnel if there is to be one.
-    fn connect(&self, run: &Run, origin: usize) -> io::Result<Connection> {
-        let server = SocketAddrV4::new(server_address(origin), 80);
-        let to = if run.via == Via::Direct { server } else { run.proxy };
-        let mut connection = Connection::new(connect_from(self.address, to, run.ends)?);
-        connection.read_until(run.ends);
-        if run.via == Via::Connect {
-            let head = format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n");
-            connection.stream().write_all(head.as_bytes())?;
-            let status = connection.response()?.status;
-            if status != 200 {
-                return Err(io::Error::new(ErrorKind::ConnectionRefused, format!("CONNECT: status {status}")));
-            }
+/// From a user's address to where the request goes, through a tunnel if there is to be one.
+///
+/// # Errors
+/// The system's, or that there is no tunnel.
+pub(super) fn reach(run: &Run, from: Ipv4Addr, origin: usize) -> io::Result<Connection> {
+    let server = SocketAddrV4::new(server_address(origin), 80);
+    let to = if run.via == Via::Direct { server } else { run.proxy };
+    let mut connection = Connection::new(connect_from(from, to, run.ends)?);
+    connection.read_until(run.ends);
+    if run.via == Via::Connect {
+        let head = format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\n\r\n");
+        connection.stream().write_all(head.as_bytes())?;
+        let status = connection.response()?.status;
+        if status != 200 {
+            return Err(io::Error::new(ErrorKind::ConnectionRefused, format!("CONNECT: status {status}")));
         }
-        Ok(connection)
     }
+    Ok(connection)
 }
 
 /// A connection from this address, if it is there before `ends`.
@@ -173,12 +176,17 @@ fn connect_from(from: Ipv4Addr, to: SocketAddrV4, ends: Instant) -> io::Result<T
 
 /// Sends the request, and waits for the first byte of its answer.
 fn send(run: &Run, connection: &mut Connection, asked: Asked, id: &str) -> io::Result<()> {
-    let server = server_address(asked.origin);
-    let host = if run.via == Via::Absolute { format!("http://{server}") } else { String::new() };
-    let head = format!(
-        "GET {host}/{}/{id} HTTP/1.1\r\nHost: {server}\r\nUser-Agent: dovetail-bed\r\nAccept: */*\r\n\r\n",
-        asked.bytes
-    );
+    let head = request_head(run.via, "GET", asked.origin, &format!("/{}/{id}", asked.bytes), None);
     connection.stream().write_all(head.as_bytes())?;
     if connection.fill()? == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+}
+
+/// A request's head, with the length of its body if it has one.
+pub(super) fn request_head(via: Via, method: &str, origin: usize, path: &str, length: Option<u64>) -> String {
+    let server = server_address(origin);
+    let host = if via == Via::Absolute { format!("http://{server}") } else { String::new() };
+    let length = length.map_or(String::new(), |length| format!("Content-Length: {length}\r\n"));
+    format!(
+        "{method} {host}{path} HTTP/1.1\r\nHost: {server}\r\nUser-Agent: dovetail-bed\r\nAccept: */*\r\n{length}\r\n"
+    )
 }

@@ -26,7 +26,12 @@ pub(super) struct Connection {
 
 /// A request's head.
 pub(super) struct Asked {
+    pub(super) method: String,
     pub(super) target: String,
+    /// Of the body that follows.
+    pub(super) body: Body,
+    /// Whether the answer may come in chunks.
+    pub(super) chunks: bool,
     /// Whether another may follow.
     pub(super) keep: bool,
 }
@@ -107,8 +112,12 @@ impl Connection {
             let Status::Complete(length) = request.parse(bytes).map_err(|_| wrong("no HTTP request"))? else {
                 return Ok(None);
             };
-            let keep = request.version == Some(1) && !says(request.headers, "connection", "close");
-            Ok(Some((length, Asked { target: request.path.unwrap_or_default().to_owned(), keep })))
+            let chunks = request.version == Some(1);
+            let keep = chunks && !says(request.headers, "connection", "close");
+            let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+            let (method, target) = (text(request.method), text(request.path));
+            let body = framed(request.headers)?.unwrap_or(Body::Length(0));
+            Ok(Some((length, Asked { method, target, body, chunks, keep })))
         })
     }
 
@@ -146,21 +155,21 @@ impl Connection {
         }
     }
 
-    /// Reads a body, telling of each piece how long it is; the whole length.
+    /// Reads a body and shows each piece of it; the whole length.
     ///
     /// # Errors
     /// When it cannot be read or ends too early.
-    pub(super) fn body(&mut self, body: Body, mut tell: impl FnMut(u64)) -> io::Result<u64> {
+    pub(super) fn body(&mut self, body: Body, mut show: impl FnMut(&[u8])) -> io::Result<u64> {
         match body {
-            Body::Length(bytes) => self.pass(bytes, &mut tell).map(|()| bytes),
-            Body::Chunked => self.chunks(&mut tell),
+            Body::Length(bytes) => self.pass(bytes, &mut show).map(|()| bytes),
+            Body::Chunked => self.chunks(&mut show),
             Body::ToEnd => {
                 let mut all = 0;
                 loop {
-                    let here = (self.buffer.len() - self.at) as u64;
-                    if here > 0 {
-                        tell(here);
-                        all += here;
+                    let here = &self.buffer[self.at..];
+                    if !here.is_empty() {
+                        show(here);
+                        all += here.len() as u64;
                         self.at = self.buffer.len();
                     }
                     if self.fill()? == 0 {
@@ -172,20 +181,20 @@ impl Connection {
     }
 
     /// Reads so many bytes.
-    fn pass(&mut self, mut bytes: u64, tell: &mut impl FnMut(u64)) -> io::Result<()> {
+    fn pass(&mut self, mut bytes: u64, show: &mut impl FnMut(&[u8])) -> io::Result<()> {
         while bytes > 0 {
             if self.is_empty() && self.fill()? == 0 {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            let here = bytes.min((self.buffer.len() - self.at) as u64);
-            self.at += here as usize;
-            bytes -= here;
-            tell(here);
+            let here = bytes.min((self.buffer.len() - self.at) as u64) as usize;
+            show(&self.buffer[self.at..self.at + here]);
+            self.at += here;
+            bytes -= here as u64;
         }
         Ok(())
     }
 
-    fn chunks(&mut self, tell: &mut impl FnMut(u64)) -> io::Result<u64> {
+    fn chunks(&mut self, show: &mut impl FnMut(&[u8])) -> io::Result<u64> {
         let mut all = 0;
         loop {
             let (line, bytes) = match parse_chunk_size(&self.buffer[self.at..]).map_err(|_| wrong("no chunk"))? {
@@ -210,7 +219,7 @@ impl Connection {
                 self.head(trailers)?.ok_or(ErrorKind::UnexpectedEof)?;
                 return Ok(all);
             }
-            self.pass(bytes, tell)?;
+            self.pass(bytes, show)?;
             self.pass(2, &mut |_| ())?;
             all += bytes;
         }
@@ -227,13 +236,20 @@ fn says(headers: &[Header<'_>], name: &str, word: &str) -> bool {
     header(headers, name).is_some_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case(word)))
 }
 
+/// How long the headers say that the body is.
+fn framed(headers: &[Header<'_>]) -> io::Result<Option<Body>> {
+    if says(headers, "transfer-encoding", "chunked") {
+        return Ok(Some(Body::Chunked));
+    }
+    let length = header(headers, "content-length").map(str::parse).transpose();
+    Ok(length.map_err(|_| wrong("a length that is no number"))?.map(Body::Length))
+}
+
 fn read_head(response: &Response<'_, '_>) -> io::Result<Head> {
     let headers = &*response.headers;
     let status = response.code.unwrap_or_default();
-    let body = if says(headers, "transfer-encoding", "chunked") {
-        Body::Chunked
-    } else if let Some(length) = header(headers, "content-length") {
-        Body::Length(length.parse().map_err(|_| wrong("a length that is no number"))?)
+    let body = if let Some(body) = framed(headers)? {
+        body
     } else if status == 204 || status == 304 || status / 100 == 1 {
         Body::Length(0)
     } else {
@@ -268,7 +284,7 @@ mod tests {
     fn read(connection: &mut Connection) -> io::Result<(Head, u64)> {
         let head = connection.response()?;
         let mut told = 0;
-        let all = connection.body(head.body, |bytes| told += bytes)?;
+        let all = connection.body(head.body, |bytes| told += bytes.len() as u64)?;
         assert_eq!(told, all);
         Ok((head, all))
     }
@@ -299,12 +315,19 @@ mod tests {
     fn requests_one_after_another() {
         let mut connection = arriving(vec![
             b"GET /1/a HTTP/1.1\r\nHost: h\r\n\r\nGET /2",
-            b"/b HTTP/1.1\r\nConnection: keep-alive, Close\r\n\r\n",
+            b"/b HTTP/1.1\r\nContent-Length: 3\r\n\r\na",
+            b"bcPOST /3/c HTTP/1.1\r\nConnection: keep-alive, Close\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nde\r\n0\r\n\r\n",
         ]);
         let first = connection.request().unwrap().unwrap();
         assert_eq!((first.target.as_str(), first.keep), ("/1/a", true));
-        let second = connection.request().unwrap().unwrap();
-        assert_eq!((second.target.as_str(), second.keep), ("/2/b", false));
+        assert_eq!((first.method.as_str(), first.body, first.chunks), ("GET", Body::Length(0), true));
+        let mut seen = Vec::new();
+        for (target, body, keep) in [("/2/b", Body::Length(3), true), ("/3/c", Body::Chunked, false)] {
+            let next = connection.request().unwrap().unwrap();
+            assert_eq!((next.target.as_str(), next.body, next.keep), (target, body, keep));
+            connection.body(next.body, |piece| seen.extend_from_slice(piece)).unwrap();
+        }
+        assert_eq!(seen, b"abcde");
         assert!(connection.request().unwrap().is_none());
     }
 

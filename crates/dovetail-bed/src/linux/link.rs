@@ -14,6 +14,9 @@ pub(super) struct Counters {
     bytes: u64,
     pub(super) packets: u64,
     drops: u64,
+    /// What waits.
+    pub(super) queued_bytes: u64,
+    pub(super) queued_packets: u64,
 }
 
 impl Counters {
@@ -33,11 +36,23 @@ impl Counters {
         let document: Value = serde_json::from_slice(printed).ok()?;
         let bucket = document.as_array()?.iter().find(|one| one["kind"] == "tbf")?;
         let counter = |name: &str| bucket[name].as_u64();
-        Some(Self { at, bytes: counter("bytes")?, packets: counter("packets")?, drops: counter("drops")? })
+        Some(Self {
+            at,
+            bytes: counter("bytes")?,
+            packets: counter("packets")?,
+            drops: counter("drops")?,
+            queued_bytes: counter("backlog")?,
+            queued_packets: counter("qlen")?,
+        })
+    }
+
+    /// When it was read.
+    pub(super) fn at(&self) -> Instant {
+        self.at
     }
 
     /// What was carried from an earlier reading to this one at a rate of so many bits a second.
-    pub(super) fn since(self, earlier: Self, rate_bps: u64) -> LinkUse {
+    pub(super) fn since(self, earlier: Self, rate_bps: f64) -> LinkUse {
         let seconds = (self.at - earlier.at).as_secs_f64();
         let bytes = self.bytes - earlier.bytes;
         LinkUse {
@@ -45,7 +60,7 @@ impl Counters {
             bytes,
             packets: self.packets - earlier.packets,
             drops: self.drops - earlier.drops,
-            utilisation: bytes as f64 * 8.0 / seconds / rate_bps as f64,
+            utilisation: bytes as f64 * 8.0 / seconds / rate_bps,
         }
     }
 }
@@ -58,13 +73,15 @@ mod tests {
 
     #[test]
     fn counters_of_the_bucket() {
-        let printed = br#"[{"kind":"tbf","handle":"1:","root":true,"bytes":3028,"packets":2,"drops":1,"qlen":0},
+        let printed =
+            br#"[{"kind":"tbf","handle":"1:","root":true,"bytes":3028,"packets":2,"drops":1,"backlog":4542,"qlen":3},
             {"kind":"pfifo","handle":"10:","parent":"1:1","bytes":9,"packets":9,"drops":9}]"#;
         let now = Instant::now();
-        let earlier = Counters { at: now, bytes: 0, packets: 0, drops: 0 };
+        let earlier = Counters { at: now, bytes: 0, packets: 0, drops: 0, queued_bytes: 0, queued_packets: 0 };
         let later = Counters::parse(printed, now + Duration::from_secs(2)).unwrap();
-        let seen = later.since(earlier, 24_224);
+        let seen = later.since(earlier, 24_224.0);
         assert_eq!(seen, LinkUse { seconds: 2.0, bytes: 3028, packets: 2, drops: 1, utilisation: 0.5 });
+        assert_eq!((later.queued_bytes, later.queued_packets), (4542, 3));
         assert!(Counters::parse(b"[]", now).is_none() && Counters::parse(b"tbf", now).is_none());
     }
 }

@@ -10,7 +10,10 @@ mod namespace;
 mod origin;
 mod owner;
 mod plan;
+mod play;
+mod player;
 mod process;
+mod target;
 mod tool;
 mod tun;
 mod usage;
@@ -36,7 +39,7 @@ use namespace::{Namespace, sweep};
 use origin::Origins;
 use process::{Folder, Running};
 use usage::Usage;
-use wires::{GATEWAY, Namespaces, PROVIDER, each_server, lay};
+use wires::{GATEWAY, Namespaces, PROVIDER, change_downlink, each_server, lay};
 
 /// Where the proxy has to listen.
 const LISTEN: SocketAddrV4 = SocketAddrV4::new(GATEWAY, 3128);
@@ -112,13 +115,7 @@ impl Bed {
     ) -> Result<Measured, BedError> {
         load.validate(self.spec.users.len())?;
         let folder = Folder::new(number())?;
-        let site = Site {
-            listen: LISTEN,
-            rate_bps: self.spec.rate_bps,
-            goodput_bps: self.spec.goodput_bps(),
-            provider: PROVIDER,
-            folder: folder.path().to_owned(),
-        };
+        let site = self.site(&folder);
         let mut running = Running::new(proxy, &site, &self.gateway, &self.clients)?;
         self.line.latest();
         let begins = Instant::now();
@@ -137,15 +134,12 @@ impl Bed {
             watched
         })?;
         let ended = begins.elapsed();
-        let cpu_s = watched.usage[1].cpu_s_since(watched.usage[0]);
-        let [_, last] = watched.usage;
-        let used = |exit| ProxyUse { cpu_s, resident_bytes: last.resident_bytes(), processes: last.processes, exit };
-        let proxy = running.map(|running| running.end().map(used)).transpose()?;
+        let proxy = running.map(|running| running.end().map(|exit| watched.used(exit))).transpose()?;
         let (exchanges, received_bytes) = generator.into_parts();
         Ok(Measured {
             exchanges,
             received_bytes,
-            link: watched.link[1].since(watched.link[0], self.spec.rate_bps),
+            link: watched.link[1].since(watched.link[0], self.spec.rate_bps as f64),
             proxy,
             latest: self.line.latest(),
             counted_from: load.warm_up,
@@ -153,6 +147,29 @@ impl Bed {
             ended,
             rate_bps: self.spec.rate_bps,
         })
+    }
+
+    fn site(&self, folder: &Folder) -> Site {
+        Site {
+            listen: LISTEN,
+            rate_bps: self.spec.rate_bps,
+            goodput_bps: self.spec.goodput_bps(),
+            provider: PROVIDER,
+            folder: folder.path().to_owned(),
+        }
+    }
+
+    /// Gives the downlink another rate, which [`Bed::spec`] and proxies that are begun from now on are told of. For changes
+    /// during a run see [`PlaySpec::rates`](crate::PlaySpec::rates).
+    ///
+    /// # Errors
+    /// If there is no such link, or `tc` refuses.
+    pub fn set_rate(&mut self, rate_bps: u64) -> Result<(), BedError> {
+        let spec = BedSpec { rate_bps, ..self.spec.clone() };
+        spec.validate()?;
+        change_downlink(&self.provider, rate_bps, spec.buffer_packets)?;
+        self.spec = spec;
+        Ok(())
     }
 
     /// Reads the counters after the warm-up and after the duration, and looks after the proxy until the users are through.
@@ -194,6 +211,18 @@ impl Bed {
 struct Watched {
     link: [Counters; 2],
     usage: [Usage; 2],
+}
+
+impl Watched {
+    fn used(&self, exit: String) -> ProxyUse {
+        let [first, last] = self.usage;
+        ProxyUse {
+            cpu_s: last.cpu_s_since(first),
+            resident_bytes: last.resident_bytes(),
+            processes: last.processes,
+            exit,
+        }
+    }
 }
 
 /// A number that no other bed or run of this process has.

@@ -79,6 +79,15 @@ impl Namespace {
             .map_err(BedError::system(format!("net/{key} = {value}")))
     }
 
+    /// A setting under `net`.
+    ///
+    /// # Errors
+    /// The system's, with the setting.
+    pub(super) fn read(&self, key: &str) -> Result<String, BedError> {
+        self.within(|| fs::read_to_string(Path::new("/proc/sys/net").join(key)))
+            .map_err(BedError::system(format!("net/{key}")))
+    }
+
     /// The processes there.
     pub(super) fn processes(&self) -> Vec<Pid> {
         processes(&self.name)

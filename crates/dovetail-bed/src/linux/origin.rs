@@ -1,4 +1,6 @@
-//! The servers: `GET /BYTES/ID` is answered with so many bytes, and with the id in a header.
+//! The servers. `GET /BYTES/ID` is answered with so many bytes; `GET /stream/COUNT/SIZE/GAP_US/ID` with so many pieces in chunks,
+//! each sent by itself and so many microseconds after the one before; `POST /take/ID` with how many bytes the request's body
+//! had. The id is in a header of the response.
 
 use std::{
     collections::HashMap,
@@ -10,14 +12,18 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::net::{Shutdown as Half, shutdown, sockopt::set_tcp_congestion};
 
-use super::http::{self, Connection};
-use crate::load::MOST_BYTES;
+use super::{
+    http::{self, Connection},
+    target::{Wanted, wanted},
+};
 
+/// How often a server that waits between two pieces looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(100);
 /// Enough for what threads of connections do.
 pub(super) const STACK_BYTES: usize = 128 << 10;
 
@@ -104,7 +110,7 @@ fn accept(listener: &TcpListener, open: &Open) {
             };
             let connection = move || {
                 // Who breaks a connection off will miss nothing.
-                let _ = serve(stream);
+                let _ = serve(stream, &open.ends);
                 open.lock().1.remove(&number);
             };
             // Without a thread for it the connection is closed, which its user sees.
@@ -119,18 +125,35 @@ fn accept(listener: &TcpListener, open: &Open) {
     });
 }
 
-fn serve(stream: TcpStream) -> io::Result<()> {
+fn serve(stream: TcpStream, ends: &AtomicBool) -> io::Result<()> {
     // The last packet of a response does not wait for the acknowledgement of the one before.
     stream.set_nodelay(true)?;
     let mut connection = Connection::new(stream);
     while let Some(asked) = connection.request()? {
-        let keep = asked.keep;
-        let Some((bytes, id)) = wanted(&asked.target) else {
+        let Some((wanted, id)) = wanted(&asked.method, &asked.target) else {
             return connection
                 .stream()
                 .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         };
-        answer(connection.stream(), bytes, id, keep)?;
+        let taken = connection.body(asked.body, |_| ())?;
+        // Who cannot read chunks sees the end by the connection's.
+        let keep = asked.keep && (asked.chunks || !matches!(wanted, Wanted::Stream(..)));
+        let stream = connection.stream();
+        match wanted {
+            Wanted::Bytes(bytes) => answer(stream, bytes, id, keep)?,
+            Wanted::Stream(pieces, bytes, gap) => {
+                write(stream, head(if asked.chunks { "Transfer-Encoding: chunked\r\n" } else { "" }, id, keep))?;
+                let piece = piece(bytes as usize, asked.chunks);
+                pieces_apart(stream, pieces, &piece, gap, ends)?;
+                if asked.chunks {
+                    write(stream, "0\r\n\r\n")?;
+                }
+            }
+            Wanted::Take => {
+                let taken = taken.to_string();
+                write(stream, head(&format!("Content-Length: {}\r\n", taken.len()), id, keep) + &taken)?;
+            }
+        }
         if !keep {
             return Ok(());
         }
@@ -138,26 +161,22 @@ fn serve(stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// What `/BYTES/ID` asks for, also after a scheme and a host.
-fn wanted(target: &str) -> Option<(u64, &str)> {
-    let path = match target.strip_prefix("http://") {
-        Some(rest) => &rest[rest.find('/')?..],
-        None => target,
-    };
-    let (bytes, id) = path.strip_prefix('/')?.split_once('/')?;
-    let bytes = bytes.parse().ok().filter(|&bytes| bytes <= MOST_BYTES)?;
-    id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-').then_some((bytes, id))
+/// A response's head, with the header that says how long the body is.
+fn head(length: &str, id: &str, keep: bool) -> String {
+    let close = if keep { "" } else { "Connection: close\r\n" };
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nCache-Control: no-store\r\n{length}{}: {id}\r\n{close}\r\n",
+        http::ID
+    )
+}
+
+fn write(mut stream: &TcpStream, text: impl AsRef<[u8]>) -> io::Result<()> {
+    stream.write_all(text.as_ref())
 }
 
 fn answer(mut stream: &TcpStream, bytes: u64, id: &str, keep: bool) -> io::Result<()> {
     static BLOCK: [u8; 1 << 16] = [b'.'; 1 << 16];
-    let close = if keep { "" } else { "Connection: close\r\n" };
-    let mut first = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nCache-Control: no-store\r\nContent-Length: {bytes}\r\n\
-         {}: {id}\r\n{close}\r\n",
-        http::ID
-    )
-    .into_bytes();
+    let mut first = head(&format!("Content-Length: {bytes}\r\n"), id, keep).into_bytes();
     // The head goes with what fits beside it.
     let beside = bytes.min(BLOCK.len() as u64);
     first.extend_from_slice(&BLOCK[..beside as usize]);
@@ -174,16 +193,85 @@ fn answer(mut stream: &TcpStream, bytes: u64, id: &str, keep: bool) -> io::Resul
     Ok(())
 }
 
+/// A piece of a stream, as a chunk where it is to be one.
+fn piece(bytes: usize, chunk: bool) -> Vec<u8> {
+    let mut piece = if chunk { format!("{bytes:x}\r\n").into_bytes() } else { Vec::new() };
+    piece.resize(piece.len() + bytes, b'.');
+    if chunk {
+        piece.extend_from_slice(b"\r\n");
+    }
+    piece
+}
+
+/// Sends so many pieces; one that could not be sent in time puts off those that follow.
+fn pieces_apart(mut stream: &TcpStream, pieces: u64, piece: &[u8], gap: Duration, ends: &AtomicBool) -> io::Result<()> {
+    let mut due = Instant::now();
+    for _ in 0..pieces {
+        while let left = due.saturating_duration_since(Instant::now())
+            && !left.is_zero()
+        {
+            if ends.load(Ordering::Relaxed) {
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
+            thread::sleep(left.min(LOOK));
+        }
+        stream.write_all(piece)?;
+        due = (due + gap).max(Instant::now());
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
+    /// All that a server answers to this, and how long that took.
+    fn answered(request: &str) -> (String, Duration) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let served = thread::spawn(move || serve(listener.accept().unwrap().0, &AtomicBool::new(false)));
+        let begun = Instant::now();
+        stream.write_all(request.as_bytes()).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        let mut said = String::new();
+        stream.read_to_string(&mut said).unwrap();
+        served.join().unwrap().unwrap();
+        (said, begun.elapsed())
+    }
+
     #[test]
-    fn what_is_asked_for() {
-        assert_eq!(wanted("/12/0-1-2"), Some((12, "0-1-2")));
-        assert_eq!(wanted("http://10.200.0.1/0/a"), Some((0, "a")));
-        for wrong in ["", "/", "/12", "/x/a", "/-1/a", "/99999999999/a", "/1/a\r\nb", "http://host", "/1/a/b"] {
-            assert_eq!(wanted(wrong), None, "{wrong}");
+    fn a_stream_comes_in_its_pieces_and_its_time() {
+        let (said, took) = answered("GET /stream/3/2/20000/a-1 HTTP/1.1\r\n\r\nGET /2/b HTTP/1.1\r\n\r\n");
+        let (stream, next) = said.split_once("2\r\n..\r\n2\r\n..\r\n2\r\n..\r\n0\r\n\r\n").unwrap();
+        assert!(stream.contains("chunked\r\nX-Bed-Id: a-1\r\n") && !stream.contains("Length"), "{said}");
+        assert!(next.contains("Content-Length: 2\r\nX-Bed-Id: b\r\n") && next.ends_with("\r\n\r\n.."), "{said}");
+        assert!(took >= Duration::from_millis(40), "{took:?}");
+        let (said, _) = answered("GET /stream/3/2/0/a HTTP/1.0\r\n\r\n");
+        assert!(!said.contains("chunked") && said.ends_with("Connection: close\r\n\r\n......"), "{said}");
+    }
+
+    #[test]
+    fn an_upload_is_counted() {
+        let chunks =
+            "POST /take/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n9\r\n012345678\r\n0\r\n\r\n";
+        for (request, bytes) in [
+            (chunks, "12"),
+            ("POST /take/a HTTP/1.1\r\nContent-Length: 5\r\n\r\nabcde", "5"),
+            ("POST /take/a HTTP/1.1\r\n\r\n", "0"),
+        ] {
+            let (said, _) = answered(request);
+            assert!(said.contains("X-Bed-Id: a\r\n") && said.ends_with(&format!("\r\n\r\n{bytes}")), "{said}");
         }
+        assert!(answered("GET /take/a HTTP/1.1\r\n\r\n").0.starts_with("HTTP/1.1 404 "));
+    }
+
+    #[test]
+    fn a_server_that_ends_does_not_wait_for_a_gap() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let ends = AtomicBool::new(true);
+        assert!(pieces_apart(&stream, 2, b".", Duration::from_secs(10), &ends).is_err());
     }
 }

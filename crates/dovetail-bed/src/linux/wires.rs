@@ -2,7 +2,12 @@
 
 use std::{io, net::Ipv4Addr, time::Duration};
 
-use super::{delay::DelayLine, namespace::Namespace, tool::tool, tun};
+use super::{
+    delay::DelayLine,
+    namespace::Namespace,
+    tool::{run, tool},
+    tun,
+};
 use crate::{BedError, BedSpec};
 
 /// The gateway as users see it.
@@ -11,6 +16,8 @@ pub(super) const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
 pub(super) const PROVIDER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 /// The provider's device that the downlink's queue is before.
 pub(super) const DOWNLINK: &str = "down0";
+/// The gateway's device towards the provider.
+const UPLINK: &str = "up0";
 
 /// A user's address, both counted from 0.
 pub(super) fn user_address(class: usize, user: u32) -> Ipv4Addr {
@@ -44,7 +51,7 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
         settle(namespace)?;
     }
     veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", "10.0.0.1/16"))?;
-    veth((gateway, "up0", "10.99.0.2/30"), (provider, DOWNLINK, "10.99.0.1/30"))?;
+    veth((gateway, UPLINK, "10.99.0.2/30"), (provider, DOWNLINK, "10.99.0.1/30"))?;
     for (class, &users) in bed.users.iter().enumerate() {
         for user in 0..users {
             ip(clients, &format!("address add {}/16 dev lan0", user_address(class, user)))?;
@@ -63,11 +70,17 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     ] {
         ip(namespace, &format!("route add {route}"))?;
     }
-    // Two full frames at once, so that the bucket can keep its rate between two ticks of the kernel.
-    bottleneck(provider, DOWNLINK, bed.rate_bps, 2 * 1514, bed.buffer_packets)?;
+    bottleneck(provider, DOWNLINK, bed.rate_bps, burst_bytes(bed.rate_bps), bed.buffer_packets)?;
+    if let Some(up) = bed.uplink {
+        bottleneck(gateway, UPLINK, up.rate_bps, burst_bytes(up.rate_bps), up.buffer_packets)?;
+    }
+    if bed.gso {
+        join(provider, gateway)?;
+    }
     if let Some(bps) = bed.lan_bps {
         bottleneck(gateway, "lan0", bps, 10 * 1514, 1000)?;
     }
+    deepen(bed, servers)?;
     Ok(line)
 }
 
@@ -119,12 +132,71 @@ fn delay(bed: &BedSpec, provider: &Namespace, servers: &Namespace) -> Result<Del
     DelayLine::new(far, near, &one_way).map_err(BedError::system("the delay line"))
 }
 
+/// What a bucket may send at once: two full frames, or what a fast link sends in a millisecond, so that it can keep its rate
+/// between two ticks of the kernel.
+fn burst_bytes(bps: u64) -> u64 {
+    (2 * 1514).max(bps / 8000)
+}
+
 /// A token bucket before a device, and a queue that drops what does not fit.
-fn bottleneck(namespace: &Namespace, device: &str, bps: u64, burst: u32, packets: u32) -> Result<(), BedError> {
-    let tc = |words: &str| tool("tc", &format!("-n {} qdisc add dev {device} {words}", namespace.name())).map(drop);
-    // The bucket's own limit, in bytes, is never met: the queue's is.
-    tc(&format!("root handle 1: tbf rate {bps}bit burst {burst} limit 1000000000"))?;
-    tc(&format!("parent 1:1 handle 10: pfifo limit {packets}"))
+fn bottleneck(namespace: &Namespace, device: &str, bps: u64, burst: u64, packets: u32) -> Result<(), BedError> {
+    tc(namespace, &format!("add dev {device} {}", bucket(bps, burst)))?;
+    tc(namespace, &format!("add dev {device} {}", queue(packets)))
+}
+
+/// Gives the downlink another rate; what waits goes on waiting.
+///
+/// # Errors
+/// What `tc` says.
+pub(super) fn change_downlink(provider: &Namespace, bps: u64, packets: u32) -> Result<(), BedError> {
+    tc(provider, &format!("change dev {DOWNLINK} {}", bucket(bps, burst_bytes(bps))))?;
+    // With its rate the kernel gives the bucket's limit in bytes to the queue, which counts packets.
+    tc(provider, &format!("change dev {DOWNLINK} {}", queue(packets)))
+}
+
+fn tc(namespace: &Namespace, words: &str) -> Result<(), BedError> {
+    tool("tc", &format!("-n {} qdisc {words}", namespace.name())).map(drop)
+}
+
+/// The bucket's own limit, in bytes, is never met: the queue's is.
+fn bucket(bps: u64, burst: u64) -> String {
+    format!("root handle 1: tbf rate {bps}bit burst {burst} limit 1000000000")
+}
+
+fn queue(packets: u32) -> String {
+    format!("parent 1:1 handle 10: pfifo limit {packets}")
+}
+
+/// Has the gateway's device join packets that arrive within two milliseconds, as a network card's interrupts would have them.
+/// A veth device joins only what comes from one that could not have sent it in one piece.
+fn join(provider: &Namespace, gateway: &Namespace) -> Result<(), BedError> {
+    const FLUSH: &str = "2000000";
+    for (namespace, command) in [
+        (provider, format!("ethtool -K {DOWNLINK} tso off")),
+        (gateway, format!("ethtool -K {UPLINK} gro on")),
+        (gateway, format!("echo {FLUSH} > /sys/class/net/{UPLINK}/gro_flush_timeout")),
+        (gateway, format!("echo 1 > /sys/class/net/{UPLINK}/napi_defer_hard_irqs")),
+    ] {
+        // /sys has a namespace's devices only for processes that `ip` begins there.
+        run("ip", &["netns", "exec", namespace.name(), "sh", "-c", &command])?;
+    }
+    Ok(())
+}
+
+/// Lets servers keep as much unacknowledged as is on the way to the farthest of them and back, and again as much for losses;
+/// the kernel counts twice the bytes.
+fn deepen(bed: &BedSpec, servers: &Namespace) -> Result<(), BedError> {
+    const KEY: &str = "ipv4/tcp_wmem";
+    let farthest = bed.round_trips.iter().max().copied().unwrap_or_default();
+    let needed = (4.0 * bed.rate_bps as f64 / 8.0 * farthest.as_secs_f64()).min(f64::from(1 << 30)) as u64;
+    let set = servers.read(KEY)?;
+    let words: Vec<&str> = set.split_whitespace().collect();
+    match words[..] {
+        [least, first, most] if most.parse().is_ok_and(|most: u64| most < needed) => {
+            servers.set(KEY, &format!("{least} {first} {needed}"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Sockets of the namespace's servers, by address.

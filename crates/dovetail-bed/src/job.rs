@@ -1,0 +1,231 @@
+//! Explicit jobs: who asks for what, when and how, each measured by itself.
+
+use std::time::Duration;
+
+use crate::{BedError, BedSpec, Via, load::MOST_BYTES, spec};
+
+/// A stream's pieces, and bytes of each, at most.
+pub(crate) const MOST_PIECES: u64 = 1 << 24;
+pub(crate) const MOST_PIECE_BYTES: u64 = 1 << 20;
+/// Between two pieces, at most.
+pub(crate) const MOST_GAP: Duration = Duration::from_secs(10);
+const MOST_JOBS: usize = 2000;
+const HOUR: Duration = Duration::from_secs(3600);
+/// Each look at the queue runs `tc`, which takes milliseconds.
+const LEAST_LOOK: Duration = Duration::from_millis(20);
+
+/// What a user wants once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// A response with its length in its head, as fast as it comes; 64 MiB at most.
+    Get {
+        /// Of its body.
+        bytes: u64,
+    },
+    /// A response in chunks, without a length: pieces that the server sends one by one.
+    Stream {
+        /// How many; 2²⁴ at most.
+        pieces: u64,
+        /// Of each; 1 MiB at most.
+        piece_bytes: u64,
+        /// Between two pieces, 10 s at most; the server does not fall behind to catch up later.
+        gap: Duration,
+    },
+    /// An upload; the server answers with how much came.
+    Post {
+        /// Of the request's body; 64 MiB at most.
+        bytes: u64,
+    },
+}
+
+impl What {
+    /// Bytes of the body that goes one way or the other.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::Get { bytes } | Self::Post { bytes } => bytes,
+            Self::Stream { pieces, piece_bytes, .. } => pieces * piece_bytes,
+        }
+    }
+}
+
+/// How often a job asks for the same, one after another on one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// So many times, at least once.
+    Times(u32),
+    /// Until the run's duration is over; what is under way then has the drain to end in.
+    UntilDuration,
+}
+
+/// One connection, or tunnel, of a user to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Job {
+    /// From 0.
+    pub class: usize,
+    /// Within the class, from 0.
+    pub user: u32,
+    /// Which of the servers, from 0.
+    pub server: usize,
+    /// When it begins.
+    pub at: Duration,
+    /// What is asked for.
+    pub what: What,
+    /// How.
+    pub via: Via,
+    /// How often.
+    pub repeat: Repeat,
+}
+
+/// A run of jobs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlaySpec {
+    /// When the downlink's counters and the proxy's use begin to count.
+    pub warm_up: Duration,
+    /// When they end, and jobs that go on until then ask no more; an hour at most.
+    pub duration: Duration,
+    /// How long answers may then still take; an hour at most.
+    pub drain: Duration,
+    /// The downlink's rate from these times on, in bits of Ethernet frames a second; afterwards it is the bed's again. The
+    /// proxy is not told.
+    pub rates: Vec<(Duration, u64)>,
+    /// How often the downlink's queue is read, every 20 ms at most; never where none.
+    pub queue_every: Option<Duration>,
+}
+
+impl Default for PlaySpec {
+    /// 30 s, of which the first 5 do not count, 10 more for answers, and the queue every 100 ms.
+    fn default() -> Self {
+        Self {
+            warm_up: Duration::from_secs(5),
+            duration: Duration::from_secs(30),
+            drain: Duration::from_secs(10),
+            rates: Vec::new(),
+            queue_every: Some(Duration::from_millis(100)),
+        }
+    }
+}
+
+impl PlaySpec {
+    /// Whether these jobs can be played on this bed.
+    ///
+    /// # Errors
+    /// In words, what is out of range.
+    pub fn validate(&self, jobs: &[Job], bed: &BedSpec) -> Result<(), BedError> {
+        let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));
+        if self.warm_up >= self.duration || self.duration > HOUR || self.drain > HOUR {
+            return wrong("the warm-up is shorter than the duration, and that and the drain an hour at most");
+        }
+        if !self.rates.iter().all(|&(at, bps)| at < self.duration && spec::RATES_BPS.contains(&bps)) {
+            return wrong("the downlink's rate changes before the duration is over, to 10 kbit/s to 10 Gbit/s");
+        }
+        if self.queue_every.is_some_and(|every| every < LEAST_LOOK) {
+            return wrong("the queue is read every 20 ms at most");
+        }
+        if jobs.len() > MOST_JOBS {
+            return wrong("there are 2,000 jobs at most");
+        }
+        for job in jobs {
+            if bed.users.get(job.class).is_none_or(|&users| job.user >= users) {
+                return wrong("a job is of a user that the bed does not have");
+            }
+            if job.server >= bed.round_trips.len() {
+                return wrong("a job asks a server that the bed does not have");
+            }
+            if job.at >= self.duration {
+                return wrong("a job begins when the duration is over");
+            }
+            if job.repeat == Repeat::Times(0) {
+                return wrong("a job asks once at least");
+            }
+            match job.what {
+                What::Get { bytes } | What::Post { bytes } if bytes > MOST_BYTES => {
+                    return wrong("a body has 64 MiB at most");
+                }
+                What::Stream { pieces, piece_bytes, gap }
+                    if pieces > MOST_PIECES || !(1..=MOST_PIECE_BYTES).contains(&piece_bytes) || gap > MOST_GAP =>
+                {
+                    return wrong("a stream has 2²⁴ pieces at most, of 1 byte to 1 MiB and at most 10 s apart");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Bits that the downlink could send between warm-up and duration.
+    pub(crate) fn capacity_bits(&self, bed_bps: u64) -> f64 {
+        let (mut at, mut bps, mut bits) = (self.warm_up, bed_bps, 0.0);
+        for (change, rate) in self.sorted_rates() {
+            if change > at {
+                bits += (change - at).as_secs_f64() * bps as f64;
+                at = change;
+            }
+            bps = rate;
+        }
+        bits + self.duration.saturating_sub(at).as_secs_f64() * bps as f64
+    }
+
+    /// The changes of the rate, in their order.
+    pub(crate) fn sorted_rates(&self) -> Vec<(Duration, u64)> {
+        let mut rates = self.rates.clone();
+        rates.sort_by_key(|&(at, _)| at);
+        rates
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn job() -> Job {
+        let what = What::Stream { pieces: 10, piece_bytes: 1, gap: Duration::ZERO };
+        Job { class: 0, user: 0, server: 0, at: s(0), what, via: Via::Connect, repeat: Repeat::Times(1) }
+    }
+
+    #[test]
+    fn what_cannot_be_is_said() {
+        let bed = BedSpec::default();
+        let good = PlaySpec::default();
+        assert!(good.validate(&[job()], &bed).is_ok() && good.validate(&[], &bed).is_ok());
+        let stream = |pieces, piece_bytes, gap| Job { what: What::Stream { pieces, piece_bytes, gap }, ..job() };
+        let wrong = [
+            Job { class: 3, ..job() },
+            Job { user: 4, ..job() },
+            Job { server: 12, ..job() },
+            Job { at: s(30), ..job() },
+            Job { repeat: Repeat::Times(0), ..job() },
+            Job { what: What::Get { bytes: MOST_BYTES + 1 }, ..job() },
+            Job { what: What::Post { bytes: u64::MAX }, ..job() },
+            stream(u64::MAX, 1, s(0)),
+            stream(1, 0, s(0)),
+            stream(1, MOST_PIECE_BYTES + 1, s(0)),
+            stream(1, 1, Duration::MAX),
+        ];
+        for job in wrong {
+            assert!(good.validate(&[job], &bed).is_err(), "{job:?}");
+        }
+        assert!(good.validate(&vec![job(); MOST_JOBS + 1], &bed).is_err());
+        for play in [
+            PlaySpec { warm_up: s(30), ..good.clone() },
+            PlaySpec { drain: Duration::MAX, ..good.clone() },
+            PlaySpec { rates: vec![(s(30), 1_000_000)], ..good.clone() },
+            PlaySpec { rates: vec![(s(1), 1)], ..good.clone() },
+            PlaySpec { queue_every: Some(Duration::ZERO), ..good.clone() },
+        ] {
+            assert!(play.validate(&[job()], &bed).is_err(), "{play:?}");
+        }
+    }
+
+    #[test]
+    fn the_link_can_send_what_its_rates_come_to() {
+        let play = |rates| PlaySpec { warm_up: s(5), duration: s(15), rates, ..PlaySpec::default() };
+        assert_eq!(play(vec![]).capacity_bits(1000), 10_000.0);
+        // From 1,000 bit/s to 500 before the warm-up ends, to 100 at 10 s.
+        assert_eq!(play(vec![(s(10), 100), (s(3), 500)]).capacity_bits(1000), 3000.0);
+    }
+}
