@@ -517,3 +517,35 @@ fn what_a_gateway_does_is_one_string() {
         assert!(error.contains(name), "no {name} in {error}");
     }
 }
+
+#[test]
+fn what_a_request_carries_is_with_the_server_before_it_answers() {
+    let how = "rate = \"0.5/s\", upload = \"30kB\"";
+    for uplink in ["", "uplink = \"512kbps\""] {
+        let text = asking(how).replace("rate = \"2Mbps\"", "rate = \"2Mbps\"\nrate_back = \"512kbps\"");
+        let text = exchanged(&text, "gateway = \"g\"", &format!("gateway = \"g\"\n{uplink}"));
+        let run = run_access(&parse(&text).unwrap(), "grants");
+        check(&run, None);
+        let answered: Vec<&Exchange> = exchanges(&run).iter().filter(|one| one.ended.is_some()).collect();
+        assert!(answered.len() > 20 && answered.len() == exchanges(&run).len(), "{}", answered.len());
+        for one in answered {
+            assert_eq!(one.upload, 30_000);
+            let up = (one.ended.unwrap() - one.released.unwrap()).as_secs_f64();
+            assert!(up > 30_000.0 * 8.0 / 512e3, "{one:?}");
+        }
+    }
+}
+
+#[test]
+fn the_direction_back_has_a_rate_and_a_buffer_of_its_own() {
+    let of = |back: &str| {
+        let text = asking("rate = \"1/s\", upload = \"60kB\"");
+        let text = text.replace("rate = \"2Mbps\"", &format!("rate = \"2Mbps\"\n{back}"));
+        let run = run_access(&parse(&text).unwrap(), "none");
+        let took: Vec<f64> = exchanges(&run).iter().map(|one| one.took().map_or(999.0, Nanos::as_secs_f64)).collect();
+        took.iter().sum::<f64>() / took.len() as f64
+    };
+    // 4 users ask for 1.92 Mbit/s up.
+    let (wide, narrow) = (of("rate_back = \"20Mbps\""), of("rate_back = \"1Mbps\"\nbuffer_packets_back = 1000"));
+    assert!(narrow > 4.0 * wide, "{narrow} s after {wide} s");
+}

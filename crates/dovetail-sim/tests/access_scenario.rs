@@ -4,7 +4,7 @@
 
 mod described;
 
-use dovetail_sched::{Nanos, Weight};
+use dovetail_sched::{Nanos, Weight, units::Rate};
 use dovetail_sim::{
     network::{Access, Asks, Kind, Network, Requests, Traffic},
     workload::Size,
@@ -28,9 +28,12 @@ request = @400@
 header = @"1kB"@
 tells_length = @false@
 warm_up = @"10s"@
+uplink = @"512kbps"@
 [[link]]
 between = [@"p"@, @"g"@]
 rate = @"2Mbps"@
+rate_back = @"600kbps"@
+buffer_packets_back = @64@
 delay = "1ms"
 watched = @true@
 [[link]]
@@ -51,7 +54,7 @@ requests = { each = @4@, think = @"5s"@, size = @"20kB"@, patience = @"30s"@, si
 name = "often"
 from = "s1"
 to = "u3"
-requests = { rate = @"2/s"@, size = { cdf = { file = @"sizes.csv"@ } } }
+requests = { rate = @"2/s"@, upload = @"30kB"@, class = @"loops"@, size = { cdf = { file = @"sizes.csv"@ } } }
 [[traffic]]
 name = "loaded"
 from = "s2"
@@ -79,9 +82,13 @@ fn every_key_is_read_as_it_is_meant() {
         header_bytes: 1000,
         tells_length: false,
         warm_up: Nanos::from_secs(10),
+        uplink: Some(Rate::from_bps(512e3).unwrap()),
     };
     assert_eq!(network.access, Some(access));
     assert_eq!((network.links[network.watched].from, network.links[network.watched].to), (p, g));
+    let (down, up) = (&network.links[network.watched], &network.links[network.watched + 1]);
+    assert_eq!((down.rate.bps(), up.rate.bps()), (2e6, 600e3));
+    assert_eq!((down.limits.packets, up.limits.packets), (Some(100_000), Some(64)));
     let Kind::Requests(Requests { size: table @ Size::Empirical(_), .. }) = &network.traffic[1].kind else {
         panic!("{:?}", network.traffic[1])
     };
@@ -93,16 +100,26 @@ fn every_key_is_read_as_it_is_meant() {
         to: to.into(),
         start: Nanos::ZERO,
         stop: Nanos::MAX,
-        kind: Kind::Requests(Requests { asks, size, patience: None, silent: Vec::new() }),
+        kind: Kind::Requests(Requests { asks, size, class: None, upload: None, patience: None, silent: Vec::new() }),
     };
     let seconds = |(from, to)| (Nanos::from_secs(from), Nanos::from_secs(to));
     let loops = Requests {
         asks: Asks::Kept { each: 4, think: Nanos::from_secs(5) },
         size: Size::Fixed(20_000),
+        class: None,
+        upload: None,
         patience: Some(Nanos::from_secs(30)),
         silent: [(10, 20), (30, 31)].map(seconds).into(),
     };
     let lognormal = Size::LogNormal { mu: 9.357, sigma: 1.318, min: 1.0, max: 2e6 };
+    let often = Requests {
+        asks: Asks::PerSecond(2.0),
+        size: table.clone(),
+        class: Some(0),
+        upload: Some(Size::Fixed(30_000)),
+        patience: None,
+        silent: Vec::new(),
+    };
     let meant = [
         Traffic {
             weight: Weight::new(2.5).unwrap(),
@@ -111,7 +128,11 @@ fn every_key_is_read_as_it_is_meant() {
             kind: Kind::Requests(loops),
             ..traffic("loops", &[s1, s2], &[u1, u2], Asks::Load(1.0), Size::Fixed(1))
         },
-        traffic("often", &[s1], &[u3], Asks::PerSecond(2.0), table.clone()),
+        Traffic {
+            weight: Weight::new(2.5).unwrap(),
+            kind: Kind::Requests(often),
+            ..traffic("often", &[s1], &[u3], Asks::Load(1.0), Size::Fixed(1))
+        },
         traffic("loaded", &[s2], &[u4], Asks::Load(0.5), lognormal),
     ];
     assert_eq!(format!("{:#?}", &network.traffic[..3]), format!("{meant:#?}"));
@@ -158,6 +179,7 @@ fn what_is_not_said_is_the_default() {
         header_bytes: 330,
         tells_length: true,
         warm_up: Nanos::ZERO,
+        uplink: None,
     };
     assert_eq!(network.access, Some(access));
     // A packet of 1500 bytes has 40 of headers.
@@ -187,6 +209,9 @@ const MISTAKES: &[Mistake] = &[
     ("gateway = \"g\"", "gateway = \"g\"\ncapacity = \"0bps\"", 6, "\"0bps\": "),
     ("gateway = \"g\"", "gateway = \"g\"\ncapacity = \"7bps\"", 0, "a capacity is from 8 bit/s to 8 Tbit/s"),
     ("gateway = \"g\"", "gateway = \"g\"\ncapacity = \"8001Gbps\"", 0, "a capacity is from 8 bit/s to 8 Tbit/s"),
+    ("gateway = \"g\"", "gateway = \"g\"\nuplink = 512", 6, "512 is not a rate such as"),
+    ("gateway = \"g\"", "gateway = \"g\"\nuplink = \"7bps\"", 0, "an uplink is from 8 bit/s to 8 Tbit/s"),
+    ("gateway = \"g\"", "gateway = \"g\"\nuplink = \"8001Gbps\"", 0, "an uplink is from 8 bit/s to 8 Tbit/s"),
     ("gateway = \"g\"", "gateway = \"g\"\nprobe = 5", 6, "5 is not a time such as"),
     ("gateway = \"g\"", "gateway = \"g\"\nprobe = \"-1s\"", 6, "\"-1s\": "),
     ("gateway = \"g\"", "gateway = \"g\"\nprobe = \"9ms\"", 0, "probes are 10 ms apart at least"),
@@ -266,10 +291,37 @@ const MISTAKES: &[Mistake] = &[
         REQUESTS,
         "requests = { each = 1, size = 1, colour = 3 }",
         20,
-        "unknown field `colour`, expected one of `size`, `each`",
+        "unknown field `colour`, expected one of `size`, `upload`, `class`",
     ),
     (REQUESTS, "requests = { each = 1 }", 20, "missing field `size`"),
     (REQUESTS, "requests = { each = 1, size = 0 }", 16, "traffic 't': sizes are from 1 to"),
+    (REQUESTS, "requests = { each = 1, size = 1, class = \"x\" }", 16, "traffic 't': no traffic is called 'x'"),
+    (
+        REQUESTS,
+        "requests = { each = 1, size = 1, class = \"t\" }\nweight = 2",
+        16,
+        "traffic 't': its weight is that of its class: leave it out",
+    ),
+    (
+        REQUESTS,
+        "requests = { each = 1, size = 1, class = \"x\" }\n[[traffic]]\nname = \"x\"\nfrom = \"s\"\nto = \"v\"\nudp = { bytes = 99, rate = \"3/s\" }",
+        0,
+        "a class of users is another traffic with requests",
+    ),
+    (
+        REQUESTS,
+        "requests = { each = 1, size = 1, class = \"x\" }\n[[traffic]]\nname = \"x\"\nfrom = \"s\"\nto = \"v\"\nrequests = { each = 1, size = 1, class = \"t\" }",
+        0,
+        "a class of users is another traffic with requests, which names no class itself",
+    ),
+    (REQUESTS, "requests = { each = 1, size = 1, upload = 0 }", 16, "traffic 't': upload: sizes are from 1 to"),
+    (REQUESTS, "requests = { each = 1, size = 1, upload = \"2000GB\" }", 16, "upload: sizes are from 1 to"),
+    (
+        REQUESTS,
+        "requests = { each = 1, size = 1, upload = { cdf = { file = \"gone.csv\" } } }",
+        16,
+        "upload: gone.csv: cannot be read",
+    ),
     (REQUESTS, "requests = { each = 1, size = \"2000GB\" }", 16, "traffic 't': sizes are from 1 to"),
     (
         REQUESTS,
@@ -359,4 +411,18 @@ proptest! {
     ) {
         answer(&with_piece(WHOLE, at, cut, &put));
     }
+}
+
+#[test]
+fn the_shipped_one_with_far_servers_has_a_narrow_uplink_and_uploads() {
+    let network = parse(&shipped("access-far")).unwrap();
+    let (down, up) = (&network.links[network.watched], &network.links[network.watched + 1]);
+    assert_eq!((down.rate.bps(), up.rate.bps()), (4e6, 512e3));
+    // There and back, with the narrow link's 10 ms.
+    let mut away: Vec<u64> =
+        network.traffic.iter().map(|class| 2 * (to_provider(&network, class.from[0]) + 10)).collect();
+    away.sort_unstable();
+    assert_eq!(away, [160, 160, 600]);
+    let uploads = |traffic: &Traffic| matches!(&traffic.kind, Kind::Requests(Requests { upload: Some(_), .. }));
+    assert_eq!(network.traffic.iter().filter(|traffic| uploads(traffic)).count(), 1);
 }

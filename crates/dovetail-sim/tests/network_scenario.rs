@@ -38,6 +38,8 @@ flows = @1000@
 [[link]]
 between = [[@"s1"@, "s2"], @"r1"@]
 rate = "10Mbps"
+rate_back = @"1Mbps"@
+buffer_back = @"30kB"@
 [[link]]
 between = ["r0", @["c1", "c2"]@]
 rate = "20Mbps"
@@ -95,6 +97,7 @@ fn every_key_is_read_as_it_is_meant() {
     let loose = Limits { flows: 65_536, ..tail };
     let narrow = |from, to| link(from, to, 3.0, 30, "drr:quantum=1514", tight);
     let left = |from, to| link(from, to, 10.0, 0, "fifo", loose);
+    let left_back = |from, to| link(from, to, 1.0, 0, "fifo", Limits { packets: None, bytes: Some(30_000), ..loose });
     let right = |from, to| link(from, to, 20.0, 0, "fifo", loose);
     let traffic = |name: &str, from: &[usize], to: &[usize], kind| Traffic {
         name: name.into(),
@@ -125,9 +128,9 @@ fn every_key_is_read_as_it_is_meant() {
             narrow(r1, r0),
             narrow(r0, r1),
             left(s1, r1),
-            left(r1, s1),
+            left_back(r1, s1),
             left(s2, r1),
-            left(r1, s2),
+            left_back(r1, s2),
             right(r0, c1),
             right(c1, r0),
             right(r0, c2),
@@ -237,6 +240,10 @@ const MISTAKES: &[Mistake] = &[
     ("watched = true", "watched = true\npolicy = \"drr:quanta=3\"", 3, "quanta"),
     ("watched = true", "watched = true\nbuffer_packets = 0", 3, "link: a buffer holds at least a packet"),
     ("watched = true", "watched = true\nbuffer = 0", 3, "link: a buffer holds at least a packet"),
+    ("watched = true", "watched = true\nbuffer_packets_back = 0", 3, "link: a buffer holds at least a packet"),
+    ("watched = true", "watched = true\nbuffer_back = 0", 3, "link: a buffer holds at least a packet"),
+    ("watched = true", "watched = true\nrate_back = \"0Mbps\"", 7, "\"0Mbps\": "),
+    ("watched = true", "watched = true\nrate_back = 5", 7, "5 is not a rate such as \"400Mbps\""),
     ("watched = true", "watched = true\nflows = 0", 3, "link: flows is from 1 to "),
     ("watched = true", "watched = true\nflows = 4294967295", 3, "link: flows is from 1 to "),
     ("rate = \"1Mbps\"", "rate = \"0Mbps\"", 5, "\"0Mbps\": "),

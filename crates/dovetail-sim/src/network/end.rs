@@ -6,7 +6,7 @@ use smoltcp::{
     iface::{Config, Interface, SocketHandle, SocketSet},
     socket::tcp::{CongestionControl, Socket, SocketBuffer, State},
     time::{Duration, Instant},
-    wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address},
+    wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address, TcpPacket},
 };
 
 use super::{Congestion, Transport, window::Window, wire::Wire};
@@ -38,6 +38,13 @@ pub(super) fn five_tuple(protocol: u8, from: Place, to: Place) -> FiveTuple {
         source_port: from.port,
         destination_port: to.port,
     }
+}
+
+/// What a segment carries: 0 for an acknowledgement alone.
+pub(super) fn payload_bytes(packet: &[u8]) -> u64 {
+    let internet = usize::from(packet[0] & 15) * 4;
+    let headers = internet + usize::from(TcpPacket::new_unchecked(&packet[internet..]).header_len());
+    packet.len().saturating_sub(headers) as u64
 }
 
 /// What the application at an end is to do.

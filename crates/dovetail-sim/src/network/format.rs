@@ -50,6 +50,9 @@ pub(super) struct LinkForm {
     pub(super) policy: Option<String>,
     pub(super) buffer_packets: Option<u32>,
     pub(super) buffer: Option<Quantity<Bytes>>,
+    pub(super) rate_back: Option<Quantity<Rate>>,
+    pub(super) buffer_packets_back: Option<u32>,
+    pub(super) buffer_back: Option<Quantity<Bytes>>,
     pub(super) flows: Option<u32>,
 }
 
@@ -95,12 +98,15 @@ pub(super) struct AccessForm {
     pub(super) header: Option<Quantity<Bytes>>,
     pub(super) tells_length: Option<bool>,
     pub(super) warm_up: Option<Quantity<Nanos>>,
+    pub(super) uplink: Option<Quantity<Rate>>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RequestsForm {
     pub(super) size: SizeForm,
+    pub(super) upload: Option<SizeForm>,
+    pub(super) class: Option<String>,
     pub(super) each: Option<u32>,
     pub(super) think: Option<Quantity<Nanos>>,
     pub(super) rate: Option<Quantity<Pace>>,

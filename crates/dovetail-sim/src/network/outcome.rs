@@ -75,6 +75,8 @@ pub struct Exchange {
     pub server: usize,
     /// Length of the body.
     pub bytes: u64,
+    /// What the request carries up to the server, beside its header.
+    pub upload: u64,
     /// When the user wanted it.
     pub wanted: Nanos,
     /// When it came to the gateway.
@@ -91,12 +93,19 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(traffic: usize, user: usize, server: usize, bytes: u64, wanted: Nanos) -> Self {
+    /// Of a user and what traffic that is of, of whom he asks how much, and what he sends there.
+    pub(super) fn new(
+        (traffic, user): (usize, usize),
+        server: usize,
+        [bytes, upload]: [u64; 2],
+        wanted: Nanos,
+    ) -> Self {
         Self {
             traffic,
             user,
             server,
             bytes,
+            upload,
             wanted,
             arrived: None,
             released: None,

@@ -79,7 +79,24 @@ impl Network {
             traffic.check(nodes.nodes.len()).map_err(what)?;
             Ok::<_, WorkloadError>(traffic)
         });
-        let traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        let mut traffic = traffic.collect::<Result<Vec<_>, _>>()?;
+        for (at, form) in document.traffic.iter().enumerate() {
+            let own = form.get_ref();
+            let Some(class) = own.requests.as_ref().and_then(|requests| requests.class.as_deref()) else { continue };
+            let wrong = |what: String| {
+                let name = clip(&own.name);
+                WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
+            };
+            let known = traffic.iter().position(|other| other.name == class);
+            let known = known.ok_or_else(|| wrong(format!("no traffic is called '{}'", clip(class))))?;
+            if own.weight.is_some() {
+                return Err(wrong("its weight is that of its class: leave it out".into()));
+            }
+            traffic[at].weight = traffic[known].weight;
+            if let Kind::Requests(requests) = &mut traffic[at].kind {
+                requests.class = Some(known);
+            }
+        }
         let access = document.access.as_ref().map(|form| {
             let watched = &links[watched];
             let access = nodes.access(form.get_ref(), watched);
@@ -145,20 +162,28 @@ impl Nodes {
         if form.watched && (from.len() != 1 || to.len() != 1) {
             return Err("a watched link is between one node and one other".into());
         }
-        if form.buffer_packets == Some(0) || form.buffer.as_ref().is_some_and(|buffer| buffer.0.0 == 0) {
+        let (packets, bytes) = (form.buffer_packets, form.buffer.as_ref().map(|buffer| buffer.0.0));
+        let (packets_back, bytes_back) =
+            match (form.buffer_packets_back, form.buffer_back.as_ref().map(|buffer| buffer.0.0)) {
+                (None, None) => (packets, bytes),
+                back => back,
+            };
+        if [packets, packets_back].contains(&Some(0)) || [bytes, bytes_back].contains(&Some(0)) {
             return Err("a buffer holds at least a packet".into());
         }
         let flows = form.flows.unwrap_or(DEFAULT_FLOWS);
         if !(1..=Limits::UNLIMITED.flows).contains(&flows) {
             return Err(format!("flows is from 1 to {}", Limits::UNLIMITED.flows));
         }
-        let limits = Limits {
-            packets: form.buffer_packets.or(DEFAULT_BUFFER_PACKETS.filter(|_| form.buffer.is_none())),
-            bytes: form.buffer.as_ref().map(|buffer| buffer.0.0),
+        let limits = |packets: Option<u32>, bytes: Option<u64>| Limits {
+            packets: packets.or(DEFAULT_BUFFER_PACKETS.filter(|_| bytes.is_none())),
+            bytes,
             flows,
             on_full: DropPolicy::Tail,
             ..Limits::UNLIMITED
         };
+        let there = (form.rate.0, limits(packets, bytes));
+        let back = (form.rate_back.as_ref().map_or(form.rate.0, |rate| rate.0), limits(packets_back, bytes_back));
         let policy: PolicySpec = form
             .policy
             .as_deref()
@@ -180,8 +205,8 @@ impl Nodes {
                 if !self.joined.insert((from.min(to), from.max(to))) {
                     return Err(format!("there is a link between '{}' and '{}' already", name(from), name(to)));
                 }
-                for (from, to) in [(from, to), (to, from)] {
-                    links.push(Link { from, to, rate: form.rate.0, delay, policy: policy.clone(), limits });
+                for (from, to, (rate, limits)) in [(from, to, there), (to, from, back)] {
+                    links.push(Link { from, to, rate, delay, policy: policy.clone(), limits });
                 }
             }
         }
@@ -207,6 +232,7 @@ impl Nodes {
             header_bytes: bytes(form.header.as_ref(), DEFAULT_HEADER_BYTES),
             tells_length: form.tells_length.unwrap_or(true),
             warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
+            uplink: form.uplink.as_ref().map(|rate| rate.0),
         })
     }
 
@@ -277,9 +303,12 @@ fn requests(form: &RequestsForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>
         },
         _ => return Err("requests: one of each, rate and load".into()),
     };
+    let upload = form.upload.as_ref().map(|upload| read_size(upload, open));
     Ok(Requests {
         asks,
         size: read_size(&form.size, open).map_err(|what| format!("size: {what}"))?,
+        class: None,
+        upload: upload.transpose().map_err(|what| format!("upload: {what}"))?,
         patience: form.patience.as_ref().map(|patience| patience.0),
         silent: form.silent.iter().map(|Pair(from, to)| (from.0, to.0)).collect(),
     })

@@ -53,6 +53,9 @@ pub struct Access {
     pub tells_length: bool,
     /// Latencies and shares count from here on.
     pub warm_up: Nanos,
+    /// What the gateway is told of the uplink's rate, headers and all: it paces uploads. `None`: it is told nothing, and
+    /// sends them as TCP does.
+    pub uplink: Option<Rate>,
 }
 
 /// A host or a router.
@@ -171,6 +174,10 @@ pub struct Requests {
     pub asks: Asks,
     /// Lengths of bodies, in bytes.
     pub size: Size,
+    /// The traffic, as an index, whose class and weight these users have; `None`: they are a class of their own.
+    pub class: Option<usize>,
+    /// Lengths of what requests carry up to the server, in bytes; `None`: they carry nothing.
+    pub upload: Option<Size>,
     /// How long a user waits for the whole response; `None`: as long as it takes.
     pub patience: Option<Nanos>,
     /// Times, from and to, in which nobody asks.
@@ -282,6 +289,9 @@ impl Requests {
         if self.silent.iter().any(|(from, to)| from >= to) {
             return Err("a silence begins before it ends".into());
         }
+        if let Some(upload) = &self.upload {
+            upload.check(LARGEST_BYTES).map_err(|what| format!("upload: {what}"))?;
+        }
         self.size.check(LARGEST_BYTES)
     }
 }
@@ -323,6 +333,11 @@ impl Network {
         self.stop_at.unwrap_or(LATEST)
     }
 
+    /// The traffic that the class of this traffic is called by: itself, but for users who are of another's class.
+    pub(super) fn class_of(&self, at: usize) -> usize {
+        self.requests(at).and_then(|requests| requests.class).unwrap_or(at)
+    }
+
     /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.
     pub(super) fn hash_key(&self) -> [u8; 16] {
         let mut key = [0; 16];
@@ -359,8 +374,16 @@ impl Network {
         if access.capacity_bytes_per_s.is_some_and(|capacity| !(1.0..=1e12).contains(&capacity)) {
             return wrong("a capacity is from 8 bit/s to 8 Tbit/s");
         }
+        if access.uplink.is_some_and(|rate| !(8.0..=8e12).contains(&rate.bps())) {
+            return wrong("an uplink is from 8 bit/s to 8 Tbit/s");
+        }
         if !(1..=self.transport.mtu_bytes).contains(&access.request_bytes) || access.header_bytes > 1 << 20 {
             return wrong("a request is at least a byte and fits a packet, and a header is up to 1 MiB long");
+        }
+        let is_class =
+            |at: usize| self.traffic.get(at).is_some_and(|traffic| asks(&traffic) && self.class_of(at) == at);
+        if !(0..self.traffic.len()).all(|at| self.class_of(at) == at || is_class(self.class_of(at))) {
+            return wrong("a class of users is another traffic with requests, which names no class itself");
         }
         let mut users = HashSet::new();
         for traffic in self.traffic.iter().filter(asks) {

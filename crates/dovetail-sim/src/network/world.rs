@@ -11,7 +11,7 @@ use super::{
     addresses::Addresses,
     capture::Capture,
     datagrams::{self, UDP},
-    end::{Application, End, Party, Place, TCP, UNUSED_BYTES, five_tuple},
+    end::{self, Application, End, Party, Place, TCP, UNUSED_BYTES, five_tuple},
     events::{Agenda, Event},
     packets::{Datagram, EndId, Of, Packets, Side},
     queue::{Queue, Sending, Tells},
@@ -357,10 +357,18 @@ impl<'a, O: Observer> World<'a, O> {
             self.received(of, read, done);
         }
         let taker = Some(EndId { side: id.side.other(), ..id });
+        let mut payload = 0;
         while let Some(bytes) = self.wire.next_leaving() {
+            payload += end::payload_bytes(&bytes);
             self.send(from, Datagram { bytes, tuple, to, taker, traffic, of, number: 0 })?;
         }
-        if is_upstream && !is_over { self.upstream_read(id, read) } else { Ok(()) }
+        if !is_upstream || is_over {
+            return Ok(());
+        }
+        if id.side == Side::Opener && payload > 0 {
+            self.sent_up(id, payload);
+        }
+        self.upstream_read(id, read)
     }
 
     fn received(&mut self, of: Of, bytes: u64, done: bool) {
@@ -435,7 +443,8 @@ impl<'a, O: Observer> World<'a, O> {
                 *packets += 1;
             }
         }
-        let Some(found) = queue.flow_of(&datagram.tuple, datagram.traffic, self.now) else {
+        let class = self.network.class_of(datagram.traffic);
+        let Some(found) = queue.flow_of(&datagram.tuple, class, self.now) else {
             let Datagram { bytes, of, .. } = self.packets.remove(place);
             self.wire.recycle(bytes);
             if watched {

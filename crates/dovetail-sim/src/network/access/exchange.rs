@@ -7,7 +7,7 @@ use dovetail_sched::{
 
 use super::{
     gateway::{Gateway, Live, Told},
-    user::User,
+    user::{User, Wish},
 };
 use crate::{
     Observer,
@@ -27,12 +27,14 @@ use crate::{
 pub(in crate::network) struct Upstream {
     server: usize,
     /// The request that is answered on it.
-    live: Option<usize>,
+    pub(super) live: Option<usize>,
     /// What the gateway has read of its stream.
     taken: u64,
     /// What the server has still to read of the request, and what it then answers.
     asks: u64,
     answers: u64,
+    /// The furthest byte of its stream that the server was ever let send.
+    edge: u64,
     /// Room for what the gateway receives.
     receive_bytes: usize,
 }
@@ -41,6 +43,8 @@ pub(in crate::network) struct Upstream {
 const PROBE_BYTES: u32 = 64;
 /// From one note of the scheduler's figures to the next.
 const NOTE_EVERY: Nanos = Nanos::from_secs(1);
+/// From one look at what was sent up to the next.
+const LOOK_EVERY: Nanos = Nanos::from_secs(1);
 /// More than a day's are not kept.
 const MOST_NOTES: usize = 100_000;
 
@@ -59,6 +63,9 @@ impl<'a, O: Observer> World<'a, O> {
             self.agenda.add(period, Event::Gateway(Told::Probe));
         }
         self.agenda.add(NOTE_EVERY, Event::Gateway(Told::Note));
+        if self.network.has_uploads() {
+            self.agenda.add(LOOK_EVERY, Event::Gateway(Told::Look));
+        }
         self.gateway = Some(gateway);
     }
 
@@ -68,7 +75,11 @@ impl<'a, O: Observer> World<'a, O> {
         match told {
             Told::User(user) => return self.wants(user),
             Told::GivesUp(exchange) => return self.gives_up(exchange),
-            Told::Poll => gateway.is_asked = true,
+            Told::Poll | Told::PollUplink => gateway.is_asked = true,
+            Told::Look => {
+                gateway.look_up(now);
+                self.agenda.add(now + LOOK_EVERY, Event::Gateway(Told::Look));
+            }
             Told::Probe => return self.probe(),
             Told::Note => {
                 let mut figures = Vec::new();
@@ -115,10 +126,10 @@ impl<'a, O: Observer> World<'a, O> {
                 format!("at {} users have asked {MOST_TRANSFERS} times: lower the rate, or stop earlier", self.now);
             return Err(NetworkError::Network(why));
         }
-        let (bytes, server) = user.asks(traffic, requests);
+        let Wish { bytes, server, upload } = user.asks(traffic, requests);
         let exchange = gateway.outcome.exchanges.len();
         gateway.outcome.open += 1;
-        gateway.outcome.exchanges.push(Exchange::new(user.traffic, number, server, bytes, self.now));
+        gateway.outcome.exchanges.push(Exchange::new((user.traffic, number), server, [bytes, upload], self.now));
         if let Some(patience) = requests.patience {
             self.agenda.add(self.now + patience, Event::Gateway(Told::GivesUp(exchange)));
         }
@@ -147,7 +158,7 @@ impl<'a, O: Observer> World<'a, O> {
     /// A request is at the gateway.
     pub(in crate::network) fn asked(&mut self, exchange: usize) {
         let Some(gateway) = &mut self.gateway else { return };
-        let Exchange { user, server, bytes, ended, gave_up, .. } = gateway.outcome.exchanges[exchange];
+        let Exchange { user, server, bytes, upload, ended, gave_up, .. } = gateway.outcome.exchanges[exchange];
         if gave_up || ended.is_some() {
             return;
         }
@@ -160,6 +171,7 @@ impl<'a, O: Observer> World<'a, O> {
             begins: 0,
             granted: 0,
             window: 0,
+            upload_left: upload,
             length_told: false,
             ready_told: false,
         });
@@ -170,8 +182,13 @@ impl<'a, O: Observer> World<'a, O> {
         gateway.is_asked = true;
     }
 
-    /// Asks the scheduler for all that may be done now.
+    /// Asks the schedulers for all that may be done now.
     pub(in crate::network) fn serve(&mut self) -> Result<(), NetworkError> {
+        self.serve_downlink()?;
+        self.serve_uplink()
+    }
+
+    fn serve_downlink(&mut self) -> Result<(), NetworkError> {
         loop {
             let now = self.now;
             let Some(gateway) = &mut self.gateway else { return Ok(()) };
@@ -202,7 +219,8 @@ impl<'a, O: Observer> World<'a, O> {
         };
         let Some(gateway) = &mut self.gateway else { return Ok(()) };
         let exchange = &gateway.outcome.exchanges[gateway.live[live].exchange];
-        let asks = u64::from(gateway.access.request_bytes);
+        let header = u64::from(gateway.access.request_bytes);
+        let asks = header + exchange.upload;
         let answers = u64::from(gateway.access.header_bytes) + exchange.bytes;
         let connection = &mut self.connections[id.place];
         connection.traffic = exchange.traffic;
@@ -210,9 +228,16 @@ impl<'a, O: Observer> World<'a, O> {
         if let Some(upstream) = &mut connection.upstream {
             (upstream.live, upstream.asks, upstream.answers) = (Some(live), asks, answers);
             gateway.live[live].begins = upstream.taken;
+            // A window cannot be taken back: the server may send what it was let send before.
+            let offered = upstream.edge.saturating_sub(upstream.taken);
+            if offered > turn.window {
+                gateway.scheduler.offers(turn.request, offered, self.now);
+                gateway.is_asked = true;
+            }
         }
         gateway.live[live].end = Some(id);
-        connection.sender.end.application.to_send += asks;
+        connection.sender.end.application.to_send += header;
+        self.begin_upload(live);
         self.grant(live, turn)
     }
 
@@ -227,8 +252,11 @@ impl<'a, O: Observer> World<'a, O> {
         let connection = &mut self.connections[id.place];
         let application = &mut connection.sender.end.application;
         application.to_read = application.to_read.saturating_add(turn.units);
-        if let Some(upstream) = connection.upstream.filter(|_| turn.units != u64::MAX && turn.window != u64::MAX) {
-            connection.sender.end.reach(*begins + *granted + turn.window, upstream.receive_bytes);
+        if let Some(upstream) =
+            connection.upstream.as_mut().filter(|_| turn.units != u64::MAX && turn.window != u64::MAX)
+        {
+            upstream.edge = upstream.edge.max(*begins + *granted + turn.window);
+            connection.sender.end.reach(upstream.edge, upstream.receive_bytes);
         }
         self.turn(id)
     }
@@ -245,7 +273,8 @@ impl<'a, O: Observer> World<'a, O> {
             let longest = gateway.setup.longest_window.saturating_add(4 * gateway.setup.quantum);
             usize::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW))
         };
-        let request = (gateway.access.request_bytes as usize).max(UNUSED_BYTES);
+        let request = if self.network.has_uploads() { room } else { gateway.access.request_bytes as usize };
+        let request = request.max(UNUSED_BYTES);
         let (traffic, node) = (gateway.outcome.exchanges[exchange].traffic, gateway.access.gateway);
         let gateways = Party {
             receive_bytes,
@@ -261,7 +290,7 @@ impl<'a, O: Observer> World<'a, O> {
         let seed = 2 * gateway.outcome.dialled;
         gateway.outcome.dialled += 1;
         let id = self.open(node, server, traffic, Of::Exchange(exchange), &[gateways, servers], [seed, seed + 1])?;
-        let upstream = Upstream { server, live: None, taken: 0, asks: 0, answers: 0, receive_bytes };
+        let upstream = Upstream { server, live: None, taken: 0, asks: 0, answers: 0, edge: 0, receive_bytes };
         self.connections[id.place].upstream = Some(upstream);
         Ok(id)
     }
@@ -269,7 +298,10 @@ impl<'a, O: Observer> World<'a, O> {
     /// What an end of a connection to a server read.
     pub(in crate::network) fn upstream_read(&mut self, id: EndId, bytes: u64) -> Result<(), NetworkError> {
         match id.side {
-            Side::Opener => self.gateway_read(id, bytes),
+            Side::Opener => {
+                self.upload(id);
+                self.gateway_read(id, bytes)
+            }
             Side::Listener => self.server_read(id, bytes),
         }
     }
@@ -310,6 +342,7 @@ impl<'a, O: Observer> World<'a, O> {
                 gateway.scheduler.length(request, whole, now);
             }
             gateway.scheduler.received(request, bytes, now);
+            gateway.uplink.acknowledges(bytes, now);
         }
         if live.left == 0 {
             gateway.scheduler.ended(request, now);
@@ -388,6 +421,7 @@ impl<'a, O: Observer> World<'a, O> {
         let mut end = None;
         if let Some(live) = live {
             gateway.scheduler.gave_up(Gateway::id(live), self.now);
+            gateway.uplink.gave_up(Gateway::id(live), self.now);
             gateway.is_asked = true;
             end = gateway.live.remove(live).end;
         }

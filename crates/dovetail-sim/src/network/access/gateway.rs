@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use dovetail_sched::{
     Nanos,
     request::{ClassId, FarQueue, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+    units::Rate,
 };
 use slab::Slab;
 
-use super::user::User;
+use super::{uplink::Uplink, user::User};
 use crate::network::{
     Access, AccessOutcome, Network, NetworkError, addresses::Addresses, end::HEADERS_BYTES, packets::EndId,
 };
@@ -19,6 +20,7 @@ pub(in crate::network) struct Gateway<'a> {
     pub(super) scheduler: Box<dyn RequestScheduler>,
     pub(super) setup: RequestSetup,
     pub(super) far: FarQueue,
+    pub(super) uplink: Uplink,
     pub(super) users: Vec<User>,
     /// Requests at the gateway; a request's id is its place.
     pub(super) live: Slab<Live>,
@@ -45,6 +47,8 @@ pub(super) struct Live {
     pub(super) begins: u64,
     pub(super) granted: u64,
     pub(super) window: u64,
+    /// Of what the request carries, what was not handed to the connection.
+    pub(super) upload_left: u64,
     pub(super) length_told: bool,
     pub(super) ready_told: bool,
 }
@@ -62,6 +66,10 @@ pub(in crate::network) enum Told {
     Probe,
     /// Time to note the scheduler's figures.
     Note,
+    /// Leave to send up may be due.
+    PollUplink,
+    /// Time to look how much was sent up.
+    Look,
 }
 
 impl<'a> Gateway<'a> {
@@ -76,14 +84,21 @@ impl<'a> Gateway<'a> {
         // What is told as a response's length has the header in it.
         let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(rate) };
         let mut scheduler = policy.build(&setup)?;
+        let mut uplink = Uplink::new(access.uplink.map(|rate| network.payload_bytes_per_s(rate)))?;
         let mut users = Vec::new();
-        for (at, traffic) in network.traffic.iter().enumerate() {
-            if network.requests(at).is_none() {
-                continue;
+        let asking = || (0..network.traffic.len()).filter(|&at| network.requests(at).is_some());
+        // All classes before any user: one may be of a class that is written later.
+        for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
+            for at in asking() {
+                scheduler.set_class(ClassId(at as u32), network.traffic[at].weight, Nanos::ZERO);
             }
-            scheduler.set_class(ClassId(at as u32), traffic.weight, Nanos::ZERO);
-            for &node in &traffic.to {
-                scheduler.set_user(UserId(users.len() as u32), ClassId(at as u32), Nanos::ZERO);
+        }
+        for at in asking() {
+            for &node in &network.traffic[at].to {
+                let (user, class) = (UserId(users.len() as u32), ClassId(network.class_of(at) as u32));
+                for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
+                    scheduler.set_user(user, class, Nanos::ZERO);
+                }
                 users.push(User::new(network, at, node, addresses.dynamic(node), users.len()));
             }
         }
@@ -92,6 +107,7 @@ impl<'a> Gateway<'a> {
             scheduler,
             setup,
             far: FarQueue::default(),
+            uplink,
             users,
             live: Slab::new(),
             idle: BTreeMap::new(),
@@ -132,7 +148,17 @@ impl Network {
     /// What responses can get of the watched link, in bytes a second: what headers leave.
     #[must_use]
     pub fn goodput_bytes_per_s(&self) -> f64 {
+        self.payload_bytes_per_s(self.links[self.watched].rate)
+    }
+
+    /// What full packets at this rate carry, in bytes a second.
+    fn payload_bytes_per_s(&self, rate: Rate) -> f64 {
         let mtu = f64::from(self.transport.mtu_bytes);
-        self.links[self.watched].rate.bps() / 8.0 * (mtu - f64::from(HEADERS_BYTES)) / mtu
+        rate.bps() / 8.0 * (mtu - f64::from(HEADERS_BYTES)) / mtu
+    }
+
+    /// Whether requests carry anything.
+    pub(super) fn has_uploads(&self) -> bool {
+        (0..self.traffic.len()).any(|at| self.requests(at).is_some_and(|requests| requests.upload.is_some()))
     }
 }

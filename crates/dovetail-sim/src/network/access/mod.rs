@@ -10,6 +10,8 @@ mod contender;
 mod exchange;
 mod gateway;
 mod layout;
+mod uplink;
+mod upload;
 mod user;
 
 pub use contender::Contender;

@@ -18,8 +18,20 @@ pub(super) struct User {
     sizes: Random,
     servers: Random,
     gaps: Random,
+    uploads: Random,
     // Between requests of one who does not wait for answers.
     mean_gap: Option<Nanos>,
+}
+
+/// What a user asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish {
+    /// Length of the body.
+    pub(super) bytes: u64,
+    /// The server's node, as an index.
+    pub(super) server: usize,
+    /// Bytes that the request carries.
+    pub(super) upload: u64,
 }
 
 /// Users who keep requests outstanding begin within this time, not all at once.
@@ -36,6 +48,7 @@ impl User {
             sizes: random(0),
             servers: random(1),
             gaps: random(2),
+            uploads: random(3),
             mean_gap: mean_gap(network, traffic),
         }
     }
@@ -58,11 +71,12 @@ impl User {
         }
     }
 
-    /// What it asks for, and of whom.
-    pub(super) fn asks(&mut self, traffic: &Traffic, requests: &Requests) -> (u64, usize) {
+    /// What it asks for and of whom, and what it sends there.
+    pub(super) fn asks(&mut self, traffic: &Traffic, requests: &Requests) -> Wish {
         let bytes = requests.size.sample(&mut self.sizes);
         let server = traffic.from[(self.servers.unit() * traffic.from.len() as f64) as usize];
-        (bytes, server)
+        let upload = requests.upload.as_ref().map_or(0, |upload| upload.sample(&mut self.uploads));
+        Wish { bytes, server, upload }
     }
 
     /// How long after a request the next one comes, from one who does not wait for the answer.
