@@ -37,6 +37,7 @@ pub(crate) const LINK: &str = "link";
 /// Networks that come with the command, by name.
 const BUILTIN: &[(&str, &str)] = &[
     ("access", include_str!("../../../../scenarios/access.toml")),
+    ("access-far", include_str!("../../../../scenarios/access-far.toml")),
     ("msfrs", include_str!("../../../../scenarios/msfrs.toml")),
     ("drr-sff", include_str!("../../../../scenarios/drr-sff.toml")),
     ("drr-sff-ftp", include_str!("../../../../scenarios/drr-sff-ftp.toml")),
