@@ -216,7 +216,9 @@ Examples:
   dovetail gateway --config gateway.toml --check
       what the file means, and what to think about before it is run
   dovetail gateway --config gateway.toml
-      runs until SIGTERM or SIGINT, which let it finish what is under way; SIGHUP reads the file again";
+      runs until SIGTERM or SIGINT, which let it finish what is under way; SIGHUP reads the file again
+  dovetail gateway --config gateway.toml --take-over
+      the same, in place of one that runs, without a pause";
 
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_EXAMPLES)]
@@ -225,9 +227,14 @@ pub(crate) struct GatewayArgs {
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: PathBuf,
 
-    /// Say what the file means, and run nothing
+    /// Say what the file means, and whether this machine has what it names; run nothing
     #[arg(long)]
     pub(crate) check: bool,
+
+    /// Take the listening sockets over from a gateway that runs with the same addresses as the same user, which finishes what
+    /// is under way and ends; start as always if there is none
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) take_over: bool,
 }
 
 const ADMIT_EXAMPLES: &str = "\

@@ -4,13 +4,15 @@ use crate::{args::GatewayArgs, failure::Failure};
 
 #[cfg(target_os = "linux")]
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
-    use dovetail_gateway::{config::Config, run_until_signalled};
+    use dovetail_gateway::{check, config::Config, run_until_signalled};
 
     let config = Config::read(&args.config).map_err(Failure::new)?;
     if args.check {
-        return crate::output::print(&config.describe().to_string());
+        let warnings = check(&config).map_err(Failure::new)?;
+        let warnings: String = warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect();
+        return crate::output::print(&format!("{}{warnings}", config.describe()));
     }
-    run_until_signalled(config, args.config.clone(), |addresses| {
+    run_until_signalled(config, args.config.clone(), args.take_over, |addresses| {
         let places: Vec<_> = addresses.iter().map(ToString::to_string).collect();
         eprintln!("dovetail: listening at {}", places.join(", "));
     })

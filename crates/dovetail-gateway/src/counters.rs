@@ -12,6 +12,8 @@ pub(crate) struct Counters {
     pub(crate) accepted: Cell<u64>,
     pub(crate) refused_clients: Cell<u64>,
     pub(crate) refused_full: Cell<u64>,
+    /// Times that a connection could not be accepted because there were no descriptors.
+    pub(crate) accepts_failed: Cell<u64>,
     pub(crate) dialled: Cell<u64>,
     pub(crate) reused: Cell<u64>,
     pub(crate) retried: Cell<u64>,

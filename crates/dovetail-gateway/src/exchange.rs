@@ -14,18 +14,24 @@ use hyper_util::rt::TokioIo;
 use tokio::select;
 
 use crate::{
-    client::{Activity, Busy},
+    client::Activity,
     gateway::Gateway,
     headers::{self, Framing},
+    held::Flow,
+    interim::{self, Go, Listening},
     record::Record,
     refusal::Refusal,
     relay::{Relay, UnderWay},
     upload::Upload,
-    upstream::{Failure, Gated, Idle, Server, Upstream},
+    upstream::{Failure, Gated, Idle, Server, Upstream, Window},
     wanted::Wanted,
-    watch::{Phase, Watched},
+    watch::{Phase, Progress},
     who::Who,
 };
+
+/// The least that a server's header may have, whatever those of clients may: bytes and fields.
+const SERVER_HEADER_BYTES: usize = 64 * 1024;
+const SERVER_HEADERS: usize = 256;
 
 /// Fetches what was wanted, or says why not.
 pub(crate) async fn fetch(
@@ -33,14 +39,17 @@ pub(crate) async fn fetch(
     request: Request<Incoming>,
     wanted: &Wanted,
     record: &Record,
-    client: &Arc<Activity>,
+    (flow, client): (&Flow, &Arc<Activity>),
 ) -> Result<Answer, Refusal> {
-    let watched = gateway.watch().begin(Phase::Turn, Some(Arc::clone(client)));
+    let progress = flow.progress();
     let server: Server = (wanted.host.clone(), wanted.port);
     let (mut head, body) = request.into_parts();
     let asked_as = head.version;
     let hides_body = head.method == Method::HEAD;
+    let stays = asked_as == Version::HTTP_10 && headers::keeps_alive(&head.headers);
     to_server(gateway, &mut head, &body, wanted, record.client)?;
+    let go = interim::expects(&mut head.headers, asked_as, !body.is_end_stream()).then(Arc::<Go>::default);
+    let listening = Listening::new(client, asked_as);
 
     let mut idle = gateway.pool().take(&server).filter(|idle| gateway.may_reach(idle.server));
     // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
@@ -49,7 +58,12 @@ pub(crate) async fn fetch(
     ticket.released().await;
     record.queue.set(gateway.waited(&ticket));
 
-    let mut upload = if body.is_end_stream() { None } else { Some(Upload::of(body, Rc::clone(watched.progress()))) };
+    let mut upload = if body.is_end_stream() {
+        None
+    } else {
+        let lane = gateway.uplink().lane(record, None);
+        Some(Upload::of(body, lane, Rc::clone(progress), go.clone()))
+    };
     loop {
         let is_reused = idle.is_some();
         let mut connection = match idle.take() {
@@ -58,41 +72,60 @@ pub(crate) async fn fetch(
                 if addresses.is_empty() {
                     addresses = gateway.addresses(wanted).await?;
                 }
-                connect(gateway, &addresses, wanted).await?
+                connect(gateway, &addresses, wanted, ticket.window()).await?
             }
         };
         gateway.dialled(is_reused);
         record.server.set(connection.server);
         // Sent once more, it is written from what is kept.
         let again = (is_reused && upload.is_none() && is_safe_again(&head.method)).then(|| clone(&head));
-        connection.gate.begin(ticket, Rc::clone(watched.progress()));
-        watched.progress().waits_for(Phase::Answer);
-        let sent = Request::from_parts(head, upload.take().unwrap_or(Upload::none()));
-        let answered = ask(&mut connection, sent, &watched).await;
+        connection.gate.begin(ticket, Rc::clone(progress));
+        progress.waits_for(Phase::Answer);
+        let mut sent = Request::from_parts(head, upload.take().unwrap_or(Upload::none()));
+        listening.to(&mut sent, go.clone());
+        let answered = ask(&mut connection, sent, progress).await;
         match answered {
             Ok(mut response) => {
-                watched.progress().waits_for(Phase::Transfer);
+                progress.waits_for(Phase::Transfer);
                 gateway.answered(connection.server);
-                let framing = match framing(&response) {
+                let is_unwanted = go.as_ref().is_some_and(|go| go.stay());
+                let (framing, rest) = match framing(&mut response, hides_body) {
                     Ok(framing) => framing,
                     Err(why) => {
                         drop(connection.gate.finish());
+                        if let Some(go) = &go {
+                            go.end();
+                        }
                         return Err(Refusal::BrokeOff { host: wanted.host.clone(), why: why.into() });
                     }
                 };
                 let body = response.body();
-                if let Some(bytes) = body.size_hint().exact().filter(|_| !hides_body) {
+                let known = rest.or(body.size_hint().exact());
+                let has_end = known.is_some() || body.is_end_stream();
+                if let Some(bytes) = known.filter(|_| !hides_body) {
                     connection.gate.length(bytes);
                 } else if hides_body || body.is_end_stream() {
                     connection.gate.length(0);
                 }
                 to_client(gateway, &mut response, asked_as, record);
                 headers::reframe(response.headers_mut(), framing);
-                let is_kept = framing != Framing::Both;
-                return Ok(Answer { response, connection, server, watched, is_kept });
+                if is_unwanted && asked_as < Version::HTTP_2 {
+                    // What comes next may be the body or not.
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                    client.linger();
+                }
+                if stays && has_end {
+                    // A client of HTTP/1.0 takes no other sign for it.
+                    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+                }
+                let is_kept = framing != Framing::Both && !is_unwanted && rest.is_none();
+                return Ok(Answer { response, connection, server, is_kept, rest, go });
             }
             Err(Unanswered::Stopped) => {
                 drop(connection.gate.finish());
+                if progress.awaits_client() {
+                    return Err(Refusal::BodyTimeout);
+                }
                 return Err(Refusal::ResponseTimeout(wanted.host.clone()));
             }
             Err(Unanswered::Failed { error, message }) => {
@@ -100,6 +133,11 @@ pub(crate) async fn fetch(
                 let Some(back) = connection.gate.finish() else {
                     return Err(Refusal::Internal("a ticket was lost".into()));
                 };
+                if progress.is_upload_broken() {
+                    back.end();
+                    // What lies behind is what the client's connection said.
+                    return Err(Refusal::Body(std::error::Error::source(&error).map_or_else(String::new, reason)));
+                }
                 // A connection that was kept may be closed by the other side at any time: the request was not looked at.
                 let retry =
                     message.map(|message| message.into_parts()).or_else(|| again.map(|head| (head, Upload::none())));
@@ -121,18 +159,20 @@ pub(crate) struct Answer {
     response: Response<Incoming>,
     connection: Idle,
     server: Server,
-    watched: Watched,
     // Whether the connection may be used again.
     is_kept: bool,
+    // Bytes of its body, where its connection does not say when it ends.
+    rest: Option<u64>,
+    go: Option<Arc<Go>>,
 }
 
 impl Answer {
     /// The response as it goes to the client.
-    pub(crate) fn relay(self, gateway: &Rc<Gateway>, record: Record, busy: Busy) -> Response<Relay> {
-        let Self { response, connection, server, watched, is_kept } = self;
+    pub(crate) fn relay(self, gateway: &Rc<Gateway>, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        let Self { response, connection, server, is_kept, rest, go } = self;
         record.status.set(response.status().as_u16());
-        let under_way = UnderWay::new(Rc::clone(gateway), connection, server, watched, is_kept);
-        response.map(|body| Relay::response(body, under_way, record, busy))
+        let under_way = UnderWay::new(Rc::clone(gateway), connection, server, is_kept, go);
+        response.map(|body| Relay::response((body, rest), under_way, record, flow))
     }
 }
 
@@ -144,7 +184,7 @@ enum Unanswered {
 async fn ask(
     connection: &mut Idle,
     request: Request<Upload>,
-    watched: &Watched,
+    progress: &Progress,
 ) -> Result<Response<Incoming>, Unanswered> {
     if let Err(error) = connection.sender.ready().await {
         return Err(Unanswered::Failed { error, message: Some(Box::new(request)) });
@@ -154,27 +194,39 @@ async fn ask(
             let message = error.take_message().map(Box::new);
             Unanswered::Failed { error: error.into_error(), message }
         }),
-        () = watched.progress().stopped() => Err(Unanswered::Stopped),
+        () = progress.stopped() => Err(Unanswered::Stopped),
     }
 }
 
-async fn connect(gateway: &Rc<Gateway>, addresses: &[IpAddr], wanted: &Wanted) -> Result<Idle, Refusal> {
-    let upstream = dial(gateway, addresses, wanted).await?;
+/// A connection whose window begins with so many bytes.
+async fn connect(gateway: &Rc<Gateway>, addresses: &[IpAddr], wanted: &Wanted, window: u64) -> Result<Idle, Refusal> {
+    let window = gateway.window().map(|known| Window { begins: window.clamp(known.first, known.longest), ..known });
+    let upstream = dial(gateway, addresses, wanted, window).await?;
     let at = upstream.stream.peer_addr().ok().map(|address| address.ip());
-    let (gated, gate) = Gated::new(upstream, gateway.sampled_round_trips());
+    let sampled = gateway.sampled(&upstream);
+    let (gated, gate) = Gated::new(upstream, sampled);
     let (most, headers) = gateway.header_limits();
-    let handshake = http1::Builder::new().max_buf_size(most).max_headers(headers).handshake(TokioIo::new(gated));
-    let (sender, connection) = handshake.await.map_err(|error| Refusal::Internal(error.to_string()))?;
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(most.max(SERVER_HEADER_BYTES)).max_headers(headers.max(SERVER_HEADERS));
+    // Servers write what a proxy has to take (RFC 9112, sections 5.1 and 5.2): it goes on as it should be.
+    builder.allow_spaces_after_header_name_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
+    let (sender, connection) =
+        builder.handshake(TokioIo::new(gated)).await.map_err(|error| Refusal::Internal(error.to_string()))?;
     // How it ends is told to whoever waits for its answer.
     tokio::task::spawn_local(async move { drop(connection.await) });
     Ok(Idle { sender, gate, server: at, since: Instant::now() })
 }
 
 /// Makes a connection.
-pub(crate) async fn dial(gateway: &Rc<Gateway>, addresses: &[IpAddr], wanted: &Wanted) -> Result<Upstream, Refusal> {
+pub(crate) async fn dial(
+    gateway: &Rc<Gateway>,
+    addresses: &[IpAddr],
+    wanted: &Wanted,
+    window: Option<Window>,
+) -> Result<Upstream, Refusal> {
     let host = wanted.host.clone();
     let within = gateway.config().timeouts.connect;
-    Upstream::connect(addresses, wanted.port, gateway.window(), within).await.map_err(|failure| match failure {
+    Upstream::connect(addresses, wanted.port, window, within).await.map_err(|failure| match failure {
         Failure::Timeout => Refusal::ConnectTimeout(host),
         Failure::Error(error) if error.kind() == std::io::ErrorKind::TimedOut => Refusal::ConnectTimeout(host),
         Failure::Error(error) => Refusal::Connect { host, why: error.to_string() },
@@ -205,7 +257,7 @@ fn to_server(
     let came_as = head.version;
     let authority = head.uri.authority().map(|authority| authority.as_str().to_owned());
     let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-    head.uri = Uri::from(path);
+    head.uri = Uri::from(if path.as_str().is_ascii() { path } else { encoded(&path).ok_or_else(bad)? });
     head.version = Version::HTTP_11;
     headers::framing(&head.headers).map_err(Refusal::BadRequest)?;
     headers::strip(&mut head.headers);
@@ -220,9 +272,7 @@ fn to_server(
             head.headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
         }
     }
-    for name in [header::EXPECT, header::PROXY_AUTHORIZATION] {
-        head.headers.remove(name);
-    }
+    head.headers.remove(header::PROXY_AUTHORIZATION);
     join_cookies(head);
     // What Host says gives way to the target (RFC 9112, section 3.2.2); of an intercepted request it is all there is.
     if let Some(authority) = authority {
@@ -233,9 +283,22 @@ fn to_server(
         let host = format!("{}:{}", wanted.bracketed(), wanted.port);
         head.headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| bad())?);
     }
-    headers::add_via(&mut head.headers, came_as, gateway.via());
+    headers::add_via(&mut head.headers, came_as, &gateway.via());
     headers::add_forwarded(&mut head.headers, gateway.config().proxy.forwarded, client);
     Ok(())
+}
+
+/// A path and a query in ASCII (RFC 3986, section 2.1).
+fn encoded(path: &PathAndQuery) -> Option<PathAndQuery> {
+    let mut text = String::with_capacity(path.as_str().len() * 3);
+    for byte in path.as_str().bytes() {
+        if byte.is_ascii() {
+            text.push(byte.into());
+        } else {
+            text.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    PathAndQuery::try_from(text).ok()
 }
 
 /// HTTP/2 may send a cookie in parts (RFC 9113, section 8.2.3).
@@ -249,12 +312,19 @@ fn join_cookies(head: &mut Parts) {
     }
 }
 
-/// How a response is framed, if it is one that can be passed on.
-fn framing(response: &Response<Incoming>) -> Result<Framing, &'static str> {
+/// How a response is framed, if it is one that can be passed on; and its length, where hyper reads to the connection's end.
+fn framing(response: &mut Response<Incoming>, hides_body: bool) -> Result<(Framing, Option<u64>), &'static str> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err("it changed to another protocol, and nobody asked for that");
     }
-    headers::framing(response.headers())
+    let is_identity = headers::take_identity(response.headers_mut());
+    let framing = headers::framing(response.headers())?;
+    let has_body = !hides_body && !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let rest = match framing {
+        Framing::Length(length) if is_identity && has_body => Some(length),
+        _ => None,
+    };
+    Ok((framing, rest))
 }
 
 /// The response as it goes to the client.
@@ -262,7 +332,7 @@ fn to_client(gateway: &Gateway, response: &mut Response<Incoming>, asked_as: Ver
     let came_as = response.version();
     let headers = response.headers_mut();
     headers::strip(headers);
-    headers::add_via(headers, came_as, gateway.via());
+    headers::add_via(headers, came_as, &gateway.via());
     let queue_ms = record.queue.get().as_secs_f64() * 1e3;
     if let Ok(value) = HeaderValue::try_from(format!("queue;dur={queue_ms:.1}")) {
         headers.append("server-timing", value);
@@ -271,9 +341,9 @@ fn to_client(gateway: &Gateway, response: &mut Response<Incoming>, asked_as: Ver
 }
 
 /// What went wrong, with what lies behind it.
-fn reason(error: &hyper::Error) -> String {
+fn reason(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
+    let mut source = error.source();
     while let Some(behind) = source {
         text.push_str(": ");
         text.push_str(&behind.to_string());

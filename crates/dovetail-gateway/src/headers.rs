@@ -42,6 +42,24 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     headers.remove(header::TRANSFER_ENCODING);
 }
 
+/// Whether a client of HTTP/1.0 wants its connection to stay (RFC 9112, appendix C.2.2).
+pub(crate) fn keeps_alive(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let mut options = values.flat_map(|value| value.split(',')).map(str::trim);
+    options.any(|option| option.eq_ignore_ascii_case("keep-alive"))
+}
+
+/// Takes off a transfer coding that is none: `identity`, of RFC 2616. False if there is another.
+pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_alone = codings.next().is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let is_identity = is_alone && codings.next().is_none();
+    if is_identity {
+        headers.remove(header::TRANSFER_ENCODING);
+    }
+    is_identity
+}
+
 /// How a message's body ends (RFC 9112, section 6.3), as far as its header says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {

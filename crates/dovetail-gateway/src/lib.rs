@@ -7,9 +7,12 @@
 //! |---|---|
 //! | [`config`] | what it is configured with |
 //! | `gateway` | what connections share; start, reload, drain |
-//! | `serve`, `client` | clients' connections and their requests |
+//! | `listen`, `takeover` | sockets, where they come from and where they go; connections that arrive |
+//! | `descriptors`, `own` | how many connections there may be, and the machine's own addresses |
+//! | `serve`, `client`, `unreadable` | clients' connections and their requests |
 //! | `wanted`, `destination`, `refusal` | what is asked for, what may be reached, what is said if not |
-//! | `exchange`, `relay`, `upload` | a request to a server and its response |
+//! | `exchange`, `relay`, `upload`, `interim`, `held` | a request to a server and its response |
+//! | `uplink` | what goes up the link, shared as what comes down |
 //! | `upstream` | connections to servers, which are read as the scheduler allows |
 //! | `tunnel`, `intercept` | bytes both ways, and connections that were meant for servers |
 //! | `probe` | how long the far queue is |
@@ -20,15 +23,21 @@
 
 mod admin;
 pub mod auth;
+mod check;
 mod client;
 pub mod config;
 mod counters;
+mod descriptors;
 mod destination;
 mod exchange;
 mod gateway;
 mod headers;
+mod held;
 mod intercept;
+mod interim;
+mod listen;
 mod log;
+mod own;
 mod probe;
 mod record;
 mod refusal;
@@ -37,7 +46,10 @@ mod resolve;
 mod serve;
 mod signals;
 mod sys;
+mod takeover;
 mod tunnel;
+mod unreadable;
+mod uplink;
 mod upload;
 mod upstream;
 mod wanted;
@@ -45,6 +57,7 @@ mod watch;
 mod who;
 
 pub use self::{
+    check::check,
     gateway::{Control, Counts, GatewayError, run, run_until_signalled},
     intercept::server_name,
     who::Who,

@@ -27,6 +27,8 @@ pub(crate) struct Record {
     pub(crate) status: Cell<u16>,
     /// Bytes that went to the client.
     pub(crate) sent: Cell<u64>,
+    /// Bytes of the request's body, or up the tunnel.
+    pub(crate) uploaded: Rc<Cell<u64>>,
     pub(crate) server: Cell<Option<IpAddr>>,
     /// How long it waited for its release.
     pub(crate) queue: Cell<Duration>,
@@ -52,10 +54,17 @@ impl Record {
             target,
             status: Cell::new(0),
             sent: Cell::new(0),
+            uploaded: Rc::default(),
             server: Cell::new(None),
             queue: Cell::default(),
             is_whole: Cell::new(false),
         }
+    }
+}
+
+impl Record {
+    pub(crate) const fn gateway(&self) -> &Rc<Gateway> {
+        &self.gateway
     }
 }
 
@@ -74,15 +83,18 @@ impl Drop for Record {
             }
         });
         if let Some(log) = self.gateway.log() {
+            let config = self.gateway.config();
             let line = Line {
                 ended: self.arrived + took,
                 took,
                 queue: self.queue.get(),
                 client: self.client,
                 who: &self.who,
+                class: config.classes.get(self.class.0 as usize).map_or("", |class| &class.name),
                 status: self.status.get(),
                 is_whole: self.is_whole.get(),
                 sent_bytes: self.sent.get(),
+                uploaded_bytes: self.uploaded.get(),
                 method: self.method.as_str(),
                 target: &self.target,
                 server: self.server.get(),

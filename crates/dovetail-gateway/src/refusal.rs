@@ -21,6 +21,16 @@ pub(crate) enum Refusal {
     TooManyRequests(usize),
     #[error("The request is not one that a proxy can answer: {0}.")]
     BadRequest(&'static str),
+    #[error("The request's target is longer than any that this gateway reads.")]
+    TargetTooLong,
+    #[error(
+        "The request's header is too long: this gateway reads {bytes} bytes and {fields} fields. Cookies may be why."
+    )]
+    HeaderTooLong { bytes: usize, fields: usize },
+    #[error("The rest of the request's body did not come in time.")]
+    BodyTimeout,
+    #[error("The request's body cannot be read: {0}.")]
+    Body(String),
     #[error("The gateway does not speak '{0}' to servers. For https, let the client ask with CONNECT.")]
     Scheme(String),
     #[error("CONNECT to port {0} is not allowed here.")]
@@ -57,7 +67,10 @@ impl Refusal {
             }
             Self::WhoAreYou | Self::NotKnown => StatusCode::PROXY_AUTHENTICATION_REQUIRED,
             Self::TooManyRequests(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::BadRequest(_) | Self::Scheme(_) => StatusCode::BAD_REQUEST,
+            Self::BadRequest(_) | Self::Scheme(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::TargetTooLong => StatusCode::URI_TOO_LONG,
+            Self::HeaderTooLong { .. } => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::Loop => StatusCode::LOOP_DETECTED,
             Self::NoName { .. } | Self::Connect { .. } | Self::BrokeOff { .. } => StatusCode::BAD_GATEWAY,
             Self::NameTimeout(_) | Self::ConnectTimeout(_) | Self::ResponseTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
@@ -71,7 +84,8 @@ impl Refusal {
         match self {
             Self::NotAClient(_) | Self::WhoAreYou | Self::NotKnown | Self::TooManyRequests(_) => "http_request_denied",
             Self::ConnectPort(_) | Self::Port(_) => "http_request_denied",
-            Self::BadRequest(_) | Self::Scheme(_) => "http_request_error",
+            Self::BadRequest(_) | Self::Scheme(_) | Self::TargetTooLong => "http_request_error",
+            Self::HeaderTooLong { .. } | Self::Body(_) | Self::BodyTimeout => "http_request_error",
             Self::Destination { .. } => "destination_ip_prohibited",
             Self::Loop => "proxy_loop_detected",
             Self::NoName { .. } => "dns_error",
@@ -86,9 +100,18 @@ impl Refusal {
     }
 
     /// Whether the client's connection is of no use any more.
-    const fn closes(&self) -> bool {
+    pub(crate) const fn closes(&self) -> bool {
         // What comes after a request that is none may be part of it.
-        matches!(self, Self::BadRequest(_) | Self::Full | Self::NotAClient(_))
+        matches!(
+            self,
+            Self::BadRequest(_)
+                | Self::TargetTooLong
+                | Self::HeaderTooLong { .. }
+                | Self::Body(_)
+                | Self::BodyTimeout
+                | Self::Full
+                | Self::NotAClient(_)
+        )
     }
 
     fn body(&self, gateway: &str) -> String {
@@ -175,6 +198,10 @@ mod tests {
             (Refusal::NotKnown, 407, "http_request_denied", "not known"),
             (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
             (Refusal::BadRequest("<why>"), 400, "http_request_error", "&lt;why&gt;"),
+            (Refusal::TargetTooLong, 414, "http_request_error", "target is longer"),
+            (Refusal::HeaderTooLong { bytes: 16, fields: 9 }, 431, "http_request_error", "16 bytes and 9 fields"),
+            (Refusal::BodyTimeout, 408, "http_request_error", "in time"),
+            (Refusal::Body(why()), 400, "http_request_error", "&lt;why&gt;"),
             (Refusal::Scheme("<ftp>".into()), 400, "http_request_error", "&lt;ftp&gt;"),
             (Refusal::ConnectPort(25), 403, "http_request_denied", "CONNECT to port 25"),
             (Refusal::Port(25), 403, "http_request_denied", "port 25"),

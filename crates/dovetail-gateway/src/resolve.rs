@@ -9,11 +9,12 @@ use std::{
 use hickory_resolver::{
     TokioResolver,
     config::{NameServerConfig, ResolverConfig},
-    net::runtime::TokioRuntimeProvider,
+    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
+    proto::op::ResponseCode,
 };
 use tokio::time::timeout;
 
-use crate::refusal::Refusal;
+use crate::{refusal::Refusal, upstream::alternating};
 
 /// The most addresses of a name that are tried.
 pub(crate) const MOST_ADDRESSES: usize = 4;
@@ -43,7 +44,7 @@ impl Names {
         Ok(Self { resolver })
     }
 
-    /// Addresses of a host, IPv4 first.
+    /// Addresses of a host, its families taking turns: of many a few are tried, and these are of both.
     pub(crate) async fn find(&self, host: &Arc<str>, within: Duration) -> Result<Vec<IpAddr>, Refusal> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![address.to_canonical()]);
@@ -51,12 +52,69 @@ impl Names {
         let found = timeout(within, self.resolver.lookup_ip(format!("{host}.")))
             .await
             .map_err(|_| Refusal::NameTimeout(Arc::clone(host)))?;
-        let found = found.map_err(|error| Refusal::NoName { host: Arc::clone(host), why: error.to_string() })?;
-        let mut addresses: Vec<_> = found.iter().map(|address| address.to_canonical()).collect();
-        addresses.sort_by_key(IpAddr::is_ipv6);
+        let found = found.map_err(|error| match error {
+            NetError::Timeout => Refusal::NameTimeout(Arc::clone(host)),
+            error => Refusal::NoName { host: Arc::clone(host), why: in_words(&error) },
+        })?;
+        let addresses: Vec<_> = found.iter().map(|address| address.to_canonical()).collect();
         if addresses.is_empty() {
-            return Err(Refusal::NoName { host: Arc::clone(host), why: "it has none".into() });
+            return Err(Refusal::NoName { host: Arc::clone(host), why: NO_ADDRESS.into() });
         }
-        Ok(addresses)
+        Ok(alternating(&addresses))
+    }
+}
+
+const NO_ADDRESS: &str = "the name is known, and has no address";
+
+/// What happened, as the end of a sentence.
+fn in_words(error: &NetError) -> String {
+    let answered = |code: ResponseCode| match code {
+        ResponseCode::NXDomain => "there is no such name".to_owned(),
+        ResponseCode::NoError => NO_ADDRESS.to_owned(),
+        ResponseCode::Refused => "the name servers refused to answer".to_owned(),
+        ResponseCode::ServFail => "the name servers could not find out".to_owned(),
+        other => format!("the name servers answered with error {}", u16::from(other)),
+    };
+    match error {
+        NetError::Dns(DnsError::NoRecordsFound(none)) => answered(none.response_code),
+        NetError::Dns(DnsError::ResponseCode(code)) => answered(*code),
+        NetError::Timeout => "the name servers did not answer in time".into(),
+        NetError::Io(error) => format!("the name servers cannot be reached: {error}"),
+        NetError::NoConnections => "the name servers cannot be reached".into(),
+        NetError::Busy => "too many names are being looked up".into(),
+        NetError::Proto(_) => "what the name servers answered cannot be understood".into(),
+        // More kinds than there is something to say about, none of them of a plain question and answer.
+        _ => "asking the name servers failed".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hickory_resolver::{
+        net::NoRecords,
+        proto::{op::Query, rr::RecordType},
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_happened_is_said_in_words() {
+        let name = "a.example.".parse().expect("a name");
+        let none = |code| {
+            let query = Query::query(Clone::clone(&name), RecordType::A);
+            NetError::Dns(DnsError::NoRecordsFound(NoRecords::new(query, code)))
+        };
+        let io = NetError::Io(Arc::new(std::io::ErrorKind::NetworkUnreachable.into()));
+        for (error, words) in [
+            (none(ResponseCode::NXDomain), "there is no such name"),
+            (none(ResponseCode::NoError), NO_ADDRESS),
+            (NetError::Dns(DnsError::ResponseCode(ResponseCode::Refused)), "the name servers refused to answer"),
+            (NetError::Dns(DnsError::ResponseCode(ResponseCode::ServFail)), "the name servers could not find out"),
+            (NetError::Dns(DnsError::ResponseCode(ResponseCode::NotImp)), "the name servers answered with error 4"),
+            (io, "the name servers cannot be reached: network unreachable"),
+            (NetError::Message("Query { name }"), "asking the name servers failed"),
+        ] {
+            assert_eq!(in_words(&error), words);
+        }
     }
 }

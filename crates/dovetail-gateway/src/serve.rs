@@ -1,26 +1,41 @@
 //! What a client's connection brings.
 
-use std::{convert::Infallible, future::Future, net::IpAddr, rc::Rc, sync::Arc};
+use std::{convert::Infallible, future::Future, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
 
 use dovetail_sched::request::ClassId;
 use http::{Method, Request, Response, StatusCode};
-use hyper::{body::Incoming, rt::Executor, service::service_fn};
+use hyper::{
+    body::{Body, Incoming},
+    rt::Executor,
+    service::service_fn,
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
-use tokio::{net::TcpStream, select};
+use tokio::{net::TcpStream, select, time::timeout};
 
 use crate::{
-    client::{Activity, ClientStream, Seat},
+    client::{Activity, Busy, ClientStream, Seat},
     exchange,
     gateway::Gateway,
+    held::{Flow, Share, User},
     record::Record,
     refusal::Refusal,
     relay::Relay,
     tunnel,
+    unreadable::{Instead, Unreadable},
     wanted::{Asked, Wanted, was_here},
+    watch::Phase,
 };
+
+/// What a stream of HTTP/2 may hold in each direction: the window that it has without being told (RFC 9113, section 6.9.2).
+const STREAM_BYTES: usize = 65_535;
+/// What a connection may have sent that no server took, and what the connections of one client together may, about.
+const CONNECTION_BYTES: usize = 1 << 20;
+const CLIENT_BYTES: usize = 16 << 20;
+/// Who connected just before the gateway begins nothing new is about to ask: there is so long for it.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// Spawns on this thread.
 #[derive(Debug, Clone, Copy)]
@@ -41,41 +56,73 @@ struct Client {
     activity: Arc<Activity>,
     // Tunnels keep it when the connection is theirs.
     seat: Rc<Seat>,
+    share: Rc<Share>,
 }
 
 /// Serves a connection until it ends.
 pub(crate) async fn serve(gateway: Rc<Gateway>, stream: TcpStream, address: IpAddr, asked: Asked, seat: Seat) {
     let activity = Arc::new(Activity::default());
-    let (header, idle) = {
-        let config = gateway.config();
-        (config.timeouts.header, config.timeouts.idle)
-    };
-    let io = ClientStream::new(stream, Arc::clone(&activity), header, idle);
     let (most, headers) = gateway.header_limits();
+    let (timeouts, instead) = {
+        let config = gateway.config();
+        let instead = Instead { name: config.proxy.name.to_string(), header_bytes: most, headers };
+        ((config.timeouts.header, config.timeouts.idle), instead)
+    };
+    let io = ClientStream::new(stream, Arc::clone(&activity), timeouts, instead);
     let mut builder = auto::Builder::new(Here);
     // The stream itself sees to it that headers come in time.
     builder.http1().max_buf_size(most).max_headers(headers).header_read_timeout(None).timer(TokioTimer::new());
     builder.http2().max_header_list_size(u32::try_from(most).unwrap_or(u32::MAX)).timer(TokioTimer::new());
-    builder.http2().max_concurrent_streams(100);
+    builder.http2().max_concurrent_streams(100).max_send_buf_size(STREAM_BYTES);
+    // What clients send and servers do not take yet.
+    let window = (CLIENT_BYTES / seat.of_client().max(1)).clamp(STREAM_BYTES, CONNECTION_BYTES);
+    builder.http2().initial_stream_window_size(STREAM_BYTES as u32).initial_connection_window_size(window as u32);
     let mut stops = gateway.stops();
-    let client = Rc::new(Client { gateway, address, asked, activity, seat: Rc::new(seat) });
+    let client = Rc::new(Client {
+        gateway,
+        address,
+        asked,
+        activity: Arc::clone(&activity),
+        seat: Rc::new(seat),
+        share: Rc::default(),
+    });
+    let this = Rc::clone(&client);
     let service = service_fn(move |request| {
         let client = Rc::clone(&client);
         async move { Ok::<_, Infallible>(client.answer(request).await) }
     });
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(io), service);
     let mut connection = std::pin::pin!(connection);
-    // How a client's connection ends is the client's affair.
-    select! {
-        done = &mut connection => drop(done),
+    let done = select! {
+        biased;
+        done = &mut connection => done,
         _ = stops.wait_for(|stops| *stops) => {
+            if !activity.has_begun() && timeout(FIRST_REQUEST, &mut connection).await.is_ok() {
+                return;
+            }
             connection.as_mut().graceful_shutdown();
-            drop(connection.await);
+            connection.await
         }
+    };
+    // How else a client's connection ends is the client's affair.
+    let is_unread = done.is_err_and(|error| error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse));
+    if is_unread {
+        this.note_unreadable();
     }
 }
 
 impl Client {
+    /// Counts and logs a request that could not be read.
+    fn note_unreadable(&self) {
+        let (why, sent_bytes) = self.activity.unreadable().unwrap_or((Unreadable::Malformed, 0));
+        let (who, class) = self.gateway.by_address(self.address);
+        // Squid's word for a method that is not known.
+        let method = Method::from_bytes(b"NONE").unwrap_or_default();
+        let record = Record::new(Rc::clone(&self.gateway), (who, self.address, class), method, why.target().to_owned());
+        record.status.set(why.status().as_u16());
+        record.sent.set(sent_bytes as u64);
+    }
+
     async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
         let (who, class, denied) = match self.gateway.who(self.address, request.headers()).await {
@@ -89,11 +136,11 @@ impl Client {
         let who = (who, self.address, class);
         let record = Record::new(Rc::clone(&self.gateway), who, request.method().clone(), target);
         if let Some(refusal) = denied {
-            return self.refuse(&refusal, record, busy);
+            return self.refuse(&refusal, record, self.flow(None, busy));
         }
         let wanted = match self.wanted(&request) {
             Ok(wanted) => wanted,
-            Err(refusal) => return self.refuse(&refusal, record, busy),
+            Err(refusal) => return self.refuse(&refusal, record, self.flow(None, busy)),
         };
         if wanted.is_tunnel {
             return match tunnel::open(&self.gateway, &wanted).await {
@@ -101,13 +148,31 @@ impl Client {
                     record.status.set(StatusCode::OK.as_u16());
                     tunnel::begin(&self.gateway, request, upstream, &wanted, record, (busy, Rc::clone(&self.seat)))
                 }
-                Err(refusal) => self.refuse(&refusal, record, busy),
+                Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
             };
         }
-        match exchange::fetch(&self.gateway, request, &wanted, &record, &self.activity).await {
-            Ok(answer) => answer.relay(&self.gateway, record, busy),
-            Err(refusal) => self.refuse(&refusal, record, busy),
+        let (user, count) = self.gateway.seats().users().one_more(&record.who);
+        let most = self.gateway.config().limits.requests_per_user;
+        if count > most {
+            return self.refuse(&Refusal::TooManyRequests(most), record, self.flow(None, busy));
         }
+        let flow = self.flow(Some(user), busy);
+        let has_body = !request.body().is_end_stream();
+        match exchange::fetch(&self.gateway, request, &wanted, &record, (&flow, &self.activity)).await {
+            Ok(answer) => answer.relay(&self.gateway, record, flow),
+            Err(refusal) => {
+                if has_body {
+                    self.activity.linger();
+                }
+                self.refuse(&refusal, record, flow)
+            }
+        }
+    }
+
+    /// What becomes of a request, until the last byte of that is written.
+    fn flow(&self, user: Option<Rc<User>>, busy: Busy) -> Rc<Flow> {
+        let watched = self.gateway.watch().begin(Phase::Turn, Some(Arc::clone(&self.activity)));
+        Flow::new(Rc::clone(&self.share), user, watched, busy)
     }
 
     fn wanted(&self, request: &Request<Incoming>) -> Result<Wanted, Refusal> {
@@ -128,10 +193,14 @@ impl Client {
         Ok(wanted)
     }
 
-    fn refuse(&self, refusal: &Refusal, record: Record, busy: crate::client::Busy) -> Response<Relay> {
+    fn refuse(&self, refusal: &Refusal, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        if refusal.closes() {
+            self.activity.linger();
+        }
         let page = refusal.page(&self.gateway.config().proxy.name);
         record.status.set(page.status().as_u16());
-        page.map(|page| Relay::page(page, Some(record), Some(busy)))
+        flow.progress().waits_for(Phase::Transfer);
+        page.map(|page| Relay::page(page, Some(record), Some(flow)))
     }
 }
 

@@ -11,35 +11,43 @@ use tokio::{
 
 use crate::{config::Config, gateway::Control};
 
-/// Turns signals into what they mean: SIGHUP reads the file again, SIGTERM and SIGINT drain.
-pub(crate) fn listen(file: PathBuf, config: &Config) -> io::Result<mpsc::Receiver<Control>> {
+/// Turns signals into what they mean: SIGHUP reads the file again, SIGTERM and SIGINT drain,
+/// and end at once when they come again.
+pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
     let [mut hangup, mut terminate, mut interrupt] =
         [signal(SignalKind::hangup())?, signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?];
     let (sender, receiver) = mpsc::channel(1);
-    let mut current = config.clone();
     spawn_local(async move {
+        let mut is_draining = false;
         loop {
-            select! {
+            let asked = select! {
                 _ = hangup.recv() => match Config::read(&file) {
                     Ok(config) => {
-                        for what in current.what_a_reload_cannot_change(&config) {
-                            eprintln!("dovetail: {what}");
-                        }
                         eprintln!("dovetail: {} was read again", file.display());
-                        current = config.clone();
-                        if sender.send(Control::Reload(Box::new(config))).await.is_err() {
-                            return;
-                        }
+                        Control::Reload(Box::new(config))
                     }
-                    Err(error) => eprintln!("dovetail: {error}: everything stays as it was"),
+                    Err(error) => {
+                        eprintln!("dovetail: {error}: everything stays as it was");
+                        continue;
+                    }
                 },
-                _ = terminate.recv() => break,
-                _ = interrupt.recv() => break,
+                _ = terminate.recv() => end(&mut is_draining),
+                _ = interrupt.recv() => end(&mut is_draining),
+            };
+            if sender.send(asked).await.is_err() {
+                return;
             }
         }
-        eprintln!("dovetail: finishing what is under way");
-        // Gone already is as good.
-        drop(sender.send(Control::Drain).await);
     });
     Ok(receiver)
+}
+
+/// The first time what is under way may end, the second it may not.
+fn end(is_draining: &mut bool) -> Control {
+    if std::mem::replace(is_draining, true) {
+        eprintln!("dovetail: ending at once");
+        return Control::Stop;
+    }
+    eprintln!("dovetail: finishing what is under way; the same signal again ends at once");
+    Control::Drain
 }

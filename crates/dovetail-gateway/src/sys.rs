@@ -3,28 +3,55 @@
 
 use std::{
     io,
-    mem::{MaybeUninit, size_of},
-    os::fd::{AsRawFd, BorrowedFd},
+    mem::{size_of, size_of_val},
+    net::TcpListener,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, RawFd},
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
 /// The kernel's round-trip times of a connection, smoothed: of what was sent, and as the receiver sees it; zero if unknown.
 pub(crate) fn round_trips(socket: BorrowedFd<'_>) -> io::Result<(Duration, Duration)> {
-    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `info`, which is that long; all bytes are a valid `tcp_info`,
-    // which is plain integers, and those that it does not write are zero.
-    let info = unsafe {
-        let to = info.as_mut_ptr().cast();
-        let fd = socket.as_raw_fd();
-        if libc::getsockopt(fd, libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length) != 0 {
-            return Err(io::Error::last_os_error());
-        }
-        info.assume_init()
-    };
-    let micros = |micros: u32| Duration::from_micros(u64::from(micros));
-    Ok((micros(info.tcpi_rtt), micros(info.tcpi_rcv_rtt)))
+    let (info, _) = tcp_info(socket)?;
+    let micros = |at: usize| Duration::from_micros(u64::from(info[at]));
+    Ok((micros(RTT), micros(RCV_RTT)))
 }
+
+/// Bytes that the other side may send until it hears more, as was told last: the receive window, where the kernel tells it
+/// (Linux 6.2).
+pub(crate) fn receive_window(socket: BorrowedFd<'_>) -> Option<u64> {
+    let (info, words) = tcp_info(socket).ok()?;
+    (words > RCV_WND).then(|| u64::from(info[RCV_WND]))
+}
+
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_rcv_wnd`. The kernel adds to its
+/// end and moves nothing.
+const RTT: usize = 17;
+const RCV_RTT: usize = 23;
+const RCV_WND: usize = 58;
+const WORDS: usize = RCV_WND + 1;
+
+/// What the kernel knows of a connection, and how many words of it.
+fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u32; WORDS], usize)> {
+    let mut info = [0; WORDS];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `info`, which is that long, and any bytes are numbers.
+    let done = unsafe {
+        let to = info.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, to, &raw mut length)
+    };
+    if done == 0 { Ok((info, length as usize / size_of::<u32>())) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether the receive buffer stays as long as it was made, or the kernel lengthens it as it sees fit (tcp_moderate_rcvbuf).
+/// Linux 5.15 and later.
+pub(crate) fn fix_receive_buffer(socket: BorrowedFd<'_>, is_fixed: bool) -> io::Result<()> {
+    set(socket, libc::SOL_SOCKET, SO_BUF_LOCK, if is_fixed { SOCK_RCVBUF_LOCK } else { 0 })
+}
+
+/// asm-generic/socket.h and linux/socket.h
+const SO_BUF_LOCK: libc::c_int = 72;
+const SOCK_RCVBUF_LOCK: u32 = 2;
 
 /// The most that the receive window may be, in bytes, from now on. What was told already stays told.
 pub(crate) fn set_window_clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
@@ -47,6 +74,36 @@ fn set(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: u32
     // SAFETY: the kernel reads `length` bytes from `value`, which is that long and lives until the call returns.
     let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The first descriptor that a service manager passes, and the most that are looked at (sd_listen_fds(3)).
+const FIRST_PASSED: RawFd = 3;
+const MOST_PASSED: RawFd = 64;
+
+/// Sockets that a service manager passed to this process and that listen for TCP. Once: later there are none.
+pub(crate) fn passed_listeners() -> Vec<TcpListener> {
+    static IS_DONE: AtomicBool = AtomicBool::new(false);
+    let number = |name| std::env::var(name).ok().and_then(|value| value.parse::<u32>().ok());
+    let is_ours = number("LISTEN_PID") == Some(std::process::id());
+    let count = number("LISTEN_FDS").and_then(|count| RawFd::try_from(count).ok()).unwrap_or(0).min(MOST_PASSED);
+    if !is_ours || IS_DONE.swap(true, Ordering::Relaxed) {
+        return Vec::new();
+    }
+    let passed = (FIRST_PASSED..FIRST_PASSED + count).filter_map(|fd| {
+        // SAFETY: who set LISTEN_PID to this process passed these to it: they were open before it ran, nothing of it has
+        // them, and `IS_DONE` lets nothing have them twice. Of those that are not open after all nothing is made.
+        let socket = unsafe {
+            if libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) != 0 {
+                return None;
+            }
+            socket2::Socket::from_raw_fd(fd)
+        };
+        let is_tcp = socket.r#type().is_ok_and(|kind| kind == socket2::Type::STREAM)
+            && socket.local_addr().is_ok_and(|address| address.as_socket().is_some())
+            && socket.is_listener().unwrap_or(false);
+        is_tcp.then(|| socket.into())
+    });
+    passed.collect()
 }
 
 /// Where a connection that was redirected was meant to go.

@@ -14,7 +14,9 @@
 //! What has come over the link is passed on at once, turn or not: it is peeked at, and stays in the kernel's buffer, so the
 //! window stays closed and nothing more is let come. It is taken out as turns allow. A response's last bytes so never wait
 //! for turns, which where lengths are not known would be for bytes that do not come. (Kernels before Linux 6.9 cannot peek
-//! ahead; there they wait.)
+//! ahead; there they wait.) Turns are asked for when half of the window lies unread. And whatever the window was thought to
+//! be: also when the kernel says that it is closing, and when the server has been silent for a while that may be the window's
+//! doing. So no byte is left where it keeps others from coming.
 //!
 //! Policies that hold no responses back have windows of requests instead. A tunnel that is silent for a second gives its
 //! place there back; what comes after belongs to its class and to no request.
@@ -25,6 +27,7 @@ use std::{
     io::{self, Read},
     net::IpAddr,
     os::fd::AsFd,
+    pin::pin,
     rc::Rc,
     sync::Arc,
     task::{Context, Poll},
@@ -43,17 +46,19 @@ use tokio::{
     select,
     sync::Notify,
     task::spawn_local,
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use crate::{
     client::{Busy, Seat},
     exchange::{Place, dial},
     gateway::Gateway,
+    probe::Sampled,
     record::Record,
     refusal::Refusal,
     relay::Relay,
     sys,
+    uplink::Lane,
     upstream::{Offered, Upstream},
     wanted::Wanted,
     watch::{Phase, Watched},
@@ -71,6 +76,8 @@ const FREE_PART: f64 = 1.0 / 8.0;
 const FREE_DEPTH: f64 = 12.0 * SEGMENT as f64;
 /// After so long a silent tunnel gives its place back, where places are what is scheduled.
 const SILENT: Duration = Duration::from_secs(1);
+/// After so long a silence the window is looked at.
+const QUIET: Duration = Duration::from_millis(200);
 /// What is read at once.
 const BUFFER: usize = 16 * 1024;
 
@@ -78,7 +85,7 @@ const BUFFER: usize = 16 * 1024;
 pub(crate) async fn open(gateway: &Rc<Gateway>, wanted: &Wanted) -> Result<Upstream, Refusal> {
     let addresses = gateway.addresses(wanted).await?;
     gateway.dialled(false);
-    dial(gateway, &addresses, wanted).await
+    dial(gateway, &addresses, wanted, gateway.window()).await
 }
 
 /// Says that the tunnel is there, and carries what comes.
@@ -182,6 +189,9 @@ struct Tunnel {
     ahead: Cell<u64>,
     // Of these, bytes of responses that are over.
     stale: Cell<u64>,
+    // Nothing has come for a while, and that may be the window's doing.
+    is_quiet: Cell<bool>,
+    sampled: Option<Sampled>,
 }
 
 impl Tunnel {
@@ -201,6 +211,8 @@ impl Tunnel {
             is_held: Cell::new(false),
             ahead: Cell::new(0),
             stale: Cell::new(0),
+            is_quiet: Cell::new(false),
+            sampled: gateway.sampled(upstream),
         }
     }
 
@@ -226,6 +238,7 @@ impl Tunnel {
 
     async fn up(&self, client: &mut (impl AsyncRead + Unpin), server: &mut OwnedWriteHalf) -> io::Result<()> {
         let mut buffer = Vec::new();
+        let mut lane = None;
         loop {
             buffer.clear();
             buffer.reserve(BUFFER.min(buffer.capacity().max(1_024) * 4));
@@ -233,13 +246,31 @@ impl Tunnel {
                 return server.shutdown().await;
             }
             self.watched.progress().moves();
-            self.burst(buffer.len(), server.as_ref()).await?;
-            server.write_all(&buffer).await?;
+            if self.burst(buffer.len(), server.as_ref())? {
+                self.released(client, &mut buffer).await?;
+                self.take_stale(server.as_ref())?;
+            }
+            self.send(&buffer, server, &mut lane).await?;
             if buffer.len() < buffer.capacity() {
-                // What is idle needs no room.
+                // What is idle needs no room, and its upload is over.
                 buffer = Vec::new();
+                lane = None;
             }
         }
+    }
+
+    /// Sends what the client sent, as fast as the uplink is this client's.
+    async fn send(&self, bytes: &[u8], server: &mut OwnedWriteHalf, lane: &mut Option<Lane>) -> io::Result<()> {
+        let lane = lane.get_or_insert_with(|| self.gateway.uplink().lane(&self.record, Some(bytes.len())));
+        let mut left = bytes;
+        while !left.is_empty() {
+            let most = poll_fn(|cx| lane.poll_room(cx, left.len())).await;
+            server.write_all(&left[..most]).await?;
+            lane.sent(most);
+            left = &left[most..];
+            self.watched.progress().moves();
+        }
+        Ok(())
     }
 
     async fn down(
@@ -261,6 +292,7 @@ impl Tunnel {
             client.write_all(&buffer[..came]).await?;
             client.flush().await?;
             self.record.sent.set(self.record.sent.get() + came as u64);
+            self.gateway.uplink().acknowledges(came);
             self.watched.progress().moves();
             if came < buffer.len() {
                 // What is idle needs no room.
@@ -273,9 +305,15 @@ impl Tunnel {
     async fn look_ahead(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
         buffer.resize(BUFFER, 0);
         loop {
+            let wants_turn = self.wants_turn(server.as_ref());
+            self.watched.progress().waits_for(if wants_turn { Phase::Turn } else { Phase::Tunnel });
             let turn = select! {
                 came = server.peek(buffer) => {
                     let came = came?;
+                    self.is_quiet.set(false);
+                    if let Some(sampled) = &self.sampled {
+                        sampled.sample(server.as_ref().as_fd());
+                    }
                     if came > 0 && self.place.borrow().is_none() {
                         // The server speaks first.
                         self.renew()?;
@@ -284,8 +322,12 @@ impl Tunnel {
                     self.ahead.set(self.ahead.get() + came as u64);
                     return Ok(came);
                 }
-                turn = poll_fn(|cx| self.poll_turn(cx)), if self.wants_turn() => Some(turn),
+                turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
                 () = self.replaced.notified() => None,
+                () = sleep(QUIET), if self.may_be_held(server.as_ref()) => {
+                    self.is_quiet.set(true);
+                    None
+                }
             };
             if let Some((bytes, window)) = turn {
                 self.offered.widen(server.as_ref(), window);
@@ -300,12 +342,22 @@ impl Tunnel {
         }
     }
 
-    /// Whether bytes are to be taken out: as many as may be, and more only where the window is about to hold the server back.
-    /// A response that is over would else have turns for what does not come.
-    fn wants_turn(&self) -> bool {
-        let ahead = self.ahead.get();
+    /// Whether bytes are to be taken out: as many as may be, and more only where the window would soon hold the server back. A
+    /// response that is over would else have turns for what does not come.
+    fn wants_turn(&self, server: &TcpStream) -> bool {
+        let unread = self.ahead.get() + self.stale.get();
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
-        ahead > 0 && (ahead + self.stale.get() + 2 * SEGMENT >= self.offered.bytes() || is_allowed())
+        self.ahead.get() > 0
+            && (self.is_quiet.get()
+                || unread >= self.offered.enough()
+                || is_allowed()
+                || self.offered.is_closing(server))
+    }
+
+    /// Whether something is unread, and not known yet to be what the server waits for.
+    fn may_be_held(&self, server: &TcpStream) -> bool {
+        let is_unread = self.ahead.get() + self.stale.get() > 0;
+        is_unread && !self.is_quiet.get() && self.offered.may_be_closed(server)
     }
 
     /// Takes out what is left of responses that are over.
@@ -393,14 +445,14 @@ impl Tunnel {
         }
     }
 
-    /// The client sends so many bytes: waits for their turn.
-    async fn burst(&self, bytes: usize, server: &TcpStream) -> io::Result<()> {
+    /// The client sends so many bytes. Whether they have to wait for their turn.
+    fn burst(&self, bytes: usize, server: &TcpStream) -> io::Result<bool> {
         let is_first = self.place.borrow().is_none();
         let came = self.came.get();
         // A window that is full may hold more back.
-        let is_held = self.is_held.get() || self.ahead.get() + self.stale.get() + SEGMENT > self.offered.bytes();
-        if !is_first && (came == 0 || is_held) {
-            return Ok(());
+        let is_held = || self.is_held.get() || self.ahead.get() > 0 && self.offered.is_closing(server);
+        if !is_first && (came == 0 || is_held()) {
+            return Ok(false);
         }
         if came > 0 {
             self.typical.set(self.typical.get() + (came as f64 - self.typical.get()) / 4.0);
@@ -408,21 +460,44 @@ impl Tunnel {
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.gateway.free().is_open();
         if bytes < LEAST_REQUEST && !is_interactive && !is_first {
-            return Ok(());
+            return Ok(false);
         }
         self.renew()?;
         if is_interactive {
             self.free.set(SEGMENT);
         }
         if is_interactive || bytes < LEAST_REQUEST {
-            return self.take_stale(server);
+            self.take_stale(server)?;
+            return Ok(false);
         }
+        Ok(true)
+    }
+
+    /// Waits until the burst may leave. What the client sends meanwhile goes with it; a client that ends or is gone meanwhile
+    /// wants no answer.
+    async fn released(&self, client: &mut (impl AsyncRead + Unpin), buffer: &mut Vec<u8>) -> io::Result<()> {
         self.watched.progress().waits_for(Phase::Turn);
         let began = Instant::now();
-        poll_fn(|cx| self.place.borrow().as_ref().map_or(Poll::Ready(()), |place| place.poll_released(cx))).await;
+        let mut turn = pin!(poll_fn(|cx| {
+            self.place.borrow().as_ref().map_or(Poll::Ready(()), |place| place.poll_released(cx))
+        }));
+        loop {
+            // Room is asked for piece by piece: nobody has to be given much of it for a short request.
+            if buffer.len() == buffer.capacity() && buffer.len() < BUFFER {
+                buffer.reserve(buffer.len().min(BUFFER - buffer.len()));
+            }
+            select! {
+                () = &mut turn => break,
+                came = client.read_buf(buffer), if buffer.len() < buffer.capacity() => {
+                    if came? == 0 {
+                        return Err(io::ErrorKind::ConnectionAborted.into());
+                    }
+                }
+            }
+        }
         self.record.queue.set(self.record.queue.get() + began.elapsed());
         self.watched.progress().waits_for(Phase::Tunnel);
-        self.take_stale(server)
+        Ok(())
     }
 
     /// Another response begins.
@@ -436,8 +511,12 @@ impl Tunnel {
         let Record { who, class, .. } = &self.record;
         let place =
             self.gateway.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        if self.offered.bytes() != u64::MAX {
+            place.offers(self.offered.bytes());
+        }
         self.place.replace(Some(place));
         self.free.set(0);
+        self.is_quiet.set(false);
         self.replaced.notify_one();
         Ok(())
     }

@@ -3,50 +3,115 @@
 use std::{
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    sync::Arc,
+    task::{Context, Poll, ready},
 };
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use crate::watch::Progress;
+use crate::{
+    interim::{Go, Turn, Waits},
+    uplink::Lane,
+    watch::{Phase, Progress},
+};
 
 /// A request's body, or none.
 #[derive(Debug)]
-pub(crate) struct Upload {
+pub(crate) struct Upload(Option<Sending>);
+
+#[derive(Debug)]
+struct Sending {
+    // None once nobody wants it.
     body: Option<Incoming>,
-    progress: Option<Rc<Progress>>,
+    waits: Option<Waits>,
+    lane: Lane,
+    // What was read of the body and may not leave yet.
+    read: Bytes,
+    progress: Rc<Progress>,
+}
+
+/// Why a request's body did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Broken {
+    #[error(transparent)]
+    Client(#[from] hyper::Error),
+    #[error("the server answered without it")]
+    Unwanted,
 }
 
 impl Upload {
     pub(crate) const fn none() -> Self {
-        Self { body: None, progress: None }
+        Self(None)
     }
 
-    pub(crate) const fn of(body: Incoming, progress: Rc<Progress>) -> Self {
-        Self { body: Some(body), progress: Some(progress) }
+    /// `go`: what it waits for, if it waits.
+    pub(crate) fn of(body: Incoming, lane: Lane, progress: Rc<Progress>, go: Option<Arc<Go>>) -> Self {
+        Self(Some(Sending { body: Some(body), waits: go.map(Waits::new), lane, read: Bytes::new(), progress }))
     }
 }
 
 impl Body for Upload {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = Broken;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let this = self.get_mut();
-        let Some(body) = &mut this.body else { return Poll::Ready(None) };
-        let frame = Pin::new(body).poll_frame(cx);
-        if let (Poll::Ready(Some(_)), Some(progress)) = (&frame, &this.progress) {
-            progress.moves();
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        let Some(Sending { body, waits, lane, read, progress }) = &mut self.get_mut().0 else {
+            return Poll::Ready(None);
+        };
+        if let Some(waiting) = waits {
+            match ready!(waiting.poll(cx)) {
+                Turn::Goes => *waits = None,
+                Turn::Stays => {
+                    // The client's connection is told by this that nobody reads it.
+                    *body = None;
+                    return Poll::Pending;
+                }
+                Turn::Over => return Poll::Ready(Some(Err(Broken::Unwanted))),
+            }
         }
-        frame
+        let Some(body) = body else { return Poll::Ready(None) };
+        while read.is_empty() {
+            let frame = Pin::new(&mut *body).poll_frame(cx);
+            progress.waits_for_client(frame.is_pending());
+            let Some(frame) = ready!(frame) else {
+                lane.close();
+                return Poll::Ready(None);
+            };
+            progress.moves();
+            match frame.map(Frame::into_data) {
+                Ok(Ok(data)) => *read = data,
+                Ok(Err(trailers)) => return Poll::Ready(Some(Ok(trailers))),
+                Err(error) => {
+                    progress.breaks_upload();
+                    return Poll::Ready(Some(Err(error.into())));
+                }
+            }
+        }
+        let Poll::Ready(room) = lane.poll_room(cx, read.len()) else {
+            progress.waits_for(Phase::Turn);
+            return Poll::Pending;
+        };
+        if progress.phase() == Phase::Turn {
+            progress.waits_for(Phase::Answer);
+        }
+        lane.sent(room);
+        Poll::Ready(Some(Ok(Frame::data(read.split_to(room)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.as_ref().is_none_or(Body::is_end_stream)
+        let is_over = |sending: &Sending| sending.body.as_ref().is_none_or(Body::is_end_stream);
+        self.0.as_ref().is_none_or(|sending| sending.read.is_empty() && is_over(sending))
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+        let Some(Sending { body: Some(body), read, .. }) = &self.0 else { return SizeHint::with_exact(0) };
+        let (rest, read) = (body.size_hint(), read.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(rest.lower().saturating_add(read));
+        if let Some(upper) = rest.upper().and_then(|upper| upper.checked_add(read)) {
+            hint.set_upper(upper);
+        }
+        hint
     }
 }

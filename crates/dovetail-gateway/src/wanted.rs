@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{
     Method, Request, Uri, Version,
     header::{self, HeaderMap},
+    uri::Authority,
 };
 
 use crate::refusal::Refusal;
@@ -34,8 +35,13 @@ impl Wanted {
         if headers.get_all(header::HOST).iter().count() > 1 {
             return Err(Refusal::BadRequest("it has more than one Host"));
         }
-        if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(|byte| byte.is_ascii_graphic())) {
+        // What is beyond ASCII goes on percent-encoded.
+        let is_visible = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
+        if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(is_visible)) {
             return Err(Refusal::BadRequest("its target has characters that no URL has (RFC 3986)"));
+        }
+        if uri.path() == "*" && request.method() != Method::OPTIONS {
+            return Err(Refusal::BadRequest("only OPTIONS asks for *"));
         }
         if let Asked::Intercepted(address) = asked {
             return Self::intercepted(request, address);
@@ -46,7 +52,7 @@ impl Wanted {
             if authority.as_str().contains('@') || (uri.path() != "" && uri.path() != "/") {
                 return Err(bad);
             }
-            let port = authority.port_u16().filter(|&port| port > 0).ok_or(bad)?;
+            let port = digits(authority).filter(|&port| port > 0).ok_or(bad)?;
             // What follows is the tunnel's (RFC 9110, section 9.3.6): a body would be read as that, or not.
             let has_body = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
             if request.version() < Version::HTTP_2 && (has_body || headers.contains_key(header::TRANSFER_ENCODING)) {
@@ -105,14 +111,25 @@ fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
 
 fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
     let bad = Err(Refusal::BadRequest("its target's port is none"));
-    let authority = uri.authority().map_or("", |authority| authority.as_str());
-    match uri.port_u16() {
+    let authority = uri.authority();
+    match authority.and_then(digits) {
         Some(0) => bad,
         Some(port) => Ok(port),
         // A port that is no number, or too large, reads as none.
-        None if authority.rsplit(']').next().is_some_and(|rest| rest.contains(':') && !rest.ends_with(':')) => bad,
+        None if authority
+            .and_then(|authority| authority.as_str().rsplit(']').next())
+            .is_some_and(|rest| rest.contains(':') && !rest.ends_with(':')) =>
+        {
+            bad
+        }
         None => Ok(usual),
     }
+}
+
+/// A port that is written in digits alone: `+80` is a number to Rust, and no port.
+fn digits(authority: &Authority) -> Option<u16> {
+    let port = authority.port()?;
+    port.as_str().bytes().all(|byte| byte.is_ascii_digit()).then(|| port.as_u16())
 }
 
 #[cfg(test)]
@@ -139,6 +156,8 @@ mod tests {
             ("GET", "http://user@example.org/"),
             ("GET", "http://example.org:0/"),
             ("GET", "http://example.org:99999/"),
+            ("GET", "http://example.org:+80/"),
+            ("CONNECT", "example.org:+443"),
             ("GET", "http://exa_mple%2e.org/"),
             ("CONNECT", "example.org"),
             ("CONNECT", "user@example.org:443"),

@@ -8,7 +8,7 @@ use std::{
     future::poll_fn,
     rc::Rc,
     sync::Arc,
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use slab::Slab;
@@ -29,6 +29,11 @@ pub(crate) struct Progress {
     moved: Cell<u64>,
     phase: Cell<Phase>,
     stopped: Cell<bool>,
+    is_upload_broken: Cell<bool>,
+    awaits_client: Cell<bool>,
+    // Whether the client takes no more for now, and who reads more when it does.
+    is_full: Cell<bool>,
+    reader: RefCell<Option<Waker>>,
     waker: RefCell<Option<Waker>>,
     client: Option<Arc<Activity>>,
 }
@@ -62,6 +67,10 @@ impl Watch {
             moved: Cell::new(self.tick.get()),
             phase: Cell::new(phase),
             stopped: Cell::new(false),
+            is_upload_broken: Cell::new(false),
+            awaits_client: Cell::new(false),
+            is_full: Cell::new(false),
+            reader: RefCell::default(),
             waker: RefCell::default(),
             client,
         });
@@ -123,6 +132,46 @@ impl Progress {
 
     pub(crate) fn phase(&self) -> Phase {
         self.phase.get()
+    }
+
+    /// The client broke its request's body off, or sent what is none.
+    pub(crate) fn breaks_upload(&self) {
+        self.is_upload_broken.set(true);
+    }
+
+    /// Whether the server waits for more of a body that the client does not send.
+    pub(crate) fn waits_for_client(&self, is_so: bool) {
+        self.awaits_client.set(is_so);
+    }
+
+    pub(crate) const fn awaits_client(&self) -> bool {
+        self.awaits_client.get()
+    }
+
+    pub(crate) const fn is_upload_broken(&self) -> bool {
+        self.is_upload_broken.get()
+    }
+
+    /// Whether the client has as much waiting as it may have.
+    pub(crate) fn fills(&self, is_full: bool) {
+        if self.is_full.replace(is_full)
+            && !is_full
+            && let Some(reader) = self.reader.take()
+        {
+            reader.wake();
+        }
+    }
+
+    /// Waits until more may be read for the client. Meanwhile it is the client's time.
+    pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        if !self.is_full.get() {
+            return Poll::Ready(());
+        }
+        if self.phase() == Phase::Turn {
+            self.waits_for(Phase::Transfer);
+        }
+        *self.reader.borrow_mut() = Some(cx.waker().clone());
+        Poll::Pending
     }
 
     fn stop(&self) {

@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use dovetail_gateway::config::{Config, Forwarded, LogFormat, Probe};
+use dovetail_gateway::{
+    check,
+    config::{Config, Forwarded, LogFormat, Probe},
+};
 use proptest::{prelude::*, strategy::ValueTree};
 use written::{LEAST, with};
 
@@ -53,7 +56,8 @@ fn the_least_that_a_file_says_has_defaults_that_work() {
     let config = read(LEAST);
     assert_eq!(config.proxy.listen, ["127.0.0.1:3128".parse().unwrap()]);
     assert!(config.proxy.redirect.is_empty() && config.proxy.tproxy.is_empty() && config.proxy.nameservers.is_empty());
-    assert_eq!((&*config.proxy.name, config.proxy.forwarded), ("dovetail", Forwarded::Off));
+    assert!(config.proxy.name.starts_with("dovetail-"), "{}", config.proxy.name);
+    assert_eq!(config.proxy.forwarded, Forwarded::Off);
     let downlink = &config.downlink;
     assert_eq!((downlink.rate.bps(), downlink.payload), (2e6, 1448.0 / 1514.0));
     assert_eq!((downlink.goodput_bytes_per_s()).round(), 239_102.0);
@@ -261,6 +265,30 @@ fn files_are_beside_the_configuration_and_a_token_is_for_its_owner_alone() {
 }
 
 #[test]
+fn a_check_finds_what_a_start_would_lack() {
+    let folder = Folder::new("check");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let checked = |access: &str, log: &str| {
+        let text = with("", access, &format!("[log]\naccess = \"{}\"", at(log)));
+        check(&read(&text)).map_err(|error| error.to_string())
+    };
+    let passwords = format!("passwords = \"{}\"", at("people"));
+    assert!(checked("", "log").is_ok());
+    assert!(!folder.path().join("log").exists(), "it makes no files");
+    let said = checked(&passwords, "log").unwrap_err();
+    assert!(said.contains(&at("people")) && said.contains("No such file"), "{said}");
+    fs::write(folder.path().join("people"), "ada:$2y$04$abcdefghijklmnopqrstuuFEaW4G5iqb1PWsUMN2tI.2Jfvr1hKy6\n")
+        .unwrap();
+    assert!(checked(&passwords, "log").is_ok());
+    let said = checked("", "none/log").unwrap_err();
+    assert!(said.contains(&at("none/log")) && said.contains(&format!("its folder {}", at("none"))), "{said}");
+    let said = checked("", "people/log").unwrap_err();
+    assert!(said.contains("people"), "{said}");
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    assert!(checked("", "folder").is_err(), "a folder is no file");
+}
+
+#[test]
 fn a_file_is_read_up_to_a_mebibyte() {
     let folder = Folder::new("long");
     let path = folder.path().join("gateway.toml");
@@ -277,6 +305,33 @@ fn a_file_is_read_up_to_a_mebibyte() {
     assert_eq!(refused(b"\xff"), ": it is not text in UTF-8");
     assert!(Config::read(folder.path()).unwrap_err().to_string().contains(": cannot be read: "));
     assert!(Config::read(&folder.path().join("none")).unwrap_err().to_string().contains(": cannot be read: "));
+}
+
+#[test]
+fn the_uplink_is_paced_where_its_rate_is_written() {
+    assert!(read(LEAST).uplink.is_none());
+    assert!(read(&with("", "", "[uplink]")).uplink.is_none());
+    let uplink = read(&with("payload = 0.5", "", "[uplink]\nrate = \"512kbps\"")).uplink.unwrap();
+    assert_eq!((uplink.rate.bps(), uplink.goodput_bytes_per_s()), (512e3, 32e3));
+    for wrong in ["rate = \"999bps\"", "rate = \"2Tbps\"", "rate = 512", "payload = 0.9"] {
+        let error = Config::parse(&with("", "", &format!("[uplink]\n{wrong}"))).unwrap_err().to_string();
+        assert!(error.contains("uplink"), "{error}");
+    }
+}
+
+#[test]
+fn a_reload_changes_the_uplinks_rate_and_not_whether_it_is_paced() {
+    let of = |rest| read(&with("", "", rest));
+    let (none, slow, fast) = (of(""), of("[uplink]\nrate = \"512kbps\""), of("[uplink]\nrate = \"1Mbps\""));
+    let rate = |config: &Config| config.uplink.as_ref().map(|uplink| uplink.rate.bps());
+    for (old, new, after, said) in [
+        (&slow, &fast, Some(1e6), None),
+        (&none, &slow, None, Some("uplink.rate stays off: restart the gateway to make it set")),
+        (&slow, &none, Some(512e3), Some("uplink.rate stays set: restart the gateway to make it off")),
+    ] {
+        let (kept, lines) = new.clone().reloaded(old);
+        assert_eq!((rate(&kept), lines), (after, said.map(str::to_owned).into_iter().collect()));
+    }
 }
 
 #[test]
@@ -299,6 +354,12 @@ fn a_reload_says_what_it_cannot_change() {
             "downlink.policy stays grants: restart the gateway to make it none",
         ]
     );
+    let (kept, said) = other.reloaded(&old);
+    assert_eq!(said.len(), 5);
+    assert_eq!(old.what_a_reload_cannot_change(&kept), Vec::<String>::new(), "it says what the gateway does");
+    assert_eq!(kept.downlink.learn, old.downlink.learn);
+    let (changed, said) = same.reloaded(&old);
+    assert!(said.is_empty() && changed.admin.unwrap().token.is_some() && changed.limits.headers == 50);
 }
 
 /// Texts that are nearly configurations: the packaged one with what is commented out in it, lines left out, and a few values

@@ -104,6 +104,7 @@ fn every_key_is_in_the_description() {
         ("probe_every = \"60ms\"", "", "", ""),
         ("policy = \"grants:delay=40ms\"", "", "", ""),
         ("policy = \"none\"", "", "", ""),
+        ("", "", "", "[uplink]\nrate = \"1Mbps\""),
         ("", "destinations = { allow = [\"10.9.0.0/16\"] }", "", ""),
         ("", "destinations = { deny = [\"10.9.0.0/16\"] }", "", ""),
         ("", "connect_ports = [443, 563]", "", ""),

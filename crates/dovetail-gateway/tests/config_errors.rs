@@ -57,7 +57,7 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
         (
             format!("{LEAST}[cache]\nsize = 1"),
-            ", line 5: there is no key 'cache' here: the file has proxy, downlink, access, class, limits, timeouts, admin, log",
+            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log",
         ),
         (
             with("ratio = 2", "", ""),
@@ -65,12 +65,56 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         ),
         (
             with("", "destinations = { alow = [] }", ""),
-            ", line 6: there is no key 'alow' here: [access.destinations] has allow, deny",
+            ", line 6: there is no key 'alow' here; did you mean 'allow'? [access.destinations] has allow, deny",
         ),
         (section("limits", "a = 1\n[class]\nname = \"a\""), ", line 7: class: write [[class]], with two brackets"),
         ("proxy = 3".into(), ", line 1: proxy: 3 is not a table of keys"),
         (format!("class = [1]\n{LEAST}"), ", line 1: class: 1 is not a table of keys"),
     ]);
+}
+
+#[test]
+fn a_misspelt_key_is_unknown_and_not_missing() {
+    let misspelt = |of: &str, with: &str| LEAST.replace(of, with);
+    refused(&[
+        (
+            misspelt("rate", "rat"),
+            ", line 2: there is no key 'rat' here; did you mean 'rate'? [downlink] has rate, payload, learn, policy, probe, probe_every",
+        ),
+        (
+            misspelt("clients", "client"),
+            ", line 4: there is no key 'client' here; did you mean 'clients'? [access] has clients, destinations, connect_ports, ports, passwords",
+        ),
+        (
+            misspelt("downlink", "downlnk"),
+            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log",
+        ),
+        (
+            with("", "", "[[class]]\nnam = \"a\""),
+            ", line 8: there is no key 'nam' here; did you mean 'name'? [class] has name, weight, clients, users",
+        ),
+        (
+            section("log", "acess = \"x\""),
+            ", line 6: there is no key 'acess' here; did you mean 'access'? [log] has access, format",
+        ),
+    ]);
+}
+
+#[test]
+fn what_lacks_its_quotes() {
+    let bare = |value: &str| with(&format!("probe = {value}"), "", "");
+    let needs = |value: &str| {
+        format!(
+            ", line 3: {value} is not a value: an address, a rate, a time or a word goes in quotes, such as \"{value}\""
+        )
+    };
+    for value in ["10.99.0.1", "10.0.0.0/8", "192.168.1.1:80", "2Mbps", "tcp", "::1", "2001:db8::1", "hop:2"] {
+        for written in [value.to_owned(), format!("[\"off\", {value}]")] {
+            assert_eq!(said(&bare(&written)), format!("configuration{}", needs(value)));
+        }
+    }
+    // There is nothing to put in quotes.
+    assert!(said(&bare("")).contains("must be quoted"));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 mod written;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path};
 
 use dovetail_gateway::config::Config;
 use written::with;
@@ -13,8 +13,8 @@ use written::with;
 const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
 
 /// All tables that there are. `class` is a list of them.
-const SECTIONS: [&str; 9] =
-    ["proxy", "downlink", "access", "access.destinations", "class", "limits", "timeouts", "admin", "log"];
+const SECTIONS: [&str; 10] =
+    ["proxy", "downlink", "uplink", "access", "access.destinations", "class", "limits", "timeouts", "admin", "log"];
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
@@ -83,6 +83,7 @@ fn what_is_commented_out_in_it_is_read_too() {
         .collect();
     let config = Config::parse(&uncommented).unwrap();
     assert_eq!((config.classes.len(), config.downlink.payload), (2, 0.956));
+    assert_eq!(config.uplink.unwrap().rate.bps(), 512e3);
     assert!(config.log.is_some() && config.admin.unwrap().token.is_some() && config.access.passwords.is_some());
 }
 
@@ -105,6 +106,52 @@ fn the_page_has_a_row_for_every_key_with_its_default() {
         }
     }
     assert!(wrong.is_empty(), "docs/gateway-config.md:\n{}", wrong.join("\n"));
+}
+
+/// The value of a key that the packaged unit has once.
+fn of_unit(key: &str) -> String {
+    let unit = page("packaging/dovetail-gateway.service");
+    let values: Vec<_> = unit.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix('=')).collect();
+    assert_eq!(values.len(), 1, "{key}: {values:?}");
+    values[0].to_owned()
+}
+
+/// Without netlink the gateway cannot read its own addresses.
+#[test]
+fn the_packaged_unit_lets_the_gateway_know_its_addresses() {
+    let families = of_unit("RestrictAddressFamilies");
+    let families: Vec<_> = families.split(' ').collect();
+    for family in ["AF_INET", "AF_INET6", "AF_UNIX", "AF_NETLINK"] {
+        assert!(families.contains(&family), "{family} is not in {families:?}");
+    }
+}
+
+#[test]
+fn the_packaged_sockets_are_the_packaged_configurations() {
+    let unit = page("packaging/dovetail-gateway.socket");
+    let passed: Vec<SocketAddr> =
+        unit.lines().filter_map(|line| line.strip_prefix("ListenStream=")).map(|at| at.parse().unwrap()).collect();
+    let config = Config::parse(PACKAGED).unwrap();
+    let mut listen = config.proxy.listen;
+    listen.push(config.admin.unwrap().listen);
+    assert_eq!(passed, listen);
+}
+
+/// The limits of open files and of connections go together.
+#[test]
+fn the_packaged_unit_allows_as_many_files_as_the_configuration_needs() {
+    let files: usize = of_unit("LimitNOFILE").parse().unwrap();
+    let config = Config::parse(PACKAGED).unwrap();
+    assert!(files >= 2 * config.limits.connections + 128, "{files}");
+}
+
+#[test]
+fn the_packaged_rules_take_http_and_https() {
+    for rules in ["redirect", "tproxy"] {
+        let rules = page(&format!("packaging/nftables-{rules}.nft"));
+        assert_eq!(rules.matches("define ports = { 80, 443 }").count(), 1);
+        assert_eq!(rules.matches("tcp dport $ports").count(), 1, "they are the ports that are taken");
+    }
 }
 
 /// The blocks of code of a page that are in this language.

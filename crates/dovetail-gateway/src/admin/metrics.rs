@@ -80,6 +80,8 @@ impl Scrape {
         to.gauge("capacity_bytes_per_second", help, None, [(NOTHING, self.link.capacity_bytes_per_s)])?;
         let delay = self.link.far_delay_ms.map(|delay| (NOTHING, delay / 1e3));
         to.gauge("far_delay", "How long a packet waits at the link's far end, if known", Some(Unit::Seconds), delay)?;
+        let up = self.probe_up.map(|is_up| (NOTHING, u32::from(is_up)));
+        to.gauge("probe_up", "Whether the probe of the far queue is answered, if it is one that is sent", None, up)?;
         let lost = [(NOTHING, self.totals.lost_probes)];
         to.counter("probes_lost", "Probes of the far queue that did not come back", None, lost)?;
         let figures = self.totals.figures.iter().map(|&(name, value)| ([("figure", name)], value));
@@ -92,6 +94,8 @@ impl Scrape {
         let refused = [("client", self.refused_clients), ("full", self.refused_full)];
         let help = "Connections turned away: of no client, or more than there may be";
         to.counter("connections_refused", help, None, refused.map(|(reason, count)| ([("reason", reason)], count)))?;
+        let help = "Times that a connection could not be accepted because no file descriptor was left";
+        to.counter("accepts_failed", help, None, [(NOTHING, self.accepts_failed)])?;
         let used = [("dialled", self.dialled), ("reused", self.reused)].map(|(how, count)| ([("how", how)], count));
         to.counter("upstream_connections", "Connections to servers that requests and tunnels went out on", None, used)?;
         let help = "Requests sent once more because a kept connection was closed";

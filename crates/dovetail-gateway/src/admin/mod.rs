@@ -68,10 +68,9 @@ struct Admin {
     metrics: RefCell<Option<(Instant, Bytes)>>,
 }
 
-/// Listens, if the configuration says where.
-pub(crate) async fn start(gateway: &Rc<Gateway>) -> Result<(), GatewayError> {
-    let Some(listen) = gateway.config().admin.as_ref().map(|admin| admin.listen) else { return Ok(()) };
-    let listener = TcpListener::bind(listen).await.map_err(|error| GatewayError::Listen(listen, error))?;
+/// Serves those who connect here, until the gateway begins nothing new.
+pub(crate) fn start(gateway: &Rc<Gateway>, listener: std::net::TcpListener) -> Result<(), GatewayError> {
+    let listener = TcpListener::from_std(listener)?;
     let admin = Rc::new(Admin::new(gateway));
     spawn_local(server::accept(Rc::clone(&admin), listener));
     spawn_local(async move {

@@ -25,11 +25,16 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// The last answer on it may take so long.
 const LAST_ANSWER: Duration = Duration::from_secs(10);
 
-/// Serves until the runtime ends.
+/// Serves until the gateway begins nothing new: then the address is free for the next one.
 pub(super) async fn accept(admin: Rc<Admin>, listener: TcpListener) {
     let seats = Rc::new(());
+    let mut stops = admin.gateway.stops();
     loop {
-        match listener.accept().await {
+        let accepted = select! {
+            _ = stops.wait_for(|stops| *stops) => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
             Ok((stream, _)) => {
                 let seat = Rc::clone(&seats);
                 // The count has the listener's own in it.
@@ -42,7 +47,10 @@ pub(super) async fn accept(admin: Rc<Admin>, listener: TcpListener) {
                 }
             }
             // Out of descriptors, or the client is gone already: others may come.
-            Err(_) => sleep(Duration::from_millis(20)).await,
+            Err(error) => {
+                admin.gateway.could_not_accept(&error);
+                sleep(Duration::from_millis(20)).await;
+            }
         }
     }
 }

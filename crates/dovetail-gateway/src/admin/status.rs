@@ -28,6 +28,11 @@ pub(super) struct Status {
     #[serde(flatten)]
     link: Link,
     received_bytes: u64,
+    /// How the far queue is measured, and whether that is answered: unknown of what is not sent.
+    probe: String,
+    probe_up: Option<bool>,
+    /// What is wrong with it, in words.
+    probe_fault: Option<String>,
     lost_probes: u64,
     /// The policy's own figures by name.
     figures: BTreeMap<&'static str, f64>,
@@ -117,6 +122,9 @@ impl Status {
             goodput_bytes_per_s,
             link: Link::of(&totals, goodput_bytes_per_s),
             received_bytes: totals.units,
+            probe: config.downlink.probe.to_string(),
+            probe_up: gateway.probing().is_up(),
+            probe_fault: gateway.probing().fault(),
             lost_probes: totals.lost_probes,
             active_users: active.iter().sum(),
             waiting: totals.classes.iter().map(|class| class.waiting).sum(),

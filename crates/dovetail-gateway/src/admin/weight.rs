@@ -30,6 +30,8 @@ pub(super) fn set(gateway: &Gateway, class: usize, body: &[u8]) -> Result<f64, F
     };
     let body: Body = serde_json::from_slice(body).map_err(|_| wrong())?;
     let weight = Weight::new(body.weight).ok_or_else(wrong)?;
-    gateway.desk().set_weight(class_id(class), weight);
+    for desk in gateway.desks() {
+        desk.set_weight(class_id(class), weight);
+    }
     Ok(weight.as_f64())
 }

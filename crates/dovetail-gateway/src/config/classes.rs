@@ -79,7 +79,6 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
                 section.wrong("name", format!("there are at most {MOST_CLASSES} classes, the default one included"))
             );
         }
-        section.end()?;
         classes.push(class);
     }
     let default = classes.iter().position(|class| *class.name == *DEFAULT).unwrap_or_else(|| {
@@ -96,10 +95,10 @@ fn read_one(section: &mut Section<'_>) -> Result<Class, Wrong> {
     let what = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
     let user = "a user's name of 1 to 64 characters, without colons";
     let name = section.one("name", values::name(64, in_name, what))?;
-    Ok(Class {
-        name: name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?,
-        weight: section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or_default(),
-        clients: section.list("clients", values::prefix)?.unwrap_or_default(),
-        users: section.list("users", values::name(64, in_user, user))?.unwrap_or_default(),
-    })
+    let weight = section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or_default();
+    let clients = section.list("clients", values::prefix)?.unwrap_or_default();
+    let users = section.list("users", values::name(64, in_user, user))?.unwrap_or_default();
+    section.end()?;
+    let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
+    Ok(Class { name, weight, clients, users })
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Display};
 
+use dovetail_sched::units::Rate;
+
 use super::{
     Access, Class, Config, Forwarded, LogFormat, Prefix, Prefixes, Probe, reload::joined, values::written_time,
 };
@@ -45,7 +47,7 @@ impl Config {
             Probe::Icmp(_) | Probe::Udp(_) | Probe::Hop { .. } => (),
         }
         if !downlink.learn {
-            let rate = rate(self);
+            let rate = rate(downlink.rate);
             warn(format!("{policy} takes the link's rate as {rate}: a rate that is too high fills the far queue"));
         }
         if self.admin.is_none() {
@@ -88,6 +90,11 @@ impl Display for Description<'_> {
         let config = self.0;
         listens(config, &mut Part { f, heading: "listens" })?;
         downlink(config, &mut Part { f, heading: "downlink" })?;
+        let mut part = Part { f, heading: "uplink" };
+        match &config.uplink {
+            None => part.line("rate", "not known: uploads are not paced")?,
+            Some(uplink) => part.line("rate", format_args!("{}, paced", rate(uplink.rate)))?,
+        }
         access(config, &mut Part { f, heading: "access" })?;
         let mut part = Part { f, heading: "classes" };
         for (index, class) in config.classes.iter().enumerate() {
@@ -138,19 +145,13 @@ fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
 
 fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     let downlink = &config.downlink;
-    part.line("rate", format_args!("{}{}", rate(config), if downlink.learn { ", a first guess" } else { "" }))?;
+    part.line("rate", format_args!("{}{}", rate(downlink.rate), if downlink.learn { ", a first guess" } else { "" }))?;
     let goodput = downlink.goodput_bytes_per_s();
     part.line("goodput", format_args!("{goodput:.0} bytes/s ({:.1} % of it)", downlink.payload * 100.0))?;
     let every = written_time(downlink.probe_every);
-    match downlink.probe {
+    match &downlink.probe {
         Probe::Off => part.line("probe", "off")?,
-        Probe::Tcp => part.line("probe", format_args!("round-trip times of TCP, every {every}"))?,
-        Probe::Icmp(address) => part.line("probe", format_args!("ICMP echoes to {address}, every {every}"))?,
-        Probe::Udp(address) => part.line("probe", format_args!("UDP echoes to {address}, every {every}"))?,
-        Probe::Hop { hops, towards } => {
-            let towards = towards.map_or("servers".into(), |address| address.to_string());
-            part.line("probe", format_args!("ICMP that expires at hop {hops} towards {towards}, every {every}"))?;
-        }
+        probe => part.line("probe", format_args!("{probe}, every {every}"))?,
     }
     part.line("policy", downlink.policy.entry().name)?;
     let given = downlink.policy.as_str().split_once(':').map_or("", |(_, knobs)| knobs);
@@ -214,8 +215,8 @@ fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// The link's rate in the largest unit that leaves a number of at least 1.
-fn rate(config: &Config) -> String {
-    let bps = config.downlink.rate.bps();
+fn rate(rate: Rate) -> String {
+    let bps = rate.bps();
     let (scale, unit) = match bps {
         1e9.. => (1e9, "Gbit/s"),
         1e6.. => (1e6, "Mbit/s"),

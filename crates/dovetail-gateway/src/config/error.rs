@@ -2,6 +2,7 @@
 
 use std::io;
 
+use dovetail_sched::units::clip;
 use thiserror::Error;
 
 /// Why a file cannot be used. The message says where, which key, what is wrong, and what to do.
@@ -52,8 +53,26 @@ impl Wrong {
         Self { at: None, what: what.into() }
     }
 
-    pub(crate) fn toml(wrong: &toml::de::Error) -> Self {
-        Self { at: wrong.span().map(|span| span.start), what: wrong.message().trim().replace('\n', "; ") }
+    /// What is wrong with a text as TOML.
+    pub(crate) fn toml(wrong: &toml::de::Error, text: &str) -> Self {
+        let at = wrong.span().map(|span| span.start);
+        let message = wrong.message().trim();
+        // Words of the parser's for something that is not in quotes, and looks like a number, a date or `true`.
+        let is_bare = message.starts_with("string values must be quoted")
+            || ["float", "integer", "boolean", "time", "date"]
+                .iter()
+                .any(|kind| message.contains(&format!("invalid {kind}")));
+        let bare = at.filter(|_| is_bare).map(|at| bare_value(text, at)).filter(|bare| !bare.is_empty());
+        let what = match bare {
+            Some(bare) => {
+                let bare = clip(bare).escape_debug().to_string();
+                format!(
+                    "{bare} is not a value: an address, a rate, a time or a word goes in quotes, such as \"{bare}\""
+                )
+            }
+            None => message.replace('\n', "; "),
+        };
+        Self { at, what }
     }
 
     /// With the line, and the file's name.
@@ -68,4 +87,15 @@ impl Wrong {
             None => ConfigError::File { file: file.into(), what },
         }
     }
+}
+
+/// What is around a byte of a text up to what ends a value. O(bytes of the line).
+fn bare_value(text: &str, at: usize) -> &str {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"=,[]{}#\"'".contains(byte);
+    let bytes = text.as_bytes();
+    let at = at.min(bytes.len());
+    let begin = bytes[..at].iter().rposition(ends).map_or(0, |before| before + 1);
+    let end = bytes[at..].iter().position(ends).map_or(bytes.len(), |after| at + after);
+    // What ends a value is ASCII, so these are between characters.
+    text.get(begin..end).unwrap_or_default()
 }

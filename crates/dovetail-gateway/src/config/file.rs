@@ -15,8 +15,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::{
     Access, Admin, Config, ConfigError, Downlink, Forwarded, Limits, Log, LogFormat, Prefixes, Probe, Proxy, Timeouts,
-    classes,
+    Uplink, classes,
     error::Wrong,
+    name::{LONGEST_NAME, default_name, is_in_name},
     section::{Section, number, text, truth, whole, word},
     values,
 };
@@ -55,7 +56,7 @@ impl Config {
 
     fn parse_in(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
         is_short(text.len()).map_err(|wrong| wrong.of(text, file))?;
-        let table = DeTable::parse(text).map_err(|wrong| Wrong::toml(&wrong).of(text, file))?;
+        let table = DeTable::parse(text).map_err(|wrong| Wrong::toml(&wrong, text).of(text, file))?;
         config(Section::root(table.get_ref()), folder).map_err(|wrong| wrong.of(text, file))
     }
 }
@@ -79,30 +80,37 @@ fn is_short(bytes: usize) -> Result<(), Wrong> {
 }
 
 fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Wrong> {
-    let proxy = proxy(root.section("proxy")?)?;
-    let downlink = downlink(root.section("downlink")?)?;
-    let access = access(root.section("access")?, folder)?;
-    let (classes, default_class) = classes::read(root.sections("class")?, access.passwords.is_some())?;
-    let limits = limits(root.section("limits")?)?;
-    let timeouts = timeouts(root.section("timeouts")?)?;
-    let admin = admin(root.section("admin")?, &proxy, folder)?;
-    let log = log(root.section("log")?, folder)?;
+    let (in_proxy, in_downlink) = (root.section("proxy")?, root.section("downlink")?);
+    let (in_uplink, in_access) = (root.section("uplink")?, root.section("access")?);
+    let in_classes = root.sections("class")?;
+    let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
+    let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
+    // A name that is misspelt is wrong by itself, before what lacks for it.
     root.end()?;
-    Ok(Config { proxy, downlink, access, classes, default_class, limits, timeouts, admin, log })
+    let proxy = proxy(in_proxy)?;
+    let downlink = downlink(in_downlink)?;
+    let uplink = uplink(in_uplink, downlink.payload)?;
+    let access = access(in_access, folder)?;
+    let (classes, default_class) = classes::read(in_classes, access.passwords.is_some())?;
+    let limits = limits(in_limits)?;
+    let timeouts = timeouts(in_timeouts)?;
+    let admin = admin(in_admin, &proxy, folder)?;
+    let log = log(in_log, folder)?;
+    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log })
 }
 
 fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
     let forwarded = [("off", Forwarded::Off), ("unknown", Forwarded::Unknown), ("address", Forwarded::Address)];
-    let is_token = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     let what = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
     let proxy = Proxy {
         listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
         redirect: section.list("redirect", values::address)?.unwrap_or_default(),
         tproxy: section.list("tproxy", values::address)?.unwrap_or_default(),
-        name: section.one("name", values::name(64, is_token, what))?.unwrap_or_else(|| "dovetail".into()),
+        name: section.one("name", values::name(LONGEST_NAME, is_in_name, what))?.unwrap_or_else(default_name),
         forwarded: section.one("forwarded", word(&forwarded))?.unwrap_or_default(),
         nameservers: section.list("nameservers", values::nameserver)?.unwrap_or_default(),
     };
+    section.end()?;
     let ways = [("listen", &proxy.listen), ("redirect", &proxy.redirect), ("tproxy", &proxy.tproxy)];
     if ways.iter().all(|(_, addresses)| addresses.is_empty()) {
         return Err(section.wrong("listen", "it listens nowhere: name an address here, in redirect or in tproxy"));
@@ -114,7 +122,6 @@ fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
             return Err(section.wrong(key, format!("{address} is there twice: each way in needs a port of its own")));
         }
     }
-    section.end()?;
     Ok(proxy)
 }
 
@@ -122,25 +129,26 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Wrong> {
     let share = |share: f64| (share > 0.0 && share <= 1.0).then_some(share);
     let every = Duration::from_millis(10)..=Duration::from_secs(10);
     let rate = section.one("rate", values::rate)?;
-    let rate = rate.ok_or_else(|| section.wrong("rate", "say what the link carries, such as rate = \"2Mbps\""))?;
     let payload = section.one("payload", number("a share over 0 and up to 1, such as 0.956", share))?;
     let written_learn = section.one("learn", truth)?;
     let policy = section.one("policy", policy)?;
+    let probe = section.one("probe", values::probe)?.unwrap_or(Probe::Tcp);
+    let probe_every = section.one("probe_every", values::time(every))?.unwrap_or(Duration::from_millis(100));
+    section.end()?;
+    let rate = rate.ok_or_else(|| section.wrong("rate", "say what the link carries, such as rate = \"2Mbps\""))?;
     let policy =
         policy.map_or_else(|| "grants".parse().map_err(|wrong| section.wrong("policy", format!("{wrong}"))), Ok)?;
     let (policy, learn) = learning(policy, written_learn).map_err(|what| section.wrong("learn", what))?;
-    let downlink = Downlink {
-        rate,
-        payload: payload.unwrap_or(PAYLOAD),
-        learn,
-        probe: section.one("probe", values::probe)?.unwrap_or(Probe::Tcp),
-        probe_every: section.one("probe_every", values::time(every))?.unwrap_or(Duration::from_millis(100)),
-        policy,
-    };
+    let downlink = Downlink { rate, payload: payload.unwrap_or(PAYLOAD), learn, probe, probe_every, policy };
     let setup = RequestSetup::for_bytes(downlink.goodput_bytes_per_s());
     downlink.policy.build(&setup).map_err(|why| section.wrong("policy", why.to_string()))?;
-    section.end()?;
     Ok(downlink)
+}
+
+fn uplink(mut section: Section<'_>, payload: f64) -> Result<Option<Uplink>, Wrong> {
+    let rate = section.one("rate", values::rate)?;
+    section.end()?;
+    Ok(rate.map(|rate| Uplink { rate, payload }))
 }
 
 fn policy(value: &DeValue<'_>) -> Result<RequestSpec, String> {
@@ -169,28 +177,24 @@ fn learning(policy: RequestSpec, written: Option<bool>) -> Result<(RequestSpec, 
 
 fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Wrong> {
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
+    let mut destinations = section.section("destinations")?;
+    let allow = destinations.list("allow", values::prefix)?.unwrap_or_default();
+    let deny = destinations.list("deny", values::prefix)?.unwrap_or_default();
+    destinations.end()?;
+    let connect_ports = section.list("connect_ports", port)?.unwrap_or_else(|| vec![443]);
+    let ports = section.list("ports", port)?.unwrap_or_default();
+    let passwords = section.one("passwords", path(folder))?;
+    section.end()?;
     if clients.is_empty() {
         let what = "nobody may ask: say who, such as clients = [\"10.0.0.0/8\"]";
         return Err(section.wrong("clients", what));
     }
-    let mut destinations = section.section("destinations")?;
-    let allow = destinations.list("allow", values::prefix)?.unwrap_or_default();
-    let deny = destinations.list("deny", values::prefix)?.unwrap_or_default();
     if let Some(both) = allow.iter().find(|prefix| deny.contains(prefix)) {
         return Err(destinations.wrong("allow", format!("{both} is allowed and denied: leave one of them out")));
     }
-    destinations.end()?;
     let of_all = |list: Vec<_>| Prefixes::new(list.into_iter().map(|prefix| (prefix, ())));
-    let access = Access {
-        clients: of_all(clients),
-        allow: of_all(allow),
-        deny: of_all(deny),
-        connect_ports: section.list("connect_ports", port)?.unwrap_or_else(|| vec![443]),
-        ports: section.list("ports", port)?.unwrap_or_default(),
-        passwords: section.one("passwords", path(folder))?,
-    };
-    section.end()?;
-    Ok(access)
+    let (clients, allow, deny) = (of_all(clients), of_all(allow), of_all(deny));
+    Ok(Access { clients, allow, deny, connect_ports, ports, passwords })
 }
 
 fn port(value: &DeValue<'_>) -> Result<u16, String> {
@@ -297,9 +301,9 @@ fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Wrong> {
     }
     let formats = [("squid", LogFormat::Squid), ("json", LogFormat::Json)];
     let path = section.one("access", path(folder))?;
-    let path =
-        path.ok_or_else(|| section.wrong("access", "say where, such as access = \"/var/log/dovetail/access.log\""))?;
     let format = section.one("format", word(&formats))?.unwrap_or_default();
     section.end()?;
+    let path =
+        path.ok_or_else(|| section.wrong("access", "say where, such as access = \"/var/log/dovetail/access.log\""))?;
     Ok(Some(Log { path, format }))
 }

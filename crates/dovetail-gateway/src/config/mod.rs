@@ -7,6 +7,7 @@ mod classes;
 mod describe;
 mod error;
 mod file;
+mod name;
 mod prefixes;
 mod reload;
 mod section;
@@ -28,6 +29,8 @@ pub struct Config {
     pub proxy: Proxy,
     /// The narrow link behind which it stands.
     pub downlink: Downlink,
+    /// The way back, where its rate is known.
+    pub uplink: Option<Uplink>,
     /// Who may ask, and for what.
     pub access: Access,
     /// Classes of users, the default one included.
@@ -90,6 +93,23 @@ pub struct Downlink {
     pub policy: RequestSpec,
 }
 
+/// `[uplink]`
+#[derive(Debug, Clone)]
+pub struct Uplink {
+    /// The link's raw rate, frames and all.
+    pub rate: Rate,
+    /// What a full packet's payload is of its frame, as of the downlink.
+    pub payload: f64,
+}
+
+impl Uplink {
+    /// What the uplink can carry of requests and what goes with them, in bytes a second.
+    #[must_use]
+    pub fn goodput_bytes_per_s(&self) -> f64 {
+        self.rate.bps() / 8.0 * self.payload
+    }
+}
+
 /// How the far queue is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
@@ -108,6 +128,21 @@ pub enum Probe {
     },
     /// By round-trip times of the connections to servers, as the kernel knows them.
     Tcp,
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Tcp => f.write_str("round-trip times of TCP"),
+            Self::Icmp(address) => write!(f, "ICMP echoes to {address}"),
+            Self::Udp(address) => write!(f, "UDP echoes to {address}"),
+            Self::Hop { hops, towards: None } => write!(f, "ICMP that expires at hop {hops} towards servers"),
+            Self::Hop { hops, towards: Some(address) } => {
+                write!(f, "ICMP that expires at hop {hops} towards {address}")
+            }
+        }
+    }
 }
 
 /// `[access]`
@@ -190,7 +225,7 @@ pub struct Admin {
 }
 
 /// `[log]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     /// Where.
     pub path: PathBuf,

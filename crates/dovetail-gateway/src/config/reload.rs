@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr};
 
-use super::{Class, Config};
+use super::{Admin, Class, Config};
 
 impl Config {
     /// What the new configuration says that takes effect only when the gateway starts again, a sentence each.
@@ -22,11 +22,35 @@ impl Config {
         keep("admin.listen", admin(self), admin(new));
         let policy = |config: &Self| config.downlink.policy.as_str().to_owned();
         keep("downlink.policy", policy(self), policy(new));
+        let paced = |config: &Self| if config.uplink.is_some() { "set" } else { "off" }.to_owned();
+        keep("uplink.rate", paced(self), paced(new));
         kept
     }
 }
 
 impl Config {
+    /// What a gateway that runs with `old` goes on with when it reads this: with what only a restart changes as it was, and
+    /// [what that is](Self::what_a_reload_cannot_change).
+    #[must_use]
+    pub fn reloaded(self, old: &Self) -> (Self, Vec<String>) {
+        let kept = old.what_a_reload_cannot_change(&self);
+        let mut config = self.in_the_order_of(old);
+        let proxy = &mut config.proxy;
+        proxy.listen.clone_from(&old.proxy.listen);
+        proxy.redirect.clone_from(&old.proxy.redirect);
+        proxy.tproxy.clone_from(&old.proxy.tproxy);
+        config.downlink.policy = old.downlink.policy.clone();
+        config.downlink.learn = old.downlink.learn;
+        if config.uplink.is_some() != old.uplink.is_some() {
+            config.uplink.clone_from(&old.uplink);
+        }
+        config.admin = match (&old.admin, config.admin) {
+            (Some(old), Some(new)) => Some(Admin { listen: old.listen, ..new }),
+            (old, _) => old.clone(),
+        };
+        (config, kept)
+    }
+
     /// The same with its classes where those of the same name were in `old`, so that a class keeps its number and what was
     /// counted by that. One that is no more keeps its place without anybody in it.
     #[must_use]

@@ -114,18 +114,41 @@ impl<'t> Section<'t> {
         format!("{}: {what}", self.path(key))
     }
 
-    /// Everything was asked for.
+    /// Everything was asked for. Before it is said what lacks: that may be there under a name that is misspelt.
     ///
     /// # Errors
     /// The first key that was not.
-    pub(super) fn end(self) -> Result<(), Wrong> {
+    pub(super) fn end(&self) -> Result<(), Wrong> {
         let keys = self.table.into_iter().flat_map(|table| table.keys());
         let unknown = keys.filter(|key| !self.known.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
         let place = if self.name.is_empty() { "the file".to_owned() } else { format!("[{}]", self.name) };
+        let near = self.known.iter().find(|known| is_near(known, key.get_ref()));
+        let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let (key, at) = (clip(key.get_ref()).escape_debug().to_string(), key.span().start);
-        Err(Wrong::at(at, format!("there is no key '{key}' here: {place} has {}", self.known.join(", "))))
+        let colon = if meant.is_empty() { ":" } else { "" };
+        Err(Wrong::at(at, format!("there is no key '{key}' here{meant}{colon} {place} has {}", self.known.join(", "))))
     }
+}
+
+/// Whether one is the other with up to two letters added, left out or replaced, and not most of them. O(letters²).
+fn is_near(known: &str, written: &str) -> bool {
+    let (known, written) = (known.as_bytes(), written.as_bytes());
+    let most = (known.len() / 3).clamp(1, 2);
+    if known.len().abs_diff(written.len()) > most {
+        return false;
+    }
+    // Changes from what was written so far to each beginning of the known one.
+    let mut changes: Vec<_> = (0..=known.len()).collect();
+    for (row, letter) in written.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut changes[0], row + 1);
+        for (at, other) in known.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != other);
+            diagonal = changes[at + 1];
+            changes[at + 1] = replaced.min(diagonal + 1).min(changes[at] + 1);
+        }
+    }
+    changes[known.len()] <= most
 }
 
 /// A value in a message.

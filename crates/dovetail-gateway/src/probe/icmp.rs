@@ -72,12 +72,22 @@ impl Icmp {
         Ok(Self { socket, is_v4, expires, is_raw, identifier: secret as u16, secret, last: Cell::new(0) })
     }
 
+    /// Whether there is an address to send to.
+    pub(super) fn has_somebody(&self, server: Option<IpAddr>) -> bool {
+        match &self.expires {
+            Some(Towards(address)) => address.or(server).is_some(),
+            None => true,
+        }
+    }
+
     /// `server` is one on whose way a probe may expire.
     pub(super) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         self.last.set(number);
         let packet = self.packet(number);
         let Some(Towards(address)) = &self.expires else { return self.socket.try_send(&packet).map(drop) };
-        let to = address.or(server).filter(|to| to.is_ipv4() == self.is_v4).ok_or(io::ErrorKind::NotConnected)?;
+        let to = address.or(server).filter(|to| to.is_ipv4() == self.is_v4);
+        let to =
+            to.ok_or_else(|| io::Error::other("responses come from IPv6 servers: name an address, as in hop:2@…"))?;
         self.socket.try_send_to(&packet, SocketAddr::new(to, 0)).map(drop)
     }
 

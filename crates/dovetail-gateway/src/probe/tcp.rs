@@ -2,20 +2,24 @@
 //!
 //! The kernel keeps a smoothed round-trip time for each connection, and as a receiver one of what its window lets come. What
 //! is over the least to the same server in ten minutes is queue somewhere. The far queue is in all of them, servers' own
-//! queues are not: the least over all servers within a tick is told.
+//! queues are not: the least over all servers within a tick is told. They are noted unless the probe is off, and told if it is
+//! `tcp` or silent.
 
 use std::{
     cell::{Cell, RefCell},
     collections::HashMap,
     net::IpAddr,
+    os::fd::BorrowedFd,
     rc::Rc,
     time::{Duration, Instant},
 };
 
 use dovetail_sched::Nanos;
+use dovetail_tower::Desk;
 use tokio::time::sleep;
 
-use crate::gateway::Gateway;
+use crate::sys;
+use crate::{gateway::Gateway, who::Who};
 
 /// How often the least of the samples is told.
 const TICK: Duration = Duration::from_millis(100);
@@ -34,6 +38,8 @@ pub(crate) struct RoundTrips {
     least: RefCell<HashMap<IpAddr, Least>>,
     // The least queue since the last tick.
     queue: Cell<Option<Duration>>,
+    // What was told last, while it is fresh.
+    told: Cell<Option<Nanos>>,
 }
 
 /// The least of this half of the time that it is remembered, and of the half before.
@@ -44,19 +50,30 @@ struct Least {
     before: Duration,
 }
 
-/// When a connection was looked at last.
-#[derive(Debug, Default)]
-pub(crate) struct Sampled(Cell<Option<Instant>>);
+/// A connection whose round-trip times are noted as something comes on it.
+#[derive(Debug)]
+pub(crate) struct Sampled {
+    round_trips: Rc<RoundTrips>,
+    server: IpAddr,
+    last: Cell<Option<Instant>>,
+}
 
 impl Sampled {
-    /// Whether it is time to look again.
-    pub(crate) fn is_due(&self) -> bool {
+    /// A connection to this server.
+    pub(crate) const fn new(round_trips: Rc<RoundTrips>, server: IpAddr) -> Self {
+        Self { round_trips, server, last: Cell::new(None) }
+    }
+
+    /// Something came.
+    pub(crate) fn sample(&self, socket: BorrowedFd<'_>) {
         let now = Instant::now();
-        let is_due = self.0.get().is_none_or(|last| now - last >= SAMPLE);
-        if is_due {
-            self.0.set(Some(now));
+        if self.last.get().is_some_and(|last| now - last < SAMPLE) {
+            return;
         }
-        is_due
+        self.last.set(Some(now));
+        if let Ok((sender, receiver)) = sys::round_trips(socket) {
+            self.round_trips.note(self.server, if receiver.is_zero() { sender } else { receiver });
+        }
     }
 }
 
@@ -82,18 +99,33 @@ impl RoundTrips {
         let queue = took.saturating_sub(least.now.min(least.before));
         self.queue.set(Some(self.queue.get().map_or(queue, |known| known.min(queue))));
     }
+
+    /// Tells what is known once more.
+    pub(super) fn tell_again(&self, desk: &Desk<Who>) {
+        if let Some(queue) = self.told.get() {
+            desk.far_queue(Some(queue));
+        }
+    }
 }
 
-/// Tells the desk, tick by tick.
+/// Tells the desk, tick by tick, while it is for these times to tell.
 pub(super) async fn tell(gateway: Rc<Gateway>) {
-    let mut last = None;
+    let trips = gateway.round_trips();
+    let mut last: Option<Instant> = None;
     loop {
-        sleep(TICK).await;
-        if let Some(queue) = gateway.round_trips().queue.take() {
-            last = Some(Instant::now());
-            gateway.desk().far_queue(Some(Nanos(u64::try_from(queue.as_nanos()).unwrap_or(u64::MAX))));
-        } else if last.is_some_and(|last: Instant| last.elapsed() >= SILENT) {
+        let is_asked = gateway.tells_round_trips();
+        sleep(if is_asked { TICK } else { super::IDLE }).await;
+        let queue = trips.queue.take();
+        if !gateway.tells_round_trips() {
             last = None;
+            trips.told.set(None);
+        } else if let Some(queue) = queue.filter(|_| is_asked) {
+            last = Some(Instant::now());
+            trips.told.set(Some(Nanos(u64::try_from(queue.as_nanos()).unwrap_or(u64::MAX))));
+            trips.tell_again(gateway.desk());
+        } else if last.is_some_and(|last| last.elapsed() >= SILENT) {
+            last = None;
+            trips.told.set(None);
             gateway.desk().far_queue(None);
         }
     }

@@ -1,13 +1,12 @@
 //! Makes connections with a receive window that is known.
 //!
 //! The kernel offers half of a buffer as window, and `SO_RCVBUF` takes what it is given twice. So a socket that is given `R`
-//! offers about `R`. What is set before the connection is made also fixes the scale of all windows that it may offer later
-//! (RFC 7323, section 2.3): under 64 KiB the scale is 1, and the window never grows beyond. A window of 64 KiB or more is
-//! made in two steps: the handshake offers 65,535 bytes at most whatever the buffer is, so the buffer may be as long as the
-//! window may ever be, and the clamp is set before anything came.
+//! offers about `R`, and 65,535 bytes at most before the connection is made. What is set by then also fixes the scale of all
+//! windows that it may offer later (RFC 7323, section 2.3), for as long as the buffer is said to stay as it is. So it is not
+//! said before the connection is made (`SO_BUF_LOCK`): the scale is that of the longest buffer that the kernel may make, and
+//! the window can grow from any length to any other. (Before Linux 5.15 one under 64 KiB stays under that.)
 
 use std::{
-    cell::Cell,
     io,
     net::{IpAddr, SocketAddr},
     os::fd::AsFd,
@@ -16,23 +15,23 @@ use std::{
 
 use tokio::{
     net::{TcpSocket, TcpStream},
-    time::timeout,
+    select,
+    task::JoinSet,
+    time::{sleep, timeout},
 };
 
 use crate::sys;
 
-/// The most that a window without a scale can be (RFC 9293, section 3.1).
-const UNSCALED: u64 = 65_535;
-
-/// Four segments of Ethernet's size, and what a read takes.
-const LEAST_BATCH: u64 = 4 * 1_448;
-const MOST_BATCH: u64 = 64 * 1_024;
+/// How long after one attempt the next begins (RFC 8305, section 8).
+const APART: Duration = Duration::from_millis(250);
 
 /// What windows connections have, if the policy holds responses back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// At first, in bytes.
+    /// A policy's first, in bytes.
     pub(crate) first: u64,
+    /// What this connection begins with: as much, or more on a link that is idle.
+    pub(crate) begins: u64,
     /// The most that it may grow to.
     pub(crate) longest: u64,
 }
@@ -45,24 +44,52 @@ pub(crate) struct Upstream {
 }
 
 impl Upstream {
-    /// Connects to the first of these addresses that answers.
+    /// Connects to the first of these addresses that answers (RFC 8305): each is tried a quarter of a second after the one
+    /// before, or as soon as that failed.
     pub(crate) async fn connect(
         addresses: &[IpAddr],
         port: u16,
         window: Option<Window>,
         within: Duration,
     ) -> Result<Self, Failure> {
-        let mut last = Failure::Timeout;
-        let share = within / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
-        for &address in addresses {
-            match timeout(share, to(SocketAddr::new(address, port), window)).await {
-                Ok(Ok(stream)) => return Ok(Self { stream, window }),
-                Ok(Err(error)) => last = Failure::Error(error),
-                Err(_) => last = Failure::Timeout,
-            }
+        match timeout(within, race(addresses, port, window)).await {
+            Ok(Ok(stream)) => Ok(Self { stream, window }),
+            Ok(Err(error)) => Err(Failure::Error(error)),
+            Err(_) => Err(Failure::Timeout),
         }
-        Err(last)
     }
+}
+
+async fn race(addresses: &[IpAddr], port: u16, window: Option<Window>) -> io::Result<TcpStream> {
+    let mut left = alternating(addresses).into_iter();
+    // Those that are late are given up with it.
+    let mut attempts = JoinSet::new();
+    let mut last = io::ErrorKind::AddrNotAvailable.into();
+    loop {
+        if let Some(address) = left.next() {
+            attempts.spawn_local(to(SocketAddr::new(address, port), window));
+        }
+        select! {
+            done = attempts.join_next() => match done {
+                None => return Err(last),
+                Some(Ok(Ok(stream))) => return Ok(stream),
+                Some(Ok(Err(error))) => last = error,
+                Some(Err(error)) => last = error.into(),
+            },
+            () = sleep(APART), if left.len() > 0 => {}
+        }
+    }
+}
+
+/// One of each family after the other, IPv6 first (RFC 8305, section 4).
+pub(crate) fn alternating(addresses: &[IpAddr]) -> Vec<IpAddr> {
+    let (mut six, mut four): (Vec<_>, Vec<_>) = addresses.iter().copied().partition(IpAddr::is_ipv6);
+    six.reverse();
+    four.reverse();
+    let next = |turn: usize| {
+        if turn.is_multiple_of(2) { six.pop().or_else(|| four.pop()) } else { four.pop().or_else(|| six.pop()) }
+    };
+    (0..).map_while(next).collect()
 }
 
 /// Why there is no connection.
@@ -75,60 +102,97 @@ pub(crate) enum Failure {
 async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
-    let is_scaled = window.is_some_and(|window| window.first > UNSCALED);
-    if let Some(window) = window {
-        let bytes = if is_scaled { window.longest } else { window.first };
-        socket.set_recv_buffer_size(u32::try_from(bytes).unwrap_or(u32::MAX))?;
-    }
+    let Some(window) = window else { return socket.connect(address).await };
+    let bytes = u32::try_from(window.begins).unwrap_or(u32::MAX);
+    socket.set_recv_buffer_size(bytes)?;
+    let is_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
     let stream = socket.connect(address).await?;
-    if let Some(window) = window.filter(|_| is_scaled) {
-        sys::set_window_clamp(stream.as_fd(), u32::try_from(window.first).unwrap_or(u32::MAX))?;
+    if is_free {
+        sys::fix_receive_buffer(stream.as_fd(), true)?;
+        sys::set_window_clamp(stream.as_fd(), bytes)?;
     }
     Ok(stream)
 }
 
-/// The window that a connection offers.
-#[derive(Debug)]
-pub(crate) struct Offered {
-    window: Option<Window>,
-    bytes: Cell<u64>,
-}
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::{Ipv4Addr, TcpListener},
+        time::Instant,
+    };
 
-impl Offered {
-    /// As it is at first.
-    pub(crate) fn new(window: Option<Window>) -> Self {
-        Self { window, bytes: Cell::new(window.map_or(u64::MAX, |window| window.first)) }
+    use tokio::runtime::{Builder, LocalOptions};
+
+    use super::*;
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        Builder::new_current_thread()
+            .enable_all()
+            .build_local(LocalOptions::default())
+            .expect("a runtime")
+            .block_on(future)
     }
 
-    /// The window as it is.
-    pub(crate) const fn bytes(&self) -> u64 {
-        self.bytes.get()
+    #[test]
+    fn families_take_turns() {
+        let parse =
+            |texts: &[&str]| -> Vec<IpAddr> { texts.iter().map(|text| text.parse().expect("an address")).collect() };
+        assert_eq!(
+            alternating(&parse(&["10.0.0.1", "10.0.0.2", "10.0.0.3", "::1", "::2"])),
+            parse(&["::1", "10.0.0.1", "::2", "10.0.0.2", "10.0.0.3"])
+        );
+        assert_eq!(alternating(&parse(&["::1", "::2"])), parse(&["::1", "::2"]));
+        assert_eq!(alternating(&[]), parse(&[]));
     }
 
-    /// What may be waited for at once: a quarter of the window, and four segments. More than half would stop the sender.
-    pub(super) fn batch(&self) -> u64 {
-        let window = self.bytes.get();
-        (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
+    /// A place where connections are neither made nor refused, and what keeps it so.
+    fn silent(address: Ipv4Addr, port: u16) -> impl Sized {
+        let socket = |address: SocketAddr| {
+            let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None);
+            socket.expect("a socket")
+        };
+        let at = SocketAddr::new(address.into(), port);
+        let listener = socket(at);
+        listener.bind(&at.into()).expect("a port");
+        listener.listen(0).expect("a listener");
+        // Beyond what nobody accepted the kernel answers nothing.
+        let full: Vec<_> = (0..4)
+            .map(|_| {
+                let client = socket(at);
+                client.set_nonblocking(true).expect("a mode");
+                drop(client.connect(&at.into()));
+                client
+            })
+            .collect();
+        (listener, full)
     }
 
-    /// Offers at least so many bytes from now on, and no more than the longest.
-    pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
-        let Some(Window { longest, .. }) = self.window else { return };
-        let bytes = bytes.min(longest);
-        // A window that cannot be set stays as it is: slower, and nothing worse.
-        if bytes > self.bytes.get() && set(stream, bytes).is_ok() {
-            self.bytes.set(bytes);
-        }
+    #[test]
+    fn addresses_that_say_nothing_hold_up_the_next_for_a_moment() {
+        let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let port = live.local_addr().expect("an address").port();
+        let dead = [2, 3, 4].map(|last| Ipv4Addr::new(127, 0, 0, last));
+        let _kept = dead.map(|address| silent(address, port));
+        let mut addresses = dead.map(IpAddr::from).to_vec();
+        let connect = |addresses: &[IpAddr], within| run(Upstream::connect(addresses, port, None, within));
+        let timed_out = connect(&addresses, Duration::from_millis(300));
+        assert!(matches!(timed_out, Err(Failure::Timeout)), "{timed_out:?}");
+        addresses.push(Ipv4Addr::LOCALHOST.into());
+        let began = Instant::now();
+        let made = connect(&addresses, Duration::from_secs(60)).expect("a connection");
+        assert_eq!(made.stream.peer_addr().expect("an address").ip(), Ipv4Addr::LOCALHOST);
+        assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     }
 
-    /// Whether it is much longer than at first. It cannot be taken back: the next response would come with it.
-    pub(crate) fn is_grown(&self) -> bool {
-        self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
+    #[test]
+    fn addresses_that_refuse_hold_up_nothing() {
+        let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let port = live.local_addr().expect("an address").port();
+        let refusing = Ipv4Addr::new(127, 0, 0, 2).into();
+        let connect = |addresses: &[IpAddr]| run(Upstream::connect(addresses, port, None, Duration::from_secs(60)));
+        assert!(connect(&[refusing, refusing, Ipv4Addr::LOCALHOST.into()]).is_ok());
+        let failed = connect(&[refusing, refusing]);
+        assert!(matches!(&failed, Err(Failure::Error(error)) if error.kind() == io::ErrorKind::ConnectionRefused));
+        assert!(matches!(connect(&[]), Err(Failure::Error(_))));
     }
-}
-
-fn set(stream: &TcpStream, bytes: u64) -> io::Result<()> {
-    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-    socket2::SockRef::from(stream).set_recv_buffer_size(bytes as usize)?;
-    sys::set_window_clamp(stream.as_fd(), bytes)
 }

@@ -6,7 +6,6 @@
 use std::{
     cell::{Cell, RefCell},
     io,
-    net::IpAddr,
     os::fd::AsFd,
     pin::Pin,
     rc::Rc,
@@ -21,14 +20,14 @@ use tokio::{
 
 use super::{Offered, Upstream};
 use crate::{
-    probe::{RoundTrips, Sampled},
+    probe::Sampled,
     sys,
     watch::{Phase, Progress},
     who::Who,
 };
 
-/// The most that one read takes: what a client's socket takes in turn.
-const MOST_READ: u64 = 64 * 1024;
+/// The most that one read takes, and so the most of one part of a response.
+const MOST_READ: u64 = 16 * 1024;
 
 /// The most of a header, interim responses included: what never comes to its end is no answer.
 const MOST_HEAD: u64 = 2 * 1024 * 1024;
@@ -48,14 +47,15 @@ pub(crate) struct Gated {
 pub(crate) struct Gate {
     response: RefCell<Option<Response>>,
     offered: Offered,
-    round_trips: Option<(Rc<RoundTrips>, IpAddr)>,
-    sampled: Sampled,
+    sampled: Option<Sampled>,
     head: Cell<Head>,
     received: Cell<u64>,
     // What the response has in all, if that is known.
     total: Cell<Option<u64>>,
     // The task is woken when so many bytes are there.
     low_water: Cell<u64>,
+    // What the last read brought.
+    lately: Cell<u64>,
 }
 
 #[derive(Debug)]
@@ -76,16 +76,16 @@ struct Head {
 
 impl Gated {
     /// A connection without a response; its round-trip times are noted if somebody wants them.
-    pub(crate) fn new(upstream: Upstream, round_trips: Option<Rc<RoundTrips>>) -> (Self, Rc<Gate>) {
+    pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
             offered: Offered::new(upstream.window),
-            round_trips: round_trips.zip(upstream.stream.peer_addr().ok().map(|address| address.ip())),
-            sampled: Sampled::default(),
+            sampled,
             head: Cell::default(),
             received: Cell::new(0),
             total: Cell::default(),
             low_water: Cell::new(1),
+            lately: Cell::new(0),
         });
         (Self { stream: upstream.stream, gate: Rc::clone(&gate) }, gate)
     }
@@ -97,6 +97,10 @@ impl Gate {
         self.head.take();
         self.received.set(0);
         self.total.take();
+        self.lately.set(0);
+        if self.offered.bytes() != u64::MAX {
+            ticket.offers(self.offered.bytes());
+        }
         *self.response.borrow_mut() = Some(Response { ticket, progress });
     }
 
@@ -125,6 +129,7 @@ impl Gate {
 
     fn took(&self, response: &Response, bytes: &[u8]) -> io::Result<()> {
         self.received.set(self.received.get() + bytes.len() as u64);
+        self.lately.set(bytes.len() as u64);
         let mut head = self.head.get();
         if !head.is_whole {
             head.read(bytes);
@@ -138,26 +143,18 @@ impl Gate {
         Ok(())
     }
 
-    /// Sleeps until a batch is there, where it is sure to come: of a response whose length is known, as far as it may be
-    /// taken in. Waking up costs more than reading does.
+    /// Sleeps until a batch is there, where it is sure to come soon: of a response whose length is known and that comes in
+    /// pieces of that order, as far as it may be taken in. Waking up costs more than reading does.
     fn batch(&self, stream: &TcpStream, allowed: u64) {
         let rest = self.total.get().map_or(0, |total| total.saturating_sub(self.received.get()));
-        self.wake_at(stream, rest.min(allowed).min(self.offered.batch()).max(1));
+        self.wake_at(stream, rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(1));
     }
 
     fn wake_at(&self, stream: &TcpStream, bytes: u64) {
+        let bytes = if self.offered.is_free() { 1 } else { bytes };
         // One that cannot be set wakes the task earlier, and nothing worse.
         if bytes != self.low_water.get() && sys::set_low_water(stream.as_fd(), bytes as u32).is_ok() {
             self.low_water.set(bytes);
-        }
-    }
-
-    fn sample(&self, stream: &TcpStream) {
-        if let Some((round_trips, server)) = &self.round_trips
-            && self.sampled.is_due()
-            && let Ok((sender, receiver)) = sys::round_trips(stream.as_fd())
-        {
-            round_trips.note(*server, if receiver.is_zero() { sender } else { receiver });
         }
     }
 }
@@ -197,6 +194,7 @@ impl AsyncRead for Gated {
             this.gate.wake_at(&this.stream, 1);
             return Pin::new(&mut this.stream).poll_read(cx, buffer);
         };
+        std::task::ready!(response.progress.poll_room(cx));
         let (mut allowed, mut window) = (response.ticket.allowed(), response.ticket.window());
         if allowed == 0 {
             let mut first = [0];
@@ -234,7 +232,9 @@ impl AsyncRead for Gated {
                 response.progress.waits_for(Phase::Transfer);
             }
             this.gate.took(response, part.filled())?;
-            this.gate.sample(&this.stream);
+            if let Some(sampled) = &this.gate.sampled {
+                sampled.sample(this.stream.as_fd());
+            }
         }
         buffer.advance(came);
         Poll::Ready(Ok(()))

@@ -1,14 +1,16 @@
 //! Connections to servers.
 //!
 //! The scheduler owns when they are read: [`gated`] lets a response in only as far as it may come. What is not read closes
-//! the receive window, which [`connect`] made small before the connection was.
+//! the receive window, which [`connect`] made small before the connection was and [`offered`] lengthens.
 
 mod connect;
 mod gated;
+mod offered;
 mod pool;
 
 pub(crate) use self::{
-    connect::{Failure, Offered, Upstream, Window},
+    connect::{Failure, Upstream, Window, alternating},
     gated::{Gate, Gated},
+    offered::Offered,
     pool::{Idle, Pool, Server},
 };

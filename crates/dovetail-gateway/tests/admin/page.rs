@@ -96,6 +96,18 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
         assert_eq!(browser.text(fits), "true", "{name}: {}", browser.text("document.scrollingElement.scrollWidth"));
         let loaded = "performance.getEntriesByType('resource').filter((entry) => !entry.name.endsWith('.json')).length";
         assert_eq!(browser.text(loaded), "0", "{name}: the page loads nothing");
+        // The longest labels that there are, in one go with their drawing: the page draws anew each second.
+        browser.wait_for("samples.length > 0");
+        for delay_ms in [18, 180, 1_800, 18_000] {
+            let outside = format!(
+                "(() => {{
+                   delayChart([0, 1].map((n) => ({{ number: n, at_s: n, far_delay_ms: {delay_ms} }})));
+                   const all = [...document.querySelectorAll('#delay-chart text')];
+                   return all.filter((text) => text.getBBox().x < 0).map((text) => text.textContent).join();
+                 }})()"
+            );
+            assert_eq!(browser.text(&outside), "", "{name}: labels are cut off");
+        }
         let colour = browser.text("getComputedStyle(document.body).backgroundColor");
         let parts = colour.trim_start_matches("rgb(").trim_end_matches(')').split(", ");
         lightness.push(parts.map(|part| part.parse::<u32>().unwrap()).sum::<u32>() / 3);

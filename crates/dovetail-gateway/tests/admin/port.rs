@@ -2,7 +2,12 @@
 
 use std::{
     io::{Read, Write},
-    thread::sleep,
+    net::{SocketAddr, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, sleep},
     time::{Duration, Instant},
 };
 
@@ -63,12 +68,51 @@ fn metrics_are_openmetrics_count_what_happened_and_only_grow() {
     assert!(after.value("dovetail_gateway_process_resident_memory_bytes").unwrap() > 1e5);
 }
 
+/// Sends UDP packets back while it is told to, which it is at first.
+fn udp_echo() -> (SocketAddr, Arc<AtomicBool>) {
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = socket.local_addr().unwrap();
+    let answers = Arc::new(AtomicBool::new(true));
+    let does_answer = Arc::clone(&answers);
+    thread::spawn(move || {
+        let mut packet = [0; 64];
+        while let Ok((length, from)) = socket.recv_from(&mut packet) {
+            if does_answer.load(Ordering::Relaxed) {
+                let _ = socket.send_to(&packet[..length], from);
+            }
+        }
+    });
+    (address, answers)
+}
+
+#[test]
+fn a_probe_that_is_not_answered_is_named_and_tcp_tells_in_its_place() {
+    let (echo, answers) = udp_echo();
+    let gateway = Running::start(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "");
+    let mut response = gateway.ask("127.0.1.1", 12_000_000);
+    let status = gateway.status_when("the probe measures", |status| status["far_delay_ms"].is_f64());
+    assert_eq!((&status["probe_up"], &status["probe_fault"]), (&true.into(), &serde_json::Value::Null));
+    answers.store(false, Ordering::Relaxed);
+    let status = gateway.status_when("it is silent, and TCP measures", |status| {
+        status["probe_up"] == false && status["far_delay_ms"].is_f64()
+    });
+    let fault = status["probe_fault"].as_str().unwrap();
+    assert!(fault.contains(&format!("UDP echoes to {echo}")) && fault.contains("has not been answered"), "{fault}");
+    sleep(Duration::from_millis(600));
+    assert_eq!(scrape(&gateway).value("dovetail_gateway_probe_up"), Some(0.0));
+    answers.store(true, Ordering::Relaxed);
+    gateway.status_when("it is back", |status| status["probe_up"] == true && status["far_delay_ms"].is_f64());
+    drop(gateway);
+    let _ = response.read_to_end(&mut Vec::new());
+}
+
 #[test]
 fn the_pages_tables_have_each_metric_and_each_field() {
     let page = include_str!("../../../../docs/gateway-admin.md");
     let (_, metrics) = page.split_once("## Metrics").unwrap();
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
-    let gateway = Running::start("rate = \"2Mbps\"\nlearn = false\nprobe = \"tcp\"", "");
+    let (echo, _) = udp_echo();
+    let gateway = Running::start(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "");
     let mut response = gateway.ask("127.0.1.1", 2_000_000);
     let status = gateway.status_when("the link is measured, for a second", |status| {
         status["far_delay_ms"].is_f64() && status["sample"].is_object() && status["requests"][0].is_object()

@@ -33,6 +33,7 @@ fn send(text: &[u8]) -> (String, Vec<Result<Message, String>>) {
         Ok(_) => {}
         Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "{error}"),
     }
+    drop(client);
     gateway.quiet();
     // All that the gateway sent is with the server when the gateway is gone.
     gateway.drain();
@@ -177,6 +178,7 @@ fn chunks() {
     ] {
         let (answers, messages) = send(post(fields, &format!("{body}{HIDDEN}")).as_bytes());
         assert!(messages.iter().all(Result::is_err), "{body:?}: {messages:?} {answers}");
+        assert!(answers.starts_with("HTTP/1.1 400 "), "{body:?}: {answers}");
         assert!(!answers.contains("smuggled"), "{body:?}: {answers}");
     }
 }
@@ -204,7 +206,9 @@ fn lines_and_fields() {
     for line in [
         "GET  http://{at}/ HTTP/1.1",
         "GET http://{at}/ HTTP/1.1 x",
-        "GET http://{at}/\u{e9} HTTP/1.1",
+        "GET http://{at}/? x HTTP/1.1",
+        "GET http://{at}/\x7f HTTP/1.1",
+        "GET http://{at}\u{e9}/ HTTP/1.1",
         "GET http://{at}/ HTTP/2.1",
         "GET http://{at}/\0 HTTP/1.1",
         "G\0T http://{at}/ HTTP/1.1",

@@ -129,6 +129,16 @@ fn requests_over_http2() {
             let (answer, _) = sender.send_request(request("GET", uri), true).unwrap();
             assert_eq!(answer.await.map(|answer| answer.status().as_u16()).unwrap_or(status), status, "{uri}");
         }
+        // What only OPTIONS asks for, and a port that is none.
+        let uri = |authority: String, path| {
+            http::Uri::builder().scheme("http").authority(authority).path_and_query(path).build().unwrap()
+        };
+        let at = server.address;
+        for wrong in [uri(at.to_string(), "*"), uri(format!("{}:+{}", at.ip(), at.port()), "/")] {
+            let request = Request::get(wrong).version(http::Version::HTTP_2).body(()).unwrap();
+            let (answer, _) = sender.send_request(request, true).unwrap();
+            assert_eq!(answer.await.unwrap().status(), 400);
+        }
     });
     let messages: Vec<_> = (0..3).map(|_| server.told().unwrap()).collect();
     let seen: Vec<_> = messages.iter().map(|message| (message.target.as_str(), &message.body[..])).collect();

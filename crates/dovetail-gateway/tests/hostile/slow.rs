@@ -1,12 +1,21 @@
 //! Clients and servers that take their time.
 
 use std::{
-    io::{Read, Write},
+    env, fs,
+    future::pending,
+    io::{self, Read, Write},
+    pin::Pin,
+    process::Command,
+    task::{Context, Poll},
     thread,
     time::{Duration, Instant},
 };
 
-use tokio::runtime::Builder;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    runtime::Builder,
+    time::timeout,
+};
 
 use crate::{
     answer::{answer, is_closed},
@@ -141,7 +150,173 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     let url = server.url("/");
     client.write_all(format!("POST {url} HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc").as_bytes()).unwrap();
     let refusal = answer(&mut client);
-    assert_eq!((refusal.status, refusal.is_whole), (504, true), "{refusal:?}");
+    assert_eq!((refusal.status, refusal.is_whole), (408, true), "{refusal:?}");
     assert!(is_closed(&mut client));
+    gateway.quiet();
+}
+
+/// A connection of which so many bytes are read and no more.
+struct Deaf(tokio::net::TcpStream, usize);
+
+impl AsyncRead for Deaf {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.1 == 0 {
+            return Poll::Pending;
+        }
+        let mut bytes = vec![0; self.1.min(buffer.remaining())];
+        let mut part = ReadBuf::new(&mut bytes);
+        std::task::ready!(Pin::new(&mut self.0).poll_read(cx, &mut part))?;
+        self.1 -= part.filled().len();
+        buffer.put_slice(part.filled());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Deaf {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(cx)
+    }
+}
+
+const STREAMS: usize = 100;
+const CONNECTIONS: usize = 3;
+
+/// What three connections of a hundred streams hold whose clients take nothing: in a process of its own, whose memory is
+/// this test's alone. Names in `DOVETAIL_TEST_HELD` whether windows are shut or sockets are not read.
+#[test]
+fn held_streams() {
+    let Ok(window) = env::var("DOVETAIL_TEST_HELD") else { return };
+    let window = if window == "shut" { 65_535 } else { (1 << 31) - 1 };
+    let server = endless();
+    let gateway = Setup { downlink: "policy = \"none\"".into(), ..Setup::default() }.start();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    let before = resident_bytes();
+    runtime.block_on(async {
+        let mut kept = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
+            let mut builder = h2::client::Builder::new();
+            builder.initial_window_size(window).initial_connection_window_size(window);
+            let (sender, connection) = builder.handshake::<_, bytes::Bytes>(Deaf(stream, 100)).await.unwrap();
+            tokio::spawn(async move {
+                drop(connection.await);
+                pending::<()>().await;
+            });
+            let mut sender = sender.ready().await.unwrap();
+            for _ in 0..STREAMS {
+                let request = http::Request::get(server.url("/")).version(http::Version::HTTP_2).body(()).unwrap();
+                kept.push(sender.send_request(request, true).unwrap().0);
+            }
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let mut held = 0;
+        for _ in 0..20 {
+            let now = resident_bytes().saturating_sub(before);
+            if now < held + (256 << 10) {
+                break;
+            }
+            held = now;
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        println!("{held} bytes for {CONNECTIONS} connections of {STREAMS} streams");
+        // The servers' threads are among it, and what is not read is in parts of twice as much memory.
+        assert!(held < (CONNECTIONS as u64) * (10 << 20), "{held}");
+    });
+}
+
+#[test]
+fn streams_that_nobody_reads_hold_little() {
+    for window in ["shut", "open"] {
+        let child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "slow::held_streams", "--nocapture"])
+            .env("DOVETAIL_TEST_HELD", window)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&child.stdout);
+        println!("{window}: {said}");
+        assert!(child.status.success(), "{said}");
+    }
+}
+
+fn resident_bytes() -> u64 {
+    let status = fs::read_to_string("/proc/self/statm").unwrap();
+    status.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
+}
+
+#[test]
+fn a_stream_whose_whole_response_waits_for_its_window_gives_it_up() {
+    let server = canned("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", false);
+    let gateway = Setup::rest(TIMEOUTS).start();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    // A response of the server's, and a page of the gateway's own.
+    for url in [server.url("/"), "ftp://x/".into()] {
+        runtime.block_on(async {
+            let stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
+            let (sender, connection) =
+                h2::client::Builder::new().initial_window_size(0).handshake::<_, bytes::Bytes>(stream).await.unwrap();
+            let ends = tokio::spawn(async move { drop(connection.await) });
+            let mut sender = sender.ready().await.unwrap();
+            let request = http::Request::get(url).version(http::Version::HTTP_2).body(()).unwrap();
+            let (answer, _) = sender.send_request(request, true).unwrap();
+            let body = answer.await.unwrap().into_body();
+            timeout(LONG, ends).await.unwrap().unwrap();
+            drop(body);
+        });
+        gateway.quiet();
+    }
+}
+
+#[test]
+fn streams_that_are_not_read_hold_up_no_others() {
+    const LENGTH: usize = 2 << 20;
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
+    let server = canned([head.as_bytes(), &vec![b'x'; LENGTH]].concat(), false);
+    let never = endless();
+    let gateway = Setup { downlink: "policy = \"none\"".into(), ..Setup::default() }.start();
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(gateway.address).await.unwrap();
+        let mut builder = h2::client::Builder::new();
+        builder.initial_window_size(65_535).initial_connection_window_size(64 << 20);
+        let (sender, connection) = builder.handshake::<_, bytes::Bytes>(stream).await.unwrap();
+        tokio::spawn(async move { drop(connection.await) });
+        let mut sender = sender.ready().await.unwrap();
+        let mut ask = |url: String| {
+            let request = http::Request::get(url).version(http::Version::HTTP_2).body(()).unwrap();
+            sender.send_request(request, true).unwrap().0
+        };
+        let mut shut = Vec::new();
+        for _ in 0..60 {
+            shut.push(ask(never.url("/")));
+        }
+        let read: Vec<_> = (0..30)
+            .map(|_| ask(server.url("/")))
+            .map(|answer| {
+                tokio::spawn(async move {
+                    let mut body = answer.await.unwrap().into_body();
+                    let mut came = 0;
+                    while let Some(part) = body.data().await {
+                        let part = part.unwrap().len();
+                        came += part;
+                        body.flow_control().release_capacity(part).unwrap();
+                    }
+                    came
+                })
+            })
+            .collect();
+        for stream in read {
+            assert_eq!(timeout(6 * LONG, stream).await.unwrap().unwrap(), LENGTH);
+        }
+        drop(shut);
+    });
+    drop(runtime);
     gateway.quiet();
 }

@@ -1,5 +1,7 @@
 //! The gateway: what all its connections share, and its life from start to end.
 
+mod reload;
+
 use std::{
     cell::{Cell, Ref, RefCell},
     collections::HashSet,
@@ -18,12 +20,11 @@ use dovetail_sched::{
 use dovetail_tower::Desk;
 use http::header::{self, HeaderMap};
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
     runtime::{Builder, LocalOptions, LocalRuntime},
-    sync::{mpsc, oneshot, watch},
+    select,
+    sync::{Notify, mpsc, oneshot, watch},
     task::{spawn_blocking, spawn_local},
-    time::{Instant, MissedTickBehavior, interval, sleep, timeout},
+    time::{Instant, MissedTickBehavior, interval, sleep},
 };
 
 use crate::{
@@ -32,18 +33,22 @@ use crate::{
     client::Seats,
     config::{Config, ConfigError, Probe},
     counters::{ClassCounters, Counters, add},
+    descriptors::{self, Descriptors},
     destination,
     exchange::Place,
     headers::Via,
+    listen::{Listeners, Sources},
     log::Log,
-    probe::{self, RoundTrips},
+    own::Own,
+    probe::{self, Probing, RoundTrips, Sampled},
     refusal::Refusal,
     resolve::{MOST_ADDRESSES, Names},
-    serve::{class_id, serve},
+    serve::class_id,
     signals,
     tunnel::Free,
-    upstream::{Pool, Window},
-    wanted::{Asked, Wanted},
+    uplink::Uplink,
+    upstream::{Pool, Upstream, Window},
+    wanted::Wanted,
     watch::Watch,
     who::Who,
 };
@@ -55,6 +60,8 @@ pub enum Control {
     Reload(Box<Config>),
     /// Begins nothing new, and ends when what is under way is over or the time for it is.
     Drain,
+    /// Ends at once: what is under way is broken off.
+    Stop,
     /// Tells what there is at the moment.
     Look(oneshot::Sender<Counts>),
 }
@@ -78,7 +85,7 @@ pub struct Counts {
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// No place to listen.
-    #[error("cannot listen at {0}: {1}")]
+    #[error("cannot listen at {0}: {1}{hint}", hint = of_listening(.1))]
     Listen(SocketAddr, io::Error),
     /// The policy does not go with the link.
     #[error(transparent)]
@@ -93,11 +100,31 @@ pub enum GatewayError {
     #[error("the access log {0}: {1}")]
     Log(String, io::Error),
     /// No probe.
-    #[error("the probe to {0}: {1}")]
+    #[error("cannot start the probe ({0}): {1}")]
     Probe(String, String),
+    /// No files to open.
+    #[error(
+        "only {0} files may be open at once, too few to serve anybody: raise the limit (ulimit -n, or LimitNOFILE=)"
+    )]
+    Descriptors(u64),
+    /// No knowing which addresses are the gateway's own.
+    #[error(
+        "cannot read this machine's addresses, which clients must not reach through it: {0}: let it use AF_NETLINK \
+         sockets (in a unit of systemd: RestrictAddressFamilies=AF_NETLINK besides the others)"
+    )]
+    Addresses(io::Error),
     /// No runtime.
     #[error("cannot start: {0}")]
     Runtime(#[from] io::Error),
+}
+
+/// What to do about a place that is taken.
+fn of_listening(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        ": another process listens there; a gateway is taken over with --take-over"
+    } else {
+        ""
+    }
 }
 
 /// What all connections share.
@@ -105,10 +132,11 @@ pub(crate) struct Gateway {
     config: RefCell<Rc<Config>>,
     desk: Desk<Who>,
     window: Option<Window>,
+    uplink: Rc<Uplink>,
     pool: Pool,
-    names: Names,
-    own: RefCell<Vec<IpAddr>>,
-    via: Via,
+    names: RefCell<Rc<Names>>,
+    own: Own,
+    via: RefCell<Via>,
     watch: Watch,
     seats: Rc<Seats>,
     counters: Counters,
@@ -120,6 +148,12 @@ pub(crate) struct Gateway {
     stops: watch::Sender<bool>,
     free: Free,
     round_trips: Rc<RoundTrips>,
+    probing: Probing,
+    descriptors: Descriptors,
+    // When it was last said that there are none left.
+    last_exhausted: Cell<Option<Instant>>,
+    // Another process serves in place of this one.
+    taken_over: Notify,
     // As many as are being turned away, and one.
     turned_away: Rc<()>,
 }
@@ -139,21 +173,26 @@ pub fn run(
     control: mpsc::Receiver<Control>,
     ready: impl FnOnce(&[SocketAddr]),
 ) -> Result<(), GatewayError> {
-    runtime()?.block_on(Gateway::live(config, control, ready))
+    runtime()?.block_on(Gateway::live(config, control, Sources::default(), ready))
 }
 
-/// Runs a gateway until SIGTERM or SIGINT, which let it finish what is under way. SIGHUP reads the file again.
+/// Runs a gateway until SIGTERM or SIGINT, which let it finish what is under way; a second one ends it at once. SIGHUP reads
+/// the file again.
+///
+/// Sockets that a service manager passed (sd_listen_fds(3)) are used for the addresses that they are bound to. With
+/// `takes_over` so are those of another process's gateway, which drains when this one serves.
 ///
 /// # Errors
 /// [`GatewayError`] when it cannot start.
 pub fn run_until_signalled(
     config: Config,
     file: PathBuf,
+    takes_over: bool,
     ready: impl FnOnce(&[SocketAddr]),
 ) -> Result<(), GatewayError> {
     runtime()?.block_on(async {
-        let control = signals::listen(file, &config)?;
-        Gateway::live(config, control, ready).await
+        let control = signals::listen(file)?;
+        Gateway::live(config, control, Sources::of_process(takes_over), ready).await
     })
 }
 
@@ -166,31 +205,42 @@ impl Gateway {
     async fn live(
         config: Config,
         mut control: mpsc::Receiver<Control>,
+        sources: Sources,
         ready: impl FnOnce(&[SocketAddr]),
     ) -> Result<(), GatewayError> {
-        let listeners = Listeners::open(&config).await?;
-        let gateway = Rc::new(Self::new(config)?);
-        tokio::task::spawn_local(gateway.desk.drive());
-        probe::start(&gateway)?;
-        admin::start(&gateway).await?;
-        spawn_local(go_round(Rc::clone(&gateway)));
-        let addresses: Vec<_> = listeners.0.iter().filter_map(|(listener, _)| listener.local_addr().ok()).collect();
-        let listening: Vec<_> = listeners
-            .0
-            .into_iter()
-            .map(|(listener, how)| spawn_local(accept(Rc::clone(&gateway), listener, how)))
-            .collect();
-        ready(&addresses);
-        loop {
-            match control.recv().await {
-                Some(Control::Reload(config)) => gateway.reload(*config),
-                // Who asked may be gone.
-                Some(Control::Look(sender)) => drop(sender.send(gateway.counts())),
-                Some(Control::Drain) | None => break,
-            }
+        let descriptors = Descriptors::raise()?;
+        if let Some(warning) = descriptors.warning(&config.limits) {
+            eprintln!("dovetail: {warning}");
         }
-        listening.iter().for_each(|task| task.abort());
-        gateway.drain().await;
+        let listeners = Listeners::open(&config, sources)?;
+        let gateway = Rc::new(Self::new(config)?);
+        spawn_local(gateway.desk.drive());
+        gateway.uplink.desk().map(|desk| spawn_local(desk.drive()));
+        probe::start(&gateway)?;
+        if let Some(listener) = &listeners.admin {
+            admin::start(&gateway, listener.try_clone()?)?;
+        }
+        spawn_local(go_round(Rc::clone(&gateway)));
+        let (addresses, mut accepting) = listeners.accept(&gateway)?;
+        ready(&addresses);
+        accepting.confirm(&gateway);
+        let ends_at_once = loop {
+            select! {
+                asked = control.recv() => match asked {
+                    Some(Control::Reload(config)) => gateway.reload(*config),
+                    // Who asked may be gone.
+                    Some(Control::Look(sender)) => drop(sender.send(gateway.counts())),
+                    Some(Control::Drain) | None => break false,
+                    Some(Control::Stop) => break true,
+                },
+                () = gateway.taken_over.notified() => {
+                    eprintln!("dovetail: another process took over: finishing what is under way");
+                    break false;
+                }
+            }
+        };
+        accepting.end(&gateway.stops).await;
+        gateway.drain(&mut control, ends_at_once).await;
         Ok(())
     }
 
@@ -199,6 +249,8 @@ impl Gateway {
         let weights: Vec<_> = config.classes.iter().map(|class| class.weight).collect();
         let desk = Desk::new(&config.downlink.policy, &setup, &weights)?;
         let window = first_window(&config, &setup)?;
+        let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
+        let uplink = Rc::new(Uplink::new(up, &weights, &desk)?);
         let names = Names::new(&config.proxy.nameservers).map_err(GatewayError::Names)?;
         let log = match &config.log {
             None => None,
@@ -213,10 +265,11 @@ impl Gateway {
         Ok(Self {
             desk,
             window,
-            names,
+            uplink,
+            names: RefCell::new(Rc::new(names)),
             pool: Pool::default(),
-            own: RefCell::new(own_addresses()),
-            via: Via::new(&config.proxy.name),
+            own: Own::read().map_err(GatewayError::Addresses)?,
+            via: RefCell::new(Via::new(&config.proxy.name)),
             watch: Watch::default(),
             seats: Rc::default(),
             counters: Counters::default(),
@@ -228,52 +281,35 @@ impl Gateway {
             stops: watch::Sender::new(false),
             free: Free::new(setup.rate),
             round_trips: Rc::default(),
+            probing: Probing::default(),
+            descriptors: Descriptors::raise()?,
+            last_exhausted: Cell::default(),
+            taken_over: Notify::new(),
             turned_away: Rc::default(),
             config: RefCell::new(Rc::new(config)),
         })
     }
 
-    /// Takes up what another configuration says, but what only a start can.
-    fn reload(&self, config: Config) {
-        let config = config.in_the_order_of(&self.config());
-        let rate = config.downlink.goodput_bytes_per_s();
-        if (rate - self.config().downlink.goodput_bytes_per_s()).abs() > 0.0 {
-            self.desk.set_rate(rate);
-            self.free.set_rate(rate);
-        }
-        let known = self.classes.borrow().len();
-        for (at, class) in config.classes.iter().enumerate() {
-            if at < known {
-                self.desk.set_weight(class_id(at), class.weight);
-            } else {
-                self.desk.add_class(class.weight);
-                self.classes.borrow_mut().push(ClassCounters::default());
-            }
-        }
-        self.desk.reclassify(|who| class_of(&config, who));
-        self.pool.clear();
-        *self.own.borrow_mut() = own_addresses();
-        match config.access.passwords.as_deref().map(Passwords::read).transpose() {
-            Ok(passwords) => *self.passwords.borrow_mut() = passwords.map(Rc::new),
-            Err(error) => eprintln!("dovetail: {error}: passwords stay as they were"),
-        }
-        if let Some(log) = &*self.log.borrow() {
-            log.reopen();
-        }
-        *self.config.borrow_mut() = Rc::new(config);
-    }
-
     /// Waits until what is under way is over, as long as it may take.
-    async fn drain(&self) {
-        self.stops.send_replace(true);
+    async fn drain(&self, control: &mut mpsc::Receiver<Control>, ends_at_once: bool) {
         let until = Instant::now() + self.config().timeouts.drain;
         // A tunnel that is silent loses nothing.
         let is_busy = || {
             let silent = self.watch.silent_tunnels();
             self.watch.live() > silent || self.seats.taken() > silent
         };
-        while Instant::now() < until && is_busy() {
-            sleep(Duration::from_millis(20)).await;
+        let mut is_controlled = true;
+        while !ends_at_once && Instant::now() < until && is_busy() {
+            select! {
+                () = sleep(Duration::from_millis(20)) => {}
+                asked = control.recv(), if is_controlled => match asked {
+                    Some(Control::Stop) => break,
+                    Some(Control::Look(sender)) => drop(sender.send(self.counts())),
+                    // It begins nothing new already.
+                    Some(Control::Drain | Control::Reload(_)) => {}
+                    None => is_controlled = false,
+                },
+            }
         }
         self.watch.stop_all();
         self.pool.clear();
@@ -303,12 +339,21 @@ impl Gateway {
         self.window
     }
 
+    /// Both ways' desks, where there are two.
+    pub(crate) fn desks(&self) -> impl Iterator<Item = &Desk<Who>> {
+        [Some(&self.desk), self.uplink.desk()].into_iter().flatten()
+    }
+
+    pub(crate) const fn uplink(&self) -> &Rc<Uplink> {
+        &self.uplink
+    }
+
     pub(crate) const fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    pub(crate) const fn via(&self) -> &Via {
-        &self.via
+    pub(crate) fn via(&self) -> Ref<'_, Via> {
+        self.via.borrow()
     }
 
     pub(crate) const fn watch(&self) -> &Watch {
@@ -331,9 +376,57 @@ impl Gateway {
         &self.round_trips
     }
 
-    /// Where round-trip times go, if they are the probe.
-    pub(crate) fn sampled_round_trips(&self) -> Option<Rc<RoundTrips>> {
-        (self.config.borrow().downlink.probe == Probe::Tcp).then(|| Rc::clone(&self.round_trips))
+    pub(crate) const fn probing(&self) -> &Probing {
+        &self.probing
+    }
+
+    pub(crate) const fn descriptors(&self) -> Descriptors {
+        self.descriptors
+    }
+
+    pub(crate) const fn turned_away(&self) -> &Rc<()> {
+        &self.turned_away
+    }
+
+    /// Another process serves in place of this one.
+    pub(crate) fn is_taken_over(&self) {
+        self.taken_over.notify_one();
+    }
+
+    /// Whether there are descriptors for one more connection. Those that are only kept give way.
+    pub(crate) fn has_room(&self) -> bool {
+        let (busy, most) = (self.seats.taken() + self.watch.live(), self.descriptors.for_connections());
+        if busy + self.pool.len() > most {
+            self.pool.clear();
+        }
+        busy <= most
+    }
+
+    /// Accepting failed. Says so, at most once a minute, if descriptors are what is lacking.
+    pub(crate) fn could_not_accept(&self, error: &io::Error) {
+        if !descriptors::is_exhausted(error) {
+            return;
+        }
+        add(&self.counters.accepts_failed, 1);
+        self.pool.clear();
+        let now = Instant::now();
+        if self.last_exhausted.get().is_none_or(|last| now - last >= Duration::from_secs(60)) {
+            self.last_exhausted.set(Some(now));
+            eprintln!(
+                "dovetail: cannot accept a connection: {error}: raise the limit of open files or lower limits.connections"
+            );
+        }
+    }
+
+    /// Where round-trip times go, if they are the probe or may have to be.
+    pub(crate) fn sampled(&self, upstream: &Upstream) -> Option<Sampled> {
+        let server = upstream.stream.peer_addr().ok().filter(|_| self.config.borrow().downlink.probe != Probe::Off)?;
+        Some(Sampled::new(Rc::clone(&self.round_trips), server.ip()))
+    }
+
+    /// Whether round-trip times are what tells of the far queue: they are the probe, or the probe is silent.
+    pub(crate) fn tells_round_trips(&self) -> bool {
+        self.config.borrow().downlink.probe == Probe::Tcp || self.probing.is_up() == Some(false)
     }
 
     pub(crate) fn classes(&self) -> Ref<'_, Vec<ClassCounters>> {
@@ -434,14 +527,19 @@ impl Gateway {
 
     /// Whether a connection to there, made before, may still be used.
     pub(crate) fn may_reach(&self, server: Option<IpAddr>) -> bool {
-        server.is_some_and(|server| destination::check(server, &self.config().access, &self.own.borrow()).is_ok())
+        server.is_some_and(|server| destination::check(server, &self.config().access, &self.own.all()).is_ok())
     }
 
     /// Addresses of what is wanted that may be reached.
     pub(crate) async fn addresses(&self, wanted: &Wanted) -> Result<Vec<IpAddr>, Refusal> {
         let config = self.config();
-        let found = self.names.find(&wanted.host, config.timeouts.resolve).await?;
-        let own = self.own.borrow();
+        // Over HTTP/2 a client's connection has many requests.
+        if !self.has_room() {
+            return Err(Refusal::Full);
+        }
+        let names = Rc::clone(&self.names.borrow());
+        let found = names.find(&wanted.host, config.timeouts.resolve).await?;
+        let own = self.own.all();
         let mut refused = None;
         let mut reached = Vec::new();
         for address in found {
@@ -488,13 +586,7 @@ fn first_window(config: &Config, setup: &RequestSetup) -> Result<Option<Window>,
     scheduler.set_user(UserId(0), ClassId(0), Nanos::ZERO);
     scheduler.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
     let turn = scheduler.poll(Nanos::ZERO).filter(|turn| turn.window != u64::MAX);
-    Ok(turn.map(|turn| Window { first: turn.window, longest: setup.longest_window }))
-}
-
-/// The addresses of this machine.
-fn own_addresses() -> Vec<IpAddr> {
-    let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
-    interfaces.into_iter().map(|interface| interface.ip().to_canonical()).collect()
+    Ok(turn.map(|turn| Window { first: turn.window, begins: turn.window, longest: setup.longest_window }))
 }
 
 /// A client whose password is being looked at.
@@ -516,112 +608,21 @@ impl Drop for Guess<'_> {
     }
 }
 
+/// Interfaces come and go: how often this machine's addresses are read, in seconds.
+const OWN_EVERY_S: u64 = 30;
+
 /// Once a second.
 async fn go_round(gateway: Rc<Gateway>) {
     let mut seconds = interval(Duration::from_secs(1));
     seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
+    for second in 1_u64.. {
         seconds.tick().await;
+        if second.is_multiple_of(OWN_EVERY_S) {
+            gateway.own.refresh();
+        }
         let config = gateway.config();
         gateway.watch.go_round(&config.timeouts);
         gateway.pool.sweep(config.timeouts.pool);
+        gateway.uplink.look();
     }
-}
-
-/// How connections come to a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum How {
-    Proxy,
-    Redirect,
-    Tproxy,
-}
-
-struct Listeners(Vec<(TcpListener, How)>);
-
-impl Listeners {
-    async fn open(config: &Config) -> Result<Self, GatewayError> {
-        let places = [
-            (&config.proxy.listen, How::Proxy),
-            (&config.proxy.redirect, How::Redirect),
-            (&config.proxy.tproxy, How::Tproxy),
-        ];
-        let mut listeners = Vec::new();
-        for (addresses, how) in places {
-            for &address in addresses {
-                let listener = listen(address, how).map_err(|error| GatewayError::Listen(address, error))?;
-                listeners.push((listener, how));
-            }
-        }
-        Ok(Self(listeners))
-    }
-}
-
-fn listen(address: SocketAddr, how: How) -> io::Result<TcpListener> {
-    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
-    socket.set_reuse_address(true)?;
-    socket.set_nonblocking(true)?;
-    if how == How::Tproxy {
-        if address.is_ipv4() { socket.set_ip_transparent_v4(true)? } else { socket.set_ip_transparent_v6(true)? }
-    }
-    socket.bind(&address.into())?;
-    socket.listen(1024)?;
-    TcpListener::from_std(socket.into())
-}
-
-async fn accept(gateway: Rc<Gateway>, listener: TcpListener, how: How) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, from)) => welcome(&gateway, stream, from.ip().to_canonical(), how),
-            // Out of descriptors, or the client is gone already: others may come.
-            Err(_) => sleep(Duration::from_millis(20)).await,
-        }
-    }
-}
-
-/// Serves a connection, or says why not.
-fn welcome(gateway: &Rc<Gateway>, stream: TcpStream, client: IpAddr, how: How) {
-    add(&gateway.counters.accepted, 1);
-    let config = gateway.config();
-    if !config.access.clients.contains(client) {
-        add(&gateway.counters.refused_clients, 1);
-        return turn_away(gateway, stream, &Refusal::NotAClient(client));
-    }
-    let limits = &config.limits;
-    let Some(seat) = gateway.seats.take(client, limits.connections, limits.connections_per_user) else {
-        add(&gateway.counters.refused_full, 1);
-        return turn_away(gateway, stream, &Refusal::Full);
-    };
-    if stream.set_nodelay(true).is_err() {
-        return;
-    }
-    match how {
-        How::Proxy => drop(spawn_local(serve(Rc::clone(gateway), stream, client, Asked::Proxy, seat))),
-        How::Redirect | How::Tproxy => {
-            drop(spawn_local(crate::intercept::serve(Rc::clone(gateway), stream, client, how == How::Tproxy, seat)));
-        }
-    }
-}
-
-/// The most that are told why they are turned away at once. Of more the connection is closed.
-const MOST_TURNED_AWAY: usize = 64;
-
-/// Says why not.
-fn turn_away(gateway: &Rc<Gateway>, mut stream: TcpStream, refusal: &Refusal) {
-    let Some(guard) = Some(Rc::clone(&gateway.turned_away)).filter(|all| Rc::strong_count(all) < MOST_TURNED_AWAY)
-    else {
-        return;
-    };
-    let page = refusal.raw_page(&gateway.config().proxy.name);
-    spawn_local(async move {
-        let told = async {
-            // A connection that is closed with something unread is reset, and the page with it.
-            let mut request = [0; 4096];
-            let _ = stream.read(&mut request).await?;
-            stream.write_all(page.as_bytes()).await?;
-            stream.shutdown().await
-        };
-        // A client that takes nothing of it has what it asked for.
-        drop(timeout(Duration::from_secs(2), told).await);
-        drop(guard);
-    });
 }

@@ -1,0 +1,41 @@
+//! What a start would find on this machine, short of listening.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    path::Path,
+};
+
+use rustix::fs::{Access, access};
+
+use crate::{auth::Passwords, config::Config, descriptors::Descriptors, gateway::GatewayError, own::Own};
+
+/// Whether this machine has what a configuration names: files and folders, and open files enough. Nothing is changed but
+/// the process's own limit of open files. What may be a mistake is returned, a sentence each.
+///
+/// # Errors
+/// [`GatewayError`] where a start would fail for what is lacking.
+pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
+    let descriptors = Descriptors::raise()?;
+    Own::read().map_err(GatewayError::Addresses)?;
+    if let Some(path) = &config.access.passwords {
+        Passwords::read(path)?;
+    }
+    if let Some(log) = &config.log {
+        can_append(&log.path).map_err(|error| GatewayError::Log(log.path.display().to_string(), error))?;
+    }
+    Ok(descriptors.warning(&config.limits).into_iter().collect())
+}
+
+/// Whether lines can be added to a file, which need not be there.
+fn can_append(path: &Path) -> io::Result<()> {
+    if path.try_exists()? {
+        return OpenOptions::new().append(true).open(path).map(drop);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let what = |error: io::Error| io::Error::new(error.kind(), format!("its folder {}: {error}", folder.display()));
+    if !fs::metadata(folder).map_err(what)?.is_dir() {
+        return Err(what(io::ErrorKind::NotADirectory.into()));
+    }
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| what(error.into()))
+}

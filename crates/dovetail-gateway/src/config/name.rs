@@ -1,0 +1,58 @@
+//! The gateway's name where the file has none: the host's, since two gateways in a row with one name look like a loop.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, LazyLock},
+};
+
+/// The longest name, in characters.
+pub(super) const LONGEST_NAME: usize = 64;
+const PREFIX: &str = "dovetail-";
+
+pub(super) fn is_in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-._".contains(letter)
+}
+
+/// The same for as long as this process runs.
+pub(super) fn default_name() -> Arc<str> {
+    static NAME: LazyLock<Arc<str>> =
+        LazyLock::new(|| of_host(&rustix::system::uname().nodename().to_string_lossy()).into());
+    Arc::clone(&NAME)
+}
+
+fn of_host(host: &str) -> String {
+    let plain: String = host.chars().map(|letter| if is_in_name(letter) { letter } else { '-' }).collect();
+    let plain = plain.trim_matches(['-', '.']);
+    // What machines are called that nobody has named.
+    let is_none = ["", "none", "localhost", "localhost.localdomain"].contains(&plain);
+    let suffix = if is_none { format!("{:08x}", RandomState::new().hash_one(0_u8) as u32) } else { plain.to_owned() };
+    PREFIX.chars().chain(suffix.chars()).take(LONGEST_NAME).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hosts_name_is_made_one_that_may_be_written() {
+        for (host, name) in [
+            ("gate", "dovetail-gate"),
+            ("gate-1.example.net", "dovetail-gate-1.example.net"),
+            ("büro gate", "dovetail-b-ro-gate"),
+            ("-gate.", "dovetail-gate"),
+        ] {
+            assert_eq!(of_host(host), name);
+        }
+        let long = of_host(&"x".repeat(100));
+        assert_eq!((long.len(), long.chars().all(is_in_name)), (LONGEST_NAME, true));
+    }
+
+    #[test]
+    fn hosts_without_a_name_have_different_ones() {
+        for host in ["", "localhost", "(none)", "localhost.localdomain", "--"] {
+            let (one, other) = (of_host(host), of_host(host));
+            assert!(one != other && one.len() == PREFIX.len() + 8, "{host}: {one} {other}");
+        }
+        assert_eq!(default_name(), default_name());
+    }
+}

@@ -1,0 +1,163 @@
+//! What came from servers and clients have not taken yet.
+//!
+//! hyper and h2 keep what a client does not take, for each stream of HTTP/2 as much as they may. So each part of a response
+//! is counted until it is written to the client's socket: by response, by connection and by user. Where that is too much the
+//! response's body is not asked for more, nor its server's connection read. One part of each response is always let through,
+//! so that none waits for another's client.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::HashMap,
+    rc::{Rc, Weak},
+    task::{Context, Poll, Waker},
+};
+
+use bytes::{Buf, Bytes};
+
+use crate::{
+    client::Busy,
+    watch::{Progress, Watched},
+    who::Who,
+};
+
+/// Beyond so many bytes a connection's responses, or a user's, have one part each.
+const CONNECTION_BYTES: u64 = 512 * 1024;
+const USER_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What a connection holds, or a user.
+#[derive(Debug, Default)]
+pub(crate) struct Share {
+    bytes: Cell<u64>,
+}
+
+/// What users hold. A user is forgotten with the last response.
+#[derive(Debug, Default)]
+pub(crate) struct Users(RefCell<HashMap<Who, Weak<User>>>);
+
+#[derive(Debug)]
+pub(crate) struct User {
+    who: Who,
+    share: Share,
+    users: Rc<Users>,
+}
+
+impl Users {
+    /// A user, and how many responses are under way to the user now, this being one.
+    pub(crate) fn one_more(self: &Rc<Self>, who: &Who) -> (Rc<User>, usize) {
+        let mut users = self.0.borrow_mut();
+        if let Some(user) = users.get(who).and_then(Weak::upgrade) {
+            let count = Rc::strong_count(&user);
+            return (user, count);
+        }
+        let user = Rc::new(User { who: who.clone(), share: Share::default(), users: Rc::clone(self) });
+        users.insert(who.clone(), Rc::downgrade(&user));
+        (user, 1)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        self.users.0.borrow_mut().remove(&self.who);
+    }
+}
+
+/// A response on its way to a client, until its last byte is written.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    bytes: Cell<u64>,
+    connection: Rc<Share>,
+    user: Option<Rc<User>>,
+    waker: RefCell<Option<Waker>>,
+    watched: Watched,
+    // The client's connection is busy for as long as this is there.
+    _busy: Busy,
+}
+
+impl Flow {
+    pub(crate) fn new(connection: Rc<Share>, user: Option<Rc<User>>, watched: Watched, busy: Busy) -> Rc<Self> {
+        Rc::new(Self { bytes: Cell::default(), connection, user, waker: RefCell::default(), watched, _busy: busy })
+    }
+
+    pub(crate) const fn progress(&self) -> &Rc<Progress> {
+        self.watched.progress()
+    }
+
+    /// Bytes that count until they are written.
+    pub(crate) fn hold(self: &Rc<Self>, bytes: Bytes) -> Held {
+        self.change(|held| held + bytes.len() as u64);
+        Held { bytes, flow: Some(Rc::clone(self)) }
+    }
+
+    /// Waits until there is room for one part more.
+    pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
+        let is_full = self.is_full();
+        self.progress().fills(is_full);
+        if !is_full {
+            return Poll::Ready(());
+        }
+        *self.waker.borrow_mut() = Some(cx.waker().clone());
+        Poll::Pending
+    }
+
+    fn is_full(&self) -> bool {
+        let user = self.user.as_ref().map_or(0, |user| user.share.bytes.get());
+        self.bytes.get() > 0 && (self.connection.bytes.get() >= CONNECTION_BYTES || user >= USER_BYTES)
+    }
+
+    fn change(&self, to: impl Fn(u64) -> u64) {
+        let user = self.user.as_ref().map(|user| &user.share.bytes);
+        for bytes in [&self.bytes, &self.connection.bytes].into_iter().chain(user) {
+            bytes.set(to(bytes.get()));
+        }
+    }
+
+    fn written(&self, count: u64) {
+        self.change(|held| held - count);
+        self.progress().moves();
+        if !self.is_full() {
+            self.progress().fills(false);
+            if let Some(waker) = self.waker.take() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+/// A part of a response.
+#[derive(Debug)]
+pub(crate) struct Held {
+    bytes: Bytes,
+    flow: Option<Rc<Flow>>,
+}
+
+impl Held {
+    /// Bytes that nothing counts.
+    pub(crate) const fn free(bytes: Bytes) -> Self {
+        Self { bytes, flow: None }
+    }
+}
+
+impl Buf for Held {
+    fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+        if let Some(flow) = &self.flow {
+            flow.written(count as u64);
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(flow) = self.flow.take().filter(|_| !self.bytes.is_empty()) {
+            flow.written(self.bytes.len() as u64);
+        }
+    }
+}

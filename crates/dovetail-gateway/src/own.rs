@@ -1,0 +1,75 @@
+//! The addresses of this machine: whoever may use the gateway could reach it, and what else listens here, through them.
+//!
+//! They are read at the start, at each reload and every half a minute. A gateway that does not know them does not start;
+//! one that runs goes on with those that it knows.
+
+use std::{
+    cell::{Ref, RefCell},
+    io,
+    net::IpAddr,
+};
+
+/// Known addresses, at least one.
+#[derive(Debug)]
+pub(crate) struct Own {
+    addresses: RefCell<Vec<IpAddr>>,
+}
+
+impl Own {
+    /// Those there are now.
+    pub(crate) fn read() -> io::Result<Self> {
+        Ok(Self { addresses: RefCell::new(read()?) })
+    }
+
+    /// Reads them again. Those known before stay if that fails, and stderr has a line that says so.
+    pub(crate) fn refresh(&self) {
+        self.renew(read());
+    }
+
+    fn renew(&self, found: io::Result<Vec<IpAddr>>) {
+        match found {
+            Ok(found) => *self.addresses.borrow_mut() = found,
+            Err(error) => {
+                eprintln!("dovetail: cannot read this machine's addresses: {error}: those known before stay refused");
+            }
+        }
+    }
+
+    pub(crate) fn all(&self) -> Ref<'_, Vec<IpAddr>> {
+        self.addresses.borrow()
+    }
+}
+
+fn read() -> io::Result<Vec<IpAddr>> {
+    let interfaces = if_addrs::get_if_addrs()?;
+    some(interfaces.into_iter().map(|interface| interface.ip().to_canonical()).collect())
+}
+
+/// There is always loopback's: none at all are addresses that were withheld.
+fn some(addresses: Vec<IpAddr>) -> io::Result<Vec<IpAddr>> {
+    if addresses.is_empty() { Err(io::Error::other("the kernel names none")) } else { Ok(addresses) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn this_machine_has_loopback() {
+        assert!(Own::read().expect("addresses").all().contains(&Ipv4Addr::LOCALHOST.into()));
+    }
+
+    #[test]
+    fn no_addresses_are_an_error_and_change_nothing() {
+        let own = Own { addresses: RefCell::new(vec![Ipv4Addr::LOCALHOST.into()]) };
+        for failed in [Err(io::ErrorKind::PermissionDenied.into()), some(Vec::new())] {
+            assert!(failed.is_err());
+            own.renew(failed);
+            assert_eq!(*own.all(), [Ipv4Addr::LOCALHOST]);
+        }
+        own.renew(some(vec![Ipv4Addr::new(192, 0, 2, 1).into()]));
+        assert_eq!(*own.all(), [Ipv4Addr::new(192, 0, 2, 1)]);
+    }
+}

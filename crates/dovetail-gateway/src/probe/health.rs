@@ -1,0 +1,106 @@
+//! Whether a probe is answered.
+//!
+//! One that nobody has answered for ten seconds while something is under way is *silent*: the far queue is not measured by
+//! it, whatever the reason. It goes on once a second, and the first answer ends the silence.
+
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    time::{Duration, Instant},
+};
+
+/// After so long without an answer a probe is silent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known of a probe's answers.
+#[derive(Debug)]
+pub(super) struct Health {
+    /// The probe in words.
+    what: String,
+    // The last answer, or since when there could have been one.
+    answered: Cell<Instant>,
+    is_silent: Cell<bool>,
+    // Why it last could not be sent, or heard.
+    error: RefCell<Option<String>>,
+}
+
+impl Health {
+    pub(super) fn new(what: String, now: Instant) -> Self {
+        Self { what, answered: Cell::new(now), is_silent: Cell::new(false), error: RefCell::default() }
+    }
+
+    pub(super) const fn is_silent(&self) -> bool {
+        self.is_silent.get()
+    }
+
+    /// There is nobody to send it to yet, so nobody owes an answer.
+    pub(super) fn nobody(&self, now: Instant) {
+        self.answered.set(now);
+    }
+
+    /// It could not be sent, or what came back was an error.
+    pub(super) fn failed(&self, error: &io::Error) {
+        *self.error.borrow_mut() = Some(error.to_string());
+    }
+
+    /// Another leaves; `is_busy` while something is under way. What to say if it is silent from now on.
+    pub(super) fn leaves(&self, is_busy: bool, now: Instant) -> Option<String> {
+        let is_late = now.saturating_duration_since(self.answered.get()) >= PATIENCE;
+        if self.is_silent.get() || !is_busy || !is_late {
+            return None;
+        }
+        self.is_silent.set(true);
+        Some(self.fault(now))
+    }
+
+    /// One is back. What to say if the probe was silent until now.
+    pub(super) fn back(&self, now: Instant) -> Option<String> {
+        let away = now.saturating_duration_since(self.answered.replace(now)).as_secs();
+        self.error.take();
+        self.is_silent.replace(false).then(|| format!("the probe ({}) is answered again, after {away} s", self.what))
+    }
+
+    /// What is wrong with a silent one.
+    pub(super) fn fault(&self, now: Instant) -> String {
+        let for_s = now.saturating_duration_since(self.answered.get()).as_secs();
+        let error = self.error.borrow();
+        let why = error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
+        format!(
+            "the probe ({}) has not been answered for {for_s} s{why}: until it is, round-trip times of TCP tell of the far queue",
+            self.what
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_is_silent_after_ten_seconds_and_until_the_next_answer() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let health = Health::new("echoes to a".into(), began);
+        assert_eq!(health.leaves(true, at(9)), None);
+        assert_eq!(health.leaves(false, at(11)), None, "nothing is under way");
+        health.failed(&io::ErrorKind::ConnectionRefused.into());
+        let said = health.leaves(true, at(12)).expect("it is silent");
+        assert!(said.contains("(echoes to a)") && said.contains("12 s (connection refused)"), "{said}");
+        assert!(health.is_silent());
+        assert_eq!(health.leaves(true, at(13)), None, "it is said once");
+        assert!(health.back(at(20)).is_some_and(|said| said.contains("answered again, after 20 s")));
+        assert!(!health.is_silent() && health.back(at(21)).is_none());
+        assert_eq!(health.leaves(true, at(29)), None);
+        assert!(health.leaves(true, at(31)).is_some_and(|said| !said.contains("refused")));
+    }
+
+    #[test]
+    fn a_probe_without_anybody_to_send_it_to_is_not_silent() {
+        let began = Instant::now();
+        let health = Health::new(String::new(), began);
+        let later = began + 2 * PATIENCE;
+        health.nobody(later);
+        assert_eq!(health.leaves(true, later + PATIENCE / 2), None);
+        assert!(health.leaves(true, later + PATIENCE).is_some());
+    }
+}

@@ -1,0 +1,137 @@
+//! One process takes over from another without a pause: the one that runs hands its listening sockets to the one that
+//! starts, which has the same queues of connections from then on.
+//!
+//! For each of its addresses a gateway listens at an abstract Unix socket of the same network namespace (unix(7)). Who
+//! connects there has to run as the same user, on both sides, and is sent the socket (`SCM_RIGHTS`). When the new gateway
+//! serves it says so with a byte, and the old one drains; if it closes the connection before, the old one goes on as if
+//! nothing had happened. Sharing an address by `SO_REUSEPORT` would give each process a queue of its own, and what is in the
+//! old one's when it closes would be lost.
+
+use std::{
+    cell::Cell,
+    io::{self, IoSlice, IoSliceMut, Write},
+    mem::MaybeUninit,
+    net::{SocketAddr, TcpListener},
+    os::{
+        fd::AsFd,
+        linux::net::SocketAddrExt,
+        unix::net::{SocketAddr as UnixAddr, UnixListener, UnixStream},
+    },
+    rc::Rc,
+    time::Duration,
+};
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    recvmsg, sendmsg, sockopt::socket_peercred,
+};
+use tokio::{
+    io::AsyncReadExt,
+    net::{UnixListener as TokioListener, UnixStream as TokioStream},
+    task::{JoinHandle, spawn_local},
+    time::{sleep, timeout},
+};
+
+use crate::gateway::Gateway;
+
+/// The other process has so long for each step.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The name is the old process's until that drains.
+const RETRY: Duration = Duration::from_secs(1);
+/// What comes with a socket, and what confirms.
+const BYTE: &[u8] = b"+";
+
+/// A socket to hand over, its address, and whether another process has it.
+pub(crate) type Offer = (SocketAddr, TcpListener, Rc<Cell<bool>>);
+
+/// A gateway that waits to hear that this one serves.
+#[derive(Debug)]
+pub(crate) struct Taken(UnixStream);
+
+impl Taken {
+    /// This gateway serves.
+    pub(crate) fn confirm(mut self) {
+        // One that is gone meanwhile need not drain.
+        drop(self.0.write_all(BYTE));
+    }
+}
+
+fn name(address: SocketAddr) -> io::Result<UnixAddr> {
+    UnixAddr::from_abstract_name(format!("dovetail-gateway/{address}"))
+}
+
+/// Asks a gateway that runs for its socket at an address; `None` if there is no gateway.
+pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)>> {
+    let stream = match UnixStream::connect_addr(&name(address)?) {
+        Ok(stream) => stream,
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if socket_peercred(&stream)?.uid != rustix::process::geteuid() {
+        return Err(io::Error::other("the gateway that runs there is another user's: only the same one may take over"));
+    }
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    recvmsg(&stream, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let socket = control.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
+        _ => None,
+    });
+    let socket = socket.ok_or_else(|| io::Error::other("the gateway that runs there hands nothing over"))?;
+    let socket = socket2::Socket::from(socket);
+    if !socket.is_listener()? || socket.local_addr()?.as_socket() != Some(address) {
+        return Err(io::Error::other("what the gateway that runs there hands over is another socket"));
+    }
+    socket.set_nonblocking(true)?;
+    Ok(Some((socket.into(), Taken(stream))))
+}
+
+/// Hands a socket over to whoever may have it, until somebody serves with it.
+pub(crate) fn offer(gateway: &Rc<Gateway>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
+    let gateway = Rc::clone(gateway);
+    spawn_local(async move { hand_over(&gateway, address, &socket, &is_shared).await })
+}
+
+async fn hand_over(gateway: &Gateway, address: SocketAddr, socket: &TcpListener, is_shared: &Cell<bool>) {
+    let listener = loop {
+        match bind(address) {
+            Ok(listener) => break listener,
+            Err(_) => sleep(RETRY).await,
+        }
+    };
+    let was_shared = is_shared.get();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(RETRY).await;
+            continue;
+        };
+        if !stream.peer_cred().is_ok_and(|peer| peer.uid() == rustix::process::geteuid().as_raw()) {
+            continue;
+        }
+        is_shared.set(true);
+        if matches!(timeout(PATIENCE, hand_to(stream, socket)).await, Ok(Ok(()))) {
+            gateway.is_taken_over();
+            return;
+        }
+        is_shared.set(was_shared);
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TokioListener> {
+    let listener = UnixListener::bind_addr(&name(address)?)?;
+    listener.set_nonblocking(true)?;
+    TokioListener::from_std(listener)
+}
+
+/// Hands the socket over, and waits until its new owner serves.
+async fn hand_to(mut stream: TokioStream, socket: &TcpListener) -> io::Result<()> {
+    stream.writable().await?;
+    let sockets = [socket.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&sockets));
+    sendmsg(&stream, &[IoSlice::new(BYTE)], &mut control, SendFlags::NOSIGNAL)?;
+    stream.read_u8().await.map(drop)
+}

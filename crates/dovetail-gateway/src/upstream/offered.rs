@@ -1,0 +1,101 @@
+//! The receive window of a connection, as it was asked for and as it is.
+//!
+//! What a window is asked to be is seldom what it is. The kernel counts a buffer in the memory that packets take, which for
+//! short ones is many times their bytes; `net.core.rmem_max` bounds what `SO_RCVBUF` can ask for; and a window that was asked
+//! for opens only as more comes. So whoever waits for a window to fill asks the kernel what is left of it.
+
+use std::{cell::Cell, os::fd::AsFd};
+
+use socket2::SockRef;
+use tokio::net::TcpStream;
+
+use super::Window;
+use crate::sys;
+
+/// Ethernet's payload of TCP in a full frame.
+const SEGMENT: u64 = 1_448;
+/// Four segments, and what a read takes.
+const LEAST_BATCH: u64 = 4 * SEGMENT;
+const MOST_BATCH: u64 = 64 * 1_024;
+
+/// The window that a connection offers.
+#[derive(Debug)]
+pub(crate) struct Offered {
+    window: Option<Window>,
+    bytes: Cell<u64>,
+    // The buffer is the kernel's to lengthen.
+    is_free: Cell<bool>,
+}
+
+impl Offered {
+    /// As it is at first.
+    pub(crate) fn new(window: Option<Window>) -> Self {
+        let bytes = window.map_or(u64::MAX, |window| window.begins);
+        Self { window, bytes: Cell::new(bytes), is_free: Cell::new(false) }
+    }
+
+    /// The window as it was asked for.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes.get()
+    }
+
+    /// What may lie unread before more is let come: half of a window, so that the other half is on its way meanwhile. Of a
+    /// short one all but two segments, as what is let come at a response's end is let come for nothing.
+    pub(crate) fn enough(&self) -> u64 {
+        let Some(Window { first, .. }) = self.window else { return u64::MAX };
+        let bytes = self.bytes.get();
+        (bytes / 2).max(first.min(bytes).saturating_sub(2 * SEGMENT))
+    }
+
+    /// Whether the sender may send so little that it will wait for more. A sender waits with less than a segment, and the
+    /// kernel's word may be two segments old.
+    pub(crate) fn is_closing(&self, stream: &TcpStream) -> bool {
+        sys::receive_window(stream.as_fd()).is_some_and(|left| left < 3 * SEGMENT)
+    }
+
+    /// Whether the sender may send so little that silence can be the window's doing, whatever is thought of as little there
+    /// (RFC 9293, section 3.8.6.2.1).
+    pub(crate) fn may_be_closed(&self, stream: &TcpStream) -> bool {
+        sys::receive_window(stream.as_fd()).is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
+    }
+
+    /// Whether the kernel lengthens the buffer. It would do so at once for whoever wants to be woken by much.
+    pub(super) const fn is_free(&self) -> bool {
+        self.is_free.get()
+    }
+
+    /// What may be waited for at once: a quarter of the window, and four segments. More than half would stop the sender, also
+    /// where the window is the kernel's affair, which then begins with 64 KiB and would never lengthen it.
+    pub(super) fn batch(&self) -> u64 {
+        let window = self.bytes.get().min(MOST_BATCH);
+        (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
+    }
+
+    /// Offers at least so many bytes from now on, and no more than the longest.
+    pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
+        let Some(Window { longest, .. }) = self.window else { return };
+        let bytes = bytes.min(longest);
+        if bytes <= self.bytes.get() {
+            return;
+        }
+        let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
+        let socket = SockRef::from(stream);
+        // A window that cannot be set stays as it is: slower, and nothing worse.
+        if !self.is_free.get() {
+            let is_set = socket.set_recv_buffer_size(wanted).is_ok();
+            let is_so = is_set && socket.recv_buffer_size().is_ok_and(|is| is >= wanted.saturating_mul(2));
+            if !is_so && sys::fix_receive_buffer(stream.as_fd(), false).is_ok() {
+                // The kernel may make it longer than it lets anybody ask for, as more is read.
+                self.is_free.set(true);
+            }
+        }
+        if sys::set_window_clamp(stream.as_fd(), u32::try_from(bytes).unwrap_or(u32::MAX)).is_ok() {
+            self.bytes.set(bytes);
+        }
+    }
+
+    /// Whether it is much longer than at first. It cannot be taken back: the next response would come with it.
+    pub(crate) fn is_grown(&self) -> bool {
+        self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
+    }
+}

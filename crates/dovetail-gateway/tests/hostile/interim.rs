@@ -1,0 +1,186 @@
+//! What servers say before their answers, and requests that wait for it.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    answer::{answer, is_closed},
+    server::{Connection, Server, strict_server},
+    support::{LONG, Setup},
+};
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+
+/// What comes up to an empty line.
+fn head(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        if stream.read(&mut byte).unwrap_or(0) == 0 {
+            break;
+        }
+        bytes.push(byte[0]);
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+fn expecting(url: &str, version: &str, rest: &str) -> String {
+    format!("POST {url} HTTP/{version}\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n{rest}")
+}
+
+/// Tells the header of each request, answers it with this, and tells what comes of its body.
+fn says(first: &'static str, then: &'static str) -> Server<String> {
+    Server::start(move |mut connection: Connection<String>| {
+        let asked = head(&mut connection.stream);
+        connection.tell(asked);
+        connection.stream.write_all(first.as_bytes()).unwrap();
+        let mut body = Vec::new();
+        while body.len() < 3 {
+            let mut bytes = [0; 16];
+            match connection.stream.read(&mut bytes) {
+                Ok(came @ 1..) => body.extend(&bytes[..came]),
+                _ => break,
+            }
+        }
+        connection.tell(String::from_utf8(body).unwrap());
+        drop(connection.stream.write_all(then.as_bytes()));
+    })
+}
+
+#[test]
+fn a_body_that_is_not_wanted_stays_with_its_client() {
+    for refusal in ["417 Expectation Failed", "401 Unauthorized", "413 Content Too Large"] {
+        let answer_text: &'static str =
+            Box::leak(format!("HTTP/1.1 {refusal}\r\nContent-Length: 2\r\n\r\nno").into_boxed_str());
+        let server = says(answer_text, "");
+        let gateway = Setup::default().start();
+        let mut client = gateway.connect();
+        client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
+        assert!(server.told().to_ascii_lowercase().contains("expect: 100-continue\r\n"));
+        let found = head(&mut client);
+        assert!(found.starts_with(&format!("HTTP/1.1 {}", &refusal[..3])), "{found}");
+        assert!(found.to_ascii_lowercase().contains("connection: close\r\n"), "{found}");
+        client.read_exact(&mut [0; 2]).unwrap();
+        // The client may send the body all the same: it is thrown away.
+        client.write_all(b"abc").unwrap();
+        assert!(is_closed(&mut client));
+        assert_eq!(server.told(), "");
+        drop(client);
+        gateway.quiet();
+        assert_eq!(gateway.look().pooled, 0);
+    }
+}
+
+#[test]
+fn a_body_whose_answer_is_none_leaves_no_connection_to_its_server() {
+    let server = says("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "");
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
+    server.told();
+    assert_eq!(answer(&mut client).status, 502);
+    let began = Instant::now();
+    assert_eq!(server.told(), "");
+    assert!(began.elapsed() < LONG / 2, "{:?}", began.elapsed());
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn a_body_that_is_wanted_is_asked_for() {
+    let server = says("HTTP/1.1 100 Continue\r\n\r\n", OK);
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let began = Instant::now();
+    client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
+    server.told();
+    assert_eq!(head(&mut client), "HTTP/1.1 100 Continue\r\n\r\n");
+    let waited = began.elapsed();
+    client.write_all(b"abc").unwrap();
+    assert_eq!(server.told(), "abc");
+    assert_eq!(answer(&mut client).text(), "ok");
+    println!("asked for after {waited:?}");
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn a_server_that_does_not_say_that_it_wants_a_body_gets_it_after_a_while() {
+    let server = says("", OK);
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let began = Instant::now();
+    client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
+    server.told();
+    assert_eq!(head(&mut client), "HTTP/1.1 100 Continue\r\n\r\n");
+    assert!(began.elapsed() > Duration::from_millis(900), "{:?}", began.elapsed());
+    client.write_all(b"abc").unwrap();
+    assert_eq!(server.told(), "abc");
+    assert_eq!(answer(&mut client).text(), "ok");
+    drop(client);
+    gateway.quiet();
+    // What HTTP/1.0 expects means nothing.
+    let server = says("", OK);
+    let began = Instant::now();
+    assert_eq!(gateway.ask(expecting(&server.url("/"), "1.0", "abc")).text(), "ok");
+    assert!(!server.told().to_ascii_lowercase().contains("expect"));
+    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_client_that_goes_while_its_body_waits_leaves_nothing() {
+    let server = says("", "");
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
+    server.told();
+    drop(client);
+    assert_eq!(server.told(), "");
+    gateway.quiet();
+}
+
+#[test]
+fn hints_come_before_the_answer() {
+    let server = Server::<()>::start(|mut connection| {
+        head(&mut connection.stream);
+        let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nConnection: x-hop\r\nX-Hop: 1\r\n\r\n";
+        connection.stream.write_all(hint.as_bytes()).unwrap();
+        // Until the client has it.
+        thread::sleep(Duration::from_millis(300));
+        connection.stream.write_all(OK.as_bytes()).unwrap();
+    });
+    let before = strict_server();
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    let requests = [before.url("/before"), server.url("/")].map(|url| format!("GET {url} HTTP/1.1\r\nHost: x\r\n\r\n"));
+    client.write_all(requests.concat().as_bytes()).unwrap();
+    assert_eq!(answer(&mut client).text(), "/before");
+    assert_eq!(head(&mut client), "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n");
+    assert_eq!(answer(&mut client).text(), "ok");
+    // HTTP/1.0 knows no interim responses.
+    let mut client = gateway.connect();
+    client.write_all(format!("GET {} HTTP/1.0\r\n\r\n", server.url("/")).as_bytes()).unwrap();
+    assert!(head(&mut client).contains(" 200 OK\r\n"));
+}
+
+#[test]
+fn hints_without_end_are_not_kept_for_a_client_that_reads_nothing() {
+    let hint = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".repeat(1000);
+    let server = Server::<()>::start(move |mut connection| {
+        head(&mut connection.stream);
+        while connection.stream.write_all(hint.as_bytes()).is_ok() {}
+        connection.tell(());
+    });
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    client.write_all(format!("GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/")).as_bytes()).unwrap();
+    server.told();
+    // All of it is hints, or not there, and then it is said that this was none.
+    assert_eq!(answer(&mut client).status, 502);
+    drop(client);
+    gateway.quiet();
+}

@@ -1,0 +1,121 @@
+//! What is not as it should be and harms nobody: it is taken, and goes on as it should be.
+
+use std::io::{Read, Write};
+
+use crate::{
+    answer::{answer, is_closed},
+    server::{Server, canned, strict_server},
+    strict,
+    support::{Setup, get},
+};
+
+#[test]
+fn characters_that_no_url_has_go_on_percent_encoded_or_as_they_came() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    for (path, target) in [
+        ("/\u{fc}?\u{e4}=\u{20ac}", "/%C3%BC?%C3%A4=%E2%82%AC"),
+        ("/%c3%bc/\u{fc}", "/%c3%bc/%C3%BC"),
+        ("/a|b{c}^\"d\\", "/a|b{c}^\"d\\"),
+        ("/?a|b{c}^`", "/?a|b{c}^`"),
+    ] {
+        let found = gateway.get(&server.url(path));
+        assert_eq!((found.status, found.text().as_str()), (200, target), "{path}");
+        assert_eq!(server.told().unwrap().target, target);
+    }
+    // Of these hyper's parser makes nothing, nor of bytes that are no UTF-8.
+    for path in ["/<", "/>", "/`", "/?<", "/?>", "/?\""] {
+        assert_eq!(gateway.get(&server.url(path)).status, 400, "{path}");
+    }
+    let latin = [format!("GET {}", server.url("/")).as_bytes(), b"\xfc HTTP/1.1\r\nHost: x\r\n\r\n"].concat();
+    assert_eq!(gateway.ask(latin).status, 400);
+    assert!(server.rest().is_empty());
+    gateway.quiet();
+}
+
+#[test]
+fn servers_headers_may_be_longer_than_clients() {
+    let long = format!("Set-Cookie: {}\r\n", "x".repeat(50_000));
+    let gateway = Setup::rest("[limits]\nheader_bytes = \"8kB\"\nheaders = 16").start();
+    for fields in [long, "A: b\r\n".repeat(250)] {
+        let server = canned(format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok"), false);
+        let found = gateway.get(&server.url("/"));
+        assert_eq!((found.status, found.text().as_str(), found.is_whole), (200, "ok", true), "{:.80}", found.head);
+        assert!(found.head.len() >= fields.len(), "{}", found.head.len());
+    }
+    gateway.quiet();
+}
+
+#[test]
+fn blanks_before_colons_and_folded_lines_of_servers_are_mended() {
+    for (fields, mended) in [("A : b\r\n", "a: b\r\n"), ("A: b\r\n  c\r\n", "a: b"), ("A: b\r\n\tc\r\n", "a: b")] {
+        let server = canned(format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok"), false);
+        let gateway = Setup::default().start();
+        let found = gateway.get(&server.url("/"));
+        assert_eq!((found.status, found.text().as_str()), (200, "ok"), "{fields:?}: {found:?}");
+        let head = found.head.to_ascii_lowercase();
+        assert!(head.contains(mended) && !head.contains(" :") && !head.contains("\n "), "{head}");
+        assert!(!head.contains("\n\t"), "{head}");
+    }
+    // What they say of the length counts.
+    let server = canned(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding : chunked\r\nContent-Length : 1\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        false,
+    );
+    let gateway = Setup::default().start();
+    let found = gateway.get(&server.url("/"));
+    assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
+    assert_eq!(gateway.look().pooled, 0);
+}
+
+#[test]
+fn identity_is_no_coding() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: Identity\r\n";
+    for (rest, closes, text, is_whole) in [
+        // Its server does not close the connection, and says more than it should.
+        ("Content-Length: 3\r\n\r\nabcHTTP/1.1 200 OK", false, "abc", true),
+        ("Content-Length: 3\r\n\r\nabc", true, "abc", true),
+        ("Content-Length: 0\r\n\r\n", false, "", true),
+        ("\r\nabcdef", true, "abcdef", true),
+        ("Content-Length: 10\r\n\r\nabc", true, "abc", false),
+    ] {
+        let server = canned(format!("{head}{rest}"), closes);
+        let gateway = Setup::default().start();
+        let found = gateway.get(&server.url("/"));
+        assert_eq!((found.status, found.text().as_str(), found.is_whole), (200, text, is_whole), "{rest:?}: {found:?}");
+        assert_eq!(found.field("transfer-encoding").unwrap_or("chunked"), "chunked", "{rest:?}: {found:?}");
+        gateway.quiet();
+        assert_eq!(gateway.look().pooled, 0, "{rest:?}");
+    }
+}
+
+#[test]
+fn connections_of_http_1_0_stay_if_they_are_asked_to() {
+    let server = strict_server();
+    let gateway = Setup::default().start();
+    let mut client = gateway.connect();
+    for n in 0..3 {
+        let url = server.url(&format!("/{n}"));
+        client.write_all(format!("GET {url} HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n").as_bytes()).unwrap();
+        let found = answer(&mut client);
+        assert_eq!(found.text(), format!("/{n}"));
+        assert_eq!(found.field("connection"), Some("keep-alive"), "{found:?}");
+    }
+    // Not asked to.
+    client.write_all(format!("GET {} HTTP/1.0\r\n\r\n", server.url("/last")).as_bytes()).unwrap();
+    assert_eq!(answer(&mut client).text(), "/last");
+    assert!(is_closed(&mut client));
+    drop(client);
+    // A response without a length ends with the connection.
+    let server = Server::<()>::start(|mut connection| {
+        drop(strict::request(&mut connection.stream));
+        let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n";
+        drop(connection.stream.write_all(chunked.as_bytes()));
+        drop(connection.stream.read(&mut [0]));
+    });
+    let asked = get(&server.url("/")).replace("HTTP/1.1", "HTTP/1.0").replace("close", "keep-alive");
+    let found = gateway.ask(asked);
+    assert_eq!((found.text().as_str(), found.is_whole), ("abc", true), "{found:?}");
+    assert_ne!(found.field("connection"), Some("keep-alive"));
+    gateway.quiet();
+}

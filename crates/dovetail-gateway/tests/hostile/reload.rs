@@ -1,0 +1,125 @@
+//! What another configuration changes while the gateway runs.
+
+use std::{
+    fs,
+    net::{Ipv4Addr, UdpSocket},
+    path::PathBuf,
+    time::Instant,
+};
+
+use dovetail_gateway::Control;
+
+use crate::{
+    dns::{Reply, name_server},
+    server::strict_server,
+    support::{LONG, Running, Setup},
+};
+
+fn reload(gateway: &Running, setup: &Setup) {
+    gateway.tell(Control::Reload(Box::new(setup.config())));
+}
+
+fn proxy(keys: &str) -> Setup {
+    Setup { proxy: keys.into(), ..Setup::default() }
+}
+
+#[test]
+fn its_name_is_the_same_in_via_and_against_loops() {
+    let server = strict_server();
+    let gateway = proxy("name = \"before\"").start();
+    let through = |via: &str| {
+        let url = server.url("/");
+        gateway.ask(format!("GET {url} HTTP/1.1\r\nHost: x\r\nVia: 1.1 {via}\r\nConnection: close\r\n\r\n")).status
+    };
+    let said = || -> Vec<String> {
+        let fields = server.told().unwrap().fields.into_iter();
+        fields.filter(|(name, _)| name == "via").map(|(_, value)| value).collect()
+    };
+    assert_eq!((through("before"), through("after")), (508, 200));
+    assert_eq!(said(), ["1.1 after", "1.1 before"]);
+    reload(&gateway, &proxy("name = \"after\""));
+    assert_eq!((through("after"), through("before")), (508, 200));
+    assert_eq!(said(), ["1.1 before", "1.1 after"]);
+}
+
+#[test]
+fn names_are_asked_of_the_new_name_servers() {
+    let server = strict_server();
+    let [knows, knows_not] = [true, false].map(|knows| {
+        name_server(move |_, _| if knows { Reply::Addresses(vec![Ipv4Addr::LOCALHOST]) } else { Reply::NoName })
+    });
+    let with = |servers: std::net::SocketAddr| proxy(&format!("nameservers = [\"{servers}\"]"));
+    let gateway = with(knows_not).start();
+    let url = format!("http://somewhere.example:{}/", server.address.port());
+    assert_eq!(gateway.get(&url).status, 502);
+    reload(&gateway, &with(knows));
+    assert_eq!(gateway.get(&url).status, 200);
+}
+
+/// A new folder for logs.
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("dovetail-reload-{name}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn the_log_goes_where_and_as_the_new_file_says_or_stays() {
+    let server = strict_server();
+    let folder = folder("log");
+    let log = |name: &str, format: &str| {
+        Setup::rest(&format!("[log]\naccess = \"{}\"\nformat = \"{format}\"", folder.join(name).display()))
+    };
+    let gateway = log("one", "squid").start();
+    let logged = |name: &str, path: &str| {
+        assert_eq!(gateway.get(&server.url(path)).status, 200);
+        let began = Instant::now();
+        loop {
+            let text = fs::read_to_string(folder.join(name)).unwrap_or_default();
+            if let Some(line) = text.lines().find(|line| line.contains(path)) {
+                return line.to_owned();
+            }
+            assert!(began.elapsed() < LONG, "{path} is not in {name}: {text}");
+        }
+    };
+    assert!(logged("one", "/a").contains("TCP_MISS/200"));
+    reload(&gateway, &log("two", "json"));
+    assert!(logged("two", "/b").starts_with('{'));
+    reload(&gateway, &log("two", "squid"));
+    assert!(logged("two", "/c").contains("TCP_MISS/200"));
+    // Nowhere to write: it goes on as it was.
+    reload(&gateway, &log("no/such/folder", "json"));
+    assert!(logged("two", "/d").contains("TCP_MISS/200"));
+    reload(&gateway, &Setup::default());
+    assert_eq!(gateway.get(&server.url("/e")).status, 200);
+    gateway.quiet();
+    drop(gateway);
+    assert!(!fs::read_to_string(folder.join("two")).unwrap().contains("/e"));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn probes_go_where_the_new_file_says() {
+    let [first, second] = [(); 2].map(|()| {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_read_timeout(Some(LONG)).unwrap();
+        socket
+    });
+    let to = |socket: &UdpSocket| {
+        let mut config = Setup::default().config();
+        config.downlink.probe = dovetail_gateway::config::Probe::Udp(socket.local_addr().unwrap());
+        config
+    };
+    let gateway = Running::start(to(&first));
+    assert_eq!(first.recv_from(&mut [0; 64]).unwrap().0, 16);
+    gateway.tell(Control::Reload(Box::new(to(&second))));
+    assert_eq!(second.recv_from(&mut [0; 64]).unwrap().0, 16);
+    gateway.tell(Control::Reload(Box::new(Setup::default().config())));
+    gateway.look();
+    // Whatever came before.
+    second.set_nonblocking(true).unwrap();
+    while second.recv_from(&mut [0; 64]).is_ok() {}
+    second.set_nonblocking(false).unwrap();
+    second.set_read_timeout(Some(std::time::Duration::from_millis(2_200))).unwrap();
+    assert!(second.recv_from(&mut [0; 64]).is_err(), "one still comes each second");
+}

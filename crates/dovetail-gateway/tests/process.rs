@@ -1,0 +1,364 @@
+//! A gateway as a process: its signals, its limit of open files, sockets that are passed to it, and its successor.
+//!
+//! Each test starts this test's own program again, which runs a gateway where `GATEWAY` names a configuration.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    env, fs,
+    io::{BufRead, BufReader, Read, Write},
+    net::{SocketAddr, TcpListener, TcpStream},
+    os::fd::OwnedFd,
+    path::PathBuf,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+        mpsc,
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use dovetail_gateway::{config::Config, run_until_signalled};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+
+/// Whatever is waited for is there long before.
+const LONG: Duration = Duration::from_secs(20);
+
+#[test]
+#[ignore = "it is what the other tests run"]
+fn the_gateway() {
+    let Some(file) = env::var_os("GATEWAY").map(PathBuf::from) else { return };
+    let config = Config::read(&file).unwrap();
+    let takes_over = env::var_os("TAKES_OVER").is_some();
+    if let Err(error) = run_until_signalled(config, file, takes_over, |_| eprintln!("it listens")) {
+        eprintln!("failed: {error}");
+        std::process::exit(1);
+    }
+}
+
+/// A gateway in a process of its own. Killed when dropped.
+struct Gateway {
+    child: Child,
+    said: Arc<Mutex<String>>,
+}
+
+/// How a gateway is started.
+#[derive(Default)]
+struct Start {
+    /// A script that runs what its arguments are.
+    script: Option<&'static str>,
+    takes_over: bool,
+    stdin: Option<OwnedFd>,
+}
+
+impl Start {
+    fn with(self, config: &str) -> Gateway {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let file = env::temp_dir().join(format!("dovetail-process-{}-{number}.toml", std::process::id()));
+        fs::write(&file, config).unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", self.script.unwrap_or("exec \"$0\" \"$@\"")]).arg(env::current_exe().unwrap());
+        command.args(["--exact", "the_gateway", "--ignored", "--nocapture"]).env("GATEWAY", &file);
+        if self.takes_over {
+            command.env("TAKES_OVER", "1");
+        }
+        command.stdin(self.stdin.map_or(Stdio::null(), Stdio::from)).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let said = Arc::new(Mutex::new(String::new()));
+        let (lines, heard) = (BufReader::new(child.stderr.take().unwrap()).lines(), Arc::clone(&said));
+        thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                *heard.lock().unwrap() += &(line + "\n");
+            }
+        });
+        Gateway { child, said }
+    }
+
+    fn listening(self, config: &str) -> Gateway {
+        let gateway = self.with(config);
+        gateway.says("it listens");
+        gateway
+    }
+}
+
+impl Gateway {
+    fn said(&self) -> String {
+        self.said.lock().unwrap().clone()
+    }
+
+    /// Waits until it says this.
+    fn says(&self, what: &str) {
+        until(&format!("it does not say '{what}'"), || self.said().contains(what).then_some(()), || self.said());
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    fn terminate(&self) {
+        kill_process(self.pid(), Signal::TERM).unwrap();
+    }
+
+    fn ended(&mut self) -> ExitStatus {
+        let said = Arc::clone(&self.said);
+        until("it does not end", || self.child.try_wait().unwrap(), || said.lock().unwrap().clone())
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits for something.
+fn until<T>(lacking: &str, mut there: impl FnMut() -> Option<T>, more: impl Fn() -> String) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(there) = there() {
+            return there;
+        }
+        assert!(began.elapsed() < LONG, "{lacking}: {}", more());
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// An address that nobody listens at now.
+fn free() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+fn config(listen: SocketAddr, rest: &str) -> String {
+    format!(
+        "[proxy]\nlisten = \"{listen}\"\n[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n\
+         [access]\nclients = \"127.0.0.0/8\"\ndestinations = {{ allow = [\"127.0.0.0/8\"] }}\n{rest}\n"
+    )
+}
+
+/// A server whose answers are two bytes. `/held` is answered when that is let, and said when it is there.
+fn origin() -> (SocketAddr, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let ((told, is_told), (lets, is_let)) = (mpsc::channel(), mpsc::channel());
+    let is_let = Arc::new(Mutex::new(is_let));
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let (told, is_let) = (told.clone(), Arc::clone(&is_let));
+            thread::spawn(move || {
+                let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+                let first = lines.next()?.ok()?;
+                while !lines.next()?.ok()?.is_empty() {}
+                if first.contains("/held") {
+                    told.send(()).ok()?;
+                    is_let.lock().unwrap().recv().ok()?;
+                }
+                let mut stream = stream;
+                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok").ok()
+            });
+        }
+    });
+    (address, is_told, lets)
+}
+
+fn connect(to: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(to).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
+
+/// Asks for something on a new connection.
+fn ask(proxy: SocketAddr, url: &str) -> TcpStream {
+    let mut stream = connect(proxy);
+    write!(stream, "GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    stream
+}
+
+fn answer(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let end = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    if end.is_ok() { text } else { format!("{text}{end:?}") }
+}
+
+fn is_ok(answer: &str) -> bool {
+    answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\nok")
+}
+
+fn health(admin: SocketAddr) -> String {
+    let mut stream = connect(admin);
+    write!(stream, "GET /healthz HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n").unwrap();
+    answer(stream)
+}
+
+#[test]
+fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
+    let (proxy, admin) = (free(), free());
+    let rest = format!("[admin]\nlisten = \"{admin}\"\n[timeouts]\nheader = \"5m\"");
+    let gateway = Start { script: Some("ulimit -n 256 && exec \"$0\" \"$@\""), ..Start::default() }
+        .listening(&config(proxy, &rest));
+    assert!(gateway.said().contains("256 open files allow 64"), "{}", gateway.said());
+    let (origin, _told, _lets) = origin();
+    let mut held: Vec<_> = (0..64).map(|_| connect(proxy)).collect();
+    let refused = answer(ask(proxy, &format!("http://{origin}/")));
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    // Of these at most 64 are told, and the rest is closed.
+    let more: Vec<_> = (0..200).map(|_| connect(proxy)).collect();
+    assert!(health(admin).ends_with("ok\n"));
+    drop(more);
+    // Who is in is served, and who leaves makes room.
+    let mut first = held.remove(0);
+    write!(first, "GET http://{origin}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    assert!(is_ok(&answer(first)));
+    drop(held);
+    until("nobody is served", || is_ok(&refused_or_not(proxy, origin)).then_some(()), || gateway.said());
+}
+
+/// What somebody is answered who may be turned away before they have asked.
+fn refused_or_not(proxy: SocketAddr, origin: SocketAddr) -> String {
+    let mut stream = connect(proxy);
+    let asked = write!(stream, "GET http://{origin}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    asked.map_or_else(|error| error.to_string(), |()| answer(stream))
+}
+
+#[test]
+fn without_any_descriptor_left_it_says_so_once_counts_it_and_goes_on() {
+    let (proxy, admin) = (free(), free());
+    let gateway = Start::default().listening(&config(proxy, &format!("[admin]\nlisten = \"{admin}\"")));
+    let (origin, _told, _lets) = origin();
+    let none = Rlimit { current: Some(3), ..prlimit_of(&gateway) };
+    let before = prlimit(Some(gateway.pid()), Resource::Nofile, none).unwrap();
+    let waits = ask(proxy, &format!("http://{origin}/"));
+    gateway.says("cannot accept a connection");
+    thread::sleep(Duration::from_millis(200));
+    prlimit(Some(gateway.pid()), Resource::Nofile, before).unwrap();
+    assert!(is_ok(&answer(waits)));
+    assert_eq!(gateway.said().matches("cannot accept a connection").count(), 1, "{}", gateway.said());
+    let mut stream = connect(admin);
+    write!(stream, "GET /metrics HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n").unwrap();
+    let metrics = answer(stream);
+    let failed = metrics.lines().find_map(|line| line.strip_prefix("dovetail_gateway_accepts_failed_total ")).unwrap();
+    assert!(failed.parse::<f64>().unwrap() >= 1.0, "{failed}");
+}
+
+fn prlimit_of(gateway: &Gateway) -> Rlimit {
+    let line = fs::read_to_string(format!("/proc/{}/limits", gateway.child.id())).unwrap();
+    let line = line.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap().to_owned();
+    let number = |at: usize| line.split_whitespace().nth(at).unwrap().parse().ok();
+    Rlimit { current: number(0), maximum: number(1) }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let proxy = free();
+    let mut gateway = Start::default().listening(&config(proxy, "[timeouts]\ndrain = \"10m\""));
+    let (origin, told, _lets) = origin();
+    let _held = ask(proxy, &format!("http://{origin}/held"));
+    told.recv_timeout(LONG).unwrap();
+    gateway.terminate();
+    gateway.says("finishing what is under way");
+    thread::sleep(Duration::from_millis(300));
+    assert!(gateway.child.try_wait().unwrap().is_none(), "it waits for what is under way");
+    gateway.terminate();
+    assert!(gateway.ended().success());
+}
+
+/// Asks for one thing after the other until it is told to stop; how many, and what was no answer.
+fn load(proxy: SocketAddr, origin: SocketAddr, goes_on: &Arc<AtomicBool>) -> thread::JoinHandle<(u32, Vec<String>)> {
+    let goes_on = Arc::clone(goes_on);
+    thread::spawn(move || {
+        let (mut asked, mut failed) = (0, Vec::new());
+        while goes_on.load(Ordering::Relaxed) {
+            let found = answer(ask(proxy, &format!("http://{origin}/")));
+            asked += 1;
+            if !is_ok(&found) {
+                failed.push(found);
+            }
+        }
+        (asked, failed)
+    })
+}
+
+#[test]
+fn another_process_takes_over_and_no_request_fails() {
+    let (proxy, admin) = (free(), free());
+    let text = config(proxy, &format!("[admin]\nlisten = \"{admin}\""));
+    let (origin, told, lets) = origin();
+    let mut old = Start::default().listening(&text);
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let loads: Vec<_> = (0..4).map(|_| load(proxy, origin, &goes_on)).collect();
+    let held = ask(proxy, &format!("http://{origin}/held"));
+    told.recv_timeout(LONG).unwrap();
+
+    // By mistake: the address is taken, and the one that runs goes on.
+    let mut twice = Start::default().with(&text);
+    assert!(!twice.ended().success());
+    twice.says("--take-over");
+    // One that takes over and cannot start changes nothing.
+    let broken = format!("{text}[log]\naccess = \"/no/such/folder/log\"");
+    let mut broken = Start { takes_over: true, ..Start::default() }.with(&broken);
+    assert!(!broken.ended().success());
+    broken.says("/no/such/folder/log");
+    assert!(!old.said().contains("took over") && health(admin).ends_with("ok\n"));
+
+    let new = Start { takes_over: true, ..Start::default() }.listening(&text);
+    old.says("another process took over");
+    // One who sends it a signal all the same does not break off what is under way.
+    old.terminate();
+    old.says("finishing what is under way; the same");
+    thread::sleep(Duration::from_millis(300));
+    assert!(health(admin).ends_with("ok\n"));
+    lets.send(()).unwrap();
+    assert!(is_ok(&answer(held)));
+    assert!(old.ended().success());
+    thread::sleep(Duration::from_millis(300));
+    goes_on.store(false, Ordering::Relaxed);
+    for load in loads {
+        let (asked, failed) = load.join().unwrap();
+        assert!(asked > 10 && failed.is_empty(), "of {asked}: {failed:?}\n{}\n{}", old.said(), new.said());
+    }
+    // And once more: the new one is one to take over from.
+    let mut old = new;
+    until("there is no socket for it", || is_offered(proxy).then_some(()), String::new);
+    let _new = Start { takes_over: true, ..Start::default() }.listening(&text);
+    assert!(old.ended().success());
+    assert!(is_ok(&answer(ask(proxy, &format!("http://{origin}/")))));
+}
+
+/// Whether a gateway listens for its successor.
+fn is_offered(address: SocketAddr) -> bool {
+    fs::read_to_string("/proc/net/unix").unwrap().contains(&format!("@dovetail-gateway/{address}"))
+}
+
+#[test]
+fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let proxy = listener.local_addr().unwrap();
+    let (origin, _told, _lets) = origin();
+    let url = format!("http://{origin}/");
+    for _ in 0..2 {
+        // Before there is a gateway.
+        let early = ask(proxy, &url);
+        let start = Start {
+            script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\""),
+            stdin: Some(listener.try_clone().unwrap().into()),
+            ..Start::default()
+        };
+        let mut gateway = start.listening(&config(proxy, ""));
+        assert!(is_ok(&answer(early)));
+        gateway.terminate();
+        assert!(gateway.ended().success());
+    }
+    // Passed to another process, they are nobody's here.
+    let start = Start {
+        script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=1 exec \"$0\" \"$@\""),
+        stdin: Some(listener.try_clone().unwrap().into()),
+        ..Start::default()
+    };
+    let mut gateway = start.with(&config(proxy, ""));
+    assert!(!gateway.ended().success());
+    gateway.says("another process listens there");
+}
