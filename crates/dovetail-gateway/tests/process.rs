@@ -13,7 +13,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering},
         mpsc,
     },
     thread,
@@ -127,9 +127,16 @@ fn until<T>(lacking: &str, mut there: impl FnMut() -> Option<T>, more: impl Fn()
     }
 }
 
-/// An address that nobody listens at now.
+/// An address where nobody listens, below the ports that the kernel gives to whoever asks for any.
 fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 20_000 + (std::process::id() % 600) as u16 * 20;
+    loop {
+        let address = SocketAddr::from(([127, 0, 0, 1], first + NEXT.fetch_add(1, Ordering::Relaxed)));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 fn config(listen: SocketAddr, rest: &str) -> String {
