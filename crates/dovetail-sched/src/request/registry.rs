@@ -57,7 +57,7 @@ impl RequestSetup {
 
     /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns are leave to send two full segments,
     /// and nothing is on its way that was not sent by a turn. A twentieth is left for what is not scheduled: window updates, and
-    /// segments that are sent again.
+    /// segments that are sent again; `grants` leaves another, as it is told of no far queue.
     #[must_use]
     pub fn for_uplink(rate: f64) -> Self {
         Self { rate: 0.95 * rate, quantum: 2 * 1448, window: 0, longest_window: 0, overhead: 0 }
