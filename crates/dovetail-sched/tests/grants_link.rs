@@ -72,12 +72,12 @@ fn twelve_long_responses_fill_the_link_and_the_far_queue_stays_short() {
 
 /// Three classes of weights 4, 2 and 1 with four users each, who always want more: what the policy thinks that the link
 /// carries over what it does in the last of 60 s, the longest time that a class was not served, and the classes' parts.
-fn learn(given: f64) -> (f64, f64, [f64; 3]) {
+fn learn(given: f64, seed: u64) -> (f64, f64, [f64; 3]) {
     let setup = RequestSetup::for_bytes(RATE * given);
     let mut gateway = build("grants", &setup);
     FarLink::place(&mut *gateway, &[(4.0, 4), (2.0, 4), (1.0, 4)]);
     let mut link = FarLink::new(&mut *gateway, RATE, setup.overhead, 3);
-    let mut random = Random(7);
+    let mut random = Random(seed);
     let mut job = |user: u32| {
         let way = 10.0 + 240.0 * random.unit();
         Job::honest(user, user / 4, random.heavy(3000.0, 3e6), way as u64 * MS)
@@ -108,15 +108,19 @@ fn learn(given: f64) -> (f64, f64, [f64; 3]) {
 #[test]
 fn what_the_link_carries_is_found_within_a_minute_and_no_class_starves() {
     for given in [0.5, 1.0, 2.0] {
-        let (found, hungry_s, had) = learn(given);
-        let [a, b, c] = had;
-        println!(
-            "given {given}: found {found:.3} after 60 s, a class without service {hungry_s:.2} s, parts {had:.3?}"
-        );
-        assert!((0.9..1.1).contains(&found), "given {given}: {found}");
-        assert!(hungry_s < 10.0, "given {given}: {hungry_s} s");
-        assert!(a + b + c > 0.9, "given {given}: {had:?}");
-        assert!((1.7..2.3).contains(&(a / b)) && (1.7..2.3).contains(&(b / c)), "given {given}: {had:?}");
+        // Whose four users have the long responses is chance, and gold's windows are short for its share.
+        let (mut sums, runs) = ([0.0; 3], 12);
+        for seed in 1..=runs {
+            let (found, hungry_s, had) = learn(given, seed);
+            println!("given {given}: found {found:.3} after 60 s, a class without service {hungry_s:.2} s, {had:.3?}");
+            assert!((0.9..1.1).contains(&found), "given {given}, seed {seed}: {found}");
+            assert!(hungry_s < 10.0, "given {given}, seed {seed}: {hungry_s} s");
+            assert!(had.iter().sum::<f64>() > 0.9, "given {given}, seed {seed}: {had:?}");
+            sums.iter_mut().zip(had).for_each(|(sum, had)| *sum += had);
+        }
+        let [a, b, c] = sums;
+        println!("given {given}: {:.2} : {:.2} : 1", a / c, b / c);
+        assert!((1.7..2.3).contains(&(a / b)) && (1.9..2.1).contains(&(b / c)), "given {given}: {sums:?}");
     }
 }
 

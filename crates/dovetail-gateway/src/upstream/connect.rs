@@ -3,8 +3,13 @@
 //! The kernel offers half of a buffer as window, and `SO_RCVBUF` takes what it is given twice. So a socket that is given `R`
 //! offers about `R`, and 65,535 bytes at most before the connection is made. What is set by then also fixes the scale of all
 //! windows that it may offer later (RFC 7323, section 2.3), for as long as the buffer is said to stay as it is. So it is not
-//! said before the connection is made (`SO_BUF_LOCK`): the scale is that of the longest buffer that the kernel may make, and
-//! the window can grow from any length to any other. (Before Linux 5.15 one under 64 KiB stays under that.)
+//! said before the connection is made (`SO_BUF_LOCK`), and the window can grow from any length to any other. (Before Linux 5.15
+//! one under 64 KiB stays under that.)
+//!
+//! The scale would then be that of the longest buffer that the kernel may make: with 32 MiB, windows of whole KiB. A window that
+//! is no multiple of a segment has senders fill it with parts of segments, and far queues count packets: a twentieth more of
+//! these doubled what a short queue dropped. So the longest window is said before the connection is made (`TCP_WINDOW_CLAMP`),
+//! and the scale is no coarser than that takes.
 
 use std::{
     io,
@@ -106,6 +111,9 @@ async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<TcpStream
     let bytes = u32::try_from(window.begins).unwrap_or(u32::MAX);
     socket.set_recv_buffer_size(bytes)?;
     let is_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
+    if is_free {
+        sys::set_window_clamp(socket.as_fd(), u32::try_from(window.longest).unwrap_or(u32::MAX))?;
+    }
     let stream = socket.connect(address).await?;
     if is_free {
         sys::fix_receive_buffer(stream.as_fd(), true)?;

@@ -23,8 +23,8 @@
 //! * *Which class?* The one with the least charge over weight and counted users (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
 //!
-//! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user, as long as
-//! there are few of them (`overdue.rs`).
+//! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user with a small
+//! part of a turn, as long as there are few of them (`overdue.rs`).
 //!
 //! A charge is of tokens, of the class's counter and of the user's service alike; what came unasked is no user's. A refund too,
 //! but never more of the counter than it grew by, and of tokens only within a second of the charge.
@@ -352,13 +352,15 @@ impl Grants {
     fn promote(&mut self, now: Nanos) {
         let responses = &self.responses;
         self.overdue.forget(self.released, |request, served| !responses[request.0 as usize].waits_since(served));
-        let turn = Nanos::from_f64(self.setup.quantum as f64 / self.pace.pace() * 1e9);
-        while let Some((request, served)) = self.overdue.next(turn, now) {
-            if self.responses[request.0 as usize].waits_since(served)
+        while let Some((request, served)) = self.overdue.next(now) {
+            let response = &mut self.responses[request.0 as usize];
+            if response.waits_since(served)
                 && let Some(user) = self.accounts.user(request)
                 && let Some(class) = self.accounts.class_of(user)
             {
-                self.responses[request.0 as usize].overdue = true;
+                response.overdue = true;
+                let units = response.due(self.setup.quantum);
+                self.overdue.goes(Nanos::from_f64(units as f64 / self.pace.pace() * 1e9), now);
                 self.review(request, user, class);
             }
         }
@@ -403,12 +405,14 @@ impl Grants {
         let number = self.number();
         let response = &mut self.responses[request.0 as usize];
         let releases = response.state == State::Waiting;
+        let due = response.due(self.setup.quantum);
         (response.state, response.served) = (State::Released, number);
         (response.ready, response.overdue) = (false, false);
         self.withdraw(request, user, class);
         // What was lost since their last turns; both are asked, for both are settled by this one.
         let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
-        let units = if releases { self.release(request, user, class, now) } else { self.go_on(request, has_lost, now) };
+        let units =
+            if releases { self.release(request, user, class, now) } else { self.go_on(request, due, has_lost, now) };
         let response = &mut self.responses[request.0 as usize];
         response.round.turned(response.target(), now);
         let window = response.window;
@@ -434,29 +438,17 @@ impl Grants {
         units
     }
 
-    /// More of a response. Units that may be taken in.
-    fn go_on(&mut self, request: RequestId, has_lost: bool, now: Nanos) -> u64 {
+    /// More of a response: so many units, and what its window grows by. Units that may be taken in.
+    fn go_on(&mut self, request: RequestId, due: u64, has_lost: bool, now: Nanos) -> u64 {
         let RequestSetup { quantum, longest_window, .. } = self.setup;
         let response = &mut self.responses[request.0 as usize];
-        let units = response.grant(quantum);
+        let units = response.grant(due);
         let target = response.target();
         self.charge_up_to(request, target, now);
-        let response = &self.responses[request.0 as usize];
-        let is_held_back = response.round.is_limited() && response.rest().is_none();
-        if !is_held_back || response.window >= longest_window {
-            return units;
-        }
         let has_room = self.users.candidates() == 0 && self.pace.has_plenty();
         let response = &mut self.responses[request.0 as usize];
-        let has_lost = has_lost && response.granted / 4 >= response.window;
-        let more = match (has_lost, has_room) {
-            (true, _) => (response.window / 4).max(quantum),
-            (false, true) => quantum,
-            (false, false) => return units,
-        };
-        response.window = response.window.saturating_add(more).min(longest_window);
-        if has_lost {
-            response.round.forget();
+        if !response.grows(quantum, longest_window, has_lost, has_room) {
+            return units;
         }
         let units = units + response.grant(0);
         let target = response.target();

@@ -4,9 +4,10 @@
 //! programs that download take so many seconds without a byte for a broken connection. So a response that has begun, has units
 //! waiting and had no turn for 12 s goes first among its user's requests, and of its class's where its user may go.
 //!
-//! Where hundreds have begun that would be no order at all but all in turn, at the cost of every short one. So such turns have a
-//! 128th of the link at most, whoever has been silent for longest first: at 2 Mbit/s that is enough for eight responses, from 4
-//! Mbit/s on for fifteen. Of more, silences are longer.
+//! Where hundreds have begun that would be no order at all but all in turn, at the cost of every short one. So it is given no
+//! more than a sign of life (`response.rs`), and such turns have a 256th of the link at most, whoever has been silent for longest
+//! first: at 2 Mbit/s that is enough for thirty responses of known length or four others, at 10 Mbit/s for 150 or 20. Of more,
+//! silences are longer.
 //!
 //! Responses are listed as their units begin to wait, and a turn takes one off by its number. As times only grow the list is
 //! in order, and each step is O(1), amortised.
@@ -19,7 +20,7 @@ use crate::{Nanos, request::RequestId};
 const LONGEST: Nanos = Nanos::from_secs(12);
 
 /// The part of the link that their turns may have: one of so many.
-const PART: u64 = 128;
+const PART: u64 = 256;
 
 /// Responses whose units wait, by when they began to.
 #[derive(Debug, Default)]
@@ -43,14 +44,17 @@ impl Overdue {
         self.waits.push_back(Waits { request, served, until: now + LONGEST });
     }
 
-    /// A response that has waited for too long, if it had no turn since, and the number of its last. `turn`: how long the link
-    /// takes for a turn.
-    pub(super) fn next(&mut self, turn: Nanos, now: Nanos) -> Option<(RequestId, u64)> {
+    /// A response that has waited for too long, if it had no turn since, and the number of its last.
+    pub(super) fn next(&mut self, now: Nanos) -> Option<(RequestId, u64)> {
         let first = self.waits.front().filter(|waits| waits.until.max(self.free_at) <= now)?;
         let found = (first.request, first.served);
         self.waits.pop_front();
-        self.free_at = now + Nanos(turn.0.saturating_mul(PART));
         Some(found)
+    }
+
+    /// It had not, and goes before others. `turn`: how long the link takes for what it is given.
+    pub(super) fn goes(&mut self, turn: Nanos, now: Nanos) {
+        self.free_at = now + Nanos(turn.0.saturating_mul(PART));
     }
 
     /// Forgets those that had a turn, as `is_over` says: at the front, and all where there are far more than the responses that

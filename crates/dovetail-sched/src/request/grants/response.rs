@@ -10,6 +10,11 @@
 use super::round::Round;
 use crate::Nanos;
 
+/// An overdue response is given this part of a turn, where it is known how much there is of it. What waits of it is with the
+/// gateway, and a little of that is a sign of life. What waits of one that nobody knows the length of, as of a tunnel, its
+/// client may have already: only more of it is a sign.
+const SIGN: u64 = 8;
+
 /// A request and its response. All amounts in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
@@ -75,6 +80,28 @@ impl Response {
         self.granted = before.saturating_add(units);
         self.granted += self.rest().unwrap_or(0);
         self.granted - before
+    }
+
+    /// Units of its next turn, where a turn has so many.
+    pub(super) fn due(&self, quantum: u64) -> u64 {
+        if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
+    }
+
+    /// Whether its window grows at this turn.
+    pub(super) fn grows(&mut self, quantum: u64, longest: u64, has_lost: bool, has_room: bool) -> bool {
+        if !self.round.is_limited() || self.rest().is_some() || self.window >= longest {
+            return false;
+        }
+        let more = if has_lost && self.granted / 4 >= self.window {
+            self.round.forget();
+            (self.window / 4).max(quantum)
+        } else if has_room {
+            quantum
+        } else {
+            return false;
+        };
+        self.window = self.window.saturating_add(more).min(longest);
+        true
     }
 
     /// Whether it may have a turn.
