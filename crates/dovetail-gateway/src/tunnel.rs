@@ -14,7 +14,7 @@
 //! What has come over the link is passed on at once, turn or not: it is peeked at, and stays in the kernel's buffer, so the
 //! window stays closed and nothing more is let come. It is taken out as turns allow. A response's last bytes so never wait
 //! for turns, which where lengths are not known would be for bytes that do not come. (Kernels before Linux 6.9 cannot peek
-//! ahead; there they wait.) Turns are asked for when half of the window lies unread. And whatever the window was thought to
+//! ahead; there they wait.) Turns are asked for when a quarter of the window lies unread. And whatever the window was thought to
 //! be: also when the kernel says that it is closing, and when the server has been silent for a while that may be the window's
 //! doing. So no byte is left where it keeps others from coming.
 //!
@@ -349,7 +349,7 @@ impl Tunnel {
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
         self.ahead.get() > 0
             && (self.is_quiet.get()
-                || unread >= self.offered.enough()
+                || unread >= self.offered.enough(self.came.get())
                 || is_allowed()
                 || self.offered.is_closing(server))
     }

@@ -39,12 +39,13 @@ impl Offered {
         self.bytes.get()
     }
 
-    /// What may lie unread before more is let come: half of a window, so that the other half is on its way meanwhile. Of a
-    /// short one all but two segments, as what is let come at a response's end is let come for nothing.
-    pub(crate) fn enough(&self) -> u64 {
+    /// What may lie unread before more is let come, of a response of which so many bytes came: a quarter of a window, so that the
+    /// rest is on its way meanwhile. Of one that is no longer than the first window all but two segments, as what is let
+    /// come at a response's end is let come for nothing.
+    pub(crate) fn enough(&self, came: u64) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
-        let bytes = self.bytes.get();
-        (bytes / 2).max(first.min(bytes).saturating_sub(2 * SEGMENT))
+        let quarter = self.bytes.get() / 4;
+        if came <= first { quarter.max(first.saturating_sub(2 * SEGMENT)) } else { quarter }
     }
 
     /// Whether the sender may send so little that it will wait for more. A sender waits with less than a segment, and the

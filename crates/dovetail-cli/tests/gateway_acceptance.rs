@@ -1,0 +1,237 @@
+//! `dovetail gateway` beside Squid and against its promises, in runs of a minute each: with `DOVETAIL_LONG=1`, on a machine that
+//! has time for it, with `--nocapture` for the figures. Without that nothing runs.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod gateways;
+
+use std::{env, fs, process::Command, thread, time::Duration};
+
+use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Uplink, Via, What, check};
+use gateways::{Settings, gateway};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+fn possible() -> bool {
+    if env::var_os("DOVETAIL_LONG").is_none() {
+        eprintln!("skipped: takes minutes, DOVETAIL_LONG=1 runs it");
+        return false;
+    }
+    check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
+}
+
+/// An ordinary proxy that stores nothing.
+fn squid() -> Proxy<'static> {
+    Proxy::command("squid", |site| {
+        let file = site.folder.join("squid.conf");
+        let text = format!(
+            "http_port {}\nhttp_access allow all\ncache deny all\naccess_log none\ncache_log none\npid_filename none\n\
+             pinger_enable off\nshutdown_lifetime 0 seconds\nnetdb_filename none\nvisible_hostname bed\n\
+             coredump_dir {}\nmax_filedescriptors 4096\n",
+            site.listen,
+            site.folder.display()
+        );
+        fs::write(&file, text)?;
+        let mut command = Command::new("squid");
+        command.args(["-N", "-f"]).arg(file);
+        Ok(command)
+    })
+}
+
+fn has_squid() -> bool {
+    let is_there = Command::new("squid").arg("-v").output().is_ok();
+    if !is_there {
+        eprintln!("skipped: there is no squid");
+    }
+    is_there
+}
+
+fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> Played {
+    let mut bed = Bed::new(bed).unwrap_or_else(|error| panic!("{error}"));
+    let played = bed.play(proxy, jobs, play).unwrap_or_else(|error| panic!("{error}"));
+    for one in &played.jobs {
+        let failed = one.rounds.iter().find(|round| matches!(round.end, End::Failed(_)));
+        assert_eq!(failed, None, "{:?}", one.job);
+    }
+    played
+}
+
+/// A link of this rate with a queue of 150 ms, to one server.
+fn link(rate_bps: u64, round_trip: Duration, users: &[u32]) -> BedSpec {
+    BedSpec {
+        rate_bps,
+        buffer_packets: (rate_bps / 80_000).max(25) as u32,
+        lan_bps: None,
+        round_trips: vec![round_trip],
+        users: users.into(),
+        ..BedSpec::default()
+    }
+}
+
+/// All at once, so many at a time.
+fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(at_a_time: usize, of: &[T], run: fn(T) -> R) -> Vec<R> {
+    let mut done = Vec::new();
+    for some in of.chunks(at_a_time) {
+        let begun: Vec<_> = some.iter().map(|&one| thread::spawn(move || run(one))).collect();
+        done.extend(begun.into_iter().map(|run| run.join().unwrap()));
+    }
+    done
+}
+
+/// A user who downloads as long as the run lasts.
+fn download(class: usize, user: u32, via: Via) -> Job {
+    let what = What::Get { bytes: 60_000_000 };
+    Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::UntilDuration }
+}
+
+/// By what one class or user with one connection gets less than its share beside another with so many: 1 is exact.
+fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f64) {
+    let is_class = weights[0] > 0;
+    let (bed, settings, other) = if is_class {
+        (link(2_000_000, ms(trip), &[1, 1]), vec![weights[0], weights[1]], (1, 0))
+    } else {
+        (link(2_000_000, ms(trip), &[2]), vec![1], (0, 1))
+    };
+    let mut jobs = vec![download(0, 0, via)];
+    jobs.extend(vec![download(other.0, other.1, via); many]);
+    let long = PlaySpec { warm_up: ms(30_000), duration: ms(90_000), drain: ms(0), ..PlaySpec::default() };
+    let settings = Settings { weights: &settings, ..Settings::default() };
+    let played = play(&bed, &gateway(settings), &jobs, &long);
+    let is_one = |job: &Job| (job.class, job.user) == (0, 0);
+    let (one, others) = (played.rate_bps(is_one), played.rate_bps(|job| !is_one(job)));
+    let wanted = if is_class { f64::from(weights[0]) / f64::from(weights[1]) } else { 1.0 };
+    let whose = if is_class { format!("classes {} : {}", weights[0], weights[1]) } else { "users".to_owned() };
+    let share = one / others / wanted;
+    let used = played.link.utilisation;
+    (format!("{via:?}, {trip} ms, {whose}, 1 beside {many}: {share:.3} of its share, utilisation {used:.3}"), share)
+}
+
+#[test]
+fn shares_are_kept_whatever_the_connections() {
+    if !possible() {
+        return;
+    }
+    let mut cells = Vec::new();
+    for weights in [[4, 1], [0, 0]] {
+        for via in [Via::Absolute, Via::Connect] {
+            for trip in [16, 100] {
+                cells.extend([1, 8, 50].map(|many| (via, trip, many, weights)));
+            }
+        }
+    }
+    let done = side_by_side(6, &cells, |cell| {
+        let (words, share) = shares(cell);
+        eprintln!("{words}");
+        share
+    });
+    assert!(done.iter().all(|share| (0.9..1.1).contains(share)), "{done:.3?}");
+}
+
+/// How long one response alone takes, of eight seconds of the link or what the bed can send.
+fn alone(rate_bps: u64, trip: u64, via: Via, proxy: &Proxy<'_>) -> f64 {
+    let bytes = rate_bps.min(64_000_000);
+    let what = What::Get { bytes };
+    let job = Job { what, repeat: Repeat::Times(1), ..download(0, 0, via) };
+    let spec = PlaySpec { warm_up: ms(0), duration: ms(50), drain: ms(120_000), rates: Vec::new(), queue_every: None };
+    let bed = BedSpec { gso: rate_bps > 100_000_000, ..link(rate_bps, ms(trip), &[1]) };
+    let played = play(&bed, proxy, &[job], &spec);
+    played.jobs[0].took().unwrap_or_else(|| panic!("{rate_bps} bit/s, {trip} ms, {via:?}: unfinished")).as_secs_f64()
+}
+
+#[test]
+fn one_response_alone_is_hardly_slower_than_through_squid() {
+    if !possible() || !has_squid() {
+        return;
+    }
+    let trips = [10, 160, 600];
+    let cells: Vec<_> = [2, 5, 10, 20, 50, 500]
+        .into_iter()
+        .flat_map(|mbps| {
+            trips.into_iter().flat_map(move |trip| [Via::Absolute, Via::Connect].map(|via| (mbps, trip, via)))
+        })
+        .collect();
+    let run = |(mbps, trip, via): (u64, u64, Via)| {
+        let [ours, theirs] =
+            [gateway(Settings::default()), squid()].map(|proxy| alone(mbps * 1_000_000, trip, via, &proxy));
+        eprintln!("{mbps} Mbit/s, {trip} ms, {via:?}: {ours:.2} s, Squid {theirs:.2} s, rate {:.3}", theirs / ours);
+        theirs / ours
+    };
+    let (slow, fast): (Vec<_>, Vec<_>) = cells.into_iter().partition(|&(mbps, ..)| mbps <= 20);
+    let mut rates = side_by_side(6, &slow, run);
+    rates.extend(side_by_side(1, &fast, run));
+    assert!(rates.iter().all(|&rate| rate >= 0.9), "{rates:.3?}");
+}
+
+#[test]
+fn a_video_keeps_its_pace_beside_downloads_of_a_lighter_class() {
+    if !possible() {
+        return;
+    }
+    // 2 Mbit/s in segments of four seconds over one connection, as fast as they come, and six downloads. Four tenths of the link
+    // are the video's class's, 3.8 Mbit/s.
+    let cells = [(Via::Absolute, 40), (Via::Connect, 40), (Via::Absolute, 100), (Via::Connect, 100)];
+    let slowest = side_by_side(4, &cells, |(via, trip)| {
+        let mut jobs: Vec<_> = (0..6).map(|user| download(1, user, via)).collect();
+        let what = What::Get { bytes: 1_000_000 };
+        jobs.push(Job { what, at: ms(8_000), repeat: Repeat::Times(15), ..download(0, 0, via) });
+        let settings = Settings { weights: &[4, 1], ..Settings::default() };
+        let spec = PlaySpec { warm_up: ms(8_000), duration: ms(70_000), drain: ms(30_000), ..PlaySpec::default() };
+        let bed = link(10_000_000, ms(trip), &[1, 6]);
+        let played = play(&bed, &gateway(settings), &jobs, &spec);
+        let video = played.jobs.iter().find(|one| one.job.class == 0).unwrap();
+        let took: Vec<_> = video.rounds.iter().map(|round| round.took().unwrap().as_secs_f64()).collect();
+        eprintln!("{via:?}, {trip} ms: segments of 4 s took {took:.2?} s, utilisation {:.3}", played.link.utilisation);
+        took.into_iter().fold(0.0, f64::max)
+    });
+    assert!(slowest.iter().all(|&took| took < 4.0), "{slowest:?}");
+}
+
+#[test]
+fn a_link_that_slows_down_is_found_out_and_so_is_one_that_recovers() {
+    if !possible() {
+        return;
+    }
+    let cells = [(Via::Absolute, 40), (Via::Connect, 40)];
+    let seen = side_by_side(2, &cells, |(via, trip)| {
+        let jobs: Vec<_> = (0..6).map(|user| download(0, user, via)).collect();
+        let rates = vec![(ms(30_000), 1_000_000), (ms(70_000), 4_000_000)];
+        let spec = PlaySpec { warm_up: ms(15_000), duration: ms(120_000), drain: ms(0), rates, ..PlaySpec::default() };
+        let bed = BedSpec { buffer_packets: 200, ..link(4_000_000, ms(trip), &[6]) };
+        let played = play(&bed, &gateway(Settings { weights: &[1], ..Settings::default() }), &jobs, &spec);
+        let of = |from, to| {
+            let rate = played.jobs.iter().map(|one| one.bytes.rate_bps(ms(from), ms(to))).sum::<f64>();
+            (rate / 1e6, played.longest_queue(ms(from), ms(to)))
+        };
+        let [before, after, back] = [of(20_000, 30_000), of(40_000, 70_000), of(100_000, 120_000)];
+        eprintln!(
+            "{via:?}: {before:.2?} before, {after:.2?} from 10 s after the fall, {back:.2?} from 30 s after the rise"
+        );
+        (before.0, after.1, back.0)
+    });
+    for (before, queue, back) in seen {
+        assert!(queue < ms(150) && back > 0.9 * before, "{queue:?}, {back} of {before}");
+    }
+}
+
+#[test]
+fn uploads_of_any_number_leave_the_downlink_alone() {
+    if !possible() {
+        return;
+    }
+    let rates = side_by_side(4, &[(0, 0), (1, 0), (6, 0), (24, 0)], |(posts, user)| {
+        let uplink = Some(Uplink { rate_bps: 512_000, buffer_packets: 50 });
+        let bed = BedSpec { uplink, ..link(4_000_000, ms(40), &[3]) };
+        let mut jobs = vec![download(0, user, Via::Absolute), download(0, user + 1, Via::Connect)];
+        let what = What::Post { bytes: 50_000_000 };
+        jobs.extend(vec![Job { what, ..download(0, user + 2, Via::Absolute) }; posts]);
+        let spec = PlaySpec { warm_up: ms(15_000), duration: ms(120_000), drain: ms(0), ..PlaySpec::default() };
+        let settings = Settings { weights: &[1], more: "[uplink]\nrate = \"512kbps\"", ..Settings::default() };
+        let played = play(&bed, &gateway(settings), &jobs, &spec);
+        let [down, up] = [false, true].map(|up| played.rate_bps(|job| (job.user == 2) == up) / 1e6);
+        eprintln!("{posts} uploads: {down:.2} Mbit/s down, {up:.3} up");
+        down
+    });
+    assert!(rates.iter().all(|rate| *rate > 0.85 * rates[0]), "{rates:?}");
+}
