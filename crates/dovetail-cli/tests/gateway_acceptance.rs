@@ -183,7 +183,8 @@ fn a_video_keeps_its_pace_beside_downloads_of_a_lighter_class() {
         let video = played.jobs.iter().find(|one| one.job.class == 0).unwrap();
         let took: Vec<_> = video.rounds.iter().map(|round| round.took().unwrap().as_secs_f64()).collect();
         eprintln!("{via:?}, {trip} ms: segments of 4 s took {took:.2?} s, utilisation {:.3}", played.link.utilisation);
-        took.into_iter().fold(0.0, f64::max)
+        // The first two fill the player's buffer.
+        took[2..].iter().copied().fold(0.0, f64::max)
     });
     assert!(slowest.iter().all(|&took| took < 4.0), "{slowest:?}");
 }

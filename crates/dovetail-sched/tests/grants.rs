@@ -155,8 +155,7 @@ struct PlainRequest {
     round: Option<(u64, u64)>,
     /// The least that the first answer and rounds took.
     trip_ns: Option<u64>,
-    /// Whether the last round was the window's, if any was over.
-    limited: Option<bool>,
+    limited: bool,
     told: bool,
     arrival_ns: u64,
     number: u64,
@@ -191,8 +190,6 @@ struct Plain {
     classes: Vec<PlainClass>,
     selected: u128,
     tokens: i128,
-    /// What came when.
-    arrivals: Vec<(u64, u64)>,
     now: u64,
     mean: f64,
     steps: u64,
@@ -207,7 +204,6 @@ impl Plain {
             classes: vec![PlainClass::default(); CLASSES as usize],
             selected: 0,
             tokens: 0,
-            arrivals: Vec::new(),
             now: 0,
             mean: (set.quantum + set.window) as f64,
             steps: 0,
@@ -354,14 +350,6 @@ impl Plain {
         self.lift();
     }
 
-    /// Whether less than half of what the link carries came in this eighth of a second and the seven before.
-    fn brings_less_than_half(&self) -> bool {
-        let eighth = 125_000_000;
-        let since = (self.now / eighth).saturating_sub(7) * eighth;
-        let came: u64 = self.arrivals.iter().filter(|&&(at, _)| at >= since).map(|&(_, units)| units).sum();
-        2 * came < self.now - since
-    }
-
     /// The time, and that a user is heard of.
     fn hear(&mut self, user: usize) {
         self.users[user].heard_ns = self.now;
@@ -389,7 +377,6 @@ impl Plain {
                 self.users[user].doubted &= units == 0;
                 self.hear(user);
                 self.requests[request].received += units;
-                self.arrivals.push((self.now, units));
                 self.came(request);
                 self.told(request);
                 let PlainRequest { received, charged, .. } = self.requests[request];
@@ -405,7 +392,6 @@ impl Plain {
             Event::Ended(request) if live(request) => self.over(request as usize, true),
             Event::GaveUp(request) if live(request) => self.over(request as usize, false),
             Event::Stray(class, units) => {
-                self.arrivals.push((self.now, units));
                 self.tokens -= i128::from(units);
                 if let Some(class) = class.filter(|&class| self.classes[class as usize].weight.is_some()) {
                     let part = self.units_a_part(class as usize, units);
@@ -462,7 +448,7 @@ impl Plain {
             r.round = None;
             r.trip_ns = Some(trip_ns.min(took_ns));
             let delay_ns = if self.set.short { 0 } else { DELAY_NS };
-            r.limited = Some(took_ns <= 3 * (trip_ns.min(took_ns) + delay_ns));
+            r.limited = took_ns <= 3 * (trip_ns.min(took_ns) + delay_ns);
             debug_assert!(until <= r.received);
         }
     }
@@ -563,7 +549,7 @@ impl Plain {
         let r = &mut self.requests[request];
         if releases {
             r.window = r.window.max(set.window);
-            (r.round, r.trip_ns, r.limited, r.released_ns) = (None, None, None, self.now);
+            (r.round, r.trip_ns, r.limited, r.released_ns) = (None, None, false, self.now);
         }
         let class = self.class_of(request);
         let of_class = std::mem::take(&mut self.classes[class].lost);
@@ -585,22 +571,18 @@ impl Plain {
             self.charge_exactly(request, charged.max(target));
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
             let r = &self.requests[request];
-            if self.rest(request).is_none() && r.window < longest {
-                let may_be_limited = r.limited != Some(false);
-                let is_limited = r.limited == Some(true);
-                let has_plenty = self.tokens * 2 >= self.depth() || self.brings_less_than_half();
+            if r.limited && self.rest(request).is_none() && r.window < longest {
+                let has_room = set.short && alone && self.tokens * 2 >= self.depth();
                 let before = self.requests[request].window;
-                let has_lost = (of_class || of_user) && is_limited && self.requests[request].granted / 4 >= before;
-                let window = if has_lost {
-                    (before + (before / 4).max(set.quantum)).min(longest)
-                } else if set.short && alone && has_plenty && may_be_limited {
-                    (before + set.quantum).min(longest)
-                } else {
-                    before
+                let has_lost = (of_class || of_user) && self.requests[request].granted / 4 >= before;
+                let window = match (has_lost, has_room) {
+                    (true, _) => (before + (before / 4).max(set.quantum)).min(longest),
+                    (false, true) => (before + set.quantum).min(longest),
+                    (false, false) => before,
                 };
                 self.requests[request].window = window;
-                if has_lost {
-                    (self.requests[request].round, self.requests[request].limited) = (None, Some(false));
+                if window > before && has_lost {
+                    (self.requests[request].round, self.requests[request].limited) = (None, false);
                 }
                 if window > before {
                     units += self.grant(request, 0);

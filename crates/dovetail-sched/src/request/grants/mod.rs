@@ -32,10 +32,9 @@
 //! **Windows grow** where they are what holds a sender back (`round.rs`), and never shrink, as a window that was given cannot
 //! be taken back:
 //!
-//! * by a quantum at each turn while the link carries more than is asked for: nobody waits after the turn, the far queue is not
-//!   a quarter of `delay`, and half the bucket is left or less than half of what was let in came in the last second. A response
-//!   alone so doubles its window in a round trip, until the link is full; it may from its second turn on, before anything says
-//!   that the window is what holds it back;
+//! * by a quantum at each turn while the link carries more than is asked for: nobody waits after the turn, half the bucket is
+//!   left and the far queue is not a quarter of `delay`. A response alone so doubles its window in a round trip, until the link
+//!   is full;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on

@@ -65,8 +65,6 @@ const DOUBTS_AT: f64 = 0.95;
 const JUMPS_AT: f64 = 0.7;
 /// The least part of what was given that a jump leaves.
 const LEAST_JUMP: f64 = 1.0 / 16.0;
-/// If less than this part of what was let in comes, the link has room.
-const ROOM_AT: f64 = 0.5;
 /// For so long the queue has to have been short or long: as long as what came is remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
 
@@ -209,12 +207,11 @@ impl Pace {
         self.tokens > 0.0
     }
 
-    /// Whether the link carries less than it could: the far queue is not a quarter of what it may be, and half of what the bucket
-    /// holds is in it, or else little came in the last second. From far away much comes at once and then nothing: the bucket is
-    /// empty whenever there are turns.
+    /// Whether the link carries less than it could: at least half of what the bucket holds is in it, and the far queue is
+    /// not a quarter of what it may be.
     pub(super) fn has_plenty(&self) -> bool {
         let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0);
-        is_short && (self.tokens >= self.depth() / 2.0 || self.meter.part().is_some_and(|part| part < ROOM_AT))
+        is_short && self.tokens >= self.depth() / 2.0
     }
 
     /// What there is to be let in from now on.

@@ -89,13 +89,13 @@ impl Response {
 
     /// Whether its window grows at this turn.
     pub(super) fn grows(&mut self, quantum: u64, longest: u64, has_lost: bool, has_room: bool) -> bool {
-        if self.rest().is_some() || self.window >= longest {
+        if !self.round.is_limited() || self.rest().is_some() || self.window >= longest {
             return false;
         }
-        let more = if has_lost && self.round.is_limited() && self.granted / 4 >= self.window {
+        let more = if has_lost && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
-        } else if has_room && self.round.may_be_limited() {
+        } else if has_room {
             quantum
         } else {
             return false;

@@ -28,8 +28,6 @@ pub(super) struct Round {
     /// The least that anything took; 0 before something came.
     trip: Nanos,
     limited: bool,
-    /// Whether anything is: a round was over since the request left.
-    is_known: bool,
 }
 
 impl Round {
@@ -59,7 +57,6 @@ impl Round {
         self.until = 0;
         self.trip = self.trip.min(took);
         self.limited = took.0 <= (self.trip + delay).0.saturating_mul(MOST_TRIPS);
-        self.is_known = true;
         self.limited
     }
 
@@ -68,14 +65,9 @@ impl Round {
         self.limited
     }
 
-    /// Whether nothing says that it would not: no round of this response was ever over.
-    pub(super) const fn may_be_limited(&self) -> bool {
-        self.limited || !self.is_known
-    }
-
     /// The window is another: what was seen says nothing of it.
     pub(super) fn forget(&mut self) {
-        (self.until, self.limited, self.is_known) = (0, false, true);
+        (self.until, self.limited) = (0, false);
     }
 }
 
