@@ -349,7 +349,7 @@ impl Tunnel {
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
         self.ahead.get() > 0
             && (self.is_quiet.get()
-                || unread >= self.offered.enough(self.came.get())
+                || unread >= self.offered.enough(self.came.get(), server)
                 || is_allowed()
                 || self.offered.is_closing(server))
     }

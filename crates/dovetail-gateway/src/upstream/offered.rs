@@ -42,10 +42,17 @@ impl Offered {
     /// What may lie unread before more is let come, of a response of which so many bytes came: a quarter of a window, so that the
     /// rest is on its way meanwhile. Of one that is no longer than the first window all but two segments, as what is let
     /// come at a response's end is let come for nothing.
-    pub(crate) fn enough(&self, came: u64) -> u64 {
+    pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
-        let quarter = self.bytes.get() / 4;
-        if came <= first { quarter.max(first.saturating_sub(2 * SEGMENT)) } else { quarter }
+        let window = self.bytes.get().min(self.most(stream));
+        let quarter = window / 4;
+        if came <= first { quarter.max(first.min(window).saturating_sub(2 * SEGMENT)) } else { quarter }
+    }
+
+    /// The most that the kernel offers, where it lengthens the buffer: half of that, however long the window was asked to be.
+    fn most(&self, stream: &TcpStream) -> u64 {
+        let buffer = if self.is_free.get() { SockRef::from(stream).recv_buffer_size().ok() } else { None };
+        buffer.map_or(u64::MAX, |bytes| bytes as u64 / 2)
     }
 
     /// Whether the sender may send so little that it will wait for more. A sender waits with less than a segment, and the
