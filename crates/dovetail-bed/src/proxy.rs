@@ -1,7 +1,7 @@
 //! Who is measured.
 
 use std::{
-    fmt, io,
+    fmt, fs, io,
     net::{Ipv4Addr, SocketAddrV4},
     path::PathBuf,
     process::Command,
@@ -44,6 +44,37 @@ impl<'a> Proxy<'a> {
     pub fn command(name: impl Into<String>, make: impl Fn(&Site) -> io::Result<Command> + Sync + 'a) -> Self {
         Self::Command { name: name.into(), make: Box::new(make) }
     }
+
+    /// Squid as it comes, without a cache and without logs: the ordinary proxy to measure others beside.
+    #[must_use]
+    pub fn squid() -> Self {
+        Self::command("Squid", |site| {
+            let file = site.folder.join("squid.conf");
+            fs::write(&file, squid_settings(site))?;
+            let mut command = Command::new("squid");
+            command.args(["-N", "-d", "1", "-f"]).arg(file);
+            Ok(command)
+        })
+    }
+}
+
+fn squid_settings(site: &Site) -> String {
+    let folder = site.folder.display();
+    format!(
+        "http_port {}\n\
+         http_access allow all\n\
+         cache deny all\n\
+         access_log none\n\
+         cache_log {folder}/cache.log\n\
+         coredump_dir {folder}\n\
+         pid_filename none\n\
+         netdb_filename none\n\
+         pinger_enable off\n\
+         visible_hostname gateway\n\
+         max_filedescriptors 4096\n\
+         shutdown_lifetime 1 seconds\n",
+        site.listen
+    )
 }
 
 impl fmt::Debug for Proxy<'_> {

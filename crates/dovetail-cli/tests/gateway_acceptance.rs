@@ -5,14 +5,10 @@
 
 mod gateways;
 
-use std::{env, fs, process::Command, thread, time::Duration};
+use std::{env, process::Command, thread};
 
-use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Uplink, Via, What, check};
-use gateways::{Settings, gateway};
-
-const fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
+use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What, check};
+use gateways::{Settings, download, gateway, link, ms, play};
 
 fn possible() -> bool {
     if env::var_os("DOVETAIL_LONG").is_none() {
@@ -20,24 +16,6 @@ fn possible() -> bool {
         return false;
     }
     check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
-}
-
-/// An ordinary proxy that stores nothing.
-fn squid() -> Proxy<'static> {
-    Proxy::command("squid", |site| {
-        let file = site.folder.join("squid.conf");
-        let text = format!(
-            "http_port {}\nhttp_access allow all\ncache deny all\naccess_log none\ncache_log none\npid_filename none\n\
-             pinger_enable off\nshutdown_lifetime 0 seconds\nnetdb_filename none\nvisible_hostname bed\n\
-             coredump_dir {}\nmax_filedescriptors 4096\n",
-            site.listen,
-            site.folder.display()
-        );
-        fs::write(&file, text)?;
-        let mut command = Command::new("squid");
-        command.args(["-N", "-f"]).arg(file);
-        Ok(command)
-    })
 }
 
 fn has_squid() -> bool {
@@ -48,28 +26,6 @@ fn has_squid() -> bool {
     is_there
 }
 
-fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> Played {
-    let mut bed = Bed::new(bed).unwrap_or_else(|error| panic!("{error}"));
-    let played = bed.play(proxy, jobs, play).unwrap_or_else(|error| panic!("{error}"));
-    for one in &played.jobs {
-        let failed = one.rounds.iter().find(|round| matches!(round.end, End::Failed(_)));
-        assert_eq!(failed, None, "{:?}", one.job);
-    }
-    played
-}
-
-/// A link of this rate with a queue of 150 ms, to one server.
-fn link(rate_bps: u64, round_trip: Duration, users: &[u32]) -> BedSpec {
-    BedSpec {
-        rate_bps,
-        buffer_packets: (rate_bps / 80_000).max(25) as u32,
-        lan_bps: None,
-        round_trips: vec![round_trip],
-        users: users.into(),
-        ..BedSpec::default()
-    }
-}
-
 /// All at once, so many at a time.
 fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(at_a_time: usize, of: &[T], run: fn(T) -> R) -> Vec<R> {
     let mut done = Vec::new();
@@ -78,12 +34,6 @@ fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(at_a_time: usize, o
         done.extend(begun.into_iter().map(|run| run.join().unwrap()));
     }
     done
-}
-
-/// A user who downloads as long as the run lasts.
-fn download(class: usize, user: u32, via: Via) -> Job {
-    let what = What::Get { bytes: 60_000_000 };
-    Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::UntilDuration }
 }
 
 /// By what one class or user with one connection gets less than its share beside another with so many: 1 is exact.
@@ -154,7 +104,7 @@ fn one_response_alone_is_hardly_slower_than_through_squid() {
         .collect();
     let run = |(mbps, trip, via): (u64, u64, Via)| {
         let [ours, theirs] =
-            [gateway(Settings::default()), squid()].map(|proxy| alone(mbps * 1_000_000, trip, via, &proxy));
+            [gateway(Settings::default()), Proxy::squid()].map(|proxy| alone(mbps * 1_000_000, trip, via, &proxy));
         eprintln!("{mbps} Mbit/s, {trip} ms, {via:?}: {ours:.2} s, Squid {theirs:.2} s, rate {:.3}", theirs / ours);
         (trip, theirs / ours)
     };
@@ -222,12 +172,12 @@ fn uploads_of_any_number_leave_the_downlink_alone() {
     if !possible() {
         return;
     }
-    let rates = side_by_side(4, &[(0, 0), (1, 0), (6, 0), (24, 0)], |(posts, user)| {
+    let rates = side_by_side(4, &[0, 1, 6, 24], |posts| {
         let uplink = Some(Uplink { rate_bps: 512_000, buffer_packets: 50 });
         let bed = BedSpec { uplink, ..link(4_000_000, ms(40), &[3]) };
-        let mut jobs = vec![download(0, user, Via::Absolute), download(0, user + 1, Via::Connect)];
+        let mut jobs = vec![download(0, 0, Via::Absolute), download(0, 1, Via::Connect)];
         let what = What::Post { bytes: 50_000_000 };
-        jobs.extend(vec![Job { what, ..download(0, user + 2, Via::Absolute) }; posts]);
+        jobs.extend(vec![Job { what, ..download(0, 2, Via::Absolute) }; posts]);
         let spec = PlaySpec { warm_up: ms(15_000), duration: ms(120_000), drain: ms(0), ..PlaySpec::default() };
         let settings = Settings { weights: &[1], more: "[uplink]\nrate = \"512kbps\"", ..Settings::default() };
         let played = play(&bed, &gateway(settings), &jobs, &spec);

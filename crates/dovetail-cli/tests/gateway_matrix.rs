@@ -10,14 +10,10 @@ mod gateways;
 use std::{thread, time::Duration};
 
 use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, PlayedJob, Repeat, Via, What, check};
-use gateways::{Settings, gateway};
+use gateways::{Settings, gateway, link, ms};
 
 const RATES_BPS: [u64; 3] = [2_000_000, 10_000_000, 50_000_000];
 const ROUND_TRIPS: [Duration; 3] = [ms(10), ms(160), ms(600)];
-
-const fn ms(millis: u64) -> Duration {
-    Duration::from_millis(millis)
-}
 
 /// What is asked for at a link of this rate.
 fn patterns(rate_bps: u64) -> [What; 4] {
@@ -65,15 +61,7 @@ fn unfinished(bed: &mut Bed, policy: &'static str, jobs: &[Job]) -> Vec<String> 
 
 /// A bed with a link of this rate to one server, and all patterns over it, plain and through tunnels.
 fn cells(rate_bps: u64, round_trip: Duration) -> (Bed, Vec<Job>) {
-    let spec = BedSpec {
-        rate_bps,
-        // 150 ms of full packets.
-        buffer_packets: (rate_bps / 80_000) as u32,
-        lan_bps: None,
-        round_trips: vec![round_trip],
-        users: vec![4, 4],
-        ..BedSpec::default()
-    };
+    let spec = link(rate_bps, round_trip, &[4, 4]);
     let job = |class, user, what, via| Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::Times(1) };
     let vias = (0..).zip([Via::Absolute, Via::Connect]);
     let jobs = vias

@@ -22,7 +22,7 @@
 //! place there back; what comes after belongs to its class and to no request.
 
 use std::{
-    cell::{Cell, RefCell},
+    cell::{Cell, LazyCell, RefCell},
     future::poll_fn,
     io::{self, Read},
     net::IpAddr,
@@ -305,7 +305,10 @@ impl Tunnel {
     async fn look_ahead(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
         buffer.resize(BUFFER, 0);
         loop {
-            let wants_turn = self.wants_turn(server.as_ref());
+            // Asked at most once for each look.
+            let left = LazyCell::new(|| Offered::left(server.as_ref()));
+            let wants_turn = self.wants_turn(server.as_ref(), || *left);
+            let may_be_held = self.may_be_held(|| *left);
             self.watched.progress().waits_for(if wants_turn { Phase::Turn } else { Phase::Tunnel });
             let turn = select! {
                 came = server.peek(buffer) => {
@@ -324,7 +327,7 @@ impl Tunnel {
                 }
                 turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
                 () = self.replaced.notified() => None,
-                () = sleep(QUIET), if self.may_be_held(server.as_ref()) => {
+                () = sleep(QUIET), if may_be_held => {
                     self.is_quiet.set(true);
                     None
                 }
@@ -344,20 +347,20 @@ impl Tunnel {
 
     /// Whether bytes are to be taken out: as many as may be, and more only where the window would soon hold the server back. A
     /// response that is over would else have turns for what does not come.
-    fn wants_turn(&self, server: &TcpStream) -> bool {
+    fn wants_turn(&self, server: &TcpStream, left: impl Fn() -> Option<u64>) -> bool {
         let unread = self.ahead.get() + self.stale.get();
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
         self.ahead.get() > 0
             && (self.is_quiet.get()
                 || unread >= self.offered.enough(self.came.get(), server)
                 || is_allowed()
-                || self.offered.is_closing(server))
+                || Offered::is_closing(left()))
     }
 
     /// Whether something is unread, and not known yet to be what the server waits for.
-    fn may_be_held(&self, server: &TcpStream) -> bool {
+    fn may_be_held(&self, left: impl Fn() -> Option<u64>) -> bool {
         let is_unread = self.ahead.get() + self.stale.get() > 0;
-        is_unread && !self.is_quiet.get() && self.offered.may_be_closed(server)
+        is_unread && !self.is_quiet.get() && self.offered.may_be_closed(left())
     }
 
     /// Takes out what is left of responses that are over.
@@ -450,7 +453,7 @@ impl Tunnel {
         let is_first = self.place.borrow().is_none();
         let came = self.came.get();
         // A window that is full may hold more back.
-        let is_held = || self.is_held.get() || self.ahead.get() > 0 && self.offered.is_closing(server);
+        let is_held = || self.is_held.get() || self.ahead.get() > 0 && Offered::is_closing(Offered::left(server));
         if !is_first && (came == 0 || is_held()) {
             return Ok(false);
         }

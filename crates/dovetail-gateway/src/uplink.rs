@@ -9,31 +9,24 @@
 //! what it is said to be it may as well: the downlink's scheduler is told while much is sent.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     rc::Rc,
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use dovetail_sched::{
-    PolicyError, Weight,
-    request::{ClassId, RequestSetup, RequestSpec},
+    Nanos, PolicyError, Weight,
+    request::{ClassId, RequestSetup, RequestSpec, UPLOADS, UplinkUse},
 };
 use dovetail_tower::Desk;
 
 use crate::{exchange::Place, record::Record, who::Who};
 
-/// How uploads are ordered: their rate is not learnt, as there is nothing to probe apart.
-const POLICY: &str = "grants:order=first,first=20kB,learn=off";
-/// An acknowledgement's frame, and what it is of: two full segments.
+/// An acknowledgement's frame.
 const ACK_BYTES: f64 = 66.0;
-const ACKED_BYTES: f64 = 2.0 * 1_448.0;
 /// What is shorter is no upload: a request's header, a keystroke, acknowledgements within TLS.
 const LEAST: usize = 256;
-/// So many bytes in so long a time may fill an uplink, and be on their way for as long again.
-const MUCH_BYTES: u64 = 16_384;
-const SPELL: Duration = Duration::from_secs(2);
-
 /// The uplink.
 #[derive(Debug)]
 pub(crate) struct Uplink {
@@ -41,24 +34,19 @@ pub(crate) struct Uplink {
     desk: Option<Desk<Who>>,
     // The downlink's, to be told.
     told: Desk<Who>,
-    is_busy: Cell<bool>,
-    since: Cell<Instant>,
-    sent_bytes: Cell<u64>,
-    // Of an acknowledgement, what was not counted yet.
-    acked: Cell<f64>,
+    began: Instant,
+    used: RefCell<UplinkUse>,
 }
 
 impl Uplink {
     /// `rate`: bytes of payload a second, if known. Classes as the downlink's.
     pub(crate) fn new(rate: Option<f64>, classes: &[Weight], downlink: &Desk<Who>) -> Result<Self, PolicyError> {
-        let desk = |rate: f64| Desk::new(&POLICY.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
+        let desk = |rate: f64| Desk::new(&UPLOADS.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
         Ok(Self {
             desk: rate.map(desk).transpose()?,
             told: downlink.clone(),
-            is_busy: Cell::new(false),
-            since: Cell::new(Instant::now()),
-            sent_bytes: Cell::new(0),
-            acked: Cell::new(0.0),
+            began: Instant::now(),
+            used: RefCell::new(UplinkUse::new(ACK_BYTES)),
         })
     }
 
@@ -83,36 +71,33 @@ impl Uplink {
 
     /// So many bytes came down, and are acknowledged.
     pub(crate) fn acknowledges(&self, bytes: usize) {
-        let Some(desk) = &self.desk else { return };
-        let acked = self.acked.get() + bytes as f64 * ACK_BYTES / ACKED_BYTES;
-        // A few at once, as each look at the desk costs something.
-        if acked >= 8.0 * ACK_BYTES {
-            desk.stray(None, acked as u64);
-            self.acked.set(acked.fract());
-        } else {
-            self.acked.set(acked);
+        if let Some(desk) = &self.desk
+            && let Some(acked) = self.used.borrow_mut().acknowledges(bytes as u64)
+        {
+            desk.stray(None, acked);
         }
     }
 
     /// Bytes were sent.
     fn sent(&self, bytes: usize) {
-        self.look();
-        self.sent_bytes.set(self.sent_bytes.get() + bytes as u64);
-        if self.sent_bytes.get() >= MUCH_BYTES && !self.is_busy.replace(true) {
-            self.told.uplink(true);
-        }
+        let news = self.used.borrow_mut().sent(bytes as u64, self.now());
+        self.tell(news);
     }
 
     /// Whether a spell is over, and another begins. To be called once a second.
     pub(crate) fn look(&self) {
-        if self.since.get().elapsed() < SPELL {
-            return;
+        let news = self.used.borrow_mut().look(self.now());
+        self.tell(news);
+    }
+
+    fn tell(&self, news: Option<bool>) {
+        if let Some(is_busy) = news {
+            self.told.uplink(is_busy);
         }
-        self.since.set(Instant::now());
-        let sent_bytes = self.sent_bytes.take();
-        if sent_bytes < MUCH_BYTES && self.is_busy.replace(false) {
-            self.told.uplink(false);
-        }
+    }
+
+    fn now(&self) -> Nanos {
+        self.began.elapsed().into()
     }
 }
 

@@ -79,6 +79,13 @@ impl Nanos {
     }
 }
 
+impl From<core::time::Duration> for Nanos {
+    /// The end of time for what is longer.
+    fn from(span: core::time::Duration) -> Self {
+        Self(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX))
+    }
+}
+
 impl Add for Nanos {
     type Output = Self;
     #[inline]

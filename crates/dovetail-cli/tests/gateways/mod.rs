@@ -1,9 +1,42 @@
 //! `dovetail gateway` as the proxy of a bed.
 #![allow(dead_code)]
 
-use std::{fmt::Write, fs, process::Command};
+use std::{fmt::Write, fs, process::Command, time::Duration};
 
-use dovetail_bed::Proxy;
+use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Via, What};
+
+pub const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A link of this rate with a queue of 150 ms, to one server.
+pub fn link(rate_bps: u64, round_trip: Duration, users: &[u32]) -> BedSpec {
+    BedSpec {
+        rate_bps,
+        buffer_packets: (rate_bps / 80_000) as u32,
+        lan_bps: None,
+        round_trips: vec![round_trip],
+        users: users.into(),
+        ..BedSpec::default()
+    }
+}
+
+/// A user who downloads as long as the run lasts.
+pub fn download(class: usize, user: u32, via: Via) -> Job {
+    let what = What::Get { bytes: 50_000_000 };
+    Job { class, user, server: 0, at: ms(0), what, via, repeat: Repeat::UntilDuration }
+}
+
+/// Plays the jobs in a bed of their own, of which none may fail.
+pub fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> Played {
+    let mut bed = Bed::new(bed).unwrap_or_else(|error| panic!("{error}"));
+    let played = bed.play(proxy, jobs, play).unwrap_or_else(|error| panic!("{error}"));
+    for one in &played.jobs {
+        let failed = one.rounds.iter().find(|round| matches!(round.end, End::Failed(_)));
+        assert_eq!(failed, None, "{:?}", one.job);
+    }
+    played
+}
 
 /// What a run sets of a gateway's configuration.
 #[derive(Debug, Clone, Copy)]

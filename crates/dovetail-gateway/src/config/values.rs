@@ -88,7 +88,7 @@ pub(super) fn written_time(time: Duration) -> String {
     match (time.subsec_nanos(), seconds) {
         (0, 1..) if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
         (0, 1..) if seconds.is_multiple_of(60) => format!("{}m", seconds / 60),
-        _ => Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)).to_string(),
+        _ => Nanos::from(time).to_string(),
     }
 }
 

@@ -121,7 +121,7 @@ pub(super) async fn tell(gateway: Rc<Gateway>) {
             trips.told.set(None);
         } else if let Some(queue) = queue.filter(|_| is_asked) {
             last = Some(Instant::now());
-            trips.told.set(Some(Nanos(u64::try_from(queue.as_nanos()).unwrap_or(u64::MAX))));
+            trips.told.set(Some(queue.into()));
             trips.tell_again(gateway.desk());
         } else if last.is_some_and(|last| last.elapsed() >= SILENT) {
             last = None;

@@ -35,7 +35,7 @@ const APART: Duration = Duration::from_millis(250);
 pub(crate) struct Window {
     /// A policy's first, in bytes.
     pub(crate) first: u64,
-    /// What this connection begins with: as much, or more on a link that is idle.
+    /// What this connection begins with: as much, or what one offered that its request was sent on in vain.
     pub(crate) begins: u64,
     /// The most that it may grow to.
     pub(crate) longest: u64,

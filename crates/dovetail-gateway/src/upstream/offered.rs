@@ -55,16 +55,21 @@ impl Offered {
         buffer.map_or(u64::MAX, |bytes| bytes as u64 / 2)
     }
 
+    /// What is left of the window, where the kernel says (Linux 6.2).
+    pub(crate) fn left(stream: &TcpStream) -> Option<u64> {
+        sys::receive_window(stream.as_fd())
+    }
+
     /// Whether the sender may send so little that it will wait for more. A sender waits with less than a segment, and the
     /// kernel's word may be two segments old.
-    pub(crate) fn is_closing(&self, stream: &TcpStream) -> bool {
-        sys::receive_window(stream.as_fd()).is_some_and(|left| left < 3 * SEGMENT)
+    pub(crate) fn is_closing(left: Option<u64>) -> bool {
+        left.is_some_and(|left| left < 3 * SEGMENT)
     }
 
     /// Whether the sender may send so little that silence can be the window's doing, whatever is thought of as little there
     /// (RFC 9293, section 3.8.6.2.1).
-    pub(crate) fn may_be_closed(&self, stream: &TcpStream) -> bool {
-        sys::receive_window(stream.as_fd()).is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
+    pub(crate) fn may_be_closed(&self, left: Option<u64>) -> bool {
+        left.is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
     }
 
     /// Whether the kernel lengthens the buffer. It would do so at once for whoever wants to be woken by much.

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     answer::{answer, is_closed},
     server::{Connection, Server, strict_server},
-    support::{LONG, Setup},
+    support::{LONG, Running, Setup},
 };
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
@@ -90,10 +90,9 @@ fn a_body_whose_answer_is_none_leaves_no_connection_to_its_server() {
     gateway.quiet();
 }
 
-#[test]
-fn a_body_that_is_wanted_is_asked_for() {
-    let server = says("HTTP/1.1 100 Continue\r\n\r\n", OK);
-    let gateway = Setup::default().start();
+/// A body that its client sends when it is asked for it, to a server that says this first: how long the client waits for that.
+fn asked_for_after(gateway: &Running, first: &'static str) -> Duration {
+    let server = says(first, OK);
     let mut client = gateway.connect();
     let began = Instant::now();
     client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
@@ -103,26 +102,22 @@ fn a_body_that_is_wanted_is_asked_for() {
     client.write_all(b"abc").unwrap();
     assert_eq!(server.told(), "abc");
     assert_eq!(answer(&mut client).text(), "ok");
-    println!("asked for after {waited:?}");
     drop(client);
     gateway.quiet();
+    waited
+}
+
+#[test]
+fn a_body_that_is_wanted_is_asked_for() {
+    let waited = asked_for_after(&Setup::default().start(), "HTTP/1.1 100 Continue\r\n\r\n");
+    println!("asked for after {waited:?}");
 }
 
 #[test]
 fn a_server_that_does_not_say_that_it_wants_a_body_gets_it_after_a_while() {
-    let server = says("", OK);
     let gateway = Setup::default().start();
-    let mut client = gateway.connect();
-    let began = Instant::now();
-    client.write_all(expecting(&server.url("/"), "1.1", "").as_bytes()).unwrap();
-    server.told();
-    assert_eq!(head(&mut client), "HTTP/1.1 100 Continue\r\n\r\n");
-    assert!(began.elapsed() > Duration::from_millis(900), "{:?}", began.elapsed());
-    client.write_all(b"abc").unwrap();
-    assert_eq!(server.told(), "abc");
-    assert_eq!(answer(&mut client).text(), "ok");
-    drop(client);
-    gateway.quiet();
+    let waited = asked_for_after(&gateway, "");
+    assert!(waited > Duration::from_millis(900), "{waited:?}");
     // What HTTP/1.0 expects means nothing.
     let server = says("", OK);
     let began = Instant::now();

@@ -64,6 +64,7 @@
 //! | [`delay_pools`] | a fixed rate for each class |
 //! | [`Accounts`] | who is of which class and who is active, counted exactly |
 //! | [`FarQueue`] | how long the far queue is, from probes |
+//! | [`UplinkUse`] | whether much is sent up, and what acknowledgements take |
 
 mod accounts;
 pub mod delay_pools;
@@ -73,12 +74,14 @@ mod lines;
 pub mod msf_rs;
 pub mod none;
 mod registry;
+mod uplink;
 
 use core::fmt;
 
 pub use accounts::{Accounts, Left};
 pub use far::{FarDelay, FarQueue};
 pub use registry::{REGISTRY, RequestBuild, RequestEntry, RequestSetup, RequestSpec};
+pub use uplink::{UPLOADS, UplinkUse};
 
 use crate::{DenseId, Nanos, Weight};
 

@@ -385,7 +385,7 @@ impl<K> Drop for Shared<K> {
 
 impl<K> Shared<K> {
     fn now(&self) -> Nanos {
-        Nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
+        self.began.elapsed().into()
     }
 
     /// The state, and what time it is once nobody else has it, so that time never runs back between events.

@@ -63,38 +63,10 @@ pub(super) fn measured(jobs: &[Job], at_once: usize, given: &Given<'_>) -> Resul
 }
 
 fn proxy(gateway: Gateway, weights: &[u32]) -> Proxy<'_> {
-    Proxy::command(gateway.to_string(), move |site| match gateway {
-        Gateway::Squid => squid(site),
-        Gateway::Ours(policy) => ours(site, policy, weights),
-    })
-}
-
-fn squid(site: &Site) -> io::Result<Command> {
-    let file = site.folder.join("squid.conf");
-    fs::write(&file, squid_settings(site))?;
-    let mut command = Command::new("squid");
-    command.args(["-N", "-d", "1", "-f"]).arg(file);
-    Ok(command)
-}
-
-/// A forwarder without a cache and without logs.
-fn squid_settings(site: &Site) -> String {
-    let folder = site.folder.display();
-    format!(
-        "http_port {}\n\
-         http_access allow all\n\
-         cache deny all\n\
-         access_log none\n\
-         cache_log {folder}/cache.log\n\
-         coredump_dir {folder}\n\
-         pid_filename none\n\
-         netdb_filename none\n\
-         pinger_enable off\n\
-         visible_hostname gateway\n\
-         max_filedescriptors 4096\n\
-         shutdown_lifetime 1 seconds\n",
-        site.listen
-    )
+    match gateway {
+        Gateway::Squid => Proxy::squid(),
+        Gateway::Ours(policy) => Proxy::command(policy, move |site| ours(site, policy, weights)),
+    }
 }
 
 fn ours(site: &Site, policy: &str, weights: &[u32]) -> io::Result<Command> {

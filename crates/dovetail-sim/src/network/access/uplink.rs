@@ -6,18 +6,10 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
+    request::{Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UPLOADS, UplinkUse, UserId},
 };
 
 use crate::network::{NetworkError, end::HEADERS_BYTES};
-
-/// How uploads are ordered. No far queue is ever told of, so the pace is 0.95 of what the setup says.
-const POLICY: &str = "grants:order=first,first=20kB,learn=off";
-/// What an acknowledgement is of: two full segments.
-const ACKED_BYTES: f64 = 2.0 * 1_448.0;
-/// So many bytes in so long a time may fill an uplink, and be on their way for as long again.
-const MUCH_BYTES: u64 = 16_384;
-const SPELL: Nanos = Nanos::from_secs(2);
 
 /// The gateway's end of the uplink.
 #[derive(Debug)]
@@ -26,11 +18,7 @@ pub(super) struct Uplink {
     pub(super) pacer: Option<Box<dyn RequestScheduler>>,
     // The time for which a question is on the agenda.
     asked_at: Nanos,
-    is_busy: bool,
-    since: Nanos,
-    sent_bytes: u64,
-    // Of acknowledgements, what was not counted yet.
-    acked: f64,
+    used: UplinkUse,
 }
 
 impl Uplink {
@@ -39,11 +27,11 @@ impl Uplink {
         let pacer = match rate {
             Some(rate) => {
                 let setup = RequestSetup::for_uplink(rate);
-                Some(POLICY.parse::<RequestSpec>()?.build(&setup)?)
+                Some(UPLOADS.parse::<RequestSpec>()?.build(&setup)?)
             }
             None => None,
         };
-        Ok(Self { pacer, asked_at: Nanos::MAX, is_busy: false, since: Nanos::ZERO, sent_bytes: 0, acked: 0.0 })
+        Ok(Self { pacer, asked_at: Nanos::MAX, used: UplinkUse::new(f64::from(HEADERS_BYTES)) })
     }
 
     /// A request that carries something is released; false where nothing is held back.
@@ -78,58 +66,27 @@ impl Uplink {
 
     /// So many bytes came down, and are acknowledged: a packet for two.
     pub(super) fn acknowledges(&mut self, bytes: u64, now: Nanos) {
-        let Some(pacer) = &mut self.pacer else { return };
-        let header = f64::from(HEADERS_BYTES);
-        self.acked += bytes as f64 * header / ACKED_BYTES;
-        if self.acked >= 8.0 * header {
-            pacer.stray(None, self.acked as u64, now);
-            self.acked = self.acked.fract();
+        if let Some(pacer) = &mut self.pacer
+            && let Some(acked) = self.used.acknowledges(bytes)
+        {
+            pacer.stray(None, acked, now);
         }
     }
 
     /// Bytes were sent. Whether much is sent, if that is news.
     pub(super) fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
-        let over = self.look(now);
-        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
-        if self.sent_bytes >= MUCH_BYTES && !self.is_busy {
-            self.is_busy = true;
-            return Some(true);
-        }
-        over
+        self.used.sent(bytes, now)
     }
 
     /// Whether a spell is over, and another begins. Whether much is sent, if that is news.
     pub(super) fn look(&mut self, now: Nanos) -> Option<bool> {
-        if now - self.since < SPELL {
-            return None;
-        }
-        self.since = now;
-        let much = std::mem::take(&mut self.sent_bytes) >= MUCH_BYTES;
-        (self.is_busy && !much).then(|| {
-            self.is_busy = false;
-            false
-        })
+        self.used.look(now)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn much_in_two_seconds_is_told_until_two_seconds_bring_little() {
-        let mut uplink = Uplink::new(None).expect("nothing to build");
-        let ms = Nanos::from_millis;
-        assert_eq!(uplink.sent(16_383, ms(100)), None);
-        assert_eq!(uplink.sent(1, ms(1999)), Some(true));
-        assert_eq!(uplink.sent(50_000, ms(1999)), None, "no news");
-        assert_eq!(uplink.look(ms(2000)), None, "the spell that is over brought much");
-        assert_eq!(uplink.sent(16_383, ms(2500)), None);
-        assert_eq!(uplink.look(ms(3999)), None);
-        assert_eq!(uplink.look(ms(4000)), Some(false));
-        assert_eq!(uplink.look(ms(9000)), None);
-        assert_eq!(uplink.sent(1 << 20, ms(9001)), Some(true));
-    }
 
     #[test]
     fn a_rate_that_is_told_is_kept_to() {
@@ -151,6 +108,6 @@ mod tests {
             }
         }
         let paced = 0.95 * 0.95 * 640_000.0;
-        assert!((0.99 * paced..1.01 * paced + 2.0 * ACKED_BYTES).contains(&(sent as f64)), "{sent} of {paced}");
+        assert!((0.99 * paced..1.01 * paced + 2.0 * 2.0 * 1_448.0).contains(&(sent as f64)), "{sent} of {paced}");
     }
 }

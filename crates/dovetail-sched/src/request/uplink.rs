@@ -1,0 +1,108 @@
+//! What goes up the link, as far as the scheduling of what comes down it depends on that.
+//!
+//! *Acknowledgements* take room of the uplink and are scheduled by nobody. They are counted: a segment for two full ones that come
+//! down (RFC 1122, section 4.2.3.2), a few at once, as each count costs a look at the scheduler.
+//!
+//! *Much is sent* from when 16 kB were within two seconds until two seconds bring less. Probes go both ways, and what they wait
+//! may then be the uplink's queue ([`RequestScheduler::uplink`](super::RequestScheduler::uplink)). The spells of two seconds are
+//! one after another, not sliding: a look costs O(1) and no memory.
+
+use crate::Nanos;
+
+/// How uploads are ordered where the uplink's rate is known ([`RequestSetup::for_uplink`](super::RequestSetup::for_uplink)): the
+/// first 20 kB of each before the rest of others. The rate is not learnt, as nothing probes the uplink apart.
+pub const UPLOADS: &str = "grants:order=first,first=20kB,learn=off";
+
+/// What an acknowledgement is of: two full segments.
+const ACKED_BYTES: f64 = 2.0 * 1_448.0;
+/// So many acknowledgements are counted at once.
+const ACKS_AT_ONCE: f64 = 8.0;
+/// So many bytes in a spell may fill an uplink, and be on their way for as long again.
+const MUCH_BYTES: u64 = 16_384;
+const SPELL: Nanos = Nanos::from_secs(2);
+
+/// How an uplink is used. O(1) an event.
+#[derive(Debug)]
+pub struct UplinkUse {
+    ack_bytes: f64,
+    // Of acknowledgements, what was not counted yet.
+    acked_bytes: f64,
+    is_busy: bool,
+    since: Nanos,
+    sent_bytes: u64,
+}
+
+impl UplinkUse {
+    /// Of an uplink on which an acknowledgement takes so many bytes.
+    #[must_use]
+    pub const fn new(ack_bytes: f64) -> Self {
+        Self { ack_bytes, acked_bytes: 0.0, is_busy: false, since: Nanos::ZERO, sent_bytes: 0 }
+    }
+
+    /// So many bytes came down, and are acknowledged. What to count of that, if it is enough.
+    pub fn acknowledges(&mut self, bytes: u64) -> Option<u64> {
+        self.acked_bytes += bytes as f64 * self.ack_bytes / ACKED_BYTES;
+        if self.acked_bytes < ACKS_AT_ONCE * self.ack_bytes {
+            return None;
+        }
+        let whole = self.acked_bytes as u64;
+        self.acked_bytes -= whole as f64;
+        Some(whole)
+    }
+
+    /// So many bytes were sent. Whether much is sent, if that is news.
+    pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
+        let over = self.look(now);
+        self.sent_bytes = self.sent_bytes.saturating_add(bytes);
+        if self.sent_bytes >= MUCH_BYTES && !self.is_busy {
+            self.is_busy = true;
+            return Some(true);
+        }
+        over
+    }
+
+    /// Whether a spell is over, and another begins; to be called once a second. Whether much is sent, if that is news.
+    pub fn look(&mut self, now: Nanos) -> Option<bool> {
+        if now - self.since < SPELL {
+            return None;
+        }
+        self.since = now;
+        let much = core::mem::take(&mut self.sent_bytes) >= MUCH_BYTES;
+        (self.is_busy && !much).then(|| {
+            self.is_busy = false;
+            false
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn much_in_two_seconds_is_told_until_two_seconds_bring_little() {
+        let mut uplink = UplinkUse::new(66.0);
+        let ms = Nanos::from_millis;
+        assert_eq!(uplink.sent(16_383, ms(100)), None);
+        assert_eq!(uplink.sent(1, ms(1999)), Some(true));
+        assert_eq!(uplink.sent(50_000, ms(1999)), None, "no news");
+        assert_eq!(uplink.look(ms(2000)), None, "the spell that is over brought much");
+        assert_eq!(uplink.sent(16_383, ms(2500)), None);
+        assert_eq!(uplink.look(ms(3999)), None);
+        assert_eq!(uplink.look(ms(4000)), Some(false));
+        assert_eq!(uplink.look(ms(9000)), None);
+        assert_eq!(uplink.sent(1 << 20, ms(9001)), Some(true));
+    }
+
+    #[test]
+    fn an_acknowledgement_is_counted_for_two_segments_and_nothing_is_lost() {
+        let mut uplink = UplinkUse::new(66.0);
+        let mut counted = 0;
+        for segment in 1..=16_000 {
+            let now = uplink.acknowledges(1_448);
+            assert_eq!(now.is_some(), segment % 16 == 0, "{segment}");
+            counted += now.unwrap_or(0);
+        }
+        assert_eq!(counted, 8_000 * 66);
+    }
+}
