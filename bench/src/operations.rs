@@ -212,7 +212,7 @@ impl Policy {
     #[inline]
     fn put(&mut self, flow: FlowId) -> Result<(), String> {
         match self.offer(flow) {
-            Admission::Queued => Ok(()),
+            Admission::QUEUED => Ok(()),
             other => Err(format!("a packet was not queued: {other:?}")),
         }
     }
@@ -231,9 +231,9 @@ impl Policy {
     /// A packet comes that finds the buffer full.
     fn put_one_too_many(&mut self, flow: FlowId) -> Result<(), String> {
         self.lost_last = match self.offer(flow) {
-            Admission::Queued => return Err("a packet found room in a full buffer".into()),
-            Admission::Refused(_) => Some(FlowId((flow.0 + 1) % self.flows)),
-            Admission::Evicted => self.scheduler.poll_evicted().map(|lost| lost.flow),
+            Admission::QUEUED => return Err("a packet found room in a full buffer".into()),
+            Admission { evicted: true, .. } => self.scheduler.poll_evicted().map(|lost| lost.flow),
+            _ => Some(FlowId((flow.0 + 1) % self.flows)),
         };
         Ok(())
     }

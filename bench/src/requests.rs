@@ -75,11 +75,11 @@ impl Gateway {
             policy.set_class(ClassId(class), weight, Nanos::ZERO);
             policy.set_user(UserId(class), ClassId(class), Nanos::ZERO);
             for id in 3 * class..3 * class + 3 {
-                policy.arrived(&Request { id: RequestId(id), user: UserId(class), length: None }, Nanos::ZERO);
+                policy.enqueue(&Request { id: RequestId(id), user: UserId(class), length: None }, Nanos::ZERO);
             }
         }
         let mut gateway = Self { policy, outstanding: VecDeque::new(), now: Nanos::ZERO };
-        let turns = std::iter::from_fn(|| gateway.policy.poll(Nanos::ZERO)).take(OUTSTANDING as usize);
+        let turns = std::iter::from_fn(|| gateway.policy.dequeue(Nanos::ZERO)).take(OUTSTANDING as usize);
         gateway.outstanding.extend(turns.map(|turn| turn.request));
         Ok(gateway)
     }
@@ -92,8 +92,8 @@ impl Subject for Gateway {
         self.now += Nanos(1_000);
         self.policy.received(request, of_class(class).0, self.now);
         self.policy.ended(request, self.now);
-        self.policy.arrived(&Request { id: request, user: UserId(class), length: None }, self.now);
-        let turn = self.policy.poll(self.now).ok_or("no request was released")?;
+        self.policy.enqueue(&Request { id: request, user: UserId(class), length: None }, self.now);
+        let turn = self.policy.dequeue(self.now).ok_or("no request was released")?;
         self.outstanding.push_back(turn.request);
         Ok(())
     }

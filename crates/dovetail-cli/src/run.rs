@@ -179,13 +179,13 @@ impl<'a> Plan<'a> {
         let outcome = outcome.map_err(|error| Failure::new(format!("{policy}: {error}")))?;
         let wall = begun.elapsed();
         let mut counters = Vec::new();
-        scheduler.counters(&mut |name, value| counters.push((name, value)));
+        scheduler.figures(&mut |name, value| counters.push((name, value)));
         let run = Run {
             policy: policy.as_str().to_owned(),
             outcome,
             summary: meters.finish(),
             counters,
-            learnt: scheduler.learnt(),
+            learnt: scheduler.learning().map(|learning| learning.learnt()),
             notices: workload.notices(),
             records: path.map(|(path, _)| path),
             wall,

@@ -19,7 +19,7 @@ trait Sockets {
 
 /// Does all that may be done now. The time to be called again at, if nothing happens before.
 fn serve(scheduler: &mut dyn RequestScheduler, sockets: &mut impl Sockets, now: Nanos) -> Option<Nanos> {
-    while let Some(turn) = scheduler.poll(now) {
+    while let Some(turn) = scheduler.dequeue(now) {
         if turn.releases {
             sockets.release(turn.request, turn.window);
         }
@@ -36,7 +36,7 @@ fn asked(
     user: u32,
     now: Nanos,
 ) -> Option<Nanos> {
-    scheduler.arrived(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
+    scheduler.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
     serve(scheduler, sockets, now)
 }
 // On the page up to here.
@@ -106,7 +106,7 @@ fn the_page_s_gateway_answers_everybody() {
             again = serve(scheduler, &mut toy, now);
         }
         assert_eq!(toy.released.len(), 6, "{policy}");
-        assert_eq!((scheduler.poll(now), read.len()), (None, 6), "{policy}");
+        assert_eq!((scheduler.dequeue(now), read.len()), (None, 6), "{policy}");
     }
 }
 

@@ -15,8 +15,9 @@
 //!    means that the policy holds them back on purpose: ask again at [`Scheduler::poll_at`], or after the next
 //!    feedback or arrival, whichever is first;
 //! 3. [`Scheduler::feedback`] when a packet starts or finishes on a resource, for the events that
-//!    [`Scheduler::interest`] names;
-//! 4. [`Scheduler::poll_evicted`] after an `enqueue` that answered [`Admission::Evicted`], to learn who lost.
+//!    [`Scheduler::interest`] names, and when one leaves the pipeline early ([`Stage::Dropped`], [`Stage::Aborted`]);
+//! 4. [`Scheduler::poll_evicted`] after an `enqueue` whose answer says that others were [evicted](Admission::evicted), also
+//!    when the packet itself was refused.
 //!
 //! At one instant, feedback is given first, then arrivals, then the question who is next.
 //!
@@ -28,7 +29,8 @@
 //! let demand = Demand::new(&[Nanos::from_micros(12), Nanos::from_micros(20)])?;
 //! for handle in 0..2 {
 //!     let packet = Packet { flow: FlowId(0), bytes: 1000, arrival: Nanos::ZERO, handle, demand };
-//!     scheduler.enqueue(&packet, Nanos::ZERO);
+//!     let admission = scheduler.enqueue(&packet, Nanos::ZERO);
+//!     assert!(admission.is_queued() && !admission.evicted);
 //! }
 //! let first = scheduler.dequeue(Nanos::ZERO).expect("two packets wait");
 //! assert_eq!((first.packet.flow, first.packet.handle), (FlowId(0), 0));
@@ -45,6 +47,7 @@
 //! | [`request`] | requests whose answers are the load: a model of its own, with its policies |
 //! | [`flow`] | flow table, per-flow queues, limits: written once, shared by all policies |
 //! | [`registry`] | names, knobs and parsing of policy strings such as `atfq:batch=20` |
+//! | [`Scheduler`] | what an environment calls; [`Learning`] and [`LaterStages`] where a scheduler has them, [`Peekable`] around any |
 //! | [`Policy`] | what a policy implements: it only orders |
 //! | [`Queued`] | queues + policy = [`Scheduler`] |
 #![no_std]
@@ -62,6 +65,7 @@ pub mod request;
 pub mod units;
 
 mod demand;
+mod entry;
 mod heap;
 mod policy;
 mod prefetch;
@@ -69,10 +73,14 @@ mod queued;
 mod scheduler;
 
 pub use demand::{Demand, DemandError, MAX_RESOURCES};
+pub use entry::{Knobs, PolicyError, Setup};
 pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
 pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap};
 pub use policy::{Evicted, Policy};
 pub use queued::Queued;
-pub use registry::{PolicyError, PolicySpec, Setup};
-pub use scheduler::{Admission, Backlog, Dispatch, DropReason, Feedback, Interest, Packet, Scheduler, Stage};
+pub use registry::PolicySpec;
+pub use scheduler::{
+    Admission, Backlog, Dispatch, DropReason, Feedback, Interest, LaterStages, Learning, Packet, Peekable, Scheduler,
+    Stage,
+};
 pub use units::Nanos;

@@ -1,6 +1,12 @@
 //! What a policy implements.
 
-use crate::{FlowId, Interest, Nanos, Packet, PolicyError, Queues, Weight, registry::Knobs, scheduler::Feedback};
+use core::fmt;
+
+use crate::{
+    FlowId, Nanos, Queues, Weight,
+    entry::{Knobs, PolicyError},
+    scheduler::{Feedback, Interest, Packet},
+};
 
 /// From which end of its flow's queue a packet was evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +21,7 @@ pub enum Evicted {
 /// of what happened to them and takes the packet that goes next.
 ///
 /// Adding one is a file in [`packet`](crate::packet), a line in the [registry](crate::registry) and a page in the book.
-pub trait Policy {
+pub trait Policy: fmt::Debug + Send {
     /// The feedback that the policy needs.
     fn interest(&self) -> Interest {
         Interest::NONE
@@ -32,7 +38,7 @@ pub trait Policy {
     /// The waiting packet `lost` was evicted; `queues` no longer has it.
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);
 
-    /// A dispatched packet started or finished on a resource.
+    /// A dispatched packet started or finished on a resource, or left the pipeline early.
     fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}
 
     /// When to ask again after [`dequeue`](Self::dequeue) held packets back.
@@ -66,14 +72,13 @@ pub trait Policy {
     /// Takes on other knobs of the same policy at `now`; packets and their order so far stay.
     ///
     /// # Errors
-    /// When the policy cannot, or the knobs are another's. Nothing has changed then.
-    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
-        Err(knobs.fixed())
-    }
+    /// When the knobs are another policy's, one that is fixed has another value ([`Knobs::keeps`]), or a value is wrong.
+    /// Nothing has changed then.
+    fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError>;
 
     /// `flow` is empty and its id will name another.
     fn forget(&mut self, flow: FlowId);
 
     /// Reports the policy's own figures by name.
-    fn counters(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+    fn figures(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
 }

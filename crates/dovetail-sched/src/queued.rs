@@ -3,8 +3,13 @@
 use alloc::collections::VecDeque;
 
 use crate::{
-    Admission, Backlog, Dispatch, DropPolicy, DropReason, Evicted, Feedback, FlowId, Interest, Limits, Nanos, Packet,
-    Policy, PolicyError, PolicySpec, Queues, Scheduler, Weight, flow::Full,
+    DropPolicy, FlowId, Limits, Nanos, Queues, Weight,
+    entry::{Knobs, PolicyError},
+    flow::Full,
+    policy::{Evicted, Policy},
+    scheduler::{
+        Admission, Backlog, Dispatch, DropReason, Feedback, Interest, LaterStages, Learning, Packet, Scheduler,
+    },
 };
 
 /// A [`Scheduler`] made of per-flow queues and a policy `P` over them.
@@ -74,17 +79,15 @@ impl<P: Policy> Queued<P> {
 impl<P: Policy> Scheduler for Queued<P> {
     #[inline]
     fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
-        if let Err(reason) = self.queues.admit(packet) {
-            return Admission::Refused(reason);
+        let room = match self.queues.admit(packet) {
+            Ok(()) if self.queues.has_limits() => self.make_room(packet, now),
+            admitted => admitted,
+        };
+        if room.is_ok() {
+            self.queues.push(packet);
+            self.policy.enqueued(&mut self.queues, packet.flow, now);
         }
-        if self.queues.has_limits()
-            && let Err(reason) = self.make_room(packet, now)
-        {
-            return Admission::Refused(reason);
-        }
-        self.queues.push(packet);
-        self.policy.enqueued(&mut self.queues, packet.flow, now);
-        if self.evicted.is_empty() { Admission::Queued } else { Admission::Evicted }
+        Admission { refused: room.err(), evicted: !self.evicted.is_empty() }
     }
 
     #[inline]
@@ -130,8 +133,8 @@ impl<P: Policy> Scheduler for Queued<P> {
         }
     }
 
-    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
-        self.policy.retune(&mut self.queues, &spec.knobs(), now)
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        self.policy.retune(&mut self.queues, knobs, now)
     }
 
     fn forget(&mut self, flow: FlowId) -> bool {
@@ -151,7 +154,15 @@ impl<P: Policy> Scheduler for Queued<P> {
         self.queues.flow_backlog(flow)
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        self.policy.counters(report);
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.figures(report);
+    }
+
+    fn learning(&mut self) -> Option<&mut dyn Learning> {
+        None
+    }
+
+    fn later_stages(&mut self) -> Option<&mut dyn LaterStages> {
+        None
     }
 }

@@ -5,8 +5,8 @@ mod support;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use dovetail_sched::{
-    Admission, Demand, DropPolicy, Evicted, Feedback, FlowId, Interest, Limits, Nanos, Packet, Policy, PolicySpec,
-    Queued, Queues, Scheduler, Setup, Stage, Weight,
+    Admission, Demand, DropPolicy, Evicted, Feedback, FlowId, Interest, Knobs, Limits, Nanos, Packet, Policy,
+    PolicyError, PolicySpec, Queued, Queues, Scheduler, Setup, Stage, Weight,
     packet::nowait::{ActiveTime, gap},
 };
 use proptest::prelude::*;
@@ -235,7 +235,7 @@ proptest! {
 
 /// Eq. 1 as it is printed, for packets that all take 10 on both of two resources, so that a packet follows its
 /// predecessor by 10; in loops of one.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Printed {
     tags: [VecDeque<f64>; 2],
     in_process: HashMap<u64, f64>,
@@ -262,6 +262,10 @@ impl Policy for Printed {
     }
 
     fn evicted(&mut self, _queues: &mut Queues, _lost: &Packet, _end: Evicted) {}
+
+    fn retune(&mut self, _queues: &mut Queues, _knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        Ok(())
+    }
 
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
         self.in_process.remove(&event.ticket);
@@ -414,7 +418,7 @@ fn a_place_in_a_loop_does_not_outlive_the_box_being_empty() {
     let sent = atfq.dequeue(Nanos::ZERO).expect("two packets wait");
     finish(&mut *atfq, sent.packet.flow.0, 0, sent.ticket);
     let other = 1 - sent.packet.flow.0;
-    assert_eq!(atfq.enqueue(&packet(other, 1, &[10]), Nanos::ZERO), Admission::Evicted);
+    assert_eq!(atfq.enqueue(&packet(other, 1, &[10]), Nanos::ZERO), Admission { refused: None, evicted: true });
     assert_eq!(atfq.dequeue(Nanos::ZERO).map(|sent| sent.packet.handle), Some(1));
 }
 
@@ -539,7 +543,7 @@ proptest! {
             match op {
                 Op::Send { flow, times } => {
                     let admission = atfq.enqueue(&packet(*flow, handle as u64, times), Nanos::ZERO);
-                    if !matches!(admission, Admission::Refused(_)) {
+                    if admission.is_queued() {
                         waiting.entry(*flow).or_default().push(handle as u64);
                     }
                     while let Some(lost) = atfq.poll_evicted() {
@@ -571,7 +575,7 @@ proptest! {
             gone(&mut waiting, &sent.packet, true);
         }
         prop_assert!(waiting.values().all(Vec::is_empty), "{:?} wait for ever", waiting);
-        atfq.counters(&mut |name, value| assert!(value.is_finite() && value >= 0.0, "{name} is {value}"));
+        atfq.figures(&mut |name, value| assert!(value.is_finite() && value >= 0.0, "{name} is {value}"));
     }
 }
 

@@ -58,7 +58,7 @@ fn packet(flow: u32, times: &[u64]) -> Packet {
 
 fn figure(scheduler: &dyn Scheduler, wanted: &str) -> f64 {
     let mut found = None;
-    scheduler.counters(&mut |name, value| {
+    scheduler.figures(&mut |name, value| {
         if name == wanted {
             found = Some(value);
         }

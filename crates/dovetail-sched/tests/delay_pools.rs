@@ -106,14 +106,14 @@ fn a_response_that_is_held_back_goes_on_when_its_user_moves_to_a_full_bucket() {
     }
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
     let id = RequestId(0);
-    gateway.arrived(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
-    assert!(gateway.poll(Nanos::ZERO).is_some());
+    gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+    assert!(gateway.dequeue(Nanos::ZERO).is_some());
     // Much more than it might: the class has nothing for a day.
     gateway.received(id, 50_000_000_000, Nanos::ZERO);
     gateway.ready(id, Nanos::ZERO);
-    assert_eq!(gateway.poll(Nanos::from_secs(3_600)), None);
+    assert_eq!(gateway.dequeue(Nanos::from_secs(3_600)), None);
     gateway.set_user(UserId(0), ClassId(1), Nanos::from_secs(3_600));
-    assert!(gateway.poll(Nanos::from_secs(3_600)).is_some_and(|turn| turn.request == id && turn.units == 2_896));
+    assert!(gateway.dequeue(Nanos::from_secs(3_600)).is_some_and(|turn| turn.request == id && turn.units == 2_896));
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn what_a_response_leaves_of_its_turn_comes_back() {
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
     // A thousand responses of 10 units: a second's worth, where their first turns alone would be 290 seconds'.
     for id in (0..1_000).map(RequestId) {
-        gateway.arrived(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
-        assert!(gateway.poll(Nanos::ZERO).is_some_and(|turn| turn.releases && turn.units == 2_896));
+        gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+        assert!(gateway.dequeue(Nanos::ZERO).is_some_and(|turn| turn.releases && turn.units == 2_896));
         gateway.received(id, 10, Nanos::ZERO);
         gateway.ended(id, Nanos::ZERO);
     }
     let id = RequestId(0);
-    gateway.arrived(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
-    assert!(gateway.poll(Nanos::ZERO).is_some());
+    gateway.enqueue(&Request { id, user: UserId(0), length: None }, Nanos::ZERO);
+    assert!(gateway.dequeue(Nanos::ZERO).is_some());
     gateway.received(id, 2_896, Nanos::ZERO);
     gateway.ready(id, Nanos::ZERO);
     // The bucket held 10,000 and now lacks 2,896; 2,896 more are wanted.

@@ -7,8 +7,8 @@ mod support;
 use std::collections::{BTreeMap, VecDeque};
 
 use dovetail_sched::{
-    Admission, Backlog, Demand, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicySpec, Scheduler,
-    Setup, Stage, Weight,
+    Admission, Backlog, Demand, Dispatch, Feedback, FlowId, Interest, Knobs, LaterStages, Learning, Limits, Nanos,
+    Packet, PolicyError, PolicySpec, Scheduler, Setup, Stage, Weight,
 };
 use proptest::prelude::*;
 use released::{Event, dominant, largest_gain, traffic};
@@ -20,6 +20,7 @@ fn build(policy: &str, resources: usize) -> Box<dyn Scheduler> {
 }
 
 /// The definition of DRFQ: every tag by name, every maximum by looking at all there is.
+#[derive(Debug)]
 struct Definition {
     // None: one tag a flow, and a packet costs its largest demand.
     lag: Option<f64>,
@@ -77,7 +78,7 @@ impl Scheduler for Definition {
             let start = (0..self.tags).map(|tag| self.virtual_time(tag).max(finish[tag])).collect();
             self.start_of_head.insert(flow, start);
         }
-        Admission::Queued
+        Admission::QUEUED
     }
 
     fn dequeue(&mut self, _now: Nanos) -> Option<Dispatch> {
@@ -144,7 +145,21 @@ impl Scheduler for Definition {
         Backlog::default()
     }
 
-    fn counters(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+    fn figures(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+
+    fn set_resource_weights(&mut self, _flow: FlowId, _weights: &[Weight]) {}
+
+    fn retune(&mut self, _knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        Ok(())
+    }
+
+    fn learning(&mut self) -> Option<&mut dyn Learning> {
+        None
+    }
+
+    fn later_stages(&mut self) -> Option<&mut dyn LaterStages> {
+        None
+    }
 }
 
 /// Mostly backlogged, with pauses that let busy periods end.
@@ -262,7 +277,7 @@ fn packet(flow: u32, demand: [u64; 2]) -> Packet {
 }
 
 fn offer(scheduler: &mut dyn Scheduler, flow: u32, demand: [u64; 2]) {
-    assert_eq!(scheduler.enqueue(&packet(flow, demand), Nanos::ZERO), Admission::Queued);
+    assert_eq!(scheduler.enqueue(&packet(flow, demand), Nanos::ZERO), Admission::QUEUED);
 }
 
 fn take(scheduler: &mut dyn Scheduler) -> (u32, Feedback) {

@@ -144,7 +144,7 @@ proptest! {
                     }
                 }
                 _ => {
-                    if offer(&mut gmr3, flow, time) != Admission::Refused(dovetail_sched::DropReason::BufferFull) {
+                    if offer(&mut gmr3, flow, time) != Admission::refused(dovetail_sched::DropReason::BufferFull) {
                         *waiting.entry(flow).or_default() += 1;
                     }
                     while let Some(lost) = gmr3.poll_evicted() {
@@ -179,7 +179,7 @@ fn longest_wait(policy: &str, light: u32) -> usize {
     for _ in 0..20 * light {
         for flow in 0..=light {
             if scheduler.flow_backlog(FlowId(flow)).packets < 2 {
-                assert_eq!(offer(&mut scheduler, flow, 100), Admission::Queued);
+                assert_eq!(offer(&mut scheduler, flow, 100), Admission::QUEUED);
             }
         }
         match scheduler.dequeue(Nanos::ZERO).map(|sent| sent.packet.flow.0) {
@@ -205,7 +205,7 @@ fn a_flow_that_becomes_heavy_does_not_wait_for_its_old_turn() {
     weigh(&mut gmr3, &[1.0, 1e-6]);
     for _ in 0..50 {
         for flow in 0..2 {
-            assert_eq!(offer(&mut gmr3, flow, 100), Admission::Queued);
+            assert_eq!(offer(&mut gmr3, flow, 100), Admission::QUEUED);
         }
     }
     let next = |gmr3: &mut dyn Scheduler| gmr3.dequeue(Nanos::ZERO).expect("backlogged").packet.flow.0;
@@ -223,13 +223,13 @@ fn a_group_that_was_empty_saves_no_credit() {
     let mut gmr3 = gmr3(1);
     weigh(&mut gmr3, &[1.0, 2.0]);
     for _ in 0..100 {
-        assert_eq!(offer(&mut gmr3, 0, 100), Admission::Queued);
+        assert_eq!(offer(&mut gmr3, 0, 100), Admission::QUEUED);
     }
     for _ in 0..50 {
         assert!(gmr3.dequeue(Nanos::ZERO).is_some());
     }
     for _ in 0..50 {
-        assert_eq!(offer(&mut gmr3, 1, 100), Admission::Queued);
+        assert_eq!(offer(&mut gmr3, 1, 100), Admission::QUEUED);
     }
     let sent = core::iter::from_fn(|| gmr3.dequeue(Nanos::ZERO)).take(30);
     let first = sent.filter(|sent| sent.packet.flow == FlowId(0)).count();
@@ -244,7 +244,7 @@ fn as_many_turns_as_resources_may_be_on_their_way() {
             for flow in 0..9 {
                 let demand = Demand::new(&vec![Nanos(10); m]).expect("up to three resources");
                 let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: Nanos::ZERO, handle: 0, demand };
-                assert_eq!(gmr3.enqueue(&packet, Nanos::ZERO), Admission::Queued);
+                assert_eq!(gmr3.enqueue(&packet, Nanos::ZERO), Admission::QUEUED);
             }
         }
         let flows: BTreeSet<u32> =
@@ -289,7 +289,7 @@ fn shares_follow_weights() {
     for at in 0..40_000u64 {
         for flow in 0..4 {
             while gmr3.flow_backlog(FlowId(flow)).packets < 2 {
-                assert_eq!(offer(&mut gmr3, flow, 50 + (at * 7 + u64::from(flow) * 31) % 100), Admission::Queued);
+                assert_eq!(offer(&mut gmr3, flow, 50 + (at * 7 + u64::from(flow) * 31) % 100), Admission::QUEUED);
             }
         }
         let packet = gmr3.dequeue(Nanos::ZERO).expect("backlogged").packet;
@@ -313,7 +313,7 @@ fn absurd_demands_do_not_panic() {
     let mut gmr3 = gmr3(1);
     weigh(&mut gmr3, &[1e-6, 1e6, 1.0]);
     for flow in [0, 1, 2, 0, 1, 2] {
-        assert_eq!(offer(&mut gmr3, flow, u64::MAX), Admission::Queued);
+        assert_eq!(offer(&mut gmr3, flow, u64::MAX), Admission::QUEUED);
     }
     assert_eq!(core::iter::from_fn(|| gmr3.dequeue(Nanos::ZERO)).count(), 6);
 }

@@ -260,6 +260,7 @@ fn the_fluid_passes_all_departures_in_one_step() {
 }
 
 /// Stands between the pipeline and a scheduler, tells the fluid of everything, and checks every choice.
+#[derive(Debug)]
 struct Probe {
     inner: Box<dyn Scheduler>,
     gps: Gps,
@@ -298,7 +299,7 @@ impl Scheduler for Probe {
             self.waiting.retain(|&job| job != lost.handle as usize);
             self.evicted.push_back(lost);
         }
-        if !matches!(admission, Admission::Refused(_)) {
+        if admission.is_queued() {
             let job = packet.handle as usize;
             self.gps.advance(now.as_f64());
             self.gps.arrive(packet.flow.0, job, packet.demand.times()[1].as_f64());

@@ -84,14 +84,14 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::SetUser(user, class) => scheduler.set_user(UserId(user), ClassId(class), now),
         Event::Forget(user) => scheduler.forget_user(UserId(user)),
         Event::Arrived(request, user, length) => {
-            scheduler.arrived(&Request { id: RequestId(request), user: UserId(user), length }, now);
+            scheduler.enqueue(&Request { id: RequestId(request), user: UserId(user), length }, now);
         }
         Event::Length(request, units) => scheduler.length(RequestId(request), units, now),
         Event::Received(request, units) => scheduler.received(RequestId(request), units, now),
         Event::Ready(request) => scheduler.ready(RequestId(request), now),
         Event::Offers(request, window) => scheduler.offers(RequestId(request), window, now),
         Event::Ended(request) => scheduler.ended(RequestId(request), now),
-        Event::GaveUp(request) => scheduler.gave_up(RequestId(request), now),
+        Event::GaveUp(request) => scheduler.cancel(RequestId(request), now),
         Event::Stray(class, units) => scheduler.stray(class.map(ClassId), units, now),
         Event::Poll(_) => {}
     }
@@ -655,7 +655,7 @@ proptest! {
         scheduler.far_queue(Some(FarDelay::of(Nanos(if set.short { 0 } else { DELAY_NS }))), Nanos::ZERO);
         prop_assert_eq!(figure(&*scheduler, "pace"), PACE);
         // A full bucket, as both know the pace now.
-        scheduler.poll(Nanos(DELAY_NS));
+        scheduler.dequeue(Nanos(DELAY_NS));
         plain.tokens = plain.depth();
         let mut now = DELAY_NS;
         plain.now = now;
@@ -666,7 +666,7 @@ proptest! {
             plain.event(event);
             if let Event::Poll(times) = event {
                 for _ in 0..times {
-                    plain.check(scheduler.poll(Nanos(now)))?;
+                    plain.check(scheduler.dequeue(Nanos(now)))?;
                     prop_assert_eq!(figure(&*scheduler, "tokens"), plain.tokens as f64);
                 }
             }
@@ -686,7 +686,7 @@ proptest! {
             tell(&mut *scheduler, event, now);
             if let Event::Poll(times) = event {
                 for _ in 0..times {
-                    scheduler.poll(now);
+                    scheduler.dequeue(now);
                 }
             }
             scheduler.far_queue((gap % 3 > 0).then_some(FarDelay::of(Nanos(gap))), now);
@@ -700,7 +700,7 @@ proptest! {
         for request in 0..REQUESTS {
             scheduler.ended(RequestId(request), now);
         }
-        prop_assert_eq!(scheduler.poll(now), None);
+        prop_assert_eq!(scheduler.dequeue(now), None);
         prop_assert_eq!(scheduler.poll_at(), None);
         for name in ["waiting", "released", "candidates", "silent_users"] {
             prop_assert_eq!(figure(&*scheduler, name), 0.0, "{}", name);
@@ -708,7 +708,7 @@ proptest! {
         // It works on: nobody stays owed or in debt for what hostile numbers said.
         scheduler.set_class(ClassId(0), Weight::ONE, now);
         scheduler.set_user(UserId(0), ClassId(0), now);
-        scheduler.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, now);
+        scheduler.enqueue(&Request { id: RequestId(0), user: UserId(0), length: None }, now);
         let opens = scheduler.poll_at().expect("a request waits");
         let turn_s = set.quantum as f64 / figure(&*scheduler, "pace");
         prop_assert!(opens <= now + Nanos::from_f64((60.1 + turn_s) * 1e9));

@@ -46,10 +46,10 @@ fn served(dead: u32, they: Dead) -> [u64; 2] {
             }
         }
         while let Some((_, user)) = waits.pop_front_if(|&mut (until, _)| until <= now) {
-            gateway.gave_up(RequestId(user), now);
+            gateway.cancel(RequestId(user), now);
             ask(&mut *gateway, user, now);
         }
-        while let Some(turn) = gateway.poll(now) {
+        while let Some(turn) = gateway.dequeue(now) {
             let user = turn.request.0;
             if user == 0 || user == other {
                 got[usize::from(user == other)] += if milli >= 120_000 { turn.units } else { 0 };
@@ -64,7 +64,7 @@ fn served(dead: u32, they: Dead) -> [u64; 2] {
 }
 
 fn ask(gateway: &mut dyn RequestScheduler, user: u32, now: Nanos) {
-    gateway.arrived(&Request { id: RequestId(user), user: UserId(user), length: None }, now);
+    gateway.enqueue(&Request { id: RequestId(user), user: UserId(user), length: None }, now);
 }
 
 #[test]
@@ -94,17 +94,17 @@ fn empty_responses_do_not_let_everybody_leave_at_once() {
     let mut now = Nanos::ZERO;
     let request = |id| Request { id: RequestId(id), user: UserId(0), length: None };
     for _ in 0..400 {
-        gateway.arrived(&request(0), now);
-        while gateway.poll(now).is_none() {
+        gateway.enqueue(&request(0), now);
+        while gateway.dequeue(now).is_none() {
             now += Nanos::from_millis(10);
         }
         gateway.ended(RequestId(0), now);
     }
     for id in 0..5000 {
-        gateway.arrived(&request(id), now);
+        gateway.enqueue(&request(id), now);
     }
     // A bucket holds the link's 60 ms, and each release costs a turn's quantum at least.
-    let released = std::iter::from_fn(|| gateway.poll(now)).count();
+    let released = std::iter::from_fn(|| gateway.dequeue(now)).count();
     assert!(released <= 8, "{released}");
 }
 
@@ -129,7 +129,7 @@ fn window_after(trips: u64, mut beside: impl FnMut(&mut dyn RequestScheduler, Na
             if may > taken {
                 gateway.ready(RequestId(0), now);
             }
-            let Some(turn) = gateway.poll(now) else { break };
+            let Some(turn) = gateway.dequeue(now) else { break };
             (granted, window) = (granted + turn.units, turn.window);
         }
         may = granted + window;
@@ -143,7 +143,7 @@ fn a_window_grows_to_what_the_way_holds_whoever_else_asks() {
     let alone = window_after(200, |_, _| ());
     let beside = window_after(200, |gateway, now| {
         ask(gateway, 1, now);
-        gateway.gave_up(RequestId(1), now);
+        gateway.cancel(RequestId(1), now);
     });
     // 500 units are on the way, and the bucket holds 570.
     println!("windows: {alone} alone, {beside} beside requests that come and go");
@@ -166,10 +166,10 @@ fn beside_short_ones(policy: &str, length: Option<u64>) -> Vec<(f64, u64)> {
     for step in 0..24_000 {
         let now = Nanos::from_millis(5 * step);
         if let Some(id) = free.pop() {
-            gateway.arrived(&Request { id: RequestId(id), user: UserId(0), length: Some(100) }, now);
+            gateway.enqueue(&Request { id: RequestId(id), user: UserId(0), length: Some(100) }, now);
         }
         gateway.ready(RequestId(0), now);
-        while let Some(turn) = gateway.poll(now) {
+        while let Some(turn) = gateway.dequeue(now) {
             if turn.request == RequestId(0) {
                 turns.push(((now - last).as_secs_f64(), turn.units));
                 last = now;

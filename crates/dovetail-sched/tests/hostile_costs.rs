@@ -67,7 +67,9 @@ impl Cpu {
     }
 
     fn send(&mut self, flow: FlowId, cost: u64, bytes: u32, program: u32) {
-        self.scheduler.set_program(flow, ProgramId(program));
+        if let Some(learning) = self.scheduler.learning() {
+            learning.set_program(flow, ProgramId(program));
+        }
         let handle = self.costs.len() as u64;
         self.costs.push(cost);
         let demand = Demand::new(&[Nanos::ZERO]).expect("one resource");

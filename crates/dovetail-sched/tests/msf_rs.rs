@@ -226,11 +226,11 @@ fn tell(gateway: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::Forget(user) => gateway.forget_user(UserId(user)),
         Event::Rate(rate) => gateway.set_rate(rate, now),
         Event::Arrived(request, user) => {
-            gateway.arrived(&Request { id: id(request), user: UserId(user), length: None }, now);
+            gateway.enqueue(&Request { id: id(request), user: UserId(user), length: None }, now);
         }
         Event::Received(request, units) => gateway.received(id(request), units, now),
         Event::Ended(request) => gateway.ended(id(request), now),
-        Event::GaveUp(request) => gateway.gave_up(id(request), now),
+        Event::GaveUp(request) => gateway.cancel(id(request), now),
         Event::Stray(class, units) => gateway.stray(class.map(ClassId), units, now),
         Event::Ready(request) => gateway.ready(id(request), now),
         Event::Length(request, units) => gateway.length(id(request), units, now),
@@ -296,7 +296,7 @@ proptest! {
             plain.happens(event, now_ms);
             if polls {
                 loop {
-                    let turn = gateway.poll(now);
+                    let turn = gateway.dequeue(now);
                     let all = |turn: Turn| turn.releases && turn.units == u64::MAX && turn.window == u64::MAX;
                     prop_assert!(turn.is_none_or(all));
                     let expected = plain.poll(now_ms);
@@ -316,8 +316,8 @@ proptest! {
         }
         // All that is left is given up: nothing may stay behind.
         let now = Nanos::from_millis(now_ms);
-        (0..IDS + 2).for_each(|id| gateway.gave_up(RequestId(id), now));
-        prop_assert_eq!(gateway.poll(now), None);
+        (0..IDS + 2).for_each(|id| gateway.cancel(RequestId(id), now));
+        prop_assert_eq!(gateway.dequeue(now), None);
         prop_assert_eq!((figure(gateway.as_ref(), "outstanding"), figure(gateway.as_ref(), "waiting")), (0.0, 0.0));
     }
 }
@@ -328,7 +328,7 @@ fn alone(window: f64, requests: u32) -> Box<dyn RequestScheduler> {
     for id in 0..requests {
         tell(gateway.as_mut(), Event::Arrived(id, 0), Nanos::ZERO);
     }
-    while gateway.poll(Nanos::ZERO).is_some() {}
+    while gateway.dequeue(Nanos::ZERO).is_some() {}
     gateway
 }
 
@@ -337,7 +337,7 @@ fn the_papers_example_of_a_window_of_six() {
     // Section 3.2: a window of 6 at a utilisation of 60 % becomes 10 where 99 % is aimed at; at 0.9 it becomes 9.
     let mut gateway = alone(6.0, 20);
     gateway.received(RequestId(0), 600, Nanos::from_millis(700));
-    let released = std::iter::from_fn(|| gateway.poll(Nanos::from_secs(1))).count();
+    let released = std::iter::from_fn(|| gateway.dequeue(Nanos::from_secs(1))).count();
     assert!((figure(gateway.as_ref(), "window") - 9.0).abs() < 1e-9);
     assert_eq!(figure(gateway.as_ref(), "utilisation"), 0.6);
     assert_eq!(released, 3);
@@ -347,11 +347,11 @@ fn the_papers_example_of_a_window_of_six() {
 fn a_window_that_was_never_full_stays_and_one_that_was_shrinks() {
     let mut idle = alone(6.0, 5);
     idle.received(RequestId(0), 600, Nanos::from_millis(700));
-    idle.poll(Nanos::from_secs(1));
+    idle.dequeue(Nanos::from_secs(1));
     assert_eq!(figure(idle.as_ref(), "window"), 6.0);
     let mut flooded = alone(6.0, 20);
     flooded.stray(None, 1_800, Nanos::from_millis(700));
-    assert_eq!(flooded.poll(Nanos::from_secs(1)), None);
+    assert_eq!(flooded.dequeue(Nanos::from_secs(1)), None);
     assert!((figure(flooded.as_ref(), "window") - 3.0).abs() < 1e-9);
 }
 
@@ -364,7 +364,7 @@ fn a_weight_that_rises_wins_a_tie_at_once() {
     }
     tell(gateway.as_mut(), Event::Class(0, 3), Nanos::ZERO);
     tell(gateway.as_mut(), Event::Class(1, 0), Nanos::ZERO);
-    assert_eq!(gateway.poll(Nanos::ZERO).map(|turn| turn.request.0), Some(1));
+    assert_eq!(gateway.dequeue(Nanos::ZERO).map(|turn| turn.request.0), Some(1));
 }
 
 #[test]
@@ -373,11 +373,11 @@ fn years_without_an_event_cost_nothing_and_change_nothing() {
     let mut gateway = spec.build(&RequestSetup::for_bytes(1e6)).unwrap();
     gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
-    assert_eq!(gateway.poll(Nanos(u64::MAX - 1)), None);
+    assert_eq!(gateway.dequeue(Nanos(u64::MAX - 1)), None);
     assert_eq!(gateway.poll_at(), None);
     assert_eq!(figure(gateway.as_ref(), "window"), 8.0);
     for _ in 0..3 {
-        assert_eq!(gateway.poll(Nanos::MAX), None);
+        assert_eq!(gateway.dequeue(Nanos::MAX), None);
     }
     assert_eq!(figure(gateway.as_ref(), "window"), 8.0);
 }
@@ -385,7 +385,7 @@ fn years_without_an_event_cost_nothing_and_change_nothing() {
 #[test]
 fn a_window_that_never_reaches_its_target_stops_at_a_million() {
     let mut wide = alone(900_000.0, 900_000);
-    assert_eq!(wide.poll(Nanos::from_secs(1)), None);
+    assert_eq!(wide.dequeue(Nanos::from_secs(1)), None);
     assert_eq!(figure(wide.as_ref(), "window"), 1e6);
 }
 

@@ -25,11 +25,11 @@ fn gateway(spec: &str, weights: &[f64]) -> Box<dyn RequestScheduler> {
 const FOUR: &str = "msf-rs:window=4,period=1000000s";
 
 fn arrive(gateway: &mut dyn RequestScheduler, id: u32, user: u32, now: Nanos) {
-    gateway.arrived(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
+    gateway.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
 }
 
 fn released(gateway: &mut dyn RequestScheduler, now: Nanos) -> Vec<u32> {
-    std::iter::from_fn(|| gateway.poll(now)).map(|turn| turn.request.0).collect()
+    std::iter::from_fn(|| gateway.dequeue(now)).map(|turn| turn.request.0).collect()
 }
 
 /// Responses of these units come whole, at the same moment.
@@ -194,7 +194,7 @@ impl Run {
     fn poll(&mut self, backlogged: bool, now: Nanos) {
         // The window may grow without end: nobody has to ask as far as that.
         while self.open.iter().filter(|open| open.outstanding).count() < 60
-            && let Some(turn) = self.gateway.poll(now)
+            && let Some(turn) = self.gateway.dequeue(now)
         {
             self.open.iter_mut().filter(|open| open.id == turn.request.0).for_each(|open| open.outstanding = true);
             if backlogged {
@@ -227,7 +227,7 @@ impl Run {
                     // Whoever tries again in time never stops counting.
                     self.fill(now);
                 }
-                self.gateway.gave_up(RequestId(id), now);
+                self.gateway.cancel(RequestId(id), now);
             }
             Step::Asks(user) => self.ask(user, now),
             Step::Moves(user, class) => self.gateway.set_user(UserId(user), ClassId(class), now),

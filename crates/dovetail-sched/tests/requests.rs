@@ -205,20 +205,20 @@ proptest! {
                 }
                 Event::Change(Change::Arrived(id, user)) => {
                     let length = (id % 2 == 0).then_some(u64::from(id) * 5_000);
-                    gateway.arrived(&Request { id: RequestId(id), user: UserId(user), length }, now);
+                    gateway.enqueue(&Request { id: RequestId(id), user: UserId(user), length }, now);
                     if lists.arrived(id, user) {
                         released.insert(id, false);
                     }
                 }
                 Event::Change(Change::Left(id)) => {
-                    gateway.gave_up(RequestId(id), now);
+                    gateway.cancel(RequestId(id), now);
                     lists.requests.remove(&id);
                     released.remove(&id);
                 }
                 Event::Change(Change::Again(id)) => {
-                    gateway.gave_up(RequestId(id), now);
+                    gateway.cancel(RequestId(id), now);
                     if let Some(&user) = lists.requests.get(&id) {
-                        gateway.arrived(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
+                        gateway.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, now);
                         released.insert(id, false);
                     }
                 }
@@ -235,7 +235,7 @@ proptest! {
                 Event::FarQueue(delay) => gateway.far_queue(delay.map(|delay| FarDelay::of(Nanos(delay))), now),
                 Event::Poll => {
                     let mut turns = 0;
-                    while let Some(turn) = gateway.poll(now) {
+                    while let Some(turn) = gateway.dequeue(now) {
                         turns += 1;
                         prop_assert!(turns < MOST_TURNS, "turns without end");
                         // Released once, while it waits; other turns only afterwards.
@@ -248,14 +248,14 @@ proptest! {
         }
         // A policy may take ages to get over units without number: then all is given up.
         if is_absurd {
-            (0..=IDS).for_each(|id| gateway.gave_up(RequestId(id), now));
+            (0..=IDS).for_each(|id| gateway.cancel(RequestId(id), now));
             released.clear();
         }
         // From here on everybody behaves: whatever is released is answered at once, and so all that waits must go.
         gateway.set_rate(1e6, now);
         gateway.far_queue(None, now);
         for _ in 0..10_000 {
-            while let Some(turn) = gateway.poll(now) {
+            while let Some(turn) = gateway.dequeue(now) {
                 released.insert(turn.request.0, true);
             }
             let outstanding: Vec<u32> = released.iter().filter(|&(_, &out)| out).map(|(&id, _)| id).collect();
@@ -271,6 +271,6 @@ proptest! {
             now = at.unwrap_or(now).max(now + Nanos(1));
         }
         prop_assert!(released.is_empty(), "{:?} wait for ever", released);
-        prop_assert_eq!(gateway.poll(now), None, "something stayed behind");
+        prop_assert_eq!(gateway.dequeue(now), None, "something stayed behind");
     }
 }

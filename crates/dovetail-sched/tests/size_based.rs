@@ -67,7 +67,7 @@ fn compare(
         let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos(now), handle, demand };
         let admission = scheduler.enqueue(&packet, Nanos(now));
         let mut lost: Vec<u64> = std::iter::from_fn(|| scheduler.poll_evicted()).map(|lost| lost.handle).collect();
-        if matches!(admission, Admission::Refused(_)) {
+        if !admission.is_queued() {
             lost.push(handle);
         }
         let fits = limits.bytes.is_none_or(|most| u64::from(bytes) <= most);
@@ -242,7 +242,7 @@ fn both_starve_a_long_flow_while_new_ones_fill_the_link() {
             for flow in [0, number + 1] {
                 let packet =
                     Packet { flow: FlowId(flow), bytes: 1000, arrival: Nanos::ZERO, handle: number.into(), demand };
-                assert_eq!(scheduler.enqueue(&packet, Nanos::ZERO), Admission::Queued);
+                assert_eq!(scheduler.enqueue(&packet, Nanos::ZERO), Admission::QUEUED);
             }
             let out = scheduler.dequeue(Nanos::ZERO).expect("two wait");
             of_long += u32::from(out.packet.flow == FlowId(0));

@@ -117,7 +117,7 @@ fn scheduler(m: usize, weights: &[f64], alpha: Alpha) -> Queued<Tradeoff<Virtual
 
 fn stopped(scheduler: &dyn Scheduler) -> f64 {
     let mut stopped = f64::NAN;
-    scheduler.counters(&mut |name, value| {
+    scheduler.figures(&mut |name, value| {
         if name == "fluid_stopped_s" {
             stopped = value;
         }

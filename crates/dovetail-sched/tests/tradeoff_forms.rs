@@ -25,6 +25,7 @@ enum What {
 }
 
 /// A scheduler to which things happen.
+#[derive(Debug)]
 struct Eventful<'a> {
     inner: &'a mut dyn Scheduler,
     turns: &'a [Turn],
@@ -39,7 +40,7 @@ impl Eventful<'_> {
             match turn.what {
                 What::Alpha(alpha) => {
                     let spec: PolicySpec = format!("tradeoff:alpha={alpha}").parse().expect("an alpha");
-                    self.inner.retune(&spec, now).expect("alpha can be turned");
+                    self.inner.retune(&spec.knobs(), now).expect("alpha can be turned");
                 }
                 What::Weight(flow, weight) => {
                     self.inner.set_weight(FlowId(flow), Weight::new(weight).expect("in range"));
@@ -188,7 +189,7 @@ fn drift(packets: u64) {
         let times = [Nanos(1 + below(&mut state, 100_000)), Nanos(1 + below(&mut state, 20_000))];
         let demand = Demand::new(&times).expect("two resources");
         let packet = Packet { flow: FlowId(flow), bytes: 100, arrival: now, handle: 0, demand };
-        assert_eq!(scheduler.enqueue(&packet, now), Admission::Queued);
+        assert_eq!(scheduler.enqueue(&packet, now), Admission::QUEUED);
         times
     };
     for flow in (0..FLOWS).cycle().take(3 * FLOWS as usize) {

@@ -42,7 +42,7 @@ fn app() -> Result<Router, PolicyError> {
     // Tolerances, which are meant for bytes, in a few turns' tokens; and no more saved up than the model makes in 20 ms.
     let policy: RequestSpec = "grants:lag=32,slack=32,delay=20ms,learn=off".parse()?;
     let desk = Desk::new(&policy, &setup, &[Weight::ONE; 2])?;
-    desk.set_weight(PAID, Weight::new(2.0).ok_or_else(|| PolicyError::new("no such weight"))?);
+    desk.set_weight(PAID, Weight::new(2.0).ok_or_else(|| PolicyError::unfit("no such weight"))?);
     tokio::spawn(desk.drive());
 
     // The model: all streams take their tokens from it, first come, first served.

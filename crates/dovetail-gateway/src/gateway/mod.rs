@@ -14,8 +14,8 @@ use std::{
 };
 
 use dovetail_sched::{
-    Nanos, PolicyError, Weight,
-    request::{ClassId, Request, RequestId, RequestSetup, UserId},
+    PolicyError,
+    request::{ClassId, RequestSetup},
 };
 use dovetail_tower::Desk;
 use http::header::{self, HeaderMap};
@@ -581,12 +581,8 @@ fn setup(goodput: f64) -> RequestSetup {
 
 /// What window the policy gives the first response, if it holds responses back at all.
 fn first_window(config: &Config, setup: &RequestSetup) -> Result<Option<Window>, PolicyError> {
-    let mut scheduler = config.downlink.policy.build(setup)?;
-    scheduler.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
-    scheduler.set_user(UserId(0), ClassId(0), Nanos::ZERO);
-    scheduler.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
-    let turn = scheduler.poll(Nanos::ZERO).filter(|turn| turn.window != u64::MAX);
-    Ok(turn.map(|turn| Window { first: turn.window, begins: turn.window, longest: setup.longest_window }))
+    let window = config.downlink.policy.build(setup)?.first_window();
+    Ok(window.map(|first| Window { first, begins: first, longest: setup.longest_window }))
 }
 
 /// A client whose password is being looked at.

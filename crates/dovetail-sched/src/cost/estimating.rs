@@ -36,15 +36,15 @@ use super::{
     references::References,
 };
 use crate::{
-    Admission, Backlog, Demand, Dispatch, Feedback, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, PolicyError,
-    PolicySpec, Scheduler, Setup, Stage, Weight,
+    Admission, Demand, Dispatch, Feedback, FlowId, Interest, LaterStages, Learning, MAX_RESOURCES, Nanos, Packet,
+    PolicyError, Scheduler, Setup, Stage, entry::Knobs, forward_scheduler,
 };
 
 /// A scheduler `S` that is told estimates in place of costs. Adds O(m) a packet, and O(1) memory for each packet that
 /// waits or is in service.
 ///
-/// The environment reports the end of every packet on every resource; of a packet that ends early, because a network
-/// function drops it, the remaining ends with a time of zero.
+/// The environment reports the end of every packet on every resource, and of one that leaves the pipeline early, because a
+/// network function drops it or a link goes down, where it did.
 #[derive(Debug)]
 pub struct Estimating<S> {
     inner: S,
@@ -137,6 +137,20 @@ impl<S: Scheduler> Estimating<S> {
         original
     }
 
+    /// The packet left the pipeline at this event. Nothing is learnt of what it would have cost from there on; its flow's
+    /// accounts are settled for what it did take.
+    fn write_off(&mut self, event: &Feedback, pending: &Pending, released: Nanos, now: Nanos) {
+        if !self.estimation.settle || pending.holder != self.accounts.holder(event.flow) {
+            return;
+        }
+        let first = usize::from(event.resource);
+        for at in (first..self.resources).filter(|&at| !pending.has_ended(at)) {
+            let took = if at == first && event.stage == Stage::Aborted { event.took } else { Nanos::ZERO };
+            let estimate = self.pendings.amounts(event.ticket).1[at];
+            self.accounts.settle(event.flow, at, estimate, took.min(now - released));
+        }
+    }
+
     fn learn(&mut self, event: &Feedback, pending: &Pending, released: Nanos, now: Nanos) {
         let at = usize::from(event.resource);
         let took = event.took.min(now - released);
@@ -162,6 +176,18 @@ impl<S: Scheduler> Estimating<S> {
     }
 }
 
+impl<S: Scheduler> Learning for Estimating<S> {
+    fn set_program(&mut self, flow: FlowId, program: ProgramId) {
+        if flow.0 < self.most_flows {
+            self.references.set(flow, program, self.estimation.method, &self.knowledge);
+        }
+    }
+
+    fn learnt(&self) -> ProgramTable {
+        self.knowledge.table()
+    }
+}
+
 impl Errors {
     #[inline]
     fn note(&mut self, estimate: Nanos, took: Nanos) {
@@ -180,7 +206,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         }
         let priced = self.priced(packet);
         let admission = self.inner.enqueue(&priced, now);
-        if let Admission::Refused(_) = admission {
+        if !admission.is_queued() {
             self.unpriced(priced);
         }
         admission
@@ -195,23 +221,23 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         Some(Dispatch { packet: self.pendings.original(&packet, &pending), ticket: packet.handle })
     }
 
-    fn poll_at(&self) -> Option<Nanos> {
-        self.inner.poll_at()
-    }
-
     fn feedback(&mut self, event: &Feedback, now: Nanos) {
         let Some((pending, released)) = self.pendings.find_released(event.ticket) else { return };
         if usize::from(event.resource) >= self.resources || pending.flow != event.flow {
             return;
         }
-        if event.stage == Stage::Finished {
-            self.learn(event, &pending, released, now);
+        match event.stage {
+            Stage::Started => {}
+            Stage::Finished => self.learn(event, &pending, released, now),
+            Stage::Dropped | Stage::Aborted => self.write_off(event, &pending, released, now),
         }
         if self.inner.interest().has(event.stage, usize::from(event.resource)) {
             self.inner.feedback(&Feedback { ticket: pending.ticket, ..*event }, now);
         }
-        if event.stage == Stage::Finished {
-            self.pendings.ended(event.ticket, usize::from(event.resource));
+        match event.stage {
+            Stage::Started => {}
+            Stage::Finished => self.pendings.ended(event.ticket, usize::from(event.resource)),
+            Stage::Dropped | Stage::Aborted => self.pendings.release(event.ticket),
         }
     }
 
@@ -224,37 +250,17 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         Some(self.unpriced(packet))
     }
 
-    fn set_weight(&mut self, flow: FlowId, weight: Weight) {
-        self.inner.set_weight(flow, weight);
+    fn learning(&mut self) -> Option<&mut dyn Learning> {
+        Some(self)
     }
 
-    fn set_resource_weights(&mut self, flow: FlowId, weights: &[Weight]) {
-        self.inner.set_resource_weights(flow, weights);
+    fn later_stages(&mut self) -> Option<&mut dyn LaterStages> {
+        self.inner.later_stages()
     }
 
-    fn set_program(&mut self, flow: FlowId, program: ProgramId) {
-        if flow.0 < self.most_flows {
-            self.references.set(flow, program, self.estimation.method, &self.knowledge);
-        }
-    }
-
-    fn later(&mut self, resource: usize) -> Option<&mut dyn Scheduler> {
-        self.inner.later(resource)
-    }
-
-    fn estimates(&self) -> bool {
-        true
-    }
-
-    fn learnt(&self) -> Option<ProgramTable> {
-        Some(self.knowledge.table())
-    }
-
-    fn retune(&mut self, spec: &PolicySpec, now: Nanos) -> Result<(), PolicyError> {
-        if Estimation::of(&spec.knobs())? != Some(self.estimation) {
-            return Err(spec.knobs().fixed());
-        }
-        self.inner.retune(spec, now)
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        knobs.keeps("estimator", Estimation::of(knobs)? == Some(self.estimation))?;
+        self.inner.retune(knobs, now)
     }
 
     fn forget(&mut self, flow: FlowId) -> bool {
@@ -266,16 +272,8 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
         forgot
     }
 
-    fn backlog(&self) -> Backlog {
-        self.inner.backlog()
-    }
-
-    fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.inner.flow_backlog(flow)
-    }
-
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        self.inner.counters(report);
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.inner.figures(report);
         let Errors { packets, took, over, absolute } = self.errors;
         report("estimated_packets", packets as f64);
         if took > 0.0 {
@@ -283,4 +281,6 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
             report("cost_bias_pct", 100.0 * over / took);
         }
     }
+
+    forward_scheduler!(inner: poll_at, set_weight, set_resource_weights, backlog, flow_backlog);
 }

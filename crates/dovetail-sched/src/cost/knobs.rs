@@ -3,23 +3,29 @@
 use super::{LeastSquares, Method};
 use crate::{
     PolicyError,
-    registry::{Knob, Knobs},
+    entry::{Knob, Knobs},
 };
 
 /// What each policy takes besides its own knobs.
 pub const KNOBS: &[Knob] = &[
     ESTIMATOR,
-    Knob { key: "gain", default: "0.5", meaning: "weight of the newest cost in smoothing, 0 to 1" },
-    Knob { key: "window", default: "64", meaning: "packets that least squares looks back, 2 to 4096" },
+    Knob { key: "gain", default: "0.5", meaning: "weight of the newest cost in smoothing, 0 to 1", retunable: false },
+    Knob {
+        key: "window",
+        default: "64",
+        meaning: "packets that least squares looks back, 2 to 4096",
+        retunable: false,
+    },
     Knob {
         key: "settle",
         default: "yes",
         meaning: "yes: a flow's next packet is charged what estimates of its earlier ones missed; no: as in the paper",
+        retunable: false,
     },
 ];
 
 /// Where costs come from; a policy for which they are unknown by nature has a default of its own.
-pub(crate) const ESTIMATOR: Knob = Knob { key: "estimator", default: "known", meaning: ESTIMATORS };
+pub(crate) const ESTIMATOR: Knob = Knob { key: "estimator", default: "known", meaning: ESTIMATORS, retunable: false };
 
 /// The knob of policies that were made for unknown costs.
 pub(crate) const LEARNS: Knob = Knob { default: "ses", ..ESTIMATOR };

@@ -41,6 +41,11 @@ impl Pending {
             handle: packet.handle,
         }
     }
+
+    /// Whether it has ended on `resource`.
+    pub(super) const fn has_ended(&self, resource: usize) -> bool {
+        self.ended & (1 << resource) != 0
+    }
 }
 
 /// Pending packets by key. Keys are used again; nothing allocates once as many were pending at once.

@@ -40,7 +40,7 @@ pub trait Supply {
 }
 
 /// A fluid served at alpha. Calls are in order of time.
-pub trait Fluid {
+pub trait Fluid: core::fmt::Debug + Send {
     /// An idle fluid over `resources` resources, 1 to [`MAX_RESOURCES`].
     fn new(resources: usize, alpha: Alpha) -> Self;
 

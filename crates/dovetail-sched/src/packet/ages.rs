@@ -31,6 +31,11 @@ impl Ages {
         Self { timeout, flows: FlowMap::new() }
     }
 
+    /// A flow that was silent for `timeout` is new, from now on.
+    pub(super) const fn set_timeout(&mut self, timeout: Nanos) {
+        self.timeout = timeout;
+    }
+
     /// The flow's bytes as a packet finds them that comes at `now` and does not wait yet.
     pub(super) fn before_arrival(&self, queues: &Queues, flow: FlowId, now: Nanos) -> u64 {
         match self.flows.peek(flow) {

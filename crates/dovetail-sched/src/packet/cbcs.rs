@@ -67,11 +67,11 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::tags::Lane;
 use crate::{
-    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
+    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     cost::LEARNS,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Waiting},
     fluid::WeightSum,
-    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -83,21 +83,26 @@ pub const ENTRY: Entry = Entry {
             key: "clock",
             default: "paper",
             meaning: "virtual time: paper (eq. 10), or self (the stamp of the packet that went last)",
+            retunable: false,
         },
         LEARNS,
     ],
     cost: "O(log n)",
     source: "Sabrina & Jha, UNSW-CSE-TR-0306, 2003",
     build: |knobs, setup| {
-        let pace = match knobs.text("clock") {
-            "paper" => Pace::RealTime,
-            "self" => Pace::Service,
-            _ => return Err(knobs.wrong("clock", format_args!("paper or self"))),
-        };
-        Ok(Box::new(Queued::new(Cbcs::new(setup.resources, pace), setup.resources, setup.limits)))
+        let policy = Cbcs::new(setup.resources, pace(knobs)?);
+        Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
 };
+
+fn pace(knobs: &Knobs<'_>) -> Result<Pace, PolicyError> {
+    match knobs.text("clock") {
+        "paper" => Ok(Pace::RealTime),
+        "self" => Ok(Pace::Service),
+        _ => Err(knobs.wrong("clock", format_args!("paper or self"))),
+    }
+}
 
 /// Composite bandwidth and CPU scheduling.
 #[derive(Debug)]
@@ -303,6 +308,11 @@ impl Policy for Cbcs {
 
     fn resource_weights(&mut self, queues: &mut Queues, flow: FlowId, weights: &[Weight]) {
         self.weigh(queues, flow, |at| weights[at].as_f64());
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        knobs.keeps("clock", pace(knobs)? == self.clock.pace)
     }
 
     fn forget(&mut self, flow: FlowId) {

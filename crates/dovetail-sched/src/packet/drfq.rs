@@ -77,9 +77,10 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::InService;
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, Queued, Queues, Stage,
+    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Stage,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::FlowMap,
-    registry::{Entry, Knob, NO_CAUTION},
     units::parse_time,
 };
 
@@ -91,20 +92,25 @@ pub const ENTRY: Entry = Entry {
         key: "dovetail",
         default: "inf",
         meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless), a time, or inf",
+        retunable: true,
     }],
     cost: "O(log n)",
     source: "Ghodsi et al., SIGCOMM 2012",
     build: |knobs, setup| {
-        let dovetail_ns = match knobs.text("dovetail") {
-            "inf" => f64::INFINITY,
-            text => parse_time(text)
-                .map_err(|_| knobs.wrong("dovetail", format_args!("0, inf or a time such as 100us")))?
-                .as_f64(),
-        };
-        Ok(Box::new(Queued::new(Drfq::new(setup.resources, dovetail_ns), setup.resources, setup.limits)))
+        let policy = Drfq::new(setup.resources, dovetail_ns(knobs)?);
+        Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
 };
+
+fn dovetail_ns(knobs: &Knobs<'_>) -> Result<f64, PolicyError> {
+    match knobs.text("dovetail") {
+        "inf" => Ok(f64::INFINITY),
+        text => parse_time(text)
+            .map(Nanos::as_f64)
+            .map_err(|_| knobs.wrong("dovetail", format_args!("0, inf or a time such as 100us"))),
+    }
+}
 
 /// Dominant resource fair queueing.
 #[derive(Debug)]
@@ -228,9 +234,18 @@ impl Policy for Drfq {
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
-        if event.stage == Stage::Finished && usize::from(event.resource) + 1 == self.resources {
+        if event.settles(Stage::Finished, self.resources - 1) {
             self.in_service.finish(event.ticket);
         }
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        let dovetail_ns = dovetail_ns(knobs)?;
+        // Without memory a flow has one tag, else one a resource.
+        knobs.keeps("dovetail", (dovetail_ns > 0.0) == (self.dovetail_ns > 0.0))?;
+        self.dovetail_ns = dovetail_ns;
+        Ok(())
     }
 
     fn forget(&mut self, flow: FlowId) {

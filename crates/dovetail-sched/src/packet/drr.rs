@@ -37,9 +37,9 @@
 use alloc::boxed::Box;
 
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Turns},
-    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -50,15 +50,20 @@ pub const ENTRY: Entry = Entry {
         key: "quantum",
         default: "1514",
         meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; at least the largest packet makes it O(1)",
+        retunable: true,
     }],
     cost: "O(1)",
     source: "Shreedhar & Varghese, SIGCOMM 1995",
     build: |knobs, setup| {
-        let quantum = knobs.bytes("quantum", 1, 1_000_000_000)?;
-        Ok(Box::new(Queued::new(Drr::new(quantum), setup.resources, setup.limits)))
+        let policy = Drr::new(quantum_bytes(knobs)?);
+        Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
 };
+
+fn quantum_bytes(knobs: &Knobs<'_>) -> Result<u64, PolicyError> {
+    knobs.bytes("quantum", 1, 1_000_000_000)
+}
 
 /// With so many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are
 /// about 400 KiB.
@@ -181,6 +186,12 @@ impl Policy for Drr {
         } else {
             self.active.remove(flow);
         }
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        self.quantum_bytes = quantum_bytes(knobs)? as f64;
+        Ok(())
     }
 
     fn forget(&mut self, flow: FlowId) {

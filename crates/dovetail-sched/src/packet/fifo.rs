@@ -22,8 +22,8 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
-    registry::{Entry, NO_CAUTION},
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    entry::{Entry, Knobs, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -72,6 +72,10 @@ impl Policy for Fifo {
         if self.stale > 64 && self.stale > self.order.len() / 2 {
             self.rebuild(queues);
         }
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)
     }
 
     fn forget(&mut self, _flow: FlowId) {}

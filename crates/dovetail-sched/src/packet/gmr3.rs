@@ -87,9 +87,9 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
+    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
+    entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
-    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -374,7 +374,7 @@ impl Policy for Gmr3 {
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
-        if self.resources > 1 && event.stage == Stage::Started && usize::from(event.resource) + 1 == self.resources {
+        if self.resources > 1 && event.settles(Stage::Started, self.resources - 1) {
             self.turns.started(event.ticket);
         }
     }
@@ -395,6 +395,10 @@ impl Policy for Gmr3 {
         }
         self.join(queues, flow);
         self.settle(from);
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)
     }
 
     fn forget(&mut self, flow: FlowId) {

@@ -48,15 +48,20 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::ages::Ages;
 use crate::{
-    Evicted, FlowId, HeapKey, IndexedHeap, Nanos, Packet, Policy, Queued, Queues, Weight,
-    registry::{Entry, Knob, NO_CAUTION},
+    Evicted, FlowId, HeapKey, IndexedHeap, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
 };
 
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "las",
     summary: "least attained service first, strictly",
-    knobs: &[Knob { key: "timeout", default: "10s", meaning: "silence after which a flow is taken for a new one" }],
+    knobs: &[Knob {
+        key: "timeout",
+        default: "10s",
+        meaning: "silence after which a flow is taken for a new one",
+        retunable: true,
+    }],
     cost: "O(log n)",
     source: "Rai, Biersack & Urvoy-Keller, IEEE Network 2005",
     build: |knobs, setup| {
@@ -207,6 +212,12 @@ impl Policy for Las {
         }
     }
 
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        self.ages.set_timeout(knobs.time("timeout")?);
+        Ok(())
+    }
+
     fn forget(&mut self, flow: FlowId) {
         self.ages.forget(flow);
     }
@@ -228,7 +239,7 @@ mod tests {
             scheduler.enqueue(&packet, Nanos::ZERO)
         };
         let flows = [7, 3, 9, 1, 8, 2, 6, 4];
-        assert!(flows.iter().all(|&flow| offer(flow) == crate::Admission::Queued));
+        assert!(flows.iter().all(|&flow| offer(flow) == crate::Admission::QUEUED));
         let order: Vec<u32> =
             core::iter::from_fn(|| scheduler.dequeue(Nanos::ZERO)).map(|out| out.packet.flow.0).collect();
         assert_eq!(order, flows);

@@ -73,9 +73,9 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage,
+    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage,
+    entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
-    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -226,13 +226,16 @@ impl Policy for Mr3 {
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
         if self.resources > 1
-            && event.stage == Stage::Started
-            && usize::from(event.resource) + 1 == self.resources
+            && event.settles(Stage::Started, self.resources - 1)
             && self.flows.peek(event.flow).is_some()
         {
             let state = self.flows.at(event.flow);
             state.ahead = state.ahead.saturating_sub(1);
         }
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)
     }
 
     fn forget(&mut self, flow: FlowId) {

@@ -41,8 +41,8 @@ use alloc::{boxed::Box, collections::VecDeque};
 
 use super::ages::Ages;
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues,
-    registry::{Entry, Knob, NO_CAUTION},
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -50,17 +50,39 @@ pub const ENTRY: Entry = Entry {
     name: "run2c",
     summary: "the first bytes of every flow strictly first, in order of arrival",
     knobs: &[
-        Knob { key: "threshold", default: "20kB", meaning: "bytes of a flow that go first, 1B to 1GB" },
-        Knob { key: "timeout", default: "10s", meaning: "silence after which a flow is taken for a new one" },
+        Knob {
+            key: "threshold",
+            default: "20kB",
+            meaning: "bytes of a flow that go first, 1B to 1GB",
+            retunable: true,
+        },
+        Knob {
+            key: "timeout",
+            default: "10s",
+            meaning: "silence after which a flow is taken for a new one",
+            retunable: true,
+        },
     ],
     cost: "O(1)",
     source: "Avrachenkov, Ayesta, Brown & Nyberg, INFOCOM 2004",
     build: |knobs, setup| {
-        let policy = Run2c::new(knobs.bytes("threshold", 1, 1_000_000_000)?, knobs.time("timeout")?);
+        let Settings { threshold_bytes, timeout } = Settings::of(knobs)?;
+        let policy = Run2c::new(threshold_bytes, timeout);
         Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
 };
+
+struct Settings {
+    threshold_bytes: u64,
+    timeout: Nanos,
+}
+
+impl Settings {
+    fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
+        Ok(Self { threshold_bytes: knobs.bytes("threshold", 1, 1_000_000_000)?, timeout: knobs.time("timeout")? })
+    }
+}
 
 /// Two lines, one strictly before the other.
 #[derive(Debug)]
@@ -109,6 +131,14 @@ impl Policy for Run2c {
         let flow = lost.flow;
         let youngest = self.low.pop_back();
         debug_assert_eq!(youngest, Some(flow));
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        let Settings { threshold_bytes, timeout } = Settings::of(knobs)?;
+        self.threshold_bytes = threshold_bytes;
+        self.ages.set_timeout(timeout);
+        Ok(())
     }
 
     fn forget(&mut self, flow: FlowId) {

@@ -40,7 +40,7 @@ use alloc::boxed::Box;
 use super::{SelfClocked, self_clocked::TagClock, tags::RESOURCE};
 use crate::{
     Queued,
-    registry::{Entry, NO_CAUTION},
+    entry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -51,7 +51,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(log n)",
     source: "Golestani, INFOCOM 1994",
     build: |knobs, setup| {
-        let scfq = Scfq::new(knobs.resource("resource", setup)?);
+        let scfq = Scfq::new(knobs.resource("resource", setup.resources)?);
         Ok(Box::new(Queued::new(scfq, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -65,6 +65,8 @@ pub type Scfq = SelfClocked<FinishTag>;
 pub struct FinishTag;
 
 impl TagClock for FinishTag {
+    const NAME: &'static str = ENTRY.name;
+
     #[inline]
     fn tag(_start: f64, finish: f64) -> f64 {
         finish

@@ -14,15 +14,19 @@
 //! An evicted packet never was: its successor starts where it would have started. A new weight keeps the work that the
 //! flow is ahead of its share, `(S - V)·w_i`, and applies to the head packet at once.
 
-use core::marker::PhantomData;
+use core::{fmt, marker::PhantomData};
 
 use super::tags::{prefetch_next, rescaled, work};
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queues, Stage, Weight, flow::FlowMap,
+    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queues, Stage, Weight,
+    entry::Knobs, flow::FlowMap,
 };
 
 /// Which tag orders packets and is the clock.
-pub trait TagClock {
+pub trait TagClock: fmt::Debug + Send {
+    /// The policy's name.
+    const NAME: &'static str;
+
     /// The tag.
     fn tag(start: f64, finish: f64) -> f64;
 
@@ -119,7 +123,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
-        if usize::from(event.resource) == self.resource && event.stage == Stage::Finished {
+        if event.settles(Stage::Finished, self.resource) {
             self.in_service = self.in_service.saturating_sub(1);
         }
     }
@@ -129,6 +133,11 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         let state = self.flows.at(flow);
         state.start = rescaled(state.start, now, old.as_f64() / queues.weight(flow));
         self.file(queues, flow);
+    }
+
+    fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(C::NAME)?;
+        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
     }
 
     fn forget(&mut self, flow: FlowId) {

@@ -44,7 +44,7 @@ use alloc::boxed::Box;
 use super::{SelfClocked, self_clocked::TagClock, tags::RESOURCE};
 use crate::{
     Queued,
-    registry::{Entry, NO_CAUTION},
+    entry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -55,7 +55,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(log n)",
     source: "Goyal, Vin & Cheng, SIGCOMM 1996",
     build: |knobs, setup| {
-        let sfq = Sfq::new(knobs.resource("resource", setup)?);
+        let sfq = Sfq::new(knobs.resource("resource", setup.resources)?);
         Ok(Box::new(Queued::new(sfq, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -69,6 +69,8 @@ pub type Sfq = SelfClocked<StartTag>;
 pub struct StartTag;
 
 impl TagClock for StartTag {
+    const NAME: &'static str = ENTRY.name;
+
     #[inline]
     fn tag(start: f64, _finish: f64) -> f64 {
         start

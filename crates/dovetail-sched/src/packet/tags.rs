@@ -3,8 +3,8 @@
 
 use crate::{
     FlowHeap, Queues,
+    entry::Knob,
     flow::{FlowMap, Waiting},
-    registry::Knob,
 };
 
 /// The knob that chooses the resource.
@@ -12,6 +12,7 @@ pub(crate) const RESOURCE: Knob = Knob {
     key: "resource",
     default: "last",
     meaning: "the resource whose time is shared: first, last, or a number from 1",
+    retunable: false,
 };
 
 /// A waiting packet's work in nanoseconds of the resource's time.

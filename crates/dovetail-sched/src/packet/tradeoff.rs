@@ -85,9 +85,9 @@ use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
     Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    entry::{Entry, Knob, Knobs},
     flow::{FlowMap, Place},
     fluid::{Alpha, Fluid, Supply, VirtualTime},
-    registry::{Entry, Knob, Knobs},
 };
 
 /// The registry's line.
@@ -98,6 +98,7 @@ pub const ENTRY: Entry = Entry {
         key: "alpha",
         default: "0.85",
         meaning: "part of the fair share that is guaranteed, 0 to 1: 1 is fair, 0 starves",
+        retunable: true,
     }],
     cost: "O(log n) amortised",
     source: "Wang, Feng, Li & Liang, CoNEXT 2014",
@@ -354,7 +355,7 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         *state = Flow { places: state.places, ..Flow::default() };
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("fluid_stopped_s", self.stopped_in_all.as_secs_f64());
     }
 }
@@ -438,16 +439,14 @@ mod tests {
     }
 
     #[test]
-    fn alpha_turns_while_it_runs_and_nothing_else_does() {
+    fn alpha_turns_while_it_runs() {
         let mut scheduler = Queued::new(Tradeoff::<VirtualTime>::new(2, Alpha::FAIR), 2, Limits::UNLIMITED);
         let _ = scheduler.enqueue(&packet(0, [1, 2], Nanos(5)), Nanos(5));
         let spec = |text: &str| text.parse::<crate::PolicySpec>().expect("a policy string");
-        scheduler.retune(&spec("tradeoff:alpha=0.25"), Nanos(6)).expect("alpha can be turned");
+        scheduler.retune(&spec("tradeoff:alpha=0.25").knobs(), Nanos(6)).expect("alpha can be turned");
         assert_eq!(scheduler.policy().fluid().alpha(), Alpha::new(0.25).expect("in range"));
-        let refused = scheduler.retune(&spec("drr:quantum=3000"), Nanos(7)).expect_err("another policy");
-        assert!(refused.0.contains("cannot become 'drr:quantum=3000'"), "{refused}");
-        let mut drr = spec("drr").build(&crate::Setup::new(2, Limits::UNLIMITED)).expect("valid");
-        assert!(drr.retune(&spec("drr:quantum=3000"), Nanos(8)).is_err(), "drr cannot be changed while it runs");
+        let refused = scheduler.retune(&spec("drr:quantum=3000").knobs(), Nanos(7)).expect_err("another policy");
+        assert!(matches!(refused, PolicyError::OtherPolicy { running: "tradeoff", .. }), "{refused}");
         assert!(spec("tradeoff:alpha=0").caution().is_some() && spec("tradeoff").caution().is_none());
     }
 }

@@ -61,10 +61,10 @@ use alloc::boxed::Box;
 
 use super::tags::{RESOURCE, prefetch_next, rescaled, work};
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
+    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
+    entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
     fluid::WeightSum,
-    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -75,7 +75,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(log n) amortised",
     source: "Bennett & Zhang, INFOCOM 1996 and ToN 1997",
     build: |knobs, setup| {
-        let wf2q_plus = Wf2qPlus::new(knobs.resource("resource", setup)?);
+        let wf2q_plus = Wf2qPlus::new(knobs.resource("resource", setup.resources)?);
         Ok(Box::new(Queued::new(wf2q_plus, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -240,7 +240,7 @@ impl Policy for Wf2qPlus {
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
-        if usize::from(event.resource) == self.resource && event.stage == Stage::Finished {
+        if event.settles(Stage::Finished, self.resource) {
             self.in_service = self.in_service.saturating_sub(1);
         }
     }
@@ -267,6 +267,11 @@ impl Policy for Wf2qPlus {
                 self.ends(flow, finish);
             }
         }
+    }
+
+    fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
     }
 
     fn forget(&mut self, flow: FlowId) {

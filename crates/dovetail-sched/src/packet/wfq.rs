@@ -50,10 +50,10 @@ use alloc::boxed::Box;
 
 use super::tags::{Lane, RESOURCE, prefetch_next, rescaled, work};
 use crate::{
-    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
+    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
     fluid::GpsClock,
-    registry::{Entry, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -64,7 +64,7 @@ pub const ENTRY: Entry = Entry {
     cost: "O(log n) amortised",
     source: "Demers, Keshav & Shenker, SIGCOMM 1989; Parekh & Gallager, ToN 1993",
     build: |knobs, setup| {
-        let wfq = Wfq::new(knobs.resource("resource", setup)?);
+        let wfq = Wfq::new(knobs.resource("resource", setup.resources)?);
         Ok(Box::new(Queued::new(wfq, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -182,6 +182,11 @@ impl Policy for Wfq {
             self.heads.set(flow, state.stamp(head));
         }
         self.fluid.reweigh(flow, weight);
+    }
+
+    fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
     }
 
     fn forget(&mut self, flow: FlowId) {

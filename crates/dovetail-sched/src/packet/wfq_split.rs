@@ -35,12 +35,13 @@
 //! let mut out_of_cpu = Vec::new();
 //! while let Some(sent) = split.dequeue(Nanos::ZERO) {
 //!     out_of_cpu.push(sent.packet.flow.0);
-//!     let link = split.later(1).expect("it orders packets before the link too");
-//!     link.enqueue(&sent.packet, Nanos::ZERO);
+//!     let stages = split.later_stages().expect("it orders packets before the link too");
+//!     assert!(stages.enqueue_before(1, &sent.packet, Nanos::ZERO).is_queued());
 //! }
 //! assert_eq!(out_of_cpu, [0, 1, 0, 1]);
-//! let link = split.later(1).expect("as above");
-//! let order: Vec<u32> = core::iter::from_fn(|| link.dequeue(Nanos::ZERO)).map(|sent| sent.packet.flow.0).collect();
+//! let stages = split.later_stages().expect("as above");
+//! let order: Vec<u32> =
+//!     core::iter::from_fn(|| stages.dequeue_before(1, Nanos::ZERO)).map(|packet| packet.flow.0).collect();
 //! assert_eq!(order, [1, 1, 0, 0]);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -49,9 +50,11 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::wfq::Wfq;
 use crate::{
-    Admission, Backlog, Dispatch, Feedback, FlowId, Interest, Limits, Nanos, Packet, Queued, Scheduler, Setup, Weight,
+    Admission, Backlog, DropReason, Feedback, FlowId, Interest, LaterStages, Learning, Limits, Nanos, Packet,
+    PolicyError, Queued, Scheduler, Setup, Weight,
     cost::LEARNS,
-    registry::{Entry, NO_CAUTION},
+    entry::{Entry, Knobs, NO_CAUTION},
+    forward_scheduler,
 };
 
 /// The registry's line.
@@ -81,32 +84,20 @@ impl WfqSplit {
         Self { first: stage(0, setup.limits), later: (1..setup.resources).map(|at| stage(at, flows_only)).collect() }
     }
 
+    fn before(&mut self, resource: usize) -> Option<&mut Queued<Wfq>> {
+        self.later.get_mut(resource.checked_sub(1)?)
+    }
+
     fn stages(&mut self) -> impl Iterator<Item = &mut Queued<Wfq>> {
         core::iter::once(&mut self.first).chain(&mut self.later)
     }
 }
 
 impl Scheduler for WfqSplit {
-    fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
-        self.first.enqueue(packet, now)
-    }
-
-    fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
-        self.first.dequeue(now)
-    }
-
-    fn poll_at(&self) -> Option<Nanos> {
-        self.first.poll_at()
-    }
-
     fn feedback(&mut self, _event: &Feedback, _now: Nanos) {}
 
     fn interest(&self) -> Interest {
         Interest::NONE
-    }
-
-    fn poll_evicted(&mut self) -> Option<Packet> {
-        self.first.poll_evicted()
     }
 
     fn set_weight(&mut self, flow: FlowId, weight: Weight) {
@@ -121,10 +112,6 @@ impl Scheduler for WfqSplit {
         }
     }
 
-    fn later(&mut self, resource: usize) -> Option<&mut dyn Scheduler> {
-        self.later.get_mut(resource.checked_sub(1)?).map(|stage| stage as &mut dyn Scheduler)
-    }
-
     fn forget(&mut self, flow: FlowId) -> bool {
         // All or none: an id that names another flow in one stage only would mix the two up.
         if self.stages().any(|stage| stage.flow_backlog(flow).packets > 0) {
@@ -133,14 +120,39 @@ impl Scheduler for WfqSplit {
         self.stages().all(|stage| stage.forget(flow))
     }
 
-    /// What waits before the first resource.
-    fn backlog(&self) -> Backlog {
-        self.first.backlog()
+    fn retune(&mut self, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)
     }
 
-    fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.first.flow_backlog(flow)
+    fn learning(&mut self) -> Option<&mut dyn Learning> {
+        None
     }
 
-    fn counters(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+    fn later_stages(&mut self) -> Option<&mut dyn LaterStages> {
+        Some(self)
+    }
+
+    forward_scheduler!(first: enqueue, dequeue, poll_at, poll_evicted, backlog, flow_backlog, figures);
+}
+
+impl LaterStages for WfqSplit {
+    fn enqueue_before(&mut self, resource: usize, packet: &Packet, now: Nanos) -> Admission {
+        match self.before(resource) {
+            Some(stage) => stage.enqueue(packet, now),
+            None => Admission::refused(DropReason::WrongDemand),
+        }
+    }
+
+    fn dequeue_before(&mut self, resource: usize, now: Nanos) -> Option<Packet> {
+        Some(self.before(resource)?.dequeue(now)?.packet)
+    }
+
+    fn poll_at_before(&self, resource: usize) -> Option<Nanos> {
+        self.later.get(resource.checked_sub(1)?)?.poll_at()
+    }
+
+    fn backlog_before(&self, resource: usize) -> Backlog {
+        let stage = resource.checked_sub(1).and_then(|at| self.later.get(at));
+        stage.map_or(Backlog::default(), Scheduler::backlog)
+    }
 }

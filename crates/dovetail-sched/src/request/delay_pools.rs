@@ -42,14 +42,14 @@
 //!     pools.set_class(class, Weight::ONE, Nanos::ZERO);
 //! }
 //! pools.set_user(UserId(0), ClassId(0), Nanos::ZERO);
-//! pools.arrived(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
-//! let turn = pools.poll(Nanos::ZERO).expect("requests leave at once");
+//! pools.enqueue(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
+//! let turn = pools.dequeue(Nanos::ZERO).expect("requests leave at once");
 //! assert!(turn.releases && turn.units == 2_896);
 //! pools.received(RequestId(0), 2_896, Nanos::ZERO);
 //! pools.ready(RequestId(0), Nanos::ZERO);
-//! assert!(pools.poll(Nanos::ZERO).is_none());
+//! assert!(pools.dequeue(Nanos::ZERO).is_none());
 //! assert_eq!(pools.poll_at(), Some(Nanos::from_millis(448)));
-//! let turn = pools.poll(Nanos::from_millis(448)).expect("the bucket has a quantum");
+//! let turn = pools.dequeue(Nanos::from_millis(448)).expect("the bucket has a quantum");
 //! assert!(!turn.releases && turn.units == 2_896);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -61,16 +61,26 @@ use super::{
     accounts::place,
     lines::{ClassLines, Line, Links},
 };
-use crate::{IndexedHeap, Nanos, PolicyError, Weight, fluid::WeightSum, registry::Knob, registry::Knobs};
+use crate::{
+    IndexedHeap, Nanos, PolicyError, Weight,
+    entry::{Knob, Knobs, NO_CAUTION},
+    fluid::WeightSum,
+};
 
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "delay-pools",
     summary: "a fixed rate for each class; what one leaves is lost",
-    knobs: &[Knob { key: "seconds", default: "1s", meaning: "how long a bucket takes to fill, over 0" }],
+    knobs: &[Knob {
+        key: "seconds",
+        default: "1s",
+        meaning: "how long a bucket takes to fill, over 0",
+        retunable: true,
+    }],
     cost: "O(log n)",
     source: "Squid's delay pools, one of class 1 for each class",
     build: |knobs, setup| Ok(Box::new(DelayPools::new(knobs, setup)?)),
+    caution: NO_CAUTION,
 };
 
 /// A fixed rate for each class.
@@ -138,10 +148,7 @@ impl PoolClock {
 
 impl DelayPools {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let fills_in = knobs.time("seconds")?;
-        if fills_in == Nanos::ZERO {
-            return Err(knobs.wrong("seconds", format_args!("a time over 0")));
-        }
+        let fills_in = fills_in(knobs)?;
         Ok(Self {
             accounts: Accounts::default(),
             quantum: setup.quantum,
@@ -233,6 +240,13 @@ impl DelayPools {
     }
 }
 
+fn fills_in(knobs: &Knobs<'_>) -> Result<Nanos, PolicyError> {
+    match knobs.time("seconds")? {
+        Nanos::ZERO => Err(knobs.wrong("seconds", format_args!("a time over 0"))),
+        fills_in => Ok(fills_in),
+    }
+}
+
 impl RequestScheduler for DelayPools {
     fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos) {
         self.tick(now);
@@ -273,7 +287,7 @@ impl RequestScheduler for DelayPools {
         }
     }
 
-    fn arrived(&mut self, request: &Request, now: Nanos) {
+    fn enqueue(&mut self, request: &Request, now: Nanos) {
         self.tick(now);
         if self.accounts.arrived(request.id, request.user).is_some() {
             self.links.push(&mut self.arrived, request.id);
@@ -306,7 +320,7 @@ impl RequestScheduler for DelayPools {
         self.over(request, now);
     }
 
-    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+    fn cancel(&mut self, request: RequestId, now: Nanos) {
         self.over(request, now);
     }
 
@@ -314,7 +328,7 @@ impl RequestScheduler for DelayPools {
 
     fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
 
-    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+    fn dequeue(&mut self, now: Nanos) -> Option<Turn> {
         self.tick(now);
         self.release().or_else(|| self.go_on())
     }
@@ -326,7 +340,24 @@ impl RequestScheduler for DelayPools {
         self.next.peek().map(|(_, enough_at)| self.clock.when(enough_at))
     }
 
-    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("held", self.held.len() as f64);
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("held", self.held.len() as f64);
+    }
+
+    fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
+
+    fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
+
+    fn first_window(&self) -> Option<u64> {
+        None
+    }
+
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        let fills_in = fills_in(knobs)?;
+        self.tick(now);
+        // Buckets are emptied to their new size when they are next looked at.
+        self.seconds = fills_in.as_secs_f64();
+        Ok(())
     }
 }

@@ -11,9 +11,9 @@
 //! ordinary.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
 //! ordinary.set_user(UserId(0), ClassId(0), Nanos::ZERO);
 //! for id in 0..3 {
-//!     ordinary.arrived(&Request { id: RequestId(id), user: UserId(0), length: None }, Nanos::ZERO);
+//!     ordinary.enqueue(&Request { id: RequestId(id), user: UserId(0), length: None }, Nanos::ZERO);
 //! }
-//! let released: Vec<u32> = core::iter::from_fn(|| ordinary.poll(Nanos::ZERO)).map(|turn| turn.request.0).collect();
+//! let released: Vec<u32> = core::iter::from_fn(|| ordinary.dequeue(Nanos::ZERO)).map(|turn| turn.request.0).collect();
 //! assert_eq!(released, [0, 1, 2]);
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
@@ -24,7 +24,10 @@ use super::{
     Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, Turn, UserId,
     lines::{Line, Links},
 };
-use crate::{Nanos, Weight};
+use crate::{
+    Nanos, PolicyError, Weight,
+    entry::{Knobs, NO_CAUTION},
+};
 
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
@@ -34,6 +37,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
     cost: "O(1)",
     source: "the baseline of Tsao et al., Computer Networks 2008",
     build: |_, _| Ok(Box::new(Ordinary::default())),
+    caution: NO_CAUTION,
 };
 
 /// The ordinary gateway.
@@ -59,7 +63,7 @@ impl RequestScheduler for Ordinary {
 
     fn set_rate(&mut self, _units_per_s: f64, _now: Nanos) {}
 
-    fn arrived(&mut self, request: &Request, _now: Nanos) {
+    fn enqueue(&mut self, request: &Request, _now: Nanos) {
         if self.accounts.arrived(request.id, request.user).is_some() {
             self.links.push(&mut self.waiting, request.id);
         }
@@ -72,10 +76,10 @@ impl RequestScheduler for Ordinary {
     fn ready(&mut self, _request: RequestId, _now: Nanos) {}
 
     fn ended(&mut self, request: RequestId, now: Nanos) {
-        self.gave_up(request, now);
+        self.cancel(request, now);
     }
 
-    fn gave_up(&mut self, request: RequestId, _now: Nanos) {
+    fn cancel(&mut self, request: RequestId, _now: Nanos) {
         if self.accounts.left(request).is_some() && self.links.contains(request) {
             self.links.remove(&mut self.waiting, request);
         }
@@ -85,7 +89,7 @@ impl RequestScheduler for Ordinary {
 
     fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
 
-    fn poll(&mut self, _now: Nanos) -> Option<Turn> {
+    fn dequeue(&mut self, _now: Nanos) -> Option<Turn> {
         let request = self.waiting.first()?;
         self.links.remove(&mut self.waiting, request);
         Some(Turn { request, releases: true, units: u64::MAX, window: u64::MAX })
@@ -93,5 +97,19 @@ impl RequestScheduler for Ordinary {
 
     fn poll_at(&self) -> Option<Nanos> {
         None
+    }
+
+    fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
+
+    fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
+
+    fn figures(&self, _report: &mut dyn FnMut(&'static str, f64)) {}
+
+    fn first_window(&self) -> Option<u64> {
+        None
+    }
+
+    fn retune(&mut self, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)
     }
 }

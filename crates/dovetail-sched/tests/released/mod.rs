@@ -108,7 +108,7 @@ impl Play<'_> {
         let times: Vec<Nanos> = op.demand.iter().copied().map(Nanos).collect();
         let demand = Demand::new(&times).expect("1 to 8 resources");
         let packet = Packet { flow, bytes: 100, arrival: Nanos::ZERO, handle: handle as u64, demand };
-        assert_eq!(self.scheduler.enqueue(&packet, Nanos::ZERO), Admission::Queued);
+        assert_eq!(self.scheduler.enqueue(&packet, Nanos::ZERO), Admission::QUEUED);
     }
 
     /// Asks for a packet, waiting for the pipeline as long as that is what holds it back; false if none waits.

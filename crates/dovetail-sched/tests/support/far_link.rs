@@ -196,7 +196,7 @@ impl<'a> FarLink<'a> {
                 };
                 self.candidates[job.class as usize] += 1;
                 self.flows.insert(id, (self.numbers, flow));
-                self.gateway.arrived(&Request { id: RequestId(id), user: UserId(job.user), length: job.hint }, now);
+                self.gateway.enqueue(&Request { id: RequestId(id), user: UserId(job.user), length: job.hint }, now);
             }
             Event::May { id, serial, until } => self.send(id, serial, until),
             Event::Comes { id, serial, units } => self.comes(id, serial, units),
@@ -267,7 +267,7 @@ impl<'a> FarLink<'a> {
     }
 
     fn turns(&mut self) {
-        while let Some(turn) = self.gateway.poll(Nanos(self.now)) {
+        while let Some(turn) = self.gateway.dequeue(Nanos(self.now)) {
             let id = turn.request.0;
             let (serial, flow) = self.flows.get_mut(&id).expect("a turn for a request that is not over");
             let serial = *serial;

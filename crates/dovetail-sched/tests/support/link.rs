@@ -68,7 +68,7 @@ impl Link {
         let id = self.jobs.len() as u32;
         let never = f64::NAN;
         self.jobs.push(Job { user, units, arrived_s: self.now_s, released_s: never, ended_s: never });
-        self.gateway.arrived(&Request { id: RequestId(id), user: UserId(user), length: None }, nanos(self.now_s));
+        self.gateway.enqueue(&Request { id: RequestId(id), user: UserId(user), length: None }, nanos(self.now_s));
     }
 
     /// Units that came down for a request.
@@ -120,7 +120,7 @@ impl Link {
 
     fn ask(&mut self) {
         let units = |units: u64| if units == u64::MAX { f64::INFINITY } else { units as f64 };
-        while let Some(turn) = self.gateway.poll(nanos(self.now_s)) {
+        while let Some(turn) = self.gateway.dequeue(nanos(self.now_s)) {
             let id = turn.request.0;
             if turn.releases {
                 let job = &mut self.jobs[id as usize];

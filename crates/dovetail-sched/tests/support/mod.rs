@@ -187,9 +187,10 @@ impl Pipe<'_> {
                         let running = self.servers[j].take().expect("just seen");
                         if onward {
                             if self.mode != Mode::NoWait
-                                && let Some(later) = scheduler.later(j + 1)
+                                && let Some(later) = scheduler.later_stages()
                             {
-                                let _ = later.enqueue(&packet(self.jobs, running.sent.job), Nanos(now));
+                                let packet = packet(self.jobs, running.sent.job);
+                                assert!(later.enqueue_before(j + 1, &packet, Nanos(now)).is_queued());
                             }
                             self.buffers[j + 1].push_back(running)
                         } else {
@@ -213,9 +214,9 @@ impl Pipe<'_> {
 
     /// The packet that resource `j` takes from those before it: the first, or the one that a scheduler there names.
     fn next_for(&mut self, scheduler: &mut dyn Scheduler, j: usize, now: u64) -> Option<Running> {
-        let later = if j > 0 && self.mode != Mode::NoWait { scheduler.later(j) } else { None };
+        let later = if j > 0 && self.mode != Mode::NoWait { scheduler.later_stages() } else { None };
         let Some(later) = later else { return self.buffers[j].pop_front() };
-        let job = later.dequeue(Nanos(now))?.packet.handle as usize;
+        let job = later.dequeue_before(j, Nanos(now))?.handle as usize;
         let place = self.buffers[j].iter().position(|running| running.sent.job == job).expect("it waits there");
         self.buffers[j].remove(place)
     }
@@ -282,30 +283,10 @@ pub fn assert_feasible(jobs: &[Job], sent: &[Sent], mode: Mode) {
 #[allow(unused_macros)]
 macro_rules! pass_on {
     () => {
-        fn poll_at(&self) -> Option<dovetail_sched::Nanos> {
-            self.inner.poll_at()
-        }
-        fn feedback(&mut self, event: &dovetail_sched::Feedback, now: dovetail_sched::Nanos) {
-            self.inner.feedback(event, now);
-        }
-        fn interest(&self) -> dovetail_sched::Interest {
-            self.inner.interest()
-        }
-        fn set_weight(&mut self, flow: dovetail_sched::FlowId, weight: dovetail_sched::Weight) {
-            self.inner.set_weight(flow, weight);
-        }
-        fn forget(&mut self, flow: dovetail_sched::FlowId) -> bool {
-            self.inner.forget(flow)
-        }
-        fn backlog(&self) -> dovetail_sched::Backlog {
-            self.inner.backlog()
-        }
-        fn flow_backlog(&self, flow: dovetail_sched::FlowId) -> dovetail_sched::Backlog {
-            self.inner.flow_backlog(flow)
-        }
-        fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
-            self.inner.counters(report);
-        }
+        dovetail_sched::forward_scheduler!(
+            inner: poll_at, feedback, interest, set_weight, set_resource_weights, forget, backlog, flow_backlog, retune,
+            figures, learning, later_stages
+        );
     };
 }
 #[allow(unused_imports)]

@@ -102,6 +102,7 @@ pub fn served(sent: &[Sent], flow: u32, at: f64) -> f64 {
 }
 
 /// Sets new weights after so many packets were sent.
+#[derive(Debug)]
 pub struct Reweighing<'a> {
     inner: Box<dyn Scheduler>,
     new: &'a [f64],

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use dovetail_sched::{Admission, Nanos, Packet, PolicySpec, flow::FiveTuple, request::RequestSpec};
+use dovetail_sched::{Nanos, Packet, PolicySpec, flow::FiveTuple, request::RequestSpec};
 use slab::Slab;
 
 use super::{
@@ -198,7 +198,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.outcome.link.left = watched.scheduler.backlog().packets;
         self.outcome.evicted_flows = watched.evictions();
         let counters = &mut self.outcome.counters;
-        watched.scheduler.counters(&mut |name, value| counters.push((name, value)));
+        watched.scheduler.figures(&mut |name, value| counters.push((name, value)));
         self.outcome.ended = self.now;
         self.outcome.access = self.gateway.map(Gateway::finish);
         Ok(self.outcome)
@@ -467,13 +467,13 @@ impl<'a, O: Observer> World<'a, O> {
             self.observer.arrived(&Packet { handle: datagram.number, ..packet });
         }
         let admission = queue.scheduler.enqueue(&packet, self.now);
-        if admission != Admission::Queued {
+        if admission.evicted {
             while let Some(evicted) = self.queues[link].scheduler.poll_evicted() {
                 self.drop(watched, &evicted);
             }
-            if matches!(admission, Admission::Refused(_)) {
-                self.drop(watched, &packet);
-            }
+        }
+        if !admission.is_queued() {
+            self.drop(watched, &packet);
         }
         self.ask(link);
         Ok(())

@@ -1,6 +1,6 @@
 //! Arrivals, drops and releases at the first resource.
 
-use dovetail_sched::{Admission, Packet, Scheduler, cost::ProgramId};
+use dovetail_sched::{Packet, Scheduler, cost::ProgramId};
 
 use super::{Nanos, Options, Outcome, Progress, SimulateError, truths::Truths};
 use crate::{
@@ -68,20 +68,21 @@ impl<'a, O: Observer> Entrance<'a, O> {
                 self.appear(workload, arrival);
             }
             self.programs[flow.index()] = Some(program);
-            self.scheduler.set_program(flow, program);
+            if let Some(learning) = self.scheduler.learning() {
+                learning.set_program(flow, program);
+            }
         }
         self.outcome.arrived += 1;
         self.waiting += 1;
         self.held = false;
         self.observer.arrived(&packet);
         let told = self.truths.hide(&packet, arrival);
-        match self.scheduler.enqueue(&told, now) {
-            Admission::Queued => {}
-            Admission::Evicted => self.evicted(now),
-            Admission::Refused(_) => {
-                self.evicted(now);
-                self.drop(told, now);
-            }
+        let admission = self.scheduler.enqueue(&told, now);
+        if admission.evicted {
+            self.evicted(now);
+        }
+        if !admission.is_queued() {
+            self.drop(told, now);
         }
     }
 

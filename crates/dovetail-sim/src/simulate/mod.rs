@@ -78,7 +78,7 @@ pub enum SimulateError {
 ///
 /// A scheduler that estimates costs is told none on the first resource, and on later ones what a packet of its length on
 /// arrival takes; the pipeline takes the true ones. A policy with schedulers of its own before later resources
-/// ([`Scheduler::later`]) orders packets wherever `mode` lets them wait.
+/// ([`Scheduler::later_stages`]) orders packets wherever `mode` lets them wait.
 ///
 /// # Errors
 /// [`SimulateError`]: the workload ends in an error, or the policy never lets its packets go.
@@ -95,7 +95,7 @@ pub fn simulate<O: Observer>(
         PipelineMode::Buffer(places) => Some(places.into()),
     };
     match places {
-        Some(places) if scheduler.later(1).is_some() => {
+        Some(places) if scheduler.later_stages().is_some() => {
             let mut observer = InOrder::new(observer);
             staged::run(workload, scheduler, places, &mut observer, options)
         }

@@ -49,10 +49,7 @@ impl Notifier {
     pub(super) fn expect(&mut self, flow: FlowId, ticket: u64, passage: &Passage) {
         for stream in &mut self.streams {
             let (start, end) = (passage.start()[stream.resource], passage.end()[stream.resource]);
-            let (at, took) = match stream.stage {
-                Stage::Started => (start, Nanos::ZERO),
-                Stage::Finished => (end, end - start),
-            };
+            let (at, took) = if stream.stage == Stage::Started { (start, Nanos::ZERO) } else { (end, end - start) };
             stream.due.push_back(Due { at, flow, ticket, took });
             self.next_at = Some(self.next_at.map_or(at, |next| next.min(at)));
         }

@@ -102,7 +102,7 @@ impl Stages {
             if let Some((_, end)) = place.serving {
                 next = next.min(end);
             } else if place.blocked.is_none() && place.waiting > 0 {
-                let again = entrance.scheduler.later(at).and_then(|later| later.poll_at());
+                let again = entrance.scheduler.later_stages().and_then(|later| later.poll_at_before(at));
                 next = next.min(again.map_or(Nanos::MAX, |again| again.max(now + Nanos(1))));
             }
         }
@@ -142,9 +142,9 @@ impl Stages {
         self.places[at].blocked = None;
         self.places[at + 1].waiting += 1;
         let packet = Packet { handle: job as u64, ..self.travelling[job].packet };
-        if let Some(later) = entrance.scheduler.later(at + 1) {
-            // It has no limits: what may wait is for the pipeline to say.
-            let _ = later.enqueue(&packet, now);
+        if let Some(later) = entrance.scheduler.later_stages() {
+            let admission = later.enqueue_before(at + 1, &packet, now);
+            debug_assert!(admission.is_queued(), "how much is queued here is the pipeline's to say");
         }
         self.start(entrance, at + 1, now);
     }
@@ -153,10 +153,10 @@ impl Stages {
     fn start<O: Observer>(&mut self, entrance: &mut Entrance<'_, InOrder<'_, O>>, at: usize, now: Nanos) {
         if self.places[at].is_free()
             && self.places[at].waiting > 0
-            && let Some(dispatch) = entrance.scheduler.later(at).and_then(|later| later.dequeue(now))
+            && let Some(packet) = entrance.scheduler.later_stages().and_then(|later| later.dequeue_before(at, now))
         {
             self.places[at].waiting -= 1;
-            self.serve(entrance, at, dispatch.packet.handle as usize, now);
+            self.serve(entrance, at, packet.handle as usize, now);
         }
     }
 

@@ -14,8 +14,8 @@ pub(super) enum Truths {
 }
 
 impl Truths {
-    pub(super) fn for_scheduler(scheduler: &dyn Scheduler) -> Self {
-        if scheduler.estimates() { Self::Hidden(Slab::new()) } else { Self::Told }
+    pub(super) fn for_scheduler(scheduler: &mut dyn Scheduler) -> Self {
+        if scheduler.learning().is_some() { Self::Hidden(Slab::new()) } else { Self::Told }
     }
 
     /// `packet` as the scheduler is to see it.

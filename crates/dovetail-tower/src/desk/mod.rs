@@ -118,7 +118,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
     /// [`PolicyError`] when the policy cannot be made of the setup, or there is no class.
     pub fn new(policy: &RequestSpec, setup: &RequestSetup, classes: &[Weight]) -> Result<Self, PolicyError> {
         if classes.is_empty() {
-            return Err(PolicyError::new("users need at least one class to be in"));
+            return Err(PolicyError::unfit("users need at least one class to be in"));
         }
         let mut scheduler = policy.build(setup)?;
         for (class, &weight) in (0..).zip(classes) {
@@ -219,7 +219,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
         account.asked += 1;
-        state.scheduler.arrived(&Request { id: RequestId(id as u32), user, length }, now);
+        state.scheduler.enqueue(&Request { id: RequestId(id as u32), user, length }, now);
         self.0.pump(guard);
         Ticket::new(self.clone(), id)
     }
@@ -404,7 +404,7 @@ impl<K> Shared<K> {
         let now = self.now();
         let state = &mut *guard;
         let mut wake = Vec::<Waker>::new();
-        while let Some(turn) = state.scheduler.poll(now) {
+        while let Some(turn) = state.scheduler.dequeue(now) {
             let Some(live) = state.live.get_mut(turn.request.0 as usize) else { continue };
             if turn.releases {
                 live.released = Some(now);

@@ -199,7 +199,7 @@ impl<K> Ticket<K> {
             state.scheduler.ended(self.request(), now);
         } else {
             account.gave_up += 1;
-            state.scheduler.gave_up(self.request(), now);
+            state.scheduler.cancel(self.request(), now);
         }
         state.people.over(live.user, was_released, now);
         self.desk.0.pump(guard);

@@ -87,12 +87,12 @@ fn mean_in_ideal_link(requests: u32, window: Option<u32>) -> Result<f64, Failure
     gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
     gateway.set_user(UserId(0), ClassId(0), Nanos::ZERO);
     for id in 0..requests {
-        gateway.arrived(&Request { id: RequestId(id), user: UserId(0), length: None }, Nanos::ZERO);
+        gateway.enqueue(&Request { id: RequestId(id), user: UserId(0), length: None }, Nanos::ZERO);
     }
     let (mut now_s, mut sum_s) = (0.0, 0.0);
     loop {
         let now = Nanos::from_f64(now_s * 1e9);
-        let outstanding: Vec<RequestId> = std::iter::from_fn(|| gateway.poll(now)).map(|turn| turn.request).collect();
+        let outstanding: Vec<RequestId> = std::iter::from_fn(|| gateway.dequeue(now)).map(|turn| turn.request).collect();
         if outstanding.is_empty() {
             return Ok(sum_s / f64::from(requests));
         }

@@ -76,9 +76,10 @@ use alloc::{boxed::Box, vec::Vec};
 use self::sequencer::{LONGEST, Sequencer};
 use super::{InService, nowait::active_increment};
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, Queued, Queues, Stage, Weight,
+    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Stage, Weight,
+    entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Place, Waiting},
-    registry::{Entry, Knob, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -90,33 +91,25 @@ pub const ENTRY: Entry = Entry {
             key: "batch",
             default: "20",
             meaning: "packets in a loop, 1 to 4096; more is more efficient, less fair",
+            retunable: true,
         },
         Knob {
             key: "domain",
             default: "none",
             meaning: "active time that a loop spans, such as 100us, instead of batch",
+            retunable: true,
         },
         Knob {
             key: "effort",
             default: "50",
             meaning: "moves tried per packet to better a loop's order where none is known to be best, 0 to 10000",
+            retunable: true,
         },
     ],
     cost: "O(log n + log batch)",
     source: "Zhang et al., IEEE TNSM 12(4), 2015",
     build: |knobs, setup| {
-        let effort = knobs.count("effort", 0, 10_000)?;
-        let batch = knobs.count("batch", 1, LONGEST as u64)?;
-        let cut = match knobs.given("domain") {
-            None => Cut::Batch(batch as usize),
-            Some(_) if knobs.given("batch").is_some() => {
-                return Err(knobs.wrong("domain", format_args!("possible beside batch: give one of the two")));
-            }
-            Some(_) => match knobs.time("domain")? {
-                Nanos::ZERO => return Err(knobs.wrong("domain", format_args!("more than 0"))),
-                domain => Cut::Domain(domain),
-            },
-        };
+        let (cut, effort) = (Cut::of(knobs)?, effort(knobs)?);
         Ok(Box::new(Queued::new(Atfq::new(cut, effort, setup.resources), setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -134,6 +127,26 @@ pub enum Cut {
     Batch(usize),
     /// Where active time passes a multiple of this, which is not 0.
     Domain(Nanos),
+}
+
+impl Cut {
+    fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
+        let batch = knobs.count("batch", 1, LONGEST as u64)?;
+        match knobs.given("domain") {
+            None => Ok(Self::Batch(batch as usize)),
+            Some(_) if knobs.given("batch").is_some() => {
+                Err(knobs.wrong("domain", format_args!("possible beside batch: give one of the two")))
+            }
+            Some(_) => match knobs.time("domain")? {
+                Nanos::ZERO => Err(knobs.wrong("domain", format_args!("more than 0"))),
+                domain => Ok(Self::Domain(domain)),
+            },
+        }
+    }
+}
+
+fn effort(knobs: &Knobs<'_>) -> Result<u64, PolicyError> {
+    knobs.count("effort", 0, 10_000)
 }
 
 /// Active time fairness queueing.
@@ -395,7 +408,7 @@ impl Policy for Atfq {
 
     #[inline]
     fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, _now: Nanos) {
-        if event.stage == Stage::Finished && usize::from(event.resource) == self.last_resource {
+        if event.settles(Stage::Finished, self.last_resource) {
             self.in_service.finish(event.ticket);
         }
     }
@@ -404,11 +417,20 @@ impl Policy for Atfq {
         self.file(queues, flow);
     }
 
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        let (cut, effort) = (Cut::of(knobs)?, effort(knobs)?);
+        // The loop that was formed is played to its end.
+        self.cut = cut;
+        self.sequencer.set_effort(effort);
+        Ok(())
+    }
+
     fn forget(&mut self, flow: FlowId) {
         self.flows.reset(flow);
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
         let Figures { loops, busy_ns, gap_ns, bound_ns } = self.figures;
         let shortest = busy_ns + bound_ns;
         report("loops", loops as f64);

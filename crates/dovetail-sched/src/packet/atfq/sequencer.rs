@@ -116,6 +116,11 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
+    /// Searches up to `effort` states a packet from now on.
+    pub const fn set_effort(&mut self, effort: u64) {
+        self.effort = effort;
+    }
+
     /// For `resources` resources. Where the best order is not at hand, searches up to `effort` states a packet; with 0
     /// the algorithm for two resources is all.
     #[must_use]

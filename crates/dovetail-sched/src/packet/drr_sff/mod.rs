@@ -94,9 +94,9 @@ use slab::Slab;
 
 use super::{ages::Ages, drr::OUT_OF_CACHE};
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, Queued, Queues, Weight,
+    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    entry::{Entry, Knob, Knobs},
     flow::FlowMap,
-    registry::{Entry, Knob},
 };
 use group::Group;
 use ring::{Active, TURN};
@@ -113,27 +113,37 @@ pub const ENTRY: Entry = Entry {
             key: "threshold",
             default: "20kB",
             meaning: "bytes after which a flow is long, 1B to 1GB, or auto to follow the traffic",
+            retunable: true,
         },
         Knob {
             key: "target",
             default: "0.4",
             meaning: "with threshold=auto: the part of the bytes that the short group shall carry, 0.01 to 0.99",
+            retunable: true,
         },
         Knob {
             key: "ratio",
             default: "2",
             meaning: "the short group's share of the link over the long group's, 0.001 to 1000000",
+            retunable: true,
         },
-        Knob { key: "timeout", default: "10s", meaning: "silence after which a flow is taken for a new one" },
+        Knob {
+            key: "timeout",
+            default: "10s",
+            meaning: "silence after which a flow is taken for a new one",
+            retunable: true,
+        },
         Knob {
             key: "quantum",
             default: "1514",
             meaning: "bytes that a flow of weight 1 earns a turn, 1B to 1GB; raised to the largest packet",
+            retunable: true,
         },
         Knob {
             key: "steal",
             default: "shares",
             meaning: "who loses when the buffer is full: the group over its share of it, or long-first as printed",
+            retunable: true,
         },
     ],
     cost: "O(1)",
@@ -194,7 +204,7 @@ impl DrrSff {
             Threshold::Auto { target } => (FIRST_THRESHOLD_BYTES, Some(Following::new(target))),
         };
         let quantum_bytes = quantum_bytes as f64;
-        let bases = [ratio.max(1.0), (1.0 / ratio).max(1.0)];
+        let bases = bases(ratio);
         Self {
             ratio,
             steal,
@@ -212,6 +222,21 @@ impl DrrSff {
             groups: [Group::new(bounded), Group::new(bounded)],
             turn: SHORT,
         }
+    }
+
+    /// Takes on these settings. Flows stay in their groups until they are sent to; a threshold that follows the traffic
+    /// keeps what it has learnt.
+    fn set(&mut self, settings: &Settings) {
+        let Settings { threshold, ratio, timeout, quantum_bytes, steal } = *settings;
+        (self.ratio, self.steal, self.quantum_bytes) = (ratio, steal, quantum_bytes as f64);
+        self.ages.set_timeout(timeout);
+        match (threshold, &mut self.following) {
+            (Threshold::Bytes(bytes), following) => (self.threshold_bytes, *following) = (bytes, None),
+            (Threshold::Auto { target }, Some(following)) => following.set_target(target),
+            (Threshold::Auto { target }, following) => *following = Some(Following::new(target)),
+        }
+        self.bases = bases(ratio);
+        self.set_base(self.quantum_bytes);
     }
 
     /// What follows when `group` may have run empty.
@@ -296,6 +321,11 @@ impl DrrSff {
         };
         if holds(SHORT) > self.ratio * holds(LONG) { SHORT } else { LONG }
     }
+}
+
+/// The groups' quanta over the base: the smaller is 1.
+fn bases(ratio: f64) -> [f64; 2] {
+    [ratio.max(1.0), (1.0 / ratio).max(1.0)]
 }
 
 #[inline]
@@ -419,11 +449,17 @@ impl Policy for DrrSff {
         self.groups[usize::from(active.is_long)].went_over(-active.deficit_bytes / queues.weight(flow));
     }
 
+    fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        self.set(&Settings::of(knobs)?);
+        Ok(())
+    }
+
     fn forget(&mut self, flow: FlowId) {
         self.ages.forget(flow);
     }
 
-    fn counters(&self, report: &mut dyn FnMut(&'static str, f64)) {
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
         report("threshold_kb", self.threshold_bytes as f64 / 1e3);
         for (group, [flows, sent, evicted]) in self.groups.iter().zip([
             ["short_flows", "short_sent_bytes", "short_evicted"],

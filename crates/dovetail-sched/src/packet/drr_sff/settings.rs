@@ -1,6 +1,6 @@
 //! The policy's knobs, read.
 
-use crate::{Nanos, PolicyError, registry::Knobs};
+use crate::{Nanos, PolicyError, entry::Knobs};
 
 /// When a flow is long.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -35,6 +35,10 @@ impl Following {
         Self { target, sent_bytes: [0.0; CANDIDATES + 1], until_look: EVERY_BYTES }
     }
 
+    pub(super) const fn set_target(&mut self, target: f64) {
+        self.target = target;
+    }
+
     /// A packet at `position` of its flow was sent. The threshold, if it is time to set it. O(1).
     #[inline]
     pub(super) fn sent(&mut self, position: u64, bytes: u32) -> Option<u64> {

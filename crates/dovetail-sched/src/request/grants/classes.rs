@@ -108,6 +108,11 @@ impl Classes {
         self.moved(class);
     }
 
+    /// A candidate class is no more than `lag` units a part behind from now on.
+    pub(super) fn set_lag(&mut self, lag: u64, first: u64) {
+        (self.lag, self.first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
+    }
+
     /// Whether the class was further behind than the lag since this was asked last.
     pub(super) fn has_lost(&mut self, class: ClassId) -> bool {
         core::mem::take(&mut place(&mut self.classes, class.0).lost)

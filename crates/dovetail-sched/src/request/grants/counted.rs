@@ -55,6 +55,11 @@ enum Is {
 }
 
 impl Counted {
+    /// A user counts for so long after something happened, from now on.
+    pub(super) const fn set_silence(&mut self, silence: Nanos) {
+        self.silence = silence;
+    }
+
     pub(super) const fn new(silence: Nanos) -> Self {
         Self { silence, users: Vec::new(), first: NONE, last: NONE, silent: 0 }
     }

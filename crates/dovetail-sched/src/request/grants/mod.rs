@@ -96,10 +96,10 @@
 //! for (class, weight) in [(0, 2.0), (1, 1.0)] {
 //!     server.set_class(ClassId(class), Weight::new(weight).expect("in range"), Nanos::ZERO);
 //!     server.set_user(UserId(class), ClassId(class), Nanos::ZERO);
-//!     server.arrived(&Request { id: RequestId(class), user: UserId(class), length: Some(100) }, Nanos::ZERO);
+//!     server.enqueue(&Request { id: RequestId(class), user: UserId(class), length: Some(100) }, Nanos::ZERO);
 //! }
 //! let mut order = Vec::new();
-//! while let Some(turn) = server.poll(Nanos::ZERO) {
+//! while let Some(turn) = server.dequeue(Nanos::ZERO) {
 //!     assert_eq!(turn.units, 16);
 //!     order.push(turn.request.0);
 //!     server.ready(turn.request, Nanos::ZERO);
@@ -108,7 +108,7 @@
 //! // 48 were spent of 45.6: in 3.2 ms there are tokens again.
 //! let opens = server.poll_at().expect("both wait");
 //! assert_eq!(opens.0 / 100_000, 31);
-//! assert_eq!(server.poll(opens).map(|turn| turn.request.0), Some(0));
+//! assert_eq!(server.dequeue(opens).map(|turn| turn.request.0), Some(0));
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
@@ -121,6 +121,7 @@ mod overdue;
 mod pace;
 mod response;
 mod round;
+mod settings;
 mod users;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
@@ -132,6 +133,7 @@ use self::{
     overdue::Overdue,
     pace::{Demand, Pace},
     response::{Response, State},
+    settings::Settings,
     users::Users,
 };
 use super::{
@@ -140,7 +142,7 @@ use super::{
 };
 use crate::{
     Nanos, PolicyError, Weight,
-    registry::{Knob, Knobs},
+    entry::{Knob, Knobs, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -148,47 +150,55 @@ pub const ENTRY: RequestEntry = RequestEntry {
     name: "grants",
     summary: "requests and responses scheduled together, the far queue kept short",
     knobs: &[
-        Knob { key: "order", default: "srpt", meaning: "within a class: srpt, las, first or fair" },
+        Knob { key: "order", default: "srpt", meaning: "within a class: srpt, las, first or fair", retunable: false },
         Knob {
             key: "ageing",
             default: "1000",
             meaning: "srpt, las: units that a second's waiting takes off a size, 0 to 10^9",
+            retunable: false,
         },
         Knob {
             key: "first",
             default: "20kB",
             meaning: "order=first: units of a response that go before all others, up to 1GB",
+            retunable: false,
         },
         Knob {
             key: "slack",
             default: "256kB",
             meaning: "units that a user may be ahead of others and still go first, up to 1GB, or inf",
+            retunable: false,
         },
         Knob {
             key: "lag",
             default: "30kB",
             meaning: "units for a weight and a user that a class may be behind, up to 1GB",
+            retunable: true,
         },
         Knob {
             key: "users",
             default: "count",
             meaning: "count: a class has a part for each active user; ignore: one for all",
+            retunable: false,
         },
         Knob {
             key: "silence",
             default: "5s",
             meaning: "time after which a user who waits for servers only has no part",
+            retunable: true,
         },
         Knob {
             key: "delay",
             default: "60ms",
             meaning: "how long the far queue shall be, 1us to 10s; half of its room if that turns out to be less",
+            retunable: true,
         },
-        Knob { key: "learn", default: "on", meaning: "off: take the link's rate as it is given" },
+        Knob { key: "learn", default: "on", meaning: "off: take the link's rate as it is given", retunable: false },
     ],
     cost: "O(log n)",
     source: "this work",
     build: |knobs, setup| Ok(Box::new(Grants::new(knobs, setup)?)),
+    caution: NO_CAUTION,
 };
 
 /// What somebody who is new may have before all others, in units: a small page.
@@ -230,24 +240,16 @@ pub struct Grants {
 
 impl Grants {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let most = 1_000_000_000;
-        let slack = if knobs.text("slack") == "inf" { u64::MAX } else { knobs.bytes("slack", 0, most)? };
-        let lag = knobs.bytes("lag", 0, most)?;
-        let counts_users = switch(knobs, "users", "count", "ignore")?;
-        let learns = switch(knobs, "learn", "on", "off")?;
-        let delay = knobs.time("delay")?;
-        if !(Nanos::from_micros(1)..=Nanos::from_secs(10)).contains(&delay) {
-            return Err(knobs.wrong("delay", format_args!("a time from 1us to 10s")));
-        }
+        let Settings { order, slack, lag, silence, delay, counts_users, learns } = Settings::of(knobs)?;
         Ok(Self {
             setup: *setup,
-            order: Order::read(knobs)?,
+            order,
             counts_users,
             accounts: Accounts::default(),
             responses: Vec::new(),
             classes: Classes::new(lag, FIRST),
             users: Users::new(slack, lag),
-            counted: Counted::new(knobs.time("silence")?),
+            counted: Counted::new(silence),
             pace: Pace::new(setup.rate, setup.quantum, delay, learns),
             overdue: Overdue::default(),
             freed: VecDeque::new(),
@@ -479,15 +481,6 @@ impl Grants {
     }
 }
 
-/// Whether a knob with two values has the first.
-fn switch(knobs: &Knobs<'_>, key: &str, first: &str, second: &str) -> Result<bool, PolicyError> {
-    match knobs.text(key) {
-        value if value == first => Ok(true),
-        value if value == second => Ok(false),
-        _ => Err(knobs.wrong(key, format_args!("{first} or {second}"))),
-    }
-}
-
 impl RequestScheduler for Grants {
     fn set_class(&mut self, class: ClassId, weight: Weight, _now: Nanos) {
         self.accounts.set_class(class, weight);
@@ -521,7 +514,7 @@ impl RequestScheduler for Grants {
         self.pace.set_rate(units_per_s, now);
     }
 
-    fn arrived(&mut self, request: &Request, now: Nanos) {
+    fn enqueue(&mut self, request: &Request, now: Nanos) {
         let Some(began) = self.accounts.arrived(request.id, request.user) else { return };
         let (user, class) = (began.user, began.class);
         if began.class_changed {
@@ -596,7 +589,7 @@ impl RequestScheduler for Grants {
         self.over(request, true, now);
     }
 
-    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+    fn cancel(&mut self, request: RequestId, now: Nanos) {
         self.over(request, false, now);
     }
 
@@ -630,7 +623,7 @@ impl RequestScheduler for Grants {
         self.pace.set_uplink(is_busy, now);
     }
 
-    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+    fn dequeue(&mut self, now: Nanos) -> Option<Turn> {
         self.pace.advance(now);
         while let Some(user) = self.counted.expire(now) {
             if let Some(class) = self.accounts.class_of(user) {
@@ -665,16 +658,34 @@ impl RequestScheduler for Grants {
         (self.users.candidates() > 0).then(|| self.pace.opens())
     }
 
-    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        tell("pace", self.pace.pace());
-        tell("capacity", self.pace.capacity());
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        report("pace", self.pace.pace());
+        report("capacity", self.pace.capacity());
         if let Some(delay) = self.pace.delay() {
-            tell("far_delay_ms", delay.as_secs_f64() * 1e3);
+            report("far_delay_ms", delay.as_secs_f64() * 1e3);
         }
-        tell("waiting", self.waiting as f64);
-        tell("released", self.released as f64);
-        tell("candidates", self.users.candidates() as f64);
-        tell("silent_users", f64::from(self.counted.silent()));
-        tell("tokens", self.pace.tokens());
+        report("waiting", self.waiting as f64);
+        report("released", self.released as f64);
+        report("candidates", self.users.candidates() as f64);
+        report("silent_users", f64::from(self.counted.silent()));
+        report("tokens", self.pace.tokens());
+    }
+
+    fn first_window(&self) -> Option<u64> {
+        Some(self.setup.window)
+    }
+
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        let Settings { order, slack, lag, silence, delay, counts_users, learns } = Settings::of(knobs)?;
+        knobs.keeps("order", order == self.order)?;
+        knobs.keeps("slack", slack == self.users.slack())?;
+        knobs.keeps("users", counts_users == self.counts_users)?;
+        knobs.keeps("learn", learns == self.pace.learns())?;
+        self.pace.set_aim(delay, now);
+        self.classes.set_lag(lag, FIRST);
+        self.users.set_lag(lag);
+        self.counted.set_silence(silence);
+        Ok(())
     }
 }

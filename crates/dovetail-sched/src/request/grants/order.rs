@@ -5,7 +5,7 @@
 //! they grow old alike.
 
 use super::response::Response;
-use crate::{PolicyError, registry::Knobs};
+use crate::{PolicyError, entry::Knobs};
 
 /// The order within a class. Rates are in units a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

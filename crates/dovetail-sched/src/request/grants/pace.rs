@@ -74,6 +74,8 @@ pub(super) struct Pace {
     // d*: what was asked for, and as it is.
     asked: Nanos,
     aim: Nanos,
+    // Half of the far queue's room, as far as it is known.
+    half_room: Nanos,
     learns: bool,
     // The least that the bucket holds, in units.
     turn: f64,
@@ -110,6 +112,7 @@ impl Pace {
         let mut pace = Self {
             asked: aim,
             aim,
+            half_room: Nanos::MAX,
             learns,
             turn: turn as f64,
             given: rate,
@@ -137,12 +140,25 @@ impl Pace {
         }
     }
 
+    /// The far queue shall be so long, or half of its room again where that is less.
+    pub(super) fn set_aim(&mut self, aim: Nanos, now: Nanos) {
+        self.advance(now);
+        self.asked = aim;
+        self.aim = aim.min(self.half_room).max(LEAST_AIM);
+        self.add(0.0);
+    }
+
+    /// Whether it learns what the link carries.
+    pub(super) const fn learns(&self) -> bool {
+        self.learns
+    }
+
     /// What is known of the far queue.
     pub(super) fn tell(&mut self, seen: Option<FarDelay>, now: Nanos) {
         self.advance(now);
         if let Some(FarDelay { room, .. }) = seen {
-            let half = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
-            self.aim = self.asked.min(half).max(LEAST_AIM);
+            self.half_room = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
+            self.aim = self.asked.min(self.half_room).max(LEAST_AIM);
         }
         self.told = seen.map(|seen| (seen.delay, self.at));
         let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));

@@ -156,6 +156,15 @@ impl Users {
         Some(RequestId(request))
     }
 
+    /// Users are put forward to `lag` units behind from now on.
+    pub(super) const fn set_lag(&mut self, lag: u64) {
+        self.lag = lag;
+    }
+
+    pub(super) const fn slack(&self) -> u64 {
+        self.slack
+    }
+
     /// Whether the user was further behind than the lag since this was asked last.
     pub(super) fn has_lost(&mut self, user: UserId) -> bool {
         core::mem::take(&mut place(&mut self.users, user.0).lost)

@@ -39,6 +39,11 @@ impl HeapKey for Rank {
 }
 
 impl Arbiter {
+    /// Whether a class's parts are by its active users.
+    pub(super) const fn by_users(&self) -> bool {
+        self.by_users
+    }
+
     pub(super) fn new(by_users: bool) -> Self {
         Self {
             accounts: Accounts::default(),

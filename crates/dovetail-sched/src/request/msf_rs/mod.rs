@@ -82,12 +82,12 @@
 //!     gateway.set_class(ClassId(class), Weight::new(weight).expect("in range"), now);
 //!     gateway.set_user(UserId(class), ClassId(class), now);
 //!     for id in 4 * class..4 * class + 4 {
-//!         gateway.arrived(&Request { id: RequestId(id), user: UserId(class), length: None }, now);
+//!         gateway.enqueue(&Request { id: RequestId(id), user: UserId(class), length: None }, now);
 //!     }
 //! }
 //! let mut order = Vec::new();
 //! for _ in 0..6 {
-//!     let request = gateway.poll(now).expect("nothing is outstanding").request;
+//!     let request = gateway.dequeue(now).expect("nothing is outstanding").request;
 //!     gateway.received(request, 1_000, now);
 //!     gateway.ended(request, now);
 //!     order.push(request.0 / 4);
@@ -108,7 +108,7 @@ use self::{
 use super::{ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId};
 use crate::{
     Nanos, PolicyError, Weight,
-    registry::{Knob, Knobs},
+    entry::{Knob, Knobs, NO_CAUTION},
 };
 
 /// The registry's line.
@@ -116,19 +116,36 @@ pub const ENTRY: RequestEntry = RequestEntry {
     name: "msf-rs",
     summary: "requests of the class that was served least, as many as the link needs",
     knobs: &[
-        Knob { key: "target", default: "0.98", meaning: "utilisation aimed at (U+), 0.01 to 1" },
-        Knob { key: "period", default: "5s", meaning: "how long utilisation is measured (T), from 1ms on" },
-        Knob { key: "growth", default: "2", meaning: "the most that the window grows by in a period (K), 1 to 1000" },
-        Knob { key: "window", default: "1", meaning: "responses outstanding at first (W+), 1 to 1000000" },
+        Knob { key: "target", default: "0.98", meaning: "utilisation aimed at (U+), 0.01 to 1", retunable: true },
+        Knob {
+            key: "period",
+            default: "5s",
+            meaning: "how long utilisation is measured (T), from 1ms on",
+            retunable: true,
+        },
+        Knob {
+            key: "growth",
+            default: "2",
+            meaning: "the most that the window grows by in a period (K), 1 to 1000",
+            retunable: true,
+        },
+        Knob {
+            key: "window",
+            default: "1",
+            meaning: "responses outstanding at first (W+), 1 to 1000000",
+            retunable: false,
+        },
         Knob {
             key: "users",
             default: "count",
             meaning: "a class's parts: count for weight x users, ignore for weight",
+            retunable: false,
         },
     ],
     cost: "O(log n)",
     source: "Tsao et al., Computer Networks 2008",
     build: |knobs, setup| Ok(Box::new(MsfRs::new(knobs, setup)?)),
+    caution: NO_CAUTION,
 };
 
 /// Minimum-service-first request scheduling.
@@ -136,24 +153,31 @@ pub const ENTRY: RequestEntry = RequestEntry {
 pub struct MsfRs {
     arbiter: Arbiter,
     window: Window,
+    first_limit: f64,
+}
+
+fn aim(knobs: &Knobs<'_>) -> Result<Aim, PolicyError> {
+    let period = knobs.time("period")?;
+    // Every period is a tick.
+    if period < Nanos::from_millis(1) {
+        return Err(knobs.wrong("period", format_args!("a time from 1ms on")));
+    }
+    Ok(Aim { target: knobs.number("target", 0.01, 1.0)?, period, growth: knobs.number("growth", 1.0, 1000.0)? })
+}
+
+fn by_users(knobs: &Knobs<'_>) -> Result<bool, PolicyError> {
+    match knobs.text("users") {
+        "count" => Ok(true),
+        "ignore" => Ok(false),
+        _ => Err(knobs.wrong("users", format_args!("count or ignore"))),
+    }
 }
 
 impl MsfRs {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let period = knobs.time("period")?;
-        // Every period is a tick.
-        if period < Nanos::from_millis(1) {
-            return Err(knobs.wrong("period", format_args!("a time from 1ms on")));
-        }
-        let by_users = match knobs.text("users") {
-            "count" => true,
-            "ignore" => false,
-            _ => return Err(knobs.wrong("users", format_args!("count or ignore"))),
-        };
-        let aim =
-            Aim { target: knobs.number("target", 0.01, 1.0)?, period, growth: knobs.number("growth", 1.0, 1000.0)? };
-        let window = Window::new(aim, knobs.number("window", 1.0, MOST)?, setup.rate);
-        Ok(Self { arbiter: Arbiter::new(by_users), window })
+        let (aim, first_limit) = (aim(knobs)?, knobs.number("window", 1.0, MOST)?);
+        let window = Window::new(aim, first_limit, setup.rate);
+        Ok(Self { arbiter: Arbiter::new(by_users(knobs)?), window, first_limit })
     }
 
     fn over(&mut self, request: RequestId, now: Nanos) {
@@ -185,7 +209,7 @@ impl RequestScheduler for MsfRs {
     }
 
     #[inline]
-    fn arrived(&mut self, request: &Request, now: Nanos) {
+    fn enqueue(&mut self, request: &Request, now: Nanos) {
         self.window.tick(now);
         self.arbiter.arrived(request);
     }
@@ -208,7 +232,7 @@ impl RequestScheduler for MsfRs {
         self.over(request, now);
     }
 
-    fn gave_up(&mut self, request: RequestId, now: Nanos) {
+    fn cancel(&mut self, request: RequestId, now: Nanos) {
         self.over(request, now);
     }
 
@@ -223,7 +247,7 @@ impl RequestScheduler for MsfRs {
     fn far_queue(&mut self, _seen: Option<FarDelay>, _now: Nanos) {}
 
     #[inline]
-    fn poll(&mut self, now: Nanos) -> Option<Turn> {
+    fn dequeue(&mut self, now: Nanos) -> Option<Turn> {
         self.window.tick(now);
         if !self.window.is_open() {
             return None;
@@ -237,8 +261,26 @@ impl RequestScheduler for MsfRs {
         self.window.ends(self.arbiter.waiting() > 0)
     }
 
-    fn figures(&self, tell: &mut dyn FnMut(&'static str, f64)) {
-        self.window.figures(tell);
-        tell("waiting", self.arbiter.waiting() as f64);
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.window.figures(report);
+        report("waiting", self.arbiter.waiting() as f64);
+    }
+
+    fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
+
+    fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
+
+    fn first_window(&self) -> Option<u64> {
+        None
+    }
+
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        knobs.of(ENTRY.name)?;
+        knobs.keeps("users", by_users(knobs)? == self.arbiter.by_users())?;
+        knobs.keeps("window", knobs.number("window", 1.0, MOST)? == self.first_limit)?;
+        let aim = aim(knobs)?;
+        self.window.tick(now);
+        self.window.set_aim(aim);
+        Ok(())
     }
 }

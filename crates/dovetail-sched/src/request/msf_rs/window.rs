@@ -36,6 +36,11 @@ impl Window {
         Self { aim, rate, limit, outstanding: 0, units: 0, was_full: false, ends: Nanos::ZERO, utilisation: 0.0 }
     }
 
+    /// From the next interval on where the period is another.
+    pub(super) fn set_aim(&mut self, aim: Aim) {
+        self.aim = aim;
+    }
+
     pub(super) fn set_rate(&mut self, units_per_s: f64) {
         self.rate = units_per_s;
     }

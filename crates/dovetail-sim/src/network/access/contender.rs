@@ -41,7 +41,7 @@ impl FromStr for Contender {
             };
             return match part.filter(|part| (0.01..=10.0).contains(part)) {
                 Some(part) => Ok(Self::Ingress { part }),
-                None => Err(PolicyError::new(format!(
+                None => Err(PolicyError::unfit(format!(
                     "'{}': a shaper is '{INGRESS}' or '{INGRESS}:rate=0.95', that part of the link's rate",
                     clip(text)
                 ))),
@@ -52,7 +52,7 @@ impl FromStr for Contender {
         }
         if !all_names().contains(&name) {
             let names = all_names().join(", ");
-            return Err(PolicyError::new(format!("unknown policy '{}': there are {names}, {INGRESS}", clip(name))));
+            return Err(PolicyError::unfit(format!("unknown policy '{}': there are {names}, {INGRESS}", clip(name))));
         }
         text.parse().map(Self::UserSide)
     }

@@ -178,7 +178,7 @@ impl<'a, O: Observer> World<'a, O> {
         gateway.outcome.exchanges[exchange].live = Some(live);
         gateway.outcome.exchanges[exchange].arrived = Some(self.now);
         let request = Request { id: Gateway::id(live), user: UserId(user as u32), length: None };
-        gateway.scheduler.arrived(&request, self.now);
+        gateway.scheduler.enqueue(&request, self.now);
         gateway.is_asked = true;
     }
 
@@ -193,7 +193,7 @@ impl<'a, O: Observer> World<'a, O> {
             let now = self.now;
             let Some(gateway) = &mut self.gateway else { return Ok(()) };
             gateway.is_asked = false;
-            let Some(turn) = gateway.scheduler.poll(now) else {
+            let Some(turn) = gateway.scheduler.dequeue(now) else {
                 if let Some(at) = gateway.ask_at(now) {
                     self.agenda.add(at, Event::Gateway(Told::Poll));
                 }
@@ -420,7 +420,7 @@ impl<'a, O: Observer> World<'a, O> {
         let (user, live) = (over.user, over.live.take());
         let mut end = None;
         if let Some(live) = live {
-            gateway.scheduler.gave_up(Gateway::id(live), self.now);
+            gateway.scheduler.cancel(Gateway::id(live), self.now);
             gateway.uplink.gave_up(Gateway::id(live), self.now);
             gateway.is_asked = true;
             end = gateway.live.remove(live).end;

@@ -37,21 +37,21 @@ impl Uplink {
     /// A request that carries something is released; false where nothing is held back.
     pub(super) fn arrived(&mut self, id: RequestId, user: UserId, now: Nanos) -> bool {
         let Some(pacer) = &mut self.pacer else { return false };
-        pacer.arrived(&Request { id, user, length: None }, now);
+        pacer.enqueue(&Request { id, user, length: None }, now);
         true
     }
 
     /// Nobody wants it sent any more.
     pub(super) fn gave_up(&mut self, id: RequestId, now: Nanos) {
         if let Some(pacer) = &mut self.pacer {
-            pacer.gave_up(id, now);
+            pacer.cancel(id, now);
         }
     }
 
     /// Leave to send, or when to ask again, if that is to be put on the agenda.
     pub(super) fn poll(&mut self, now: Nanos) -> Result<Turn, Option<Nanos>> {
         let Some(pacer) = &mut self.pacer else { return Err(None) };
-        if let Some(turn) = pacer.poll(now) {
+        if let Some(turn) = pacer.dequeue(now) {
             return Ok(turn);
         }
         let Some(at) = pacer.poll_at() else { return Err(None) };

@@ -1,9 +1,9 @@
 //! What is written after a policy's name: `key=value,key=value`.
 
-use alloc::{borrow::ToOwned, format, string::String, vec::Vec};
+use alloc::{borrow::ToOwned, string::String, vec::Vec};
 use core::fmt;
 
-use super::Setup;
+use super::PolicyError;
 use crate::{
     Nanos,
     units::{clip, parse_bytes, parse_time},
@@ -18,11 +18,13 @@ pub struct Knob {
     pub default: &'static str,
     /// What it means, with its unit and range.
     pub meaning: &'static str,
+    /// Whether [`Scheduler::retune`](crate::Scheduler::retune) can change it while the scheduler runs.
+    pub retunable: bool,
 }
 
 /// A policy string whose keys exist.
 #[derive(Debug, Clone)]
-pub(crate) struct Written {
+pub(super) struct Written {
     name: &'static str,
     text: String,
     own: &'static [Knob],
@@ -30,38 +32,34 @@ pub(crate) struct Written {
     values: Vec<(&'static str, String)>,
 }
 
-/// A policy string's name, and what follows the colon.
-pub(crate) fn name_and_rest(text: &str) -> (&str, Option<&str>) {
-    text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)))
-}
-
 impl Written {
     /// Reads the values in `text` of the policy `name`, which has `own` knobs and those that are `common` to many.
-    pub(crate) fn read(
+    pub(super) fn read(
         text: &str,
         name: &'static str,
         own: &'static [Knob],
         common: &'static [Knob],
     ) -> Result<Self, PolicyError> {
         let mut written = Self { name, text: text.to_owned(), own, common, values: Vec::new() };
-        for pair in name_and_rest(text).1.into_iter().flat_map(|rest| rest.split(',')) {
+        let behind_colon = text.split_once(':').map(|(_, rest)| rest);
+        for pair in behind_colon.into_iter().flat_map(|rest| rest.split(',')) {
             let Some((key, value)) = pair.split_once('=') else {
-                return Err(PolicyError(format!("'{}' in '{}' is not key=value", clip(pair), clip(text))));
+                return Err(PolicyError::not_a_pair(pair, text));
             };
             let knob = written.knob(key).ok_or_else(|| written.unknown_key(key))?;
             if written.values.iter().any(|&(seen, _)| seen == knob.key) {
-                return Err(PolicyError(format!("{name}: '{key}' is given twice")));
+                return Err(PolicyError::Repeated { policy: name, key: knob.key });
             }
             written.values.push((knob.key, value.to_owned()));
         }
         Ok(written)
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         &self.text
     }
 
-    pub(crate) fn knobs(&self) -> Knobs<'_> {
+    pub(super) fn knobs(&self) -> Knobs<'_> {
         Knobs { written: self }
     }
 
@@ -74,10 +72,7 @@ impl Written {
         let own = |key: &&str| self.own.iter().any(|knob| knob.key == *key);
         let common = self.common.iter().map(|knob| knob.key).filter(|key| !own(key));
         let keys: Vec<_> = self.own.iter().map(|knob| knob.key).chain(common).collect();
-        if keys.is_empty() {
-            return PolicyError(format!("{} has no key '{}', nor any other", self.name, clip(key)));
-        }
-        PolicyError(format!("{} has no key '{}': it has {}", self.name, clip(key), keys.join(", ")))
+        PolicyError::unknown_key(self.name, key, keys)
     }
 }
 
@@ -99,17 +94,19 @@ impl Knobs<'_> {
     ///
     /// # Errors
     /// When they are another's.
-    pub fn of(&self, name: &str) -> Result<(), PolicyError> {
+    pub fn of(&self, name: &'static str) -> Result<(), PolicyError> {
         if self.written.name == name {
             return Ok(());
         }
-        Err(PolicyError(format!("'{name}' cannot become '{}' while it runs", clip(&self.written.text))))
+        Err(PolicyError::OtherPolicy { running: name, asked: clip(&self.written.text) })
     }
 
-    /// The error of a policy that cannot be changed into these while it runs.
-    #[must_use]
-    pub fn fixed(&self) -> PolicyError {
-        PolicyError(format!("the policy cannot become '{}' while it runs", clip(&self.written.text)))
+    /// Refuses a change of `key`, which stays what it is for the life of a scheduler, unless it `is_same`.
+    ///
+    /// # Errors
+    /// [`PolicyError::Fixed`] if it is not.
+    pub fn keeps(&self, key: &'static str, is_same: bool) -> Result<(), PolicyError> {
+        if is_same { Ok(()) } else { Err(PolicyError::Fixed { policy: self.written.name, key }) }
     }
 
     /// The value of `key`, if it was given.
@@ -161,41 +158,21 @@ impl Knobs<'_> {
         parse_time(self.text(key)).map_err(|_| self.wrong(key, format_args!("a time such as 100us, 2ms or 1s")))
     }
 
-    /// The resource that a single-resource policy orders by: `first`, `last`, or a number from 1.
+    /// The resource that a single-resource policy orders by, of so many: `first`, `last`, or a number from 1.
     ///
     /// # Errors
     /// When it is none, or there are not so many.
-    pub fn resource(&self, key: &str, setup: &Setup) -> Result<usize, PolicyError> {
+    pub fn resource(&self, key: &str, resources: usize) -> Result<usize, PolicyError> {
         match self.text(key) {
             "first" => Ok(0),
-            "last" => Ok(setup.resources - 1),
-            _ => Ok(self.count(key, 1, setup.resources as u64)? as usize - 1),
+            "last" => Ok(resources - 1),
+            _ => Ok(self.count(key, 1, resources as u64)? as usize - 1),
         }
     }
 
     /// The error for a value of `key` that is not `expected`.
     #[must_use]
     pub fn wrong(&self, key: &str, expected: fmt::Arguments<'_>) -> PolicyError {
-        PolicyError(format!("{}: {key}={} is not {expected}", self.written.name, clip(self.text(key))))
+        PolicyError::value(self.written.name, key, self.text(key), expected)
     }
 }
-
-/// A policy string that names nothing or sets a value that cannot be; the text says what there is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyError(pub(crate) String);
-
-impl PolicyError {
-    /// An error with this text.
-    #[must_use]
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
-
-impl fmt::Display for PolicyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl core::error::Error for PolicyError {}

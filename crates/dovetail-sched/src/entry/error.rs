@@ -1,0 +1,150 @@
+//! What can be wrong with a policy string, or with what is asked of a policy.
+
+use alloc::{
+    string::{String, ToString},
+    vec::Vec,
+};
+use core::fmt;
+
+use crate::units::clip;
+
+/// A policy string that names nothing or sets a value that cannot be, or a change that a running policy cannot make. Its
+/// text says what there is instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// No policy has this name.
+    Unknown {
+        /// The name, clipped.
+        name: String,
+        /// What was asked for: packets or requests.
+        orders: Orders,
+        /// Names that would do.
+        known: Vec<&'static str>,
+    },
+    /// The policy orders the other kind of work.
+    OrdersOther {
+        /// The policy.
+        name: &'static str,
+        /// What it orders.
+        orders: Orders,
+        /// Names that would do.
+        known: Vec<&'static str>,
+    },
+    /// Something behind the colon is not `key=value`.
+    NotAPair {
+        /// What it is, clipped.
+        pair: String,
+        /// The whole string, clipped.
+        text: String,
+    },
+    /// The policy has no such key.
+    UnknownKey {
+        /// The policy.
+        policy: &'static str,
+        /// The key, clipped.
+        key: String,
+        /// The keys that it has.
+        known: Vec<&'static str>,
+    },
+    /// A key is given twice.
+    Repeated {
+        /// The policy.
+        policy: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// A value cannot be read, or is out of its range.
+    Value {
+        /// The policy.
+        policy: &'static str,
+        /// The key.
+        key: String,
+        /// The value, clipped.
+        value: String,
+        /// What it should be.
+        expected: String,
+    },
+    /// One policy cannot become another while it runs.
+    OtherPolicy {
+        /// The policy that runs.
+        running: &'static str,
+        /// What it was asked to become, clipped.
+        asked: String,
+    },
+    /// The key cannot be changed while the scheduler runs.
+    Fixed {
+        /// The policy.
+        policy: &'static str,
+        /// The key.
+        key: &'static str,
+    },
+    /// What the scheduler is built for, or stands in, is not fit for it; in words.
+    Unfit(String),
+}
+
+/// What a policy orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Orders {
+    /// Packets before a pipeline of resources.
+    Packets,
+    /// Requests whose responses come over a narrow link.
+    Requests,
+}
+
+impl PolicyError {
+    /// [`PolicyError::Unfit`] with this text.
+    #[must_use]
+    pub fn unfit(text: impl Into<String>) -> Self {
+        Self::Unfit(text.into())
+    }
+
+    pub(crate) fn not_a_pair(pair: &str, text: &str) -> Self {
+        Self::NotAPair { pair: clip(pair), text: clip(text) }
+    }
+
+    pub(crate) fn unknown_key(policy: &'static str, key: &str, known: Vec<&'static str>) -> Self {
+        Self::UnknownKey { policy, key: clip(key), known }
+    }
+
+    pub(crate) fn value(policy: &'static str, key: &str, value: &str, expected: fmt::Arguments<'_>) -> Self {
+        Self::Value { policy, key: key.into(), value: clip(value), expected: expected.to_string() }
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, orders: Orders::Packets, known } => {
+                write!(f, "unknown policy '{name}': there are {}", known.join(", "))
+            }
+            Self::Unknown { name, orders: Orders::Requests, known } => {
+                write!(f, "unknown policy '{name}' of requests: there are {}", known.join(", "))
+            }
+            Self::OrdersOther { name, orders: Orders::Packets, known } => {
+                write!(f, "'{name}' orders packets, not requests: of these there are {}", known.join(", "))
+            }
+            Self::OrdersOther { name, orders: Orders::Requests, .. } => {
+                let why =
+                    "orders requests whose answers come over a narrow link, not packets: give it an access network";
+                write!(f, "'{name}' {why}")
+            }
+            Self::NotAPair { pair, text } => write!(f, "'{pair}' in '{text}' is not key=value"),
+            Self::UnknownKey { policy, key, known } if known.is_empty() => {
+                write!(f, "{policy} has no key '{key}', nor any other")
+            }
+            Self::UnknownKey { policy, key, known } => {
+                write!(f, "{policy} has no key '{key}': it has {}", known.join(", "))
+            }
+            Self::Repeated { policy, key } => write!(f, "{policy}: '{key}' is given twice"),
+            Self::Value { policy, key, value, expected } => write!(f, "{policy}: {key}={value} is not {expected}"),
+            Self::OtherPolicy { running, asked } => write!(f, "'{running}' cannot become '{asked}' while it runs"),
+            Self::Fixed { policy, key } => {
+                write!(f, "{policy}: {key} cannot be changed while it runs: build another scheduler")
+            }
+            Self::Unfit(text) => f.write_str(text),
+        }
+    }
+}
+
+impl core::error::Error for PolicyError {}

@@ -1,0 +1,59 @@
+//! Packet policies by name.
+
+use alloc::{boxed::Box, format};
+use core::str::FromStr;
+
+use super::lists::{REGISTRY, REQUESTS, all_names, names};
+use crate::{
+    Limits, MAX_RESOURCES, Scheduler,
+    cost::{Estimating, Estimation, KNOBS},
+    entry::{Build, Orders, PolicyError, Setup, Spec},
+    units::clip,
+};
+
+/// A packet policy's string that has been read.
+pub type PolicySpec = Spec<Build>;
+
+impl PolicySpec {
+    /// Whether it runs on estimates of costs.
+    #[must_use]
+    pub fn estimates(&self) -> bool {
+        Estimation::of(&self.knobs()).is_ok_and(|estimation| estimation.is_some())
+    }
+
+    /// Makes the scheduler.
+    ///
+    /// # Errors
+    /// [`PolicyError`] when a value cannot be read or is out of its range, or the setup's number of resources is.
+    pub fn build(&self, setup: &Setup) -> Result<Box<dyn Scheduler>, PolicyError> {
+        if !(1..=MAX_RESOURCES).contains(&setup.resources) {
+            let text = format!("a pipeline has 1 to {MAX_RESOURCES} resources, not {}", setup.resources);
+            return Err(PolicyError::unfit(text));
+        }
+        let scheduler = (self.entry().build)(&self.knobs(), setup)?;
+        Ok(match Estimation::of(&self.knobs())? {
+            None => scheduler,
+            Some(estimation) => Box::new(Estimating::new(scheduler, estimation, setup)),
+        })
+    }
+}
+
+impl FromStr for PolicySpec {
+    type Err = PolicyError;
+
+    fn from_str(text: &str) -> Result<Self, PolicyError> {
+        let name = Self::name_in(text);
+        let Some(entry) = REGISTRY.iter().find(|entry| entry.name == name) else {
+            return Err(match names(REQUESTS).find(|&other| other == name) {
+                Some(name) => {
+                    PolicyError::OrdersOther { name, orders: Orders::Requests, known: names(REGISTRY).collect() }
+                }
+                None => PolicyError::Unknown { name: clip(name), orders: Orders::Packets, known: all_names() },
+            });
+        };
+        let spec = Self::read(text, entry, KNOBS)?;
+        // A value that no pipeline could take is an error of the string, not of the run.
+        spec.build(&Setup::new(MAX_RESOURCES, Limits::UNLIMITED))?;
+        Ok(spec)
+    }
+}

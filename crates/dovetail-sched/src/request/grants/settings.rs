@@ -1,0 +1,41 @@
+//! The policy's knobs, read.
+
+use super::order::Order;
+use crate::{Nanos, PolicyError, entry::Knobs};
+
+/// The policy's knobs. Units are those of responses.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) order: Order,
+    pub(super) slack: u64,
+    pub(super) lag: u64,
+    pub(super) silence: Nanos,
+    pub(super) delay: Nanos,
+    pub(super) counts_users: bool,
+    pub(super) learns: bool,
+}
+
+impl Settings {
+    pub(super) fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
+        let most = 1_000_000_000;
+        let slack = if knobs.text("slack") == "inf" { u64::MAX } else { knobs.bytes("slack", 0, most)? };
+        let lag = knobs.bytes("lag", 0, most)?;
+        let counts_users = switch(knobs, "users", "count", "ignore")?;
+        let learns = switch(knobs, "learn", "on", "off")?;
+        let delay = knobs.time("delay")?;
+        if !(Nanos::from_micros(1)..=Nanos::from_secs(10)).contains(&delay) {
+            return Err(knobs.wrong("delay", format_args!("a time from 1us to 10s")));
+        }
+        let (order, silence) = (Order::read(knobs)?, knobs.time("silence")?);
+        Ok(Self { order, slack, lag, silence, delay, counts_users, learns })
+    }
+}
+
+/// Whether a knob with two values has the first.
+fn switch(knobs: &Knobs<'_>, key: &str, first: &str, second: &str) -> Result<bool, PolicyError> {
+    match knobs.text(key) {
+        value if value == first => Ok(true),
+        value if value == second => Ok(false),
+        _ => Err(knobs.wrong(key, format_args!("{first} or {second}"))),
+    }
+}

@@ -1,0 +1,46 @@
+//! What every request scheduler is built with.
+
+/// What every request scheduler is built with, whatever its policy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RequestSetup {
+    /// What the link can carry, in units a second: its goodput, not its raw rate.
+    pub rate: f64,
+    /// Units of a response that one turn lets in, where a policy deals them out.
+    pub quantum: u64,
+    /// Units that may be on their way beyond those that may be taken in, at first.
+    pub window: u64,
+    /// The most that a window may grow to.
+    pub longest_window: u64,
+    /// What comes with every response and is not part of its length: a header.
+    pub overhead: u64,
+}
+
+impl RequestSetup {
+    /// Whether a link may carry so many units a second.
+    #[must_use]
+    pub fn is_rate(units_per_s: f64) -> bool {
+        (1e-3..=1e15).contains(&units_per_s)
+    }
+
+    /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns are leave to send two full segments,
+    /// and nothing is on its way that was not sent by a turn. A twentieth is left for what is not scheduled: window updates, and
+    /// segments that are sent again; `grants` leaves another, as it is told of no far queue.
+    #[must_use]
+    pub fn for_uplink(rate: f64) -> Self {
+        Self { rate: 0.95 * rate, quantum: 2 * 1448, window: 0, longest_window: 0, overhead: 0 }
+    }
+
+    /// For HTTP over TCP: units are bytes, `rate` is the link's goodput in bytes a second.
+    ///
+    /// A turn is two full segments of Ethernet's size. A window is what the link carries in 34 ms, so that a dozen
+    /// responses from far away fill it, and not under 8 KiB, the least that Linux makes of `SO_RCVBUF`'s usual floor; it
+    /// may grow to what the link carries in 1.4 s: twice a satellite's round-trip time and some queue, for where half of a window
+    /// is left unread.
+    #[must_use]
+    pub fn for_bytes(rate: f64) -> Self {
+        let carries = |seconds: f64| (rate * seconds) as u64;
+        let quantum = 2 * 1448;
+        let window = carries(0.034).max(8192).next_multiple_of(1448);
+        Self { rate, quantum, window, longest_window: carries(1.4).max(window), overhead: 330 }
+    }
+}

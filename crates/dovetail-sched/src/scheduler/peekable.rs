@@ -1,0 +1,87 @@
+//! A look at the next packet.
+//!
+//! To choose a packet changes what a policy knows (tags move on, a turn is spent), so no policy can tell who is next without
+//! deciding it. [`Peekable`] takes the decision and keeps it: the packet that was looked at is the one that the next
+//! [`dequeue`](Scheduler::dequeue) gives, whoever arrives in between. Linux does the same in `qdisc_peek_dequeued`.
+
+use super::{Backlog, Dispatch, Packet, contract::Scheduler};
+use crate::{FlowId, Nanos, forward_scheduler};
+
+/// A scheduler whose next packet can be looked at: for hosts that must know its size before they can send, as a shaper or a
+/// ring of descriptors does. Nothing is added to schedulers that nobody peeks into.
+///
+/// A packet that was peeked at has been charged as of then. It still counts as [backlog](Scheduler::backlog), but its place
+/// in the buffer is free and it cannot be evicted.
+///
+/// ```
+/// use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, Peekable, PolicySpec, Scheduler, Setup};
+///
+/// let mut link = Peekable::new("drr".parse::<PolicySpec>()?.build(&Setup::new(1, Limits::UNLIMITED))?);
+/// for (handle, bytes) in [(0, 1500), (1, 400)] {
+///     let demand = Demand::new(&[Nanos(8 * u64::from(bytes))])?;
+///     let packet = Packet { flow: FlowId(0), bytes, arrival: Nanos::ZERO, handle, demand };
+///     assert!(link.enqueue(&packet, Nanos::ZERO).is_queued());
+/// }
+/// // The socket takes 2000 bytes more.
+/// let mut room_bytes = 2000;
+/// while let Some(next) = link.peek(Nanos::ZERO)
+///     && next.bytes <= room_bytes
+/// {
+///     room_bytes -= link.dequeue(Nanos::ZERO).expect("it was looked at").packet.bytes;
+/// }
+/// assert_eq!((room_bytes, link.backlog().packets), (100, 0));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Peekable<S> {
+    inner: S,
+    next: Option<Dispatch>,
+}
+
+impl<S: Scheduler> Peekable<S> {
+    /// `inner`, with a look ahead.
+    #[must_use]
+    pub const fn new(inner: S) -> Self {
+        Self { inner, next: None }
+    }
+
+    /// The packet that [`dequeue`](Scheduler::dequeue) gives next, if the policy lets one go at `now`. Costs what `dequeue`
+    /// does the first time, and nothing until the packet is taken.
+    #[inline]
+    pub fn peek(&mut self, now: Nanos) -> Option<&Packet> {
+        if self.next.is_none() {
+            self.next = self.inner.dequeue(now);
+        }
+        self.next.as_ref().map(|next| &next.packet)
+    }
+
+    fn ahead(&self, flow: Option<FlowId>) -> Backlog {
+        let packet = self.next.as_ref().map(|next| next.packet);
+        let packet = packet.filter(|packet| flow.is_none_or(|flow| packet.flow == flow));
+        packet.map_or(Backlog::default(), |packet| Backlog { packets: 1, bytes: packet.bytes.into() })
+    }
+}
+
+impl<S: Scheduler> Scheduler for Peekable<S> {
+    #[inline]
+    fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
+        self.next.take().or_else(|| self.inner.dequeue(now))
+    }
+
+    fn forget(&mut self, flow: FlowId) -> bool {
+        self.ahead(Some(flow)).packets == 0 && self.inner.forget(flow)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog() + self.ahead(None)
+    }
+
+    fn flow_backlog(&self, flow: FlowId) -> Backlog {
+        self.inner.flow_backlog(flow) + self.ahead(Some(flow))
+    }
+
+    forward_scheduler!(
+        inner: enqueue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights, retune, figures,
+        learning, later_stages
+    );
+}
