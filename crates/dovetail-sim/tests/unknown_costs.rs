@@ -17,7 +17,7 @@ use dovetail_sim::{
     Options, PipelineMode, simulate,
     workload::{Arrival, Scenario, Workload},
 };
-use support::{Seen, events};
+use support::Seen;
 
 const NOISY: &str = r#"
 name = "noisy"

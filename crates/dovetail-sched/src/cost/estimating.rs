@@ -260,7 +260,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
 
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         knobs.keeps("estimator", Estimation::of(knobs)? == Some(self.estimation))?;
-        self.inner.retune(knobs, now)
+        self.inner.retune(&knobs.with_costs_settled(), now)
     }
 
     fn forget(&mut self, flow: FlowId) -> bool {

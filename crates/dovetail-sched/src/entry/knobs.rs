@@ -60,7 +60,7 @@ impl Written {
     }
 
     pub(super) fn knobs(&self) -> Knobs<'_> {
-        Knobs { written: self }
+        Knobs { written: self, costs_are_settled: false }
     }
 
     /// The knob with this key: the policy's own, or a common one.
@@ -87,16 +87,24 @@ impl PartialEq for Written {
 #[derive(Debug, Clone, Copy)]
 pub struct Knobs<'a> {
     written: &'a Written,
+    // Whether somebody before the policy has seen to where costs come from.
+    costs_are_settled: bool,
 }
 
 impl Knobs<'_> {
-    /// Whether these are knobs of the policy `name`: one policy cannot be changed into another.
+    /// The same, for a policy behind something that has seen to where costs come from.
+    pub(crate) const fn with_costs_settled(self) -> Self {
+        Self { costs_are_settled: true, ..self }
+    }
+
+    /// Whether a running policy `name` can go by these: one cannot be changed into another, nor to costs from elsewhere.
     ///
     /// # Errors
-    /// When they are another's.
+    /// When it cannot.
     pub fn of(&self, name: &'static str) -> Result<(), PolicyError> {
         if self.written.name == name {
-            return Ok(());
+            let costs_are_known = self.written.knob("estimator").is_none() || self.text("estimator") == "known";
+            return self.keeps("estimator", self.costs_are_settled || costs_are_known);
         }
         Err(PolicyError::OtherPolicy { running: name, asked: clip(&self.written.text) })
     }

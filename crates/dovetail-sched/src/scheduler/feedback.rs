@@ -14,6 +14,43 @@ use crate::{FlowId, MAX_RESOURCES, Nanos};
 /// Started 0, Aborted 0                                the function crashed while it worked on it
 /// Started 0, Finished 0, Started 1, Aborted 1         the link went down in the middle of it
 /// ```
+///
+/// A firewall on the CPU that lets nothing of flow 7 through:
+///
+/// ```
+/// use dovetail_sched::{Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Stage};
+///
+/// let mut scheduler = "mr3:estimator=ses".parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+/// let (cpu, link) = (Nanos::from_micros(10), Nanos::from_micros(12));
+/// for (handle, flow) in [7, 7, 3].into_iter().enumerate() {
+///     let demand = Demand::new(&[Nanos::ZERO, link])?;
+///     let packet =
+///         Packet { flow: FlowId(flow), bytes: 1500, arrival: Nanos::ZERO, handle: handle as u64, demand };
+///     assert!(scheduler.enqueue(&packet, Nanos::ZERO).is_queued());
+/// }
+/// let (mut now, mut through) = (Nanos::ZERO, vec![]);
+/// while let Some(out) = scheduler.dequeue(now) {
+///     let flow = out.packet.flow;
+///     let mut tell = |stage, resource, took, now| {
+///         if scheduler.interest().has(stage, resource) {
+///             let event = Feedback { flow, ticket: out.ticket, resource: resource as u8, stage, took };
+///             scheduler.feedback(&event, now);
+///         }
+///     };
+///     now += cpu;
+///     tell(Stage::Finished, 0, cpu, now);
+///     if flow == FlowId(7) {
+///         tell(Stage::Dropped, 1, Nanos::ZERO, now);
+///         continue;
+///     }
+///     tell(Stage::Started, 1, Nanos::ZERO, now);
+///     now += link;
+///     tell(Stage::Finished, 1, link, now);
+///     through.push(out.packet.handle);
+/// }
+/// assert_eq!((through, scheduler.backlog().packets), (vec![2], 0));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
     /// The packet started on the resource.

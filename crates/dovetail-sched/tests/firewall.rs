@@ -1,0 +1,225 @@
+//! Packets that die in the pipeline: a firewall, a function that crashes, a link that goes down in the middle of a packet.
+//!
+//! Whatever the policy and wherever costs come from: nobody waits for the dead, nothing stays behind, shares of what is let
+//! go are what they are when all live, and what is learnt is what the living took.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    collections::VecDeque,
+};
+
+use dovetail_sched::{
+    Demand, Feedback, FlowId, Interest, Limits, Nanos, Packet, PolicySpec, Scheduler, Setup, Stage, registry::REGISTRY,
+};
+
+/// Counts the bytes that this thread has allocated and not freed.
+struct Counting;
+
+thread_local! {
+    static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
+}
+
+fn count(bytes: i64) {
+    // A thread that ends frees after its counter is gone.
+    let _ = LIVE_BYTES.try_with(|live| live.set(live.get() + bytes));
+}
+
+#[expect(unsafe_code, reason = "an allocator that counts has no other way")]
+// SAFETY: every call is passed on as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const FLOWS: u32 = 2;
+/// Of every flow, so that it is always backlogged.
+const BACKLOG: u64 = 4;
+const CPU: Nanos = Nanos(2_000);
+const LINK: Nanos = Nanos(12_000);
+
+/// How a packet's life goes.
+#[derive(Debug, Clone, Copy)]
+enum Life {
+    Whole,
+    /// The firewall on the CPU says no.
+    Refused,
+    /// The function crashes half-way.
+    Crashed,
+    /// The link goes down half-way.
+    CutOff,
+}
+
+/// What happens to the `number`th packet of a flow: of eight, four live.
+fn fate(number: u64) -> Life {
+    match number % 8 {
+        1 | 6 => Life::Refused,
+        3 => Life::Crashed,
+        4 => Life::CutOff,
+        _ => Life::Whole,
+    }
+}
+
+fn events(life: Life) -> &'static [(Stage, u8, Nanos)] {
+    const BEGUN: (Stage, u8, Nanos) = (Stage::Started, 0, Nanos::ZERO);
+    const WORKED: (Stage, u8, Nanos) = (Stage::Finished, 0, CPU);
+    const SENDS: (Stage, u8, Nanos) = (Stage::Started, 1, Nanos::ZERO);
+    match life {
+        Life::Whole => &[BEGUN, WORKED, SENDS, (Stage::Finished, 1, LINK)],
+        Life::Refused => &[BEGUN, WORKED, (Stage::Dropped, 1, Nanos::ZERO)],
+        Life::Crashed => &[BEGUN, (Stage::Aborted, 0, Nanos(1_000))],
+        Life::CutOff => &[BEGUN, WORKED, SENDS, (Stage::Aborted, 1, Nanos(6_000))],
+    }
+}
+
+struct Box2 {
+    scheduler: Box<dyn Scheduler>,
+    interest: Interest,
+    now: Nanos,
+    sent: u64,
+    of_flow: [u64; FLOWS as usize],
+    /// Packets in the pipeline, with what is still to happen to them.
+    pipeline: VecDeque<(Packet, u64, &'static [(Stage, u8, Nanos)])>,
+    dies: bool,
+}
+
+impl Box2 {
+    fn new(policy: &str, dies: bool) -> Self {
+        let spec: PolicySpec = policy.parse().expect("a policy");
+        let scheduler = spec.build(&Setup::new(2, Limits::UNLIMITED)).expect("it is built");
+        let interest = scheduler.interest();
+        let (pipeline, of_flow) = (VecDeque::with_capacity(8), [0; FLOWS as usize]);
+        let mut all = Self { scheduler, interest, now: Nanos::ZERO, sent: 0, of_flow, pipeline, dies };
+        for flow in (0..FLOWS).cycle().take((BACKLOG * u64::from(FLOWS)) as usize) {
+            all.offer(flow);
+        }
+        all
+    }
+
+    fn offer(&mut self, flow: u32) {
+        let demand = Demand::new(&[CPU, LINK]).expect("two resources");
+        let packet = Packet { flow: FlowId(flow), bytes: 1500, arrival: self.now, handle: 0, demand };
+        assert!(self.scheduler.enqueue(&packet, self.now).is_queued());
+    }
+
+    /// One thing more happens to the oldest packet in the pipeline.
+    fn happens(&mut self) {
+        let Some((packet, ticket, [(stage, resource, took), rest @ ..])) = self.pipeline.pop_front() else { return };
+        if *stage == Stage::Started && *resource == 1 {
+            self.cross_stages(packet);
+        }
+        // The link is what is narrow: a packet that crosses it keeps it busy all the while.
+        self.now += match (stage, resource) {
+            (Stage::Finished | Stage::Aborted, 0) => CPU,
+            (Stage::Finished | Stage::Aborted, _) => LINK - CPU,
+            _ => Nanos::ZERO,
+        };
+        if self.interest.has(*stage, usize::from(*resource)) {
+            let event = Feedback { flow: packet.flow, ticket, resource: *resource, stage: *stage, took: *took };
+            self.scheduler.feedback(&event, self.now);
+        }
+        if !rest.is_empty() {
+            self.pipeline.push_front((packet, ticket, rest));
+        }
+    }
+
+    /// Where packets are ordered before the link too: this one comes to it, and goes out at once.
+    fn cross_stages(&mut self, packet: Packet) {
+        if let Some(stages) = self.scheduler.later_stages() {
+            assert!(stages.enqueue_before(1, &packet, self.now).is_queued());
+            assert_eq!(stages.dequeue_before(1, self.now).map(|out| out.flow), Some(packet.flow));
+        }
+    }
+
+    fn run(&mut self, packets: u64) {
+        let until = self.sent + packets;
+        let mut held = 0;
+        while self.sent < until {
+            while self.pipeline.len() >= 3 {
+                self.happens();
+            }
+            let Some(out) = self.scheduler.dequeue(self.now) else {
+                held += 1;
+                assert!(held < 1_000, "it holds packets back for ever");
+                match self.scheduler.poll_at() {
+                    Some(at) if self.pipeline.is_empty() => self.now = at,
+                    _ => self.happens(),
+                }
+                continue;
+            };
+            held = 0;
+            let of_flow = &mut self.of_flow[out.packet.flow.index()];
+            let life = if self.dies { fate(*of_flow) } else { Life::Whole };
+            *of_flow += 1;
+            self.sent += 1;
+            self.pipeline.push_back((out.packet, out.ticket, events(life)));
+            self.offer(out.packet.flow.0);
+        }
+    }
+
+    fn figure(&self, wanted: &str) -> f64 {
+        let mut found = f64::NAN;
+        self.scheduler.figures(&mut |name, value| {
+            if name == wanted {
+                found = value;
+            }
+        });
+        found
+    }
+}
+
+/// All policies with costs known, and learnt in every way.
+fn policies() -> impl Iterator<Item = String> {
+    let estimators = ["known", "line", "ses", "llsr", "ses,settle=no"];
+    REGISTRY.iter().flat_map(move |entry| estimators.map(|estimator| format!("{}:estimator={estimator}", entry.name)))
+}
+
+#[test]
+fn nothing_stays_behind_of_packets_that_died() {
+    for policy in policies() {
+        let mut all = Box2::new(&policy, true);
+        all.run(5_000);
+        let before = LIVE_BYTES.get();
+        all.run(50_000);
+        let grown = LIVE_BYTES.get() - before;
+        assert!(grown <= 1_024, "{policy}: {grown} bytes more after 50,000 packets");
+    }
+}
+
+/// Flows that are always backlogged, ask for the same and lose the same have the same, to a few packets.
+#[test]
+fn shares_are_what_they_are_when_all_live() {
+    for policy in policies().filter(|policy| !policy.starts_with("las") && !policy.starts_with("run2c")) {
+        for dies in [false, true] {
+            let mut all = Box2::new(&policy, dies);
+            all.run(20_000);
+            let [one, other] = all.of_flow;
+            assert!(one.abs_diff(other) <= 64, "{policy}, {dies}: {one} and {other}");
+        }
+    }
+}
+
+/// What is learnt is what the living took: a packet that was cut off has cost nothing that anybody knows.
+#[test]
+fn estimates_are_not_poisoned() {
+    for policy in policies().filter(|policy| !policy.contains("known") && !policy.contains("line")) {
+        // The first packets of each flow are estimated at nothing, whoever lives.
+        let [alive, mortal] = [false, true].map(|dies| {
+            let mut all = Box2::new(&policy, dies);
+            all.run(20_000);
+            all.figure("cost_error_pct") / 100.0 * all.figure("estimated_packets")
+        });
+        assert!(mortal <= alive + 4.0, "{policy}: {mortal} packets' cost missed, and {alive} where all live");
+    }
+}
