@@ -4,5 +4,6 @@
 //! The library reads the repository; what it must find is in `tests/`, one rule a file.
 
 pub mod imports;
+pub mod language;
 pub mod pages;
 pub mod repository;
