@@ -21,8 +21,21 @@ fn whole_words_in_any_case_and_over_a_line_s_end() {
 
 #[test]
 fn documentation_strings_and_names_of_a_source() {
-    let source = "//! The red\n//! herring.\n\n// A red herring to ourselves.\n/// A\n#[must_use]\nfn red_herring() {\n    \
-                  println!(\"{} red \\\n    herring\", x);\n}\nstruct RedHerring;\n/** Block\n red herring */\nfn f() {}\n";
+    let source = r#"//! The red
+//! herring.
+
+// A red herring to ourselves.
+/// A
+#[must_use]
+fn red_herring() {
+    println!("{} red \
+        herring", x);
+}
+struct RedHerring;
+/** Block
+ red herring */
+fn f() {}
+"#;
     let passages = of_rust(source).expect("a source");
     let places = [(1, "red herring"), (7, "red herring"), (8, "red herring"), (11, "Red Herring"), (13, "red herring")];
     assert_eq!(found(&passages, "red herring\tclue"), at(&places));

@@ -1,14 +1,16 @@
-//! Which files of a crate import each other in a cycle. Rust allows it, and the price comes later: none of the files in a
-//! cycle can be understood, tested or moved without all the others.
+//! Which files of a crate import each other in a cycle. Rust allows it, and the price comes later: none of the files
+//! in a cycle can be understood, tested or moved without all the others.
 //!
-//! There is an edge from one file to another if the first mentions a path (in a private `use`, or in code) to an item that
-//! the second defines, whichever modules re-export that item on the way. Variants and associated items are where their
-//! type is. Declaring a module and re-exporting from it are no mention: a `mod.rs` that only names its parts is in no
-//! cycle; one that works with its parts while they use its own items is. What is for tests alone is left out, and so is
-//! what no path names: methods, fields, and paths within the strings of attributes.
+//! There is an edge from one file to another if the first mentions a path (in a private `use`, or in code) to an item
+//! that the second defines, whichever modules re-export that item on the way. Variants and associated items are where
+//! their type is. Declaring a module and re-exporting from it are no mention: a `mod.rs` that only names its parts is
+//! in no cycle; one that works with its parts while they use its own items is. What is for tests alone is left out,
+//! and so is what no path names: methods, fields, and paths within the strings of attributes.
 
 mod components;
+mod cycle;
 mod edges;
+mod error;
 mod item;
 mod mentions;
 mod names;
@@ -18,49 +20,15 @@ mod tokens;
 mod tree;
 
 use std::{
-    fmt,
     fs::read_dir,
     path::{Path, PathBuf},
 };
 
 use self::{components::components, edges::edges, tree::Tree};
-
-/// Files that import each other, directly or by way of others of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cycle {
-    /// The files, in order of name.
-    pub files: Vec<PathBuf>,
-    /// Who imports whom among them.
-    pub edges: Vec<Edge>,
-}
-
-/// One file's mention of another's item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edge {
-    /// The file that mentions.
-    pub from: PathBuf,
-    /// The file that defines.
-    pub to: PathBuf,
-    /// One path that does so, as it is written.
-    pub by: String,
-}
-
-/// Why a crate's imports cannot be listed.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A file or folder that should be there cannot be read.
-    #[error("{0}: {1}")]
-    Unreadable(PathBuf, std::io::Error),
-    /// A file that is no Rust.
-    #[error("{0}: {1}")]
-    Syntax(PathBuf, syn::Error),
-    /// A `mod` without its file.
-    #[error("{0}: there is no file for 'mod {1}'")]
-    NoModule(PathBuf, String),
-    /// A folder without `lib.rs`, `main.rs` and `bin/`.
-    #[error("{0}: no crate has its root here")]
-    NoRoot(PathBuf),
-}
+pub use self::{
+    cycle::{Cycle, Edge},
+    error::Error,
+};
 
 /// The cycles of all crates that have their root in this `src` folder.
 ///
@@ -100,40 +68,4 @@ fn roots(src: &Path) -> Result<Vec<PathBuf>, Error> {
     roots.retain(|root| root.is_file());
     roots.sort();
     if roots.is_empty() { Err(Error::NoRoot(src.to_owned())) } else { Ok(roots) }
-}
-
-impl fmt::Display for Cycle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let common = self.common_folder();
-        let short = |path: &Path| path.strip_prefix(&common).unwrap_or(path).display().to_string();
-        writeln!(f, "{} files of {} import each other:", self.files.len(), common.display())?;
-        for file in &self.files {
-            writeln!(f, "  {}", short(file))?;
-            for edge in self.edges.iter().filter(|edge| &edge.from == file) {
-                writeln!(f, "    -> {} by {}", short(&edge.to), edge.by)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Cycle {
-    /// The same with paths that begin below this folder.
-    #[must_use]
-    pub fn seen_from(mut self, folder: &Path) -> Self {
-        let shorten = |path: &mut PathBuf| {
-            if let Ok(below) = path.strip_prefix(folder) {
-                *path = below.to_owned();
-            }
-        };
-        self.files.iter_mut().for_each(shorten);
-        self.edges.iter_mut().for_each(|edge| [&mut edge.from, &mut edge.to].into_iter().for_each(shorten));
-        self
-    }
-
-    fn common_folder(&self) -> PathBuf {
-        let mut common = self.files[0].parent().unwrap_or(Path::new("")).to_owned();
-        while !self.files.iter().all(|file| file.starts_with(&common)) && common.pop() {}
-        common
-    }
 }

@@ -19,8 +19,9 @@ pub(super) enum Found {
     },
 }
 
-/// The names that are being followed, each with the module it is looked for in and whether all of it is seen: one that leads to itself, as in
-/// `use rate::rate`, or as two modules' globs of each other do, has no further meaning there.
+/// The names that are being followed, each with the module it is looked for in and whether all of that is seen: one
+/// that leads to itself, as in `use rate::rate`, or as two modules' globs of each other do, has no further meaning
+/// there.
 type Trail = Vec<(usize, String, bool)>;
 
 impl Tree {

@@ -4,8 +4,8 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::names::Segments;
 
-/// Whatever looks like a path to an item: of several segments, or a single name that begins like a type's. What follows a
-/// dot is a field or a method.
+/// Whatever looks like a path to an item: of several segments, or a single name that begins like a type's. What
+/// follows a dot is a field or a method.
 pub(super) fn paths(tokens: TokenStream) -> Vec<Segments> {
     let mut found = Vec::new();
     let mut path = Path::default();

@@ -8,7 +8,7 @@ use std::{
 use syn::{Expr, ExprLit, Item, ItemMod, Lit, Meta};
 
 use super::{
-    Error,
+    error::Error,
     item::{attributes, defined, for_tests},
     names::{Glob, Kind, Meaning, Names, is_private, leaves},
 };

@@ -1,5 +1,6 @@
-//! The terms that this repository keeps to: phrases that readers of the field would not know, or would take for something
-//! else, with what to say instead. `banned.txt` has them; here is how they are looked for in what the public reads.
+//! The terms that this repository keeps to: phrases that readers of the field would not know, or would take for
+//! something else, with what to say instead. `banned.txt` has them; here is how they are looked for in what the public
+//! reads.
 
 mod passage;
 mod rust;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proc_macro2::{Literal, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Literal, TokenStream, TokenTree};
 use syn::Lit;
 
 use super::Passage;
@@ -37,9 +37,8 @@ impl Source {
         let mut tokens = tokens.into_iter().peekable();
         while let Some(token) = tokens.next() {
             match token {
-                TokenTree::Punct(sign) if sign.as_char() == '#' => {
-                    let inner = |next: &TokenTree| matches!(next, TokenTree::Punct(sign) if sign.as_char() == '!' && sign.spacing() == Spacing::Alone);
-                    tokens.next_if(inner);
+                hash if is_sign(&hash, '#') => {
+                    tokens.next_if(|next| is_sign(next, '!'));
                     let doc = tokens.peek().and_then(doc_comment);
                     if let Some(doc) = doc {
                         tokens.next();
@@ -78,6 +77,10 @@ impl Source {
         }
         self.in_doc = true;
     }
+}
+
+fn is_sign(token: &TokenTree, sign: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == sign)
 }
 
 /// The text of `[doc = "…"]`, which is what a doc comment is to the language.
