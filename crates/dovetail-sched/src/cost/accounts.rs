@@ -1,4 +1,4 @@
-//! What flows took beyond what they were charged for, on each resource.
+//! What flows took beyond what they were charged, on each resource.
 
 use alloc::vec::Vec;
 

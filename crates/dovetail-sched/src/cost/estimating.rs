@@ -1,29 +1,30 @@
 //! A scheduler that runs on estimates.
 //!
-//! When a packet of flow `i` and program `a` arrives, its cost `P` on the first resource is estimated and fixed; on every
-//! later resource the cost that it would have at its length on arrival is multiplied by the expansion factor that was
-//! learnt. When it has left a resource, the feedback says what it really took, and the estimator of (program, flow) takes
-//! that in, as does the program's.
+//! When a packet of flow `i` and program `a` arrives, its cost `P` on the first resource is estimated and fixed; on
+//! every later resource the cost that it would have at its length on arrival is multiplied by the expansion factor
+//! learnt so far. When it has left a resource, the feedback says what it really took, and the estimator of (program,
+//! flow) learns from that, as does the program's.
 //!
 //! # Settling
 //!
-//! An estimate is fixed at arrival, so whoever knows how it is made can have cheap packets measured and then queue dear
-//! ones at the price of cheap. With `settle=yes` each flow has an account on every resource: what its packets took beyond
-//! their estimates. The next packet that arrives is charged its estimate and all of the account, or as much less as the
-//! account is in credit; credit is kept up to one packet's estimate only, so none can be saved up while nobody competes. At
-//! any time, with `Q` packets of the flow waiting or in service, each of cost `P_max` at most,
+//! An estimate is fixed at arrival, so a sender that knows how it is made can have cheap packets measured and then
+//! queue expensive ones at the price of cheap ones. With `settle=yes` each flow has an account on every resource: what
+//! its packets took beyond their estimates. The next packet that arrives is charged its estimate and all of the
+//! account, or as much less as the account is in credit; credit is capped at one packet's estimate, so none can be
+//! saved up while no other flow competes. At any time, with `Q` packets of the flow queued or in service, each of cost
+//! `P_max` at most,
 //!
 //! ```text
 //! service received  <=  service charged for  +  (Q + 1)·P_max
 //! ```
 //!
-//! since what the account does not hold yet is owed by packets that are not measured yet, and the account itself is what a
-//! batch of at most `Q` packets left behind, charged with the next packet. The bound does not grow with time. With
-//! `settle=no`, as in the paper, there is none for senders that time their packets; for others see [`Smoothing`] and
-//! [`LeastSquares`].
+//! since what the account does not hold yet is owed by packets that are not measured yet, and the account itself is
+//! what a batch of at most `Q` packets left behind, charged with the next packet. The bound does not grow with time.
+//! With `settle=no`, as in the paper, there is none for senders that time their packets; for others see [`Smoothing`]
+//! and [`LeastSquares`].
 //!
-//! A measurement is never taken to be longer than the time since the packet was let go: a processor's clock may step, the
-//! environment's does not.
+//! A measurement is capped at the time since the packet was dispatched: a processor's clock may step, the environment's
+//! does not.
 //!
 //! [`Smoothing`]: super::Smoothing
 //! [`LeastSquares`]: super::LeastSquares

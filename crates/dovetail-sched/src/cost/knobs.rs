@@ -1,4 +1,4 @@
-//! The knobs that every policy has: on which costs it runs.
+//! The knobs that every policy has: which costs it runs on.
 
 use super::{LeastSquares, Method};
 use crate::{

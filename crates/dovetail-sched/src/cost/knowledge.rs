@@ -1,7 +1,7 @@
-//! What a node knows of its programs, and learns from all their packets.
+//! What a node knows about its programs, and learns from all their packets.
 //!
-//! A flow has estimators of its own; here is what it starts from. A sender that lies about its program spoils the starting
-//! point of others, not their estimates: their first measured packet replaces it, and what it got wrong until then is
+//! A flow has estimators of its own; this is what they start from. A sender that lies about its program spoils the
+//! starting point of others, not their estimates: their first measured packet replaces it, and the error until then is
 //! settled.
 
 use alloc::{format, vec::Vec};

@@ -6,19 +6,19 @@
 //! beta = (n·sum(c·l) - sum(c)·sum(l)) / (n·sum(l²) - sum(l)²)      alpha = mean(c) - beta·mean(l)
 //! ```
 //!
-//! The sums are whole numbers, so adding the newest packet and taking the oldest away is exact: nothing drifts, and a
-//! window that has slid a billion packets far holds what a fresh one would. While all lengths are equal the denominator
-//! is 0 and there is no line.
+//! The sums are whole numbers, so adding the newest packet and removing the oldest is exact: nothing drifts, and a
+//! window that has slid over a billion packets holds what a fresh one would. While all lengths are equal the
+//! denominator is 0 and there is no line.
 //!
-//! The paper's line may dive: through dear short packets and cheap long ones it falls, and says that longer ones cost
-//! less than nothing. An estimate is therefore kept between the two lines through the window's mean that a cost can
-//! follow at all, the constant one and the one through the origin:
+//! The paper's line may slope down: through expensive short packets and cheap long ones it falls, and predicts negative
+//! costs for longer ones. An estimate is therefore kept between the two lines through the window's mean that a cost can
+//! plausibly follow, the constant one and the one through the origin:
 //!
 //! ```text
 //! mean(c)·min(1, l / mean(l))  <=  estimate(l)  <=  mean(c)·max(1, l / mean(l))
 //! ```
 //!
-//! A fit with `alpha >= 0` and `beta >= 0` lies between them anyway. The left side is what no sender can press its
+//! A fit with `alpha >= 0` and `beta >= 0` lies between them anyway. The left side is what no sender can push its
 //! estimate below: a part of the mean of what its last packets really cost.
 
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
-//! What is remembered of a program.
+//! What is remembered about a program.
 //!
-//! Packets on a programmable node reference the code that is run on them. What the node has learnt of a program is the
-//! starting point for every flow that references it (CBCS-WFQ, section 3.4).
+//! Packets on a programmable node reference the code that is run on them. What the node has learnt about a program is
+//! the starting point for every flow that references it (CBCS-WFQ, section 3.4).
 
 use alloc::{string::String, vec::Vec};
 

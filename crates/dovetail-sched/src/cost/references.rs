@@ -1,8 +1,8 @@
 //! Which programs a flow's packets reference, and what those cost the flow.
 //!
-//! A flow keeps an estimator for each of the last [`MOST_PROGRAMS`] programs that it referenced: as many as a sender names
-//! in turn, it holds no more memory than that, and a program that comes back after so many others starts from the program
-//! table again.
+//! A flow keeps an estimator for each of the last [`MOST_PROGRAMS`] programs that it referenced: however many programs
+//! a sender names in turn, it holds no more memory than that, and a program that returns after so many others starts
+//! from the program table again.
 
 use alloc::vec::Vec;
 

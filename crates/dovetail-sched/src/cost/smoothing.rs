@@ -1,9 +1,9 @@
 //! Single exponential smoothing (CBCS-WFQ, eq. 5): `F' = g·X + (1 - g)·F`.
 //!
-//! The errors sum up to almost nothing whatever comes: `sum (X - F) = (F_end - F_start) / g`, so somebody whose packets
-//! are measured before the next is estimated pays for all but `1/g` packets of what it takes, however it alternates. And
-//! an estimate never falls below what the last dear packet leaves of itself: a cost `X` that lies `k` packets back keeps
-//! it at `g·(1 - g)^k·X` or more. A wild outlier fades at the same pace.
+//! The errors sum up to almost nothing in any case: `sum (X - F) = (F_end - F_start) / g`, so a flow whose packets are
+//! measured before the next is estimated pays for all but `1/g` packets of what it takes, however it alternates. And an
+//! estimate never falls below what the last expensive packet leaves of itself: a cost `X` that lies `k` packets back
+//! keeps it at `g·(1 - g)^k·X` or more. A wild outlier fades at the same pace.
 
 /// A smoothed cost in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! How much may wait, and who loses when it is more.
+//! How much may be queued, and which packet is dropped beyond that.
 
 /// Who loses a packet when a limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

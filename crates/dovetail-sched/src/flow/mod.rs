@@ -1,4 +1,4 @@
-//! Flows: who they are, what waits of them, how much may.
+//! Flows: their ids, their queues and their limits.
 
 mod limits;
 mod map;

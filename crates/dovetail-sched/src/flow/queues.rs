@@ -1,9 +1,9 @@
 //! Per-flow first-in-first-out queues in one pool of packets.
 //!
-//! A waiting packet is a 32-byte node in a pool, linked to the next of its flow; its demand lies beside the pool with a
+//! A queued packet is a 32-byte node in a pool, linked to the next of its flow. Its demand lies beside the pool with a
 //! stride of `m`, so that a policy which never looks at demands does not pull them into its caches before the packet
-//! leaves. Where youngest packets may be evicted, the way back along a queue lies beside the pool too. Freed nodes are
-//! reused last-in-first-out, while they are warm. After the pool has grown to the largest backlog nothing allocates.
+//! leaves. Where the youngest packets may be evicted, backward links lie beside the pool too. Freed nodes are reused
+//! last in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
 
 use alloc::vec::Vec;
 

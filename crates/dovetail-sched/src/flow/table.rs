@@ -1,10 +1,10 @@
-//! From what a packet says of itself to a dense flow id.
+//! From a packet's headers to a dense flow id.
 //!
-//! Keys come from the network, so they are hashed with a key of the environment's (SipHash-1-3): nobody outside can
-//! choose flows that collide. Flows are kept in order of their last packet, and each look-up retires at most two that
-//! have been silent for the timeout, which is O(1) and still faster than flows can appear. When the table is full the
-//! flow that has been silent longest makes way; evictions are counted. An id is reused only after its flow was retired
-//! and the environment was told, so that the scheduler can forget it first.
+//! Keys come from the network, so they are hashed with a secret key that the environment provides (SipHash-1-3): an
+//! attacker cannot choose flows that collide. Flows are kept in order of their last packet, and each look-up retires at
+//! most two that have been silent for the timeout, which is O(1) and still faster than flows can appear. When the table
+//! is full, the flow that has been silent longest makes way; evictions are counted. An id is reused only after its flow
+//! has been retired and the environment told, so that the scheduler can forget it first.
 
 use alloc::vec::Vec;
 use core::{

@@ -1,7 +1,8 @@
-//! Whose turn it is, round robin.
+//! Round robin: whose turn it is.
 //!
-//! A ring of flows whose front one can be moved to the back *or not* by arithmetic alone. Whether a turn ends depends
-//! on the sizes of packets, which no processor predicts; a branch there costs more than all the rest of a turn.
+//! A ring of flows in which the front one can be moved to the back *or not* by arithmetic alone. Whether a turn ends
+//! depends on the sizes of packets, which no branch predictor can predict; a branch there costs more than all the rest
+//! of a turn.
 
 use alloc::vec::Vec;
 

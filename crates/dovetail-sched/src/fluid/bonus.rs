@@ -1,4 +1,4 @@
-//! Who gets what is left over.
+//! Which flows get what the guarantees leave over.
 
 use crate::DenseId;
 

@@ -1,7 +1,7 @@
 //! The trade-off's fluid at O(n) an event: the plain form, to test the other against.
 //!
-//! Wang et al., CoNEXT 2014, section 5.2. Every flow's remaining work is kept and reduced at every event, sums are taken
-//! afresh, the two ends of the order by direction are searched for, and so is who is done next.
+//! Wang et al., CoNEXT 2014, section 5.2. Every flow's remaining work is kept and reduced at every event, sums are
+//! recomputed, and both the two ends of the order by direction and the next departure are found by search.
 
 use alloc::{collections::BTreeMap, vec::Vec};
 

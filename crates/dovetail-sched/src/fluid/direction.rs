@@ -1,4 +1,4 @@
-//! In which proportion a packet needs the resources.
+//! The proportion in which a packet needs the resources.
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
 //! 2014, eq. 12: the processing time on each resource over that on the packet's dominant resource. Two packets with the

@@ -1,17 +1,17 @@
-//! Who gets what is left over of at most two resources.
+//! Which flows get what is left over of at most two resources.
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
 //! 2014, theorem 3. After every flow has its guaranteed share, `mu_r` of resource `r` is left. A group of direction
 //! `(a_1, a_2)`, the larger of them 1, that is given the dominant share `x` uses `a_r x` of resource `r`, and the sum of
 //! all `x` is to be as large as possible (eq. 21); of several ways to do so, the one that uses most (eq. 18).
 //!
-//! Order the groups by `a_1 / a_2`. Among groups with the same dominant resource one end of the order needs least of the
-//! other resource, so whatever a group in the middle is given could go to one of the two ends instead: the sum stays,
-//! and no resource is used more. With a *high* end `h` and a *low* end `l` the program has two unknowns, and where
-//! `mu_1 / mu_2` lies against the two ends tells which limits bind:
+//! Order the groups by `a_1 / a_2`. Among groups with the same dominant resource, the one at the end of the order needs
+//! least of the other resource, so whatever a group in the middle is given could go to one of the two ends instead: the
+//! sum stays the same, and no resource is used more. With a *high* end `h` and a *low* end `l` the program has two
+//! unknowns, and the position of `mu_1 / mu_2` relative to the two ends tells which limits bind:
 //!
 //! 1. `mu_1 / mu_2 < l_1 / l_2`: even the group that is most sparing with resource 1 runs out of it first. It gets
-//!    `mu_1 / l_1`, and some of resource 2 stays idle, as it would with anyone else.
+//!    `mu_1 / l_1`, and some of resource 2 stays idle, as it would with any other group.
 //! 2. `mu_1 / mu_2 > h_1 / h_2`: the same with the resources and the ends exchanged. The high end gets `mu_2 / h_2`.
 //! 3. In between, both resources can be used up. That takes the solution of `h_r x_h + l_r x_l = mu_r` for `r = 1, 2`.
 //!
@@ -25,7 +25,7 @@
 //! In the third, the dominant demand of the high end is a pivot of exactly 1; eliminating by it leaves residuals of a few
 //! last places even when the two ends are all but parallel.
 //!
-//! With one resource everyone has the direction (1, 0), and the whole of it goes to the group of the lowest id.
+//! With one resource every flow has the direction (1, 0), and the whole of it goes to the group of the lowest id.
 
 use alloc::vec::Vec;
 

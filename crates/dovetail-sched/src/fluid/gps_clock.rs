@@ -1,9 +1,10 @@
 //! The virtual time of generalised processor sharing.
 //!
 //! Parekh and Gallager, *A generalized processor sharing approach to flow control in integrated services networks: the
-//! single-node case*, IEEE/ACM Trans. Networking 1(3), 1993, section III. GPS is the ideal that packet schedulers come
-//! close to: a fluid in which every backlogged flow `i` is served at once, at rate `w_i / sum of w_j over backlogged j`.
-//! Its *virtual time* is the service that a backlogged flow of weight 1 has received,
+//! single-node case*, IEEE/ACM Trans. Networking 1(3), 1993, section III. GPS is the ideal that packet schedulers
+//! approximate: a fluid in which every backlogged flow `i` is served at once, at rate
+//! `w_i / sum of w_j over backlogged j`. Its *virtual time* is the service that a backlogged flow of weight 1 has
+//! received,
 //!
 //! ```text
 //! dV/dt = 1 / sum of w_j over the flows backlogged in the fluid
@@ -12,11 +13,11 @@
 //! and packet `k` of flow `i`, of `L` work, arriving at time `a`, is served by the fluid from `S = max(V(a), F_before)`
 //! to `F = S + L/w_i` in virtual time, whatever arrives later: departures change how fast `V` runs, not where `F` lies.
 //!
-//! `V` is needed only when something arrives. Between two arrivals flows may run dry and speed it up, one after the
-//! other; each such departure is passed in turn (Demers, Keshav and Shenker's *iterated deletion*). Flows are kept in a
-//! heap by departure; a flow's departure only ever moves further off as its packets arrive, so its key is left behind
-//! as a lower bound and moved on when `V` comes to it. That is O(log n) per packet amortised, no heap work at all in an
-//! arrival to a busy flow, and O(n log n) at worst in one step, when n flows run dry at once.
+//! `V` is needed only at arrivals. Between two arrivals flows may run dry and speed it up, one after the other; each
+//! such departure is processed in turn (Demers, Keshav and Shenker's *iterated deletion*). Flows are kept in a heap by
+//! departure. A flow's departure only ever moves later as its packets arrive, so its key is left behind as a lower
+//! bound and corrected when `V` reaches it. That is O(log n) per packet amortised, no heap work at all for an arrival
+//! to a busy flow, and O(n log n) at worst in one step, when n flows run dry at once.
 
 use super::weight_sum::WeightSum;
 use crate::{FlowHeap, FlowId, Nanos, flow::FlowMap};

@@ -1,8 +1,8 @@
 //! Backlogged flows, grouped by the direction of their head-of-line packets.
 //!
-//! To the linear program a group is one column, however many flows are in it, and which of them is favoured is a matter
-//! of [turns](super::turns). A box with a few functions and a few packet sizes has a few groups. A direction is
-//! remembered for a while after its last flow has left, so that traffic that comes and goes allocates nothing.
+//! To the linear program a group is one column, however many flows are in it; which of them is favoured is decided by
+//! [turns](super::turns). A box with a few functions and a few packet sizes has a few groups. A direction is kept for a
+//! while after its last flow has left, so that flows that come and go allocate nothing.
 
 use alloc::{
     boxed::Box,

@@ -1,4 +1,4 @@
-//! Who gets what is left over of any number of resources.
+//! Which flows get what is left over of any number of resources.
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
 //! 2014, solve their bonus allocation (eq. 21) for two resources and leave more of them open. The problem is a linear
@@ -10,7 +10,7 @@
 //!             x_g >= 0, idle_r >= 0
 //! ```
 //!
-//! Whatever is not used is idle, so the second objective is the least idleness.
+//! Whatever is not used is idle, so the second objective is to minimise idleness.
 //!
 //! **At most `m` groups are favoured.** There are `m` equations, and a linear program that has an optimum has one at a
 //! vertex: at most `m` of all the amounts, `x` and `idle`, are not 0. Theorem 3 is this for `m = 2`, with the vertex
@@ -19,21 +19,22 @@
 //!
 //! **Objectives in order.** A price has a part for each objective, and gains are compared by the first, then by the
 //! second. That is eq. 18 itself, not a small weight on it that would have to be chosen. Where both leave a choice, as
-//! among packets that all have the same dominant resource, a third one draws lots: a number for each direction, made of
-//! its digits. So one allocation only is the best.
+//! among packets that all have the same dominant resource, a third one breaks ties pseudo-randomly: a number for each
+//! direction, made of its digits. So exactly one allocation is the best.
 //!
-//! **From where it was.** A scheduler asks again after every packet, and little has changed. Prices depend on the basis
-//! only, so that whoever gained nothing at them gains nothing now. What can have happened is that
+//! **Warm start.** A scheduler solves this again after every packet, and little has changed. Prices depend on the basis
+//! only, so a group that gained nothing at them gains nothing now. What can have happened is that
 //!
-//! - a group appeared: it alone has to be priced;
-//! - `mu` moved, and an amount turned negative, or a favoured group went, and may be given nothing: the basis is mended
-//!   by the *dual* simplex method, in which that column leaves, for the one that is first to gain as the prices move;
-//! - neither: what is left is to compute `m` amounts.
+//! - a group appeared: only that one has to be priced;
+//! - `mu` changed, and an amount turned negative, or a favoured group left, and may be given nothing: the basis is
+//!   repaired by the *dual* simplex method, in which that column leaves, in exchange for the first one to gain as the
+//!   prices move;
+//! - neither: only the `m` amounts have to be computed.
 //!
-//! If mending comes to nothing, everything starts as idle. Whichever the way, in the end all columns have been priced,
-//! and amounts are computed from the basis alone. So what is granted to a direction depends on the directions that are
-//! there and on `mu`, to the last bit: not on the way, nor on the groups' ids. (To rounding only, where directions differ
-//! by a billionth.)
+//! If the repair fails, everything starts as idle. Either way, in the end all columns have been priced, and amounts are
+//! computed from the basis alone. So what is granted to a direction depends on the directions present and on `mu`, to
+//! the last bit: not on the path taken, nor on the groups' ids. (Only to within rounding, where directions differ by a
+//! billionth.)
 //!
 //! **Cost.** O(m^2 + m * new groups) if the basis stays, and O(m^3 + m * groups) for each exchange of a column, which are
 //! few: [`SimplexFigures`] counts them. Bland's rule ends cycles, and a limit on exchanges bounds the time whatever the

@@ -2,7 +2,7 @@
 //!
 //! With `a_ir` the normalised time of flow `i`'s head-of-line packet on resource `r` ([`Direction`]) and `w_i` its
 //! weight, let `S_r = sum of w_i a_ir`. The fair dominant share per unit of weight, and what is left of resource `r`
-//! when every flow has the part alpha of it, are (Wang et al., CoNEXT 2014, eqs. 16 and 22, with weights)
+//! when every flow has the fraction alpha of it, are (Wang et al., CoNEXT 2014, eqs. 16 and 22, with weights)
 //!
 //! ```text
 //! d = 1 / max_r S_r          mu_r = 1 - alpha S_r / max_r S_r

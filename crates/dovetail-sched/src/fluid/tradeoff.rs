@@ -2,31 +2,31 @@
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
 //! 2014, section 3. A flow's head-of-line packet is served on all resources at once, at the same progress on each. Let
-//! `a_ir` be its normalised time on resource `r` ([`Direction`](super::Direction)), `w_i` the flow's weight and `d_i` its
-//! *dominant share*, the part that it is given of the resource it needs most. All shares fit if
-//! `sum of a_ir d_i <= 1` on every resource. Equal shares per weight are as large as `d = 1 / max_r sum of w_i a_ir`
-//! (eq. 16): that is dominant resource GPS, and it leaves resources idle whose users have had their share. So every
-//! backlogged flow is guaranteed the part alpha of it, and the rest goes where it does most (eq. 19):
+//! `a_ir` be its normalised time on resource `r` ([`Direction`](super::Direction)), `w_i` the flow's weight and `d_i`
+//! its *dominant share*, the part that it is given of its dominant resource. All shares fit if `sum of a_ir d_i <= 1`
+//! on every resource. Equal shares per weight are as large as `d = 1 / max_r sum of w_i a_ir` (eq. 16): that is
+//! dominant resource GPS, and it leaves resources idle whose users have had their share. So every backlogged flow is
+//! guaranteed the fraction alpha of it, and the rest goes where it raises utilisation most (eq. 19):
 //!
 //! ```text
 //! maximise  sum of d_i     where  sum of a_ir d_i <= 1 for every r,   d_i >= alpha w_i d
 //! ```
 //!
-//! alpha = 1 is DRGPS and alpha = 0 is greedy, which has the least makespan under mild conditions (theorem 2). What a flow
-//! gets beyond its guarantee is its *bonus*; at most as many flows are *favoured* with one as there are resources. Who
-//! they are changes when a flow has another head-of-line packet, comes or goes.
+//! alpha = 1 is DRGPS and alpha = 0 is greedy, which has the smallest makespan under mild conditions (theorem 2). What
+//! a flow gets beyond its guarantee is its *bonus*; at most as many flows are *favoured* with one as there are
+//! resources. Which flows these are changes when a flow gets another head-of-line packet, arrives or leaves.
 //!
-//! [`Direct`] tracks the work left of every flow, O(n) an event (section 5.2). [`VirtualTime`] tracks only the favoured
-//! ones so, and all others by one virtual time, O(log n) an event (section 5.3). Their numbers are whole grains of
-//! 2^-16 ns, and they agree to the last bit as long as no packet takes minutes.
+//! [`Direct`] tracks the remaining work of every flow, O(n) an event (section 5.2). [`VirtualTime`] does so only for
+//! the favoured flows, and tracks all others by one virtual time, O(log n) an event (section 5.3). Their numbers are
+//! whole grains of 2^-16 ns, and they agree to the last bit as long as no packet takes minutes.
 //!
 //! What the paper leaves open:
 //!
-//! - **Ties.** Flows whose head-of-line packets have the same direction are one and the same to (19). They take turns: a
-//!   turn lasts until the flow's packet is done, or the direction is no longer favoured, and the next goes to the flow that
-//!   has received the least bonus per unit of weight. See [turns](super::turns).
+//! - **Ties.** Flows whose head-of-line packets have the same direction are indistinguishable to (19). They take turns:
+//!   a turn lasts until the flow's packet is done, or the direction is no longer favoured, and the next goes to the
+//!   flow that has received the least bonus per unit of weight. See [turns](super::turns).
 //! - **More than two resources.** The linear program is solved as such ([`Simplex`](super::Simplex)).
-//! - **Weights.** As above: the guarantee is by weight, and a bonus goes where it does most.
+//! - **Weights.** As above: the guarantee is by weight, and a bonus goes where it raises utilisation most.
 
 use crate::{FlowId, MAX_RESOURCES, Nanos};
 

@@ -1,10 +1,10 @@
-//! Whose turn it is to be favoured, among flows that are alike.
+//! Turns at being favoured, among flows that are alike.
 //!
 //! Flows whose head-of-line packets need the resources in the same proportion are the same to the linear program, which
-//! gives the bonus to one of them. So they take turns, by what each has received of it per unit of weight: every flow
-//! has a *tag*, the least tag is next (then the least id), and a turn adds what it brought. A flow that joins starts
-//! from the tag at which the last turn began, the *floor*, and takes along how far ahead of the floor it was in the
-//! group that it left, so that nobody gains or loses by moving about.
+//! gives the bonus to one of them. So they take turns, by the bonus that each has received per unit of weight: every
+//! flow has a *tag*, the smallest tag is next (then the smallest id), and a turn adds the bonus that it brought. A flow
+//! that joins starts from the tag at which the last turn began, the *floor*, and takes along how far ahead of the floor
+//! it was in the group that it left, so that no flow gains or loses by moving between groups.
 //!
 //! Tags lie in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) threaded through the flows: joining is O(1)
 //! and nothing allocates; a turn or a departure is O(log n) amortised.

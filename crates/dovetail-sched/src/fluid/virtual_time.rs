@@ -1,14 +1,14 @@
 //! The trade-off's fluid at O(log n) an event.
 //!
-//! Wang et al., CoNEXT 2014, section 5.3. Let `V` be the service per unit of weight that an unfavoured flow has received,
-//! `dV/dt = alpha d`. A flow whose head-of-line packet has `R` to go, per unit of weight, is given the tag `F = V + R`
-//! (eqs. 28, 30), and if it is never favoured its packet is done when `V` comes to `F`. A favoured flow's bonus is taken
-//! off its tag as it is received, so that `R = F - V` (eq. 31) holds for everybody, and a flow becomes favoured or ceases
-//! to be by a change of rate only.
+//! Wang et al., CoNEXT 2014, section 5.3. Let `V` be the service per unit of weight that an unfavoured flow has
+//! received, `dV/dt = alpha d`. A flow whose head-of-line packet has `R` to go, per unit of weight, gets the tag
+//! `F = V + R` (eqs. 28, 30), and if it is never favoured its packet is done when `V` reaches `F`. A favoured flow's
+//! bonus is subtracted from its tag as it is received, so that `R = F - V` (eq. 31) holds for every flow, and a flow
+//! becomes favoured, or ceases to be, by a change of rate only.
 //!
-//! Tags are in a heap. A favoured flow's entry is left where it was and lags behind its tag. It can come first: then no
-//! unfavoured flow can be done sooner, for all have more to go and less to do it with. The next departure is therefore
-//! that of the first in the heap or of a favoured flow.
+//! Tags are in a heap. A favoured flow's entry is left where it was and lags behind its tag. It can reach the front:
+//! then no unfavoured flow can be done sooner, for all have more to go and a lower rate. The next departure is
+//! therefore that of the first in the heap or of a favoured flow.
 //!
 //! An event costs O(log n) for the tags and for [turns](super::turns) (amortised), and what the allocator takes: O(1) or
 //! O(log n) for up to two resources, see [`Simplex`](super::Simplex) for more. A packet of an unfavoured flow in the same

@@ -1,4 +1,4 @@
-//! The total weight of a set of flows that changes for ever, without drift.
+//! The total weight of an ever-changing set of flows, without drift.
 //!
 //! A fluid's virtual time runs at one over the total weight of its busy flows. Kept as a floating-point number, that
 //! total would collect a rounding error at every arrival and departure, and one flow of weight 10^6 would wipe out what

@@ -1,8 +1,8 @@
-//! What a flow has had since it began, where a flow begins anew after a silence.
+//! What a flow has been served since it began, where a flow counts as new after a silence.
 //!
-//! A flow with nothing waiting whose next packet comes later than `timeout` after its last one is taken for a new flow.
-//! That is looked at when the packet comes, so nothing is ever scanned. While packets of the flow wait it goes on: what it
-//! had before decides where they wait, and forgetting that could let a later packet pass them.
+//! A flow with nothing queued whose next packet arrives later than `timeout` after its last one counts as a new flow.
+//! That is checked when the packet arrives, so nothing is ever scanned. While packets of the flow are queued it is the
+//! same flow: its earlier service decides where they wait, and forgetting it could let a later packet overtake them.
 
 use crate::{FlowId, Nanos, Queues, flow::FlowMap};
 

@@ -1,9 +1,9 @@
 //! `cbcs`: composite bandwidth and CPU scheduling, CBCS-WFQ.
 //!
 //! Sabrina and Jha, *Design and performance analysis of the CBCS^WFQ packet scheduling algorithm*, UNSW-CSE-TR-0306, 2003.
-//! One timestamp orders packets by what they ask of all resources together. Flow `i` has a weight `phi_ij` on every
-//! resource `j`; packet `k`, of estimated time `P_j` on resource `j`, is stamped when it arrives at `a`, and the least
-//! finish goes first (eqs. 9 to 12, for two resources in print):
+//! One timestamp orders packets by their demand on all resources together. Flow `i` has a weight `phi_ij` on every
+//! resource `j`; packet `k`, of estimated time `P_j` on resource `j`, is stamped when it arrives, at time `a`, and the
+//! smallest finish tag goes first (eqs. 9 to 12, for two resources in the paper):
 //!
 //! ```text
 //! sum_w = sum of phi_ij over resources j and backlogged flows i       V(t + tau) = V(t) + tau / sum_w
@@ -15,24 +15,24 @@
 //! [`cost`](crate::cost)), by exponential smoothing with a gain of 1/2 as in the paper.
 //!
 //! The backlog rules are those of the pseudo-code: `V` moves at arrivals only, at the rate that holds then; a flow is
-//! backlogged while packets of it wait, not while one is in service; an arrival that finds nothing waiting sets `V` and
-//! all `F` back to 0. The pseudo-code's "equation (7)" and "(8)" are 11 and 12.
+//! backlogged while it has packets queued, not while one is in service; an arrival that finds nothing queued resets `V`
+//! and all `F` to 0. The pseudo-code's "equation (7)" and "(8)" are 11 and 12.
 //!
-//! What the paper leaves open: packets behind an evicted one move up by what it had been charged; a new weight counts
-//! for packets that arrive from then on.
+//! What the paper leaves open: packets behind an evicted one move up by what it had been charged; a new weight applies
+//! to packets that arrive from then on.
 //!
 //! # What to expect
 //!
-//! `V` is no fluid's clock. It counts the weights on all resources: while all flows stay backlogged, `F` runs ahead of it by
-//! up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that returns goes before the
-//! others until its own tags have caught up. And it counts only flows with packets waiting: while few wait it runs away, and
-//! whoever comes then is stamped behind them. Packets cross later resources in the order in which they leave the first. For
-//! what this does to the delay guarantee of eq. 14, see `tests/cbcs_delay.rs`.
+//! `V` is not the clock of a fluid. It counts the weights on all resources: while all flows stay backlogged, `F` runs
+//! ahead of it by up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that
+//! returns goes before the others until its own tags have caught up. And it counts only backlogged flows: while few are
+//! backlogged it runs away, and a flow that arrives then is stamped behind them. Packets cross later resources in the
+//! order in which they leave the first. For what this does to the delay guarantee of eq. 14, see `tests/cbcs_delay.rs`.
 //!
-//! With `clock=self`, `V` is instead the stamp of the packet that went last, as in [`scfq`](super::scfq): it moves as service
-//! does, forgets nobody's tags, and charges are shared out fairly to within a packet of each flow however they come about.
-//! With the printed one a sender that pays for its packets late is forgiven what `V` has run meanwhile
-//! (`tests/hostile_costs.rs`).
+//! With `clock=self`, `V` is instead the stamp of the packet that was served last, as in [`scfq`](super::scfq): it
+//! moves as service does, keeps all flows' tags, and shares charges fairly to within a packet of each flow, however
+//! they arise. With the paper's clock a sender that pays for its packets late is forgiven what `V` has advanced in the
+//! meantime (`tests/hostile_costs.rs`).
 //!
 //! O(log n + m) per packet.
 //!

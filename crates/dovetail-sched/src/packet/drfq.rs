@@ -2,33 +2,33 @@
 //!
 //! Ghodsi, Sekar, Zaharia and Stoica, *Multi-resource fair queueing for packet processing*, SIGCOMM 2012: start-time
 //! fair queueing in which every resource has a virtual time of its own. Packet `p` of flow `i` takes `s_j(p)` on
-//! resource `j`; `prev` is the packet of `i` before it, and
-//!
+//! resource `j`; `prev` is the previous packet of `i`, and
 //! ```text
 //! S(p,j) = max(V(t,j), F(prev,j))      F(p,j) = S(p,j) + s_j(p) / w_i
 //! V(t,j) = the largest S(q,j) among the packets q in service at time t
 //! ```
 //!
-//! The flow is served whose head packet has the least `max_j S(p,j)`; ties go to the lower flow id.
+//! The flow whose head-of-line packet has the smallest `max_j S(p,j)` is served; ties go to the lower flow id.
 //!
-//! `V` enters only when a flow *becomes* backlogged. While it stays so, the start tags of its head are its own last
-//! finish tags: a flow that has spent 5 ms of CPU and 3 ms of link has 2 ms of link to its credit, and lifting its link
-//! tag to the `V` of flows that live on the link would take that away at every packet. That credit is *dovetailing*:
-//! link-heavy packets of a flow fit for nothing beside its CPU-heavy ones. `dovetail=D` says how much of it a flow may
-//! gather: after each packet a tag that lies more than `D` below the flow's largest is pulled up to `max_j F(p,j) - D`.
+//! `V` matters only when a flow *becomes* backlogged. While it stays so, the start tags of its head of line are its own
+//! last finish tags: a flow that has used 5 ms of CPU and 3 ms of link has a credit of 2 ms of link, and raising its
+//! link tag to the `V` of link-bound flows would take that away at every packet. Using that credit is *dovetailing*:
+//! link-heavy packets of a flow fit in beside its CPU-heavy ones at no extra charge. `dovetail=D` bounds the credit:
+//! after each packet, a tag that lies more than `D` below the flow's largest is raised to `max_j F(p,j) - D`.
 //!
 //! - `0`, *memoryless*: all tags are one, and a packet costs its largest demand.
 //! - `inf`, *strict*: tags are sums, and a flow pays for the larger of its sums. A flow whose dominant resource changes
-//!   is then served on credit until its sums have changed sides (ATFQ, figure 5), the others meanwhile the less.
+//!   is then served on credit until its sums have changed sides (ATFQ, figure 5), at the expense of the others.
 //! - a time bounds how long that can last. It is in units of the tags, time at weight 1.
 //!
-//! Here `V` also never falls: `V(t,j)` is the largest `S(q,j)` of all that was released in the busy period. With one
-//! resource it cannot fall anyway. With more and few packets in service it would depend on whose they are: a flow that
-//! joins while only a CPU-bound packet is in service would start with that flow's low link tag, that is with all the
-//! link credit which the other has gathered. It also settles what `V` is when nothing is in service but others wait.
+//! Here `V` also never falls: `V(t,j)` is the largest `S(q,j)` of all packets released in the busy period. With one
+//! resource it cannot fall anyway. With several resources and few packets in service it would depend on whose they are:
+//! a flow that joins while only a CPU-bound packet is in service would start with that flow's low link tag, and so with
+//! all the link credit that the other has gathered. It also settles what `V` is when nothing is in service but packets
+//! are queued.
 //!
-//! A busy period ends when nothing waits and nothing is in service; in the next one all tags start at 0, so that nobody
-//! is charged for what he took while nobody else wanted it.
+//! A busy period ends when nothing is queued and nothing is in service; in the next one all tags start at 0, so that no
+//! flow is charged for what it used while no other flow wanted it.
 //!
 //! # Bounds
 //!
@@ -48,8 +48,8 @@
 //!
 //! # Worked example
 //!
-//! Packets of flow 0 take `<4,1>` and `<1,4>` µs by turns, those of flow 1 `<4,4>`. Memoryless, both cost 4 a packet.
-//! With dovetailing two packets of flow 0 cost 5 together:
+//! Packets of flow 0 take `<4,1>` and `<1,4>` µs alternately, those of flow 1 `<4,4>`. Memoryless, both cost 4 a
+//! packet. With dovetailing two packets of flow 0 cost 5 together:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

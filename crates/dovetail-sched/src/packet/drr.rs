@@ -2,7 +2,7 @@
 //!
 //! Shreedhar and Varghese, *Efficient fair queueing using deficit round robin*, SIGCOMM 1995. Backlogged flows take
 //! turns. On its turn flow `i` earns a quantum `Q·w_i` of bytes on top of its *deficit* `D_i`, the credit left from its
-//! last turn, and sends while its head packet fits:
+//! last turn, and sends while its head-of-line packet fits:
 //!
 //! ```text
 //! D_i <- D_i + Q·w_i;   while backlogged and len(head) <= D_i:  send, D_i <- D_i - len(head);   if empty: D_i <- 0
@@ -10,8 +10,8 @@
 //!
 //! Over any interval in which `i` and `j` stay backlogged, `|sent_i/w_i - sent_j/w_j| <= Q + L/w_i + L/w_j`, `L` being
 //! the largest packet (their theorem 2, with the quantum stated for weight 1). O(1) per packet when no packet exceeds
-//! its flow's quantum; where one does, a turn of the whole round that could send nothing is not played out but skipped
-//! by arithmetic, with the same result.
+//! its flow's quantum; where one does, rounds in which no flow could send are skipped by arithmetic, with the same
+//! result.
 //!
 //! # Worked example
 //!

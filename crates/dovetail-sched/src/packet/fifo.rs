@@ -1,7 +1,7 @@
 //! `fifo`: first in, first out over all flows.
 //!
-//! The baseline: one queue, service in order of arrival, whatever it costs and whoever sent it. A flow that sends twice
-//! as much gets twice the service. O(1) per packet.
+//! The baseline: one queue, service in order of arrival, whatever a packet costs and whichever flow sent it. A flow
+//! that sends twice as much gets twice the service. O(1) per packet.
 //!
 //! # Worked example
 //!

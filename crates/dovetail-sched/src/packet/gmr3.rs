@@ -3,22 +3,22 @@
 //! Wang, Liang and Li, *Low complexity multi-resource fair queueing with bounded delay*, INFOCOM 2014. Round robin over
 //! flows of uneven weight makes a heavy flow wait for a turn of every light one. Here flows are grouped by weight,
 //! `G_k = { i : 2^k <= w_i < 2^(k+1) }`; the group with the earliest timestamp is served, and inside a group flows take
-//! turns. So much is published (the abstract, and ATFQ's account of it), and that this takes O(1) work per packet, is
+//! turns. That much is published (the abstract, and ATFQ's account of it), and that this takes O(1) work per packet, is
 //! nearly fair and bounds the delay by a constant. What follows is our reading, in the manner of stratified round robin
 //! (Ramabhadran and Pasquale, SIGCOMM 2003), with proofs of its own.
 //!
-//! *Turns.* `G_k` plays rounds. A round belongs to the flows that are in the group when it begins, each has one turn in
-//! it, and it is worth `e_k = 2^-k` of virtual time, however much or little they send: the turns of a round with `n`
-//! flows have the timestamps
+//! *Turns.* `G_k` is served in rounds. A round belongs to the flows that are in the group when it begins, each has one
+//! turn in it, and it is worth `e_k = 2^-k` of virtual time, however much or little they send: the turns of a round
+//! with `n` flows have the timestamps
 //!
 //! ```text
 //! F = T + e_k / n,  T being the timestamp of the turn before;   V = F of the turn that began last
 //! ```
 //!
-//! The turn with the least `F` over all groups is next, ties to the heavier group; a group that was empty starts with
-//! `T = V`. Thus `V - e_k/n <= T <= V` in each group. Virtual time is an integer, 2^-50 a unit, and never drifts.
+//! The turn with the smallest `F` over all groups is next, ties to the heavier group; a group that was empty starts
+//! with `T = V`. Thus `V - e_k/n <= T <= V` in each group. Virtual time is an integer, 2^-50 a unit, and never drifts.
 //!
-//! *Credits.* Let `L` be the largest dominant time of a packet released since all was empty. In its turn
+//! *Credits.* Let `L` be the largest dominant time of a packet released since the scheduler was last empty. In its turn
 //!
 //! ```text
 //! B_i <- B_i + L·w_i / 2^k;   while backlogged and B_i >= 0:  send p,  B_i <- B_i - max_j s_j(p);   if empty: B_i <- min(B_i, 0)
@@ -29,7 +29,8 @@
 //!
 //! *Progress control.* A turn waits (`dequeue` answers `None`) while `m` earlier turns have packets that have not
 //! started on the last of `m` resources. Holding back flow by flow, as [`mr3`](super::mr3) does, would let every light
-//! flow have a turn's worth of packets before the last resource, and a newcomer wait behind all of them.
+//! flow have a turn's worth of packets in front of the last resource, and a newly backlogged flow wait behind all of
+//! them.
 //!
 //! # Bounds
 //!
@@ -64,7 +65,7 @@
 //! # Worked example
 //!
 //! Flow 0 has weight 4, flows 1 and 2 weight 1; each packet takes 1 µs. A round of flow 0 is worth a quarter of a round
-//! of the other two, whose turns are half a round apart. In their first turns these owe nothing yet and send two:
+//! of the other two, whose turns are half a round apart. In their first turns these have no debt yet and send two:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};

@@ -1,10 +1,10 @@
-//! The packets that were released and are not yet through the pipeline.
+//! The packets that have been released and have not left the pipeline.
 //!
-//! Several policies give a newly busy flow a tag from "the largest tag among packets in service": DRFQ's `V(t, j)`,
-//! ATFQ's eq. 1. This keeps that maximum for `K` kinds of tag at once. Packets are numbered as they are released, and
-//! the number travels as the ticket; for each kind a queue of candidates with falling tags is kept, the front being
-//! the maximum, so that a release and a finish cost O(K) amortised. Packets that finish out of order are noted, and
-//! leave when all before them have.
+//! Several policies give a newly backlogged flow a tag from "the largest tag among packets in service": DRFQ's
+//! `V(t, j)`, ATFQ's eq. 1. This keeps that maximum for `K` kinds of tag at once. Packets are numbered as they are
+//! released, and the number travels as the ticket; for each kind a queue of candidates with falling tags is kept, the
+//! front being the maximum, so that a release and a finish cost O(K) amortised. Packets that finish out of order are
+//! marked, and leave when all before them have.
 
 use alloc::{collections::VecDeque, vec::Vec};
 

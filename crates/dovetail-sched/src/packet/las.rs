@@ -8,24 +8,24 @@
 //! serve the backlogged flow with the least A_i / w_i;   A_i <- A_i + len(sent)
 //! ```
 //!
-//! A new flow goes before all others until it has had as much as they, so short flows never wait for long ones, whose sizes
-//! nobody needs to know. It is strict: while new flows fill the link, the flow that has had most gets nothing. The print has
-//! no weights: 1 is the print.
+//! A new flow goes before all others until it has had as much as they have, so short flows never wait for long ones,
+//! and no sizes need be known. It is strict: while new flows fill the link, the flow that has had most gets nothing.
+//! The published rule has no weights, and is the one with weights of 1.
 //!
-//! Flows that have had the same go in the order in which they came to it, by arrival at an empty queue or by being served.
-//! A flow with nothing waiting whose next packet comes later than `timeout` after its last begins anew, as in
+//! Flows with equal service go in the order in which they reached it, by arrival at an empty queue or by being served.
+//! A flow with nothing queued whose next packet arrives later than `timeout` after its last counts as new, as in
 //! [`drr-sff`](super::drr_sff).
 //!
-//! **A full buffer** pushes out the youngest packet of the flow that would be served last, the arriving packet counted (Rai:
-//! the packet of lowest priority goes); the arriving packet is refused if that is its own flow. The rule is part of the
-//! policy, whatever drop policy the limits ask for.
+//! **A full buffer** pushes out the youngest packet of the flow that would be served last, counting the arriving packet
+//! (Rai: the packet of lowest priority goes); the arriving packet is refused if that is its own flow. The rule is part
+//! of the policy, whatever drop policy the limits specify.
 //!
-//! O(log n) per packet: a heap by `A_i / w_i`, and where the buffer has a bound another the other way round.
+//! O(log n) per packet: a heap by `A_i / w_i`, and if the buffer is bounded another in the opposite order.
 //!
 //! # Worked example
 //!
-//! Flow 0 has been sent 2000 bytes when flow 1 comes with three packets of 1000: those go until both have had 2000, then
-//! flow 0, which came to 2000 before flow 1 did.
+//! Flow 0 has been sent 2000 bytes when flow 1 arrives with three packets of 1000: those go until both have had 2000,
+//! then flow 0, which reached 2000 before flow 1 did.
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

@@ -2,24 +2,24 @@
 //!
 //! Wang, Li and Liang, *Multi-resource round robin: a low complexity packet scheduler with dominant resource fairness*,
 //! ICNP 2013: elastic round robin (Kanhere, Sethu and Parekh, 2002) on the time that packets take on their dominant
-//! resource, and a rein on flows that run ahead in the pipeline.
+//! resource, and a limit on flows that run ahead in the pipeline.
 //!
-//! Backlogged flows take turns; a round gives one to each. A flow may overshoot what it was allowed, by `E_i(r)` in
-//! round `r`, and is allowed in the next round what makes all equal to the one that overshot most:
+//! Backlogged flows take turns; a round gives one to each. A flow may overshoot its allowance, by `E_i(r)` in round
+//! `r`; its allowance in the next round is what makes all equal to the flow that overshot most:
 //!
 //! ```text
 //! B = max_k E_k(r-1) - E_i(r-1);   while backlogged and B >= 0:  send p,  B <- B - max_j s_j(p) / w_i;   E_i(r) = max(0, -B)
 //! ```
 //!
-//! So each turn sends at least one packet, and no packet's cost need be known before it is sent. A flow that empties
-//! leaves the round with `E_i = 0`; its overshoot counts in the maximum all the same, as in elastic round robin. A new
-//! flow joins at the tail and waits for the next round.
+//! So each turn sends at least one packet, and a packet's cost need not be known before it is sent. A flow that empties
+//! leaves the round with `E_i = 0`; its overshoot still counts in the maximum, as in elastic round robin. A new flow
+//! joins at the tail and waits for the next round.
 //!
-//! *Progress control.* With room between the resources, flows that are light on the first one would be released far
-//! ahead of their work on the last, and a newcomer would wait behind them. A flow's turn in round `r` begins only when
-//! its packets of earlier rounds have all started on the last resource; until then everything waits (`dequeue` answers
-//! `None`). One resource needs no such rein. With three or more, a flow alone leaves the first idle while its packet
-//! crosses those between.
+//! *Progress control.* With buffers between the resources, flows that are light on the first one would be released far
+//! ahead of their work on the last, and a newly backlogged flow would wait behind them. A flow's turn in round `r`
+//! begins only when its packets of earlier rounds have all started on the last resource; until then everything waits
+//! (`dequeue` answers `None`). One resource needs no such limit. With three or more, a single flow leaves the first
+//! idle while its packet crosses those between.
 //!
 //! # Bounds
 //!
@@ -37,8 +37,8 @@
 //! `P(r-1) - l_i` and `P(r) + l_i`, so the difference is at most `3 l + 2 l_i + 2 l_k <= 7 l`. The second bound is our
 //! derivation and not the paper's theorem.
 //!
-//! O(1) per packet. A newcomer waits up to a round, which grows with the number of flows and with `1/w` of the lightest:
-//! see [`gmr3`](super::gmr3) where weights are uneven.
+//! O(1) per packet. A newly backlogged flow waits up to a round, which grows with the number of flows and with `1/w` of
+//! the lightest: see [`gmr3`](super::gmr3) where weights are uneven.
 //!
 //! # Worked example
 //!

@@ -1,6 +1,6 @@
 //! The no-wait pipeline: the gap between two packets, and the active time of a flow.
 //!
-//! Between the resources there is no buffer: a packet that leaves resource `j` enters `j+1` at once. Packet `q` can
+//! There is no buffer between the resources: a packet that leaves resource `j` enters `j+1` at once. Packet `q` can
 //! therefore follow `p` on the first resource only after a gap that keeps it off every later resource until `p` has
 //! left that one. With `L(p, j)` the time of `p` on resource `j = 1..m` (Zhang et al., *ATFQ*, IEEE TNSM 12(4), 2015,
 //! eq. 3):
@@ -9,10 +9,11 @@
 //! gap(p, q) = max(0, max over n = 2..m of  L(p,2) + … + L(p,n)  -  L(q,1) - … - L(q,n-1))
 //! ```
 //!
-//! The *active time* of a flow is when its packets would be through if it had the box for itself and always had a packet
-//! ready (their definition 1 and eqs. 2–5). Let `F(k)` be that of its packet `k`. Counted back from the end, packet `p`
-//! leaves resource `n` at `F(p) - L(p,n+1) - … - L(p,m)`, and `q` enters it at `F(q) - L(q,n) - … - L(q,m)`; `q` goes as
-//! early as it can, so one resource at least passes from `p` to `q` without rest, and
+//! The *active time* of a flow is the time at which its packets would be finished if it had the box to itself and
+//! always had a packet ready (their definition 1 and eqs. 2–5). Let `F(k)` be that of its packet `k`. Counted back from
+//! the end, packet `p` leaves resource `n` at `F(p) - L(p,n+1) - … - L(p,m)`, and `q` enters it at
+//! `F(q) - L(q,n) - … - L(q,m)`; `q` goes as early as it can, so at least one resource passes from `p` to `q` without
+//! idling, and
 //!
 //! ```text
 //! F(q) - F(p) = max over n = 1..m of  L(q,n) + … + L(q,m)  -  L(p,n+1) - … - L(p,m)

@@ -1,27 +1,29 @@
 //! `run2c`: the first bytes of every flow strictly first.
 //!
 //! RuN2C: Avrachenkov, Ayesta, Brown and Nyberg, *Differentiation between short and long TCP flows: predictability of the
-//! response time*, INFOCOM 2004. Two lines, each first in, first out: a packet joins the *high* line if fewer than `threshold`
-//! bytes of its flow came before it, and the *low* line otherwise. The low line is served only while the high one is empty.
+//! response time*, INFOCOM 2004. Two queues, each first in, first out: a packet joins the *high* queue if fewer than
+//! `threshold` bytes of its flow arrived before it, and the *low* queue otherwise. The low queue is served only while
+//! the high one is empty.
 //!
-//! The paper reads a packet's place in its flow from the TCP sequence number and keeps no state; here the bytes of every flow
-//! are counted as they come, and a flow with nothing waiting whose next packet comes later than `timeout` after its last
-//! begins anew. While it has packets waiting it does not: a packet in the high line would pass those in the low one. So a
-//! flow's packets stay in order: all those in the high line came before all those in the low.
+//! The paper reads a packet's position in its flow from the TCP sequence number and keeps no state; here the bytes of
+//! every flow are counted as they arrive, and a flow with nothing queued whose next packet arrives later than `timeout`
+//! after its last counts as new. While it has packets queued it does not: a packet in the high queue would overtake
+//! those in the low one. So a flow's packets stay in order: all those in the high queue arrived before all those in the
+//! low.
 //!
-//! Neither line knows flows: who sends more gets more, weights do nothing, and while new flows fill the link nobody in the
-//! low line is served.
+//! Neither queue distinguishes flows: a flow that sends more gets more, weights have no effect, and while new flows
+//! fill the link the low queue is not served.
 //!
-//! **A full buffer.** The paper does not print a rule for two lines that share one. Here a packet for the low line is refused;
-//! one for the high line pushes out the youngest of the low line, and is refused if there is none. The rule is part of the
-//! policy, whatever drop policy the limits ask for.
+//! **A full buffer.** The paper prints no rule for two queues that share a buffer. Here a packet for the low queue is
+//! refused; one for the high queue evicts the youngest of the low queue, and is refused if there is none. The rule is
+//! part of the policy, whatever drop policy the limits specify.
 //!
 //! O(1) per packet.
 //!
 //! # Worked example
 //!
-//! A threshold of 1500 bytes, packets of 1000. Flow 0's first two packets are high, the third and fourth low; then flow 1
-//! comes with one packet:
+//! A threshold of 1500 bytes, packets of 1000. Flow 0's first two packets are high, the third and fourth low; then flow
+//! 1 arrives with one packet:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

@@ -7,12 +7,12 @@
 //! S_k = max(V(a), F_{k-1})        F_k = S_k + L / w_i
 //! ```
 //!
-//! serve the least tag of one kind, and take as `V` that tag of the packet in service. Here only the head packet of a
-//! flow has tags: a packet that arrives while its predecessor waits or is in service finds `V(a) <= F_{k-1}`, because
-//! the least tag is served first, so that `S_k = F_{k-1}` whatever `V(a)` was.
+//! serve the smallest tag of one kind, and take as `V` that tag of the packet in service. Here only the head-of-line
+//! packet of a flow has tags: a packet that arrives while its predecessor is queued or in service finds
+//! `V(a) <= F_{k-1}`, because the smallest tag is served first, so that `S_k = F_{k-1}` whatever `V(a)` was.
 //!
-//! An evicted packet never was: its successor starts where it would have started. A new weight keeps the work that the
-//! flow is ahead of its share, `(S - V)·w_i`, and applies to the head packet at once.
+//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight keeps the work
+//! that the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
 
 use core::{fmt, marker::PhantomData};
 

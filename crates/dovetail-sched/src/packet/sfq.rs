@@ -9,15 +9,15 @@
 //! ```
 //!
 //! Over any interval in which `i` and `j` stay backlogged, `|W_i/w_i - W_j/w_j| <= L_i/w_i + L_j/w_j` (theorem 1), `W`
-//! being the work of the packets served and `L_i` the flow's largest, and that even where the server's rate varies. A
-//! packet of a flow that was idle starts ahead of flows of any weight that have had their share, so that thin flows see
-//! less delay than under [`scfq`](super::scfq).
+//! being the work of the packets served and `L_i` the flow's largest, even where the server's rate varies. A packet of
+//! a flow that was idle starts ahead of flows of any weight that have had their share, so that thin flows see less
+//! delay than under [`scfq`](super::scfq).
 //!
-//! A flow's finish tag may lie ahead of `V` when the last waiting packet has been taken, so the end of a busy period is
-//! the moment at which that packet's service ends: the policy asks to be told of packets that finish on its resource,
-//! and counts. There all tags are dropped and `V` starts again from 0, which is the paper's rule but for a shift, and
-//! keeps numbers small. Not told, it goes on as though the busy period had. *Work* is a packet's time on one resource
-//! (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
+//! A flow's finish tag may lie ahead of `V` when the last queued packet has been taken, so the busy period ends when
+//! that packet's service does: the policy asks for feedback on packets that finish on its resource, and counts them. At
+//! that point all tags are dropped and `V` restarts from 0, which is the paper's rule except for a shift, and keeps
+//! numbers small. Without the feedback it carries on as though the busy period had. *Work* is a packet's time on one
+//! resource (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
 //!
 //! # Worked example
 //!

@@ -1,5 +1,5 @@
-//! What the timestamp policies share: how much work a packet is, the knob that says on which resource, what a new weight
-//! does to a tag, and a look ahead.
+//! What the timestamp policies share: a packet's work, the knob that names the resource, the effect of a new weight on
+//! a tag, and a look-ahead.
 
 use crate::{
     FlowHeap, Queues,

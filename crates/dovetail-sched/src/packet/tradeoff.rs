@@ -1,11 +1,11 @@
-//! `tradeoff`: as fair as alpha asks, and otherwise as efficient as can be.
+//! `tradeoff`: as fair as alpha requires, and otherwise as efficient as possible.
 //!
 //! Wang, Feng, Li and Liang, *On the fairness-efficiency tradeoff for packet processing with multiple resources*, CoNEXT
-//! 2014. A [fluid](Fluid) serves the same arrivals: every backlogged flow is guaranteed the part alpha of its fair
-//! dominant share, and what that leaves of the resources goes to the flows that make most of it. The policy follows the
-//! fluid by *start-time tracking* (section 4): packets go in the order in which they start in the fluid, and none before.
-//! So it may hold packets back on purpose while the first resource is idle: a packet let go now would be somebody's
-//! service beyond what the fluid gives.
+//! 2014. A [fluid](Fluid) serves the same arrivals: every backlogged flow is guaranteed the fraction alpha of its fair
+//!       dominant share, and what that leaves of the resources goes to the flows that make most of it. The policy
+//!       follows the fluid by *start-time tracking* (section 4): packets go in the order in which they start in the
+//!       fluid, and none before. So it is not work-conserving: a packet released early would be service beyond what the
+//!       fluid gives its flow.
 //!
 //! With `n` the largest number of flows that the fluid serves at once, `tau` the longest processing time of any packet on
 //! any resource, `T` makespans and `D_i(t)` dominant service until `t`, over `m` resources in a pipeline whose first
@@ -16,7 +16,7 @@
 //! D_fluid(t) - (m n - 1) tau  <=  D_packets(t)  <=  D_fluid(t) + tau       for every flow
 //! ```
 //!
-//! The paper prints `2 (n-1) tau` where this has `(2n-1) tau`, but its proof gives this, and one flow alone is a
+//! The paper prints `2 (n-1) tau` where this has `(2n-1) tau`, but its proof gives this, and a single flow is a
 //! counterexample: the fluid serves its packet on all resources at once, the pipeline on one after the other. For more
 //! resources the proof's argument is repeated: from one resource to the next there is a packet that does not wait, and
 //! of the packets between two such the fluid had served on a resource all but `n` when the second started.
@@ -25,20 +25,20 @@
 //!
 //! # A pipeline slower than the fluid
 //!
-//! The fluid keeps a resource fully busy as long as anybody needs it. A pipeline without room between its resources, or a
-//! box whose packets take longer than they said, does not keep up; the fluid would be done with everything long before,
-//! and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later after its start in
-//! the fluid than the packets which the fluid serves at that moment take on the first resource (lemma 4 bounds that by
-//! `(n-1) tau`). When one is later, the fluid's clock is stopped for the rest: it goes at the pace of the pipeline, and the
-//! shares stay what alpha promises.
+//! The fluid keeps a resource fully busy as long as any flow needs it. A pipeline without buffers between its
+//! resources, or a box whose packets take longer than announced, does not keep up; the fluid would finish everything
+//! long before, and the order would become that of arrival. In the pipeline of the theorems a packet leaves no later
+//! after its start in the fluid than the packets which the fluid serves at that moment take on the first resource
+//! (lemma 4 bounds that by `(n-1) tau`). When one is later, the fluid's clock stops until it has caught up: the fluid
+//! goes at the pace of the pipeline, and the shares stay what alpha guarantees.
 //!
-//! # While running
+//! # Changing alpha
 //!
-//! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started in
-//! the fluid stands. An evicted packet takes with it what the fluid has not served of it.
+//! alpha can be changed at any time and holds from then on: no packet is lost, and the order of those that have started
+//! in the fluid stays. An evicted packet takes with it what the fluid has not served of it.
 //!
-//! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are undercharged.
-//! Only ratios of weights matter, so weigh around 1.
+//! Times count for at most 4.9 hours per unit of weight: with weights of 10^-6, packets of more than 17.6 ms are
+//! undercharged. Only ratios of weights matter, so choose weights around 1.
 //!
 //! Cost per packet: O(log n) amortised for up to two resources; for more, see [`Simplex`](crate::fluid::Simplex). The
 //! fluid is served only as far as needed to find the next packet.

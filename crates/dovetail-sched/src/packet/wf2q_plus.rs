@@ -3,37 +3,38 @@
 //! Bennett and Zhang, *WF2Q: worst-case fair weighted fair queueing*, INFOCOM 1996, and *Hierarchical packet fair
 //! queueing algorithms*, IEEE/ACM Trans. Networking 5(5), 1997. [`wfq`](super::wfq) may serve a flow far ahead of the
 //! fluid, which later makes it wait as long. Here a packet may go only once the fluid would have started it: of the
-//! *eligible* flows, `S_i <= V`, the least finish tag goes first. The tags are the flow's, those of its head packet of
-//! `L` work, and `V` needs no fluid:
+//! *eligible* flows, `S_i <= V`, the smallest finish tag goes first. The tags are the flow's, those of its head-of-line
+//! packet of `L` work, and `V` needs no fluid:
 //!
 //! ```text
 //! S_i = F_i  if the packet joined a backlog,  else max(F_i, V)        F_i = S_i + L / w_i
 //! V(t + T) = max(V(t) + work(t, t + T) / R,  least S_i of the backlogged flows)
 //! ```
 //!
-//! In the papers `w_i` are reserved rates and `R` is 1, all there is to reserve. Here weights are relative and nobody
-//! reserves, so `R` must be the weight of the flows that share now. The backlogged ones alone would be too few: a flow
-//! that was sent a packet and has no other has had its share up to `F_i`, and if `V` ran as though it were gone, flows
-//! like it would be served again and again while `V` passes the tags of those that wait. `R` is therefore the weight of
-//! the flows that are backlogged *or* have `F_i > V`, as it is in Linux's BFQ (`wsum` in `block/bfq-iosched.h`). While
-//! `V` moves from `v` to `v'` each of them can claim at most `w_i·(v' - v)` of work, which is together what is served
-//! meanwhile, so that every packet is through by the time `V` reaches its tag, give or take the one in service. With
-//! `r_i = w_i / sum of all w` and `L_i` the flow's largest packet, what was published holds:
+//! In the papers `w_i` are reserved rates and `R` is 1, all there is to reserve. Here weights are relative and there
+//! are no reservations, so `R` must be the weight of the flows that currently share. The backlogged ones alone would be
+//! too few: a flow that was sent a packet and has no other has had its share up to `F_i`, and if `V` ran as though it
+//! were gone, flows like it would be served again and again while `V` passes the tags of queued packets. `R` is
+//! therefore the weight of the flows that are backlogged *or* have `F_i > V`, as it is in Linux's BFQ (`wsum` in
+//! `block/bfq-iosched.h`). While `V` moves from `v` to `v'` each of them can claim at most `w_i·(v' - v)` of work,
+//! which in total is what is served in that time, so that every packet is through by the time `V` reaches its tag, give
+//! or take the one in service. With `r_i = w_i / sum of all w` and `L_i` the flow's largest packet, the published
+//! bounds hold:
 //!
-//! - a packet ends at most `L_max` after it would on a server of its own of rate `r_i`;
-//! - what a flow has waiting at any instant, `Q` of work, is through `Q/r_i + L_i·(1 - r_i)/r_i + L_max` later (the
+//! - a packet ends at most `L_max` later than on a server of its own of rate `r_i`;
+//! - what a flow has queued at any instant, `Q` of work, is through `Q/r_i + L_i·(1 - r_i)/r_i + L_max` later (the
 //!   worst-case fair index is this without `Q/r_i`);
 //! - among flows that stay backlogged no packet starts before it does in the fluid, so that no flow is ahead of it by
 //!   more than `L_i·(1 - r_i)`, or behind by more than `L_max`.
 //!
-//! `V` counts a packet's work when the next is chosen. The server's falling idle is seen from the feedback that packets
-//! finish on the resource: then all tags are dropped and `V` starts again from 0. Not told, the policy goes on as though
-//! the busy period had. *Work* is a packet's time on one resource (the knob `resource`).
+//! `V` counts a packet's work when the next one is chosen. The policy sees the server fall idle by the feedback that
+//! packets finish on the resource: then all tags are dropped and `V` restarts from 0. Without the feedback it carries
+//! on as though the busy period had. *Work* is a packet's time on one resource (the knob `resource`).
 //!
-//! An evicted packet never was: its successor starts where it would have started. A new weight keeps the work that the
-//! flow is ahead of its share, `(S - V)·w_i`, and applies to the head packet at once.
+//! An evicted packet leaves no trace: its successor starts where it would have started. A new weight keeps the work
+//! that the flow is ahead of its share, `(S - V)·w_i`, and applies to the head-of-line packet at once.
 //!
-//! O(log n) per packet amortised. Flows are kept by `F`; one that comes to the front before it is eligible is set aside,
+//! O(log n) per packet amortised. Flows are kept by `F`; one that reaches the front before it is eligible is set aside,
 //! by `S`, until it is, which happens at most once a packet.
 //!
 //! # Worked example

@@ -2,25 +2,25 @@
 //!
 //! Demers, Keshav and Shenker, *Analysis and simulation of a fair queueing algorithm*, SIGCOMM 1989; as PGPS in Parekh
 //! and Gallager, IEEE/ACM Trans. Networking 1(3), 1993. A [`GpsClock`] serves the same arrivals as a fluid. Packet `k`
-//! of flow `i`, of `L` work, is stamped when it arrives at `a`, and the least stamp goes first:
+//! of flow `i`, of `L` work, is stamped when it arrives, at time `a`, and the smallest stamp goes first:
 //!
 //! ```text
 //! F_k = max(V(a), F_{k-1}) + L / w_i
 //! ```
 //!
-//! The order of the stamps is the order in which GPS would finish the packets if nothing else came. Hence (Parekh and
-//! Gallager, theorems 1 and 2, here with a server of rate 1) no packet ends more than `L_max` after it does in GPS, and
-//! no flow's service falls behind its service in GPS by more than `L_max`. It may run ahead by much more: that is what
-//! [`wf2q+`](super::wf2q_plus) cures.
+//! The order of the stamps is the order in which GPS would finish the packets if nothing else arrived. Hence (Parekh
+//! and Gallager, theorems 1 and 2, here with a server of rate 1) no packet ends more than `L_max` after it does in GPS,
+//! and no flow's service falls behind its service in GPS by more than `L_max`. It may run ahead by much more: that is
+//! what [`wf2q+`](super::wf2q_plus) cures.
 //!
-//! *Work* is a packet's time on one resource (the knob `resource`), so the fluid is served at one nanosecond of work per
-//! nanosecond. Where another resource is the bottleneck, the fluid is done before the packets are, and the order comes
-//! close to that of arrival: name the bottleneck.
+//! *Work* is a packet's time on one resource (the knob `resource`), so the fluid is served at one nanosecond of work
+//! per nanosecond. Where another resource is the bottleneck, the fluid finishes before the packets do, and the order
+//! approaches that of arrival: name the bottleneck.
 //!
 //! What the papers leave open: an evicted packet takes with it what the fluid has not served of it, and the packets
 //! behind it move up; a flow that is forgotten takes away the rest of its fluid; a new weight applies at once to what
-//! the fluid has not served, waiting packets included. All three count from the last arrival or departure, the latest
-//! instant that the policy was told of.
+//! the fluid has not served, queued packets included. All three count from the last arrival or departure, the latest
+//! instant that the policy knows of.
 //!
 //! O(log n) per packet amortised; a new weight is O(packets of the flow).
 //!

@@ -1,14 +1,14 @@
-//! `wfq-split`: weighted fair queueing before every resource by itself.
+//! `wfq-split`: a separate weighted fair queueing in front of every resource.
 //!
-//! What CBCS-WFQ is compared with (Sabrina and Jha, UNSW-CSE-TR-0306, 2003, section 4.2.1): a [`wfq`](super::wfq) for the
-//! CPU orders packets by their estimated processing time and the flows' weights on the CPU; what leaves the CPU waits before
-//! the link in the queues of another, by its true length and the weights on the link. Each by itself guarantees a flow of
-//! rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN 1993), and together their sum,
-//! eq. 13, to flows whose packets are as far apart as the larger of `P/r_cpu` and `L/r_bw` of each (proof and test in
-//! `tests/cbcs_delay.rs`).
+//! What CBCS-WFQ is compared with (Sabrina and Jha, UNSW-CSE-TR-0306, 2003, section 4.2.1): a [`wfq`](super::wfq) for
+//! the CPU orders packets by their estimated processing time and the flows' weights on the CPU; what leaves the CPU
+//! waits in front of the link in the queues of another, by its true length and the weights on the link. Each one
+//! guarantees a flow of rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN
+//! 1993). Together they guarantee the sum, eq. 13, to flows whose packets are spaced by at least the larger of
+//! `P/r_cpu` and `L/r_bw` of each (proof and test in `tests/cbcs_delay.rs`).
 //!
-//! Where nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets stay
-//! in order: every stage is first in, first out for each flow. Limits are those of the first stage.
+//! Where nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets
+//! stay in order: every stage is first in, first out for each flow. Limits are those of the first stage.
 //!
 //! Costs are estimated unless the string says `estimator=known`.
 //!
@@ -16,8 +16,8 @@
 //!
 //! # Worked example
 //!
-//! Flow 1 has four times flow 0's weight on the link and the same on the CPU. Both come out of the CPU in turns, and the link
-//! then takes two of flow 1 before the first of flow 0:
+//! Flow 1 has four times flow 0's weight on the link and the same on the CPU. Both leave the CPU alternately, and the
+//! link then takes two of flow 1 before the first of flow 0:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight};

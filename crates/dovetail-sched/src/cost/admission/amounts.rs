@@ -1,4 +1,4 @@
-//! An amount of each resource: rates, or what a packet takes.
+//! An amount of each resource: rates, or the cost of a packet.
 
 use core::{fmt, ops::Index};
 

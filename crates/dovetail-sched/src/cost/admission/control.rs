@@ -1,4 +1,4 @@
-//! Who is in, and who may come in.
+//! The admitted flows, and the decision on each new one.
 
 use alloc::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! The delay that a flow may count on, by two formulas.
+//! The delay bound of a flow, by two formulas.
 //!
-//! Each is a term of the flow's own, at the rates that it reserved, and a term for the packet of whatever flow that is
-//! ahead and cannot be cut, at the node's full rates. The second is the same for all flows, so admission control keeps
-//! only its maximum, which is what this file's types are for; [`separate`] and [`composite`] are the plain formulas.
-//! When they hold is said in the [module above](super).
+//! Each is a term of the flow's own, at the rates that it reserved, plus a term for the packet of any flow that is
+//! ahead and cannot be split, at the node's full rates. The second is the same for all flows, so admission control
+//! keeps only its maximum, which is what this file's types are for; [`separate`] and [`composite`] are the plain
+//! formulas. The [module above](super) says when they hold.
 
 use core::{error::Error, fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! A flow that is in.
+//! An admitted flow.
 
 use core::{error::Error, fmt};
 

@@ -1,8 +1,8 @@
 //! The largest of a set that flows join and leave.
 //!
 //! Rule 2 needs two extremes over all admitted flows: the longest time that a packet of any occupies the resources, and
-//! the least slack of a flow of one priority level, which is the delay that it can bear less its own term: the longest
-//! packet that may be ahead of it. Both are kept in order, so that a newcomer is judged in O(log n).
+//! the smallest slack of a flow of one priority level, which is its delay limit less its own term: the longest packet
+//! that may be ahead of it. Both are kept in order, so that a new flow is judged in O(log n).
 
 use alloc::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,4 @@
-//! Admission control: which flows may reserve how much of a node, and what delay they may count on.
+//! Admission control: which flows may reserve how much of a node, and which delay they are guaranteed.
 //!
 //! Source: Sabrina and Jha, UNSW-CSE-TR-0306, section 2 (the rules) and section 4.2 (the delays), where the resources
 //! are a CPU and a link. Here they are any 1 to 8, each with a capacity R_j in units a second (cycles, bytes, seconds of
@@ -7,12 +7,12 @@
 //!
 //! # Rules
 //!
-//! 1. *Rates* (eqs. 1, 2). A newcomer is refused if on any resource the reserved rates with its own exceed the target:
-//!    r_j + sum_i r_ij > mu_j R_j. The paper prints "<", which would refuse everybody but the last.
-//! 2. *Delays*. It is refused if its own delay bound would be longer than it can bear, or that of any admitted flow of
+//! 1. *Rates* (eqs. 1, 2). A new flow is refused if on any resource the reserved rates including its own exceed the
+//!    target: r_j + sum_i r_ij > mu_j R_j. The paper prints "<", which would refuse every flow but the last.
+//! 2. *Delays*. It is refused if its own delay bound would be longer than its limit, or that of any admitted flow of
 //!    its priority level: its packets, too, are packets that others may have to wait for.
-//! 3. *Best-effort flows* share in equal parts what the reserved leave of the target (eqs. 3, 4):
-//!    (mu_j R_j - sum_i r_ij) / N. There are no more of them than a limit.
+//! 3. *Best-effort flows* share what the reserved leave of the target in equal parts (eqs. 3, 4): (mu_j R_j - sum_i
+//!    r_ij) / N. A limit bounds their number.
 //! 4. *Queues*. A packet of a best-effort flow is refused if its queue would become longer than a limit.
 //!
 //! # Delay bounds
@@ -29,22 +29,22 @@
 //! max_k sum_j P_kj / r_ij  +  max over all flows and kinds of sum_j P_kj / R_j
 //! ```
 //!
-//! Eq. 14 is never larger: the maximum of a sum is at most the sum of maxima. Both are per packet; what a flow has queued
-//! because it sends faster than it reserved comes on top. How far they can be relied on:
+//! Eq. 14 is never larger: the maximum of a sum is at most the sum of maxima. Both are per packet; if a flow sends
+//! faster than it reserved, the delay of its own backlog is added. How far they can be relied on:
 //!
-//! - **Eq. 13** holds for flows whose packets come at least the largest of their normalised costs P_kj / r_ij apart; the
-//!   proof is at the head of `tests/cbcs_delay.rs`, which also tries it.
-//! - **Eq. 14 is no bound in general.** The paper derives it from that of one fair queue and does not prove it. Behind the
-//!   one scheduler stands a first-in-first-out queue that all flows share before the next resource, and packets of other
-//!   flows which gather there can hold a packet up for longer than eq. 14 says; the same file shows traffic that breaks it.
-//!   It is what the paper admits by, so it is the default here; for a promise that has to hold, choose
+//! - **Eq. 13** holds for flows whose packets are spaced by at least the largest of their normalised costs P_kj / r_ij;
+//!   the proof is at the head of `tests/cbcs_delay.rs`, which also tries it.
+//! - **Eq. 14 is no bound in general.** The paper derives it from that of one fair queue and does not prove it. Behind
+//!   the one scheduler all flows share a first-in-first-out queue for the next resource, and packets of other flows
+//!   which gather there can delay a packet for longer than eq. 14 says; the same file shows traffic that breaks it. It
+//!   is what the paper admits by, so it is the default here; for a guarantee that has to hold, choose
 //!   [`Bound::Separate`] and schedulers to match.
-//! - Neither knows of priorities. Where a scheduler serves one level strictly before another, the lower one waits longer
-//!   than either formula says.
+//! - Neither accounts for priorities. Where a scheduler serves one level strictly before another, the lower one waits
+//!   longer than either formula says.
 //!
-//! Priority levels decide only whose bounds rule 2 looks at, as in the paper. A packet of another level may delay this one
-//! all the same, so every flow enters the maxima, and a newcomer that breaks a bound of another level is admitted with
-//! a warning ([`Admitted::breaks`]). While that bound is broken nobody else is admitted to its level.
+//! Priority levels decide only whose bounds rule 2 considers, as in the paper. A packet of another level may still
+//! delay this one, so every flow enters the maxima, and a new flow that breaks a bound of another level is admitted
+//! with a warning ([`Admitted::breaks`]). While that bound is broken no other flow is admitted to its level.
 //!
 //! # Arithmetic
 //!
@@ -52,7 +52,7 @@
 //! exactly is admitted, and sums are the same after any number of flows have come and gone. Every quotient P / r is
 //! rounded up to a whole nanosecond: a bound is at most 2 m nanoseconds longer than the formula, and never shorter.
 //!
-//! Admitting and releasing cost O(m log n) with n reserved flows, and O(m k) for the newcomer's k kinds of packet.
+//! Admitting and releasing cost O(m log n) with n reserved flows, and O(m k) for the new flow's k kinds of packet.
 //!
 //! ```
 //! use dovetail_sched::{Nanos, cost::admission::{Admission, Amounts, BestEffort, Bound, Node, Reservation, Resource}};

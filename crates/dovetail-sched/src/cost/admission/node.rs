@@ -1,4 +1,4 @@
-//! What a node has to give.
+//! What a node has to offer.
 
 use alloc::vec::Vec;
 use core::fmt;

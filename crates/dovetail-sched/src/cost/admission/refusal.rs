@@ -1,4 +1,4 @@
-//! Why somebody was turned away, and by how much.
+//! Why a reservation was refused, and by how much.
 
 use core::{error::Error, fmt};
 

@@ -1,4 +1,4 @@
-//! What a flow asks for.
+//! What a flow requests.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,11 +1,11 @@
 //! A basis of the linear program: as many columns as resources, which alone have amounts other than 0.
 //!
-//! There are few resources, so the matrix is factored afresh whenever a column is exchanged: nothing is updated, and
-//! nothing drifts. Its columns stand in the order of their shares, which makes every number here a function of which
+//! There are few resources, so the matrix is factored from scratch whenever a column is exchanged: nothing is updated,
+//! and nothing drifts. Its columns are in the order of their shares, which makes every number here a function of which
 //! columns they are, and not of how they got in.
 //!
-//! Columns may be all but parallel: packets whose times differ by a nanosecond. Then the last digits of a solution are
-//! lost, and are brought back by residuals in doubled precision.
+//! Columns may be nearly parallel: packets whose times differ by a nanosecond. Then the last digits of a solution are
+//! lost, and are recovered by residuals in doubled precision.
 
 use core::array;
 

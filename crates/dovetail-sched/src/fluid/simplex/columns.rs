@@ -1,8 +1,8 @@
 //! The groups as columns of the linear program, and what they would gain at given prices.
 //!
-//! Pricing is all that takes longer with more groups. Columns are held eight abreast, resource by resource, so that the
-//! gains of eight are computed at once, with hardly a branch. Where there is no column its shares are not numbers, and what
-//! is computed from them is never larger than anything.
+//! Pricing is the only part that takes longer with more groups. Columns are held eight abreast, resource by resource,
+//! so that the gains of eight are computed at once, with hardly a branch. Empty columns have NaN shares, and what is
+//! computed from them never compares as larger than anything.
 
 use alloc::vec::Vec;
 use core::{array, ops::Range};

@@ -1,7 +1,7 @@
-//! The dual simplex method: back to an allocation that can be, at prices at which nobody gains.
+//! The dual simplex method: back to a feasible allocation, at prices at which no column gains.
 //!
-//! A column that may not stay leaves the basis. Prices move by its row of the inverse until another column would begin to
-//! gain, and that one enters: so nobody gains at the new prices either.
+//! A column that may not stay leaves the basis. Prices move by its row of the inverse until another column would begin
+//! to gain, and that one enters: so no column gains at the new prices either.
 
 use super::{
     FEASIBLE, Simplex,

@@ -1,4 +1,4 @@
-//! The primal simplex method: from an allocation that can be to the best one.
+//! The primal simplex method: from a feasible allocation to the best one.
 //!
 //! A column enters that gains at the prices of the basis, until some other's amount is used up, which leaves. Of those
 //! that gain, the one that gains most per unit is taken (Dantzig). Where an amount is 0 to begin with an exchange moves

@@ -1,8 +1,8 @@
-//! The order of packets over two resources that leaves the least gaps, in O(x log x).
+//! The order of packets over two resources that minimises the gaps, in O(x log x).
 //!
-//! Packet `i` keeps the first resource for `A(i)` and the second for `B(i)`; when `k` follows `i` without waiting, the
-//! first rests for `max(0, B(i) - A(k))`. The order with the least sum is a travelling salesman's tour that Gilmore and
-//! Gomory (*Sequencing a one state-variable machine*, Operations Research 12, 1964) find as follows.
+//! Packet `i` occupies the first resource for `A(i)` and the second for `B(i)`; when `k` follows `i` without waiting,
+//! the first idles for `max(0, B(i) - A(k))`. The order with the smallest sum is a travelling salesman's tour that
+//! Gilmore and Gomory (*Sequencing a one state-variable machine*, Operations Research 12, 1964) find as follows.
 //!
 //! 1. Let the packet with the `i`-th least B be followed by that with the `i`-th least A. No assignment of followers
 //!    `φ` costs less, but it may fall into several cycles.

@@ -3,47 +3,47 @@
 //! Zhang, Qi, Guo, Li, Li and Jin, *ATFQ: a fair and efficient packet scheduling method in multi-resource
 //! environments*, IEEE Transactions on Network and Service Management 12(4), 2015.
 //!
-//! **Fairness.** Each packet has a finish tag `F`, the *active time* of its flow when it is through: what
+//! **Fairness.** Each packet has a finish tag `F`, the *active time* of its flow when it is finished: what
 //! [`nowait`](super::nowait) computes, divided by the flow's weight packet by packet,
 //!
 //! ```text
 //! F(k+1) = F(k) + active_increment(k, k+1) / w                                     (eqs. 2–5)
 //! ```
 //!
-//! A newly busy flow, one of which nothing waits, starts at the largest tag among the packets in process, `V`, or at 0
-//! in an empty box (eq. 1). In print that is all, and it can be exploited: a flow that sends its next packet when its
-//! last was just released is newly busy every time, finds its own last tag in process, gets it again, and never
-//! advances; all others starve. Here the flow's own recursion counts as long as the box has not been empty since:
+//! A newly backlogged flow starts at the largest tag among the packets in process, `V`, or at 0 in an empty box (eq.
+//! 1). In the paper that is all, and it can be exploited: a flow that sends its next packet when its last has just been
+//! released is newly backlogged every time, finds its own last tag in process, gets it again, and never advances; all
+//! others starve. Here the flow's own recursion counts as long as the box has not been empty since:
 //!
 //! ```text
 //! F = max(V, F(last) + active_increment(last, first) / w)
 //! ```
 //!
-//! Eq. 1 also leaves open what holds when packets wait and none is in process, between the finish of one and the start
-//! of the next: `V` is the tag of the last released packet then.
+//! Eq. 1 also leaves open what holds when packets are queued and none is in process, between the finish of one and the
+//! start of the next: then `V` is the tag of the last released packet.
 //!
-//! **Efficiency.** Packets are served loop by loop. A loop holds the `x` packets with the least tags over all flows,
+//! **Efficiency.** Packets are served loop by loop. A loop holds the `x` packets with the smallest tags over all flows,
 //! several of one flow if need be (`batch=x`), or those whose tags lie in one *time domain* `[T, T + D)` (`domain=D`;
 //! the domains tile time, empty ones are skipped, and 4096 packets fill a loop). Within it they go in the order that
-//! leaves the first resource idle the least, the gap after the previous loop's last packet included:
+//! leaves the first resource idle least, including the gap after the previous loop's last packet:
 //! `E = Σ L(p,1) + Σ gap` (eq. 6). For two resources that order is exact, for more it is the best that a bounded search
 //! finds; the module `sequencer` says how. `gap_over_bound_percent` among the counters is how much longer `E` was, over
-//! all loops, than a lower bound that no order can beat: for two resources 0 unless flows with unequal packets have
-//! several in one loop, whose order must be kept.
+//! all loops, than a lower bound on every order: for two resources 0 unless flows with unequal packets have several in
+//! one loop, whose order must be kept.
 //!
-//! As loops take the least tags there are, the active times over weights that two backlogged flows have received differ
-//! at the end of a loop by at most what one packet adds, and within a domain by less than `D` more. `batch=1` serves
-//! strictly by active time. (The paper states no bound.)
+//! Since loops take the smallest tags there are, the active times over weights that two backlogged flows have received
+//! differ at the end of a loop by at most what one packet adds, and within a domain by less than `D` more. `batch=1`
+//! serves strictly by active time. (The paper states no bound.)
 //!
 //! O(log n) per packet for the n backlogged flows, and O(log x) for the order of two resources. Where an order must be
 //! searched for, blocks of `b <= 64` packets take O(b) a packet in general and O(b²) at worst, and `effort` states a
-//! packet. The whole loop is formed when its first packet is asked for. Dropping a packet that waits costs up to O(x).
+//! packet. The whole loop is formed when its first packet is requested. Dropping a queued packet costs up to O(x).
 //!
 //! # Worked example
 //!
 //! The paper's Fig. 1: flow 0 needs 4 units of both resources, flow 1 two of the first and one of the second. Strict
-//! fairness alternates one packet of flow 0 with two of flow 1, and the first resource rests for 2 units after each of
-//! flow 0's, 20 % of the time. A loop of six joins what fits:
+//! fairness alternates one packet of flow 0 with two of flow 1, and the first resource idles for 2 units after each of
+//! flow 0's, 20 % of the time. A loop of six puts together what fits:
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

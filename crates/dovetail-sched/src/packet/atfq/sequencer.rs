@@ -15,10 +15,10 @@
 //! block is ordered anew from the cheapest [assignment](super::assignment) of followers, which is a bound too if the
 //! loop is one block.
 //!
-//! A flow's packets must leave in order. Algorithms that know nothing of flows may have them change places: the places
-//! that they give to a flow go to the flow's packets in order of arrival. Where a flow's packets differ, that brings
-//! gaps back, for two resources too. A search that keeps each flow's order, by [merging](super::merge), then betters
-//! the blocks until the bound is met, nothing helps, or its budget is spent.
+//! A flow's packets must leave in order. Algorithms that know nothing of flows may reorder them; then the places that
+//! they assign to a flow go to the flow's packets in order of arrival. Where a flow's packets differ, that reintroduces
+//! gaps, for two resources too. A search that keeps each flow's order, by [merging](super::merge), then improves the
+//! blocks until the bound is met, nothing helps, or its budget is spent.
 
 use alloc::vec::Vec;
 

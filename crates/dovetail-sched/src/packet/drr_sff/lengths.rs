@@ -1,11 +1,11 @@
-//! Flows by how many packets wait, for the longest queue.
+//! Flows by the number of their queued packets, to find the longest queue.
 //!
 //! McKenney, *Stochastic fairness queueing*, INFOCOM 1990: a list of the queues of each length, and the largest length
 //! with a queue in it. A queue changes its length by one at a time, but joins and leaves a group at any length; the
-//! largest length that is left is then found in a tree of bit sets, a bit for each length and above it a bit for each
-//! word that is not zero. Its height is six words for any length below 2^36, so every operation is O(1).
+//! largest remaining length is then found in a tree of bit sets, a bit for each length and above it a bit for each word
+//! that is not zero. Its height is six words for any length below 2^36, so every operation is O(1).
 //!
-//! Among queues of the same length, the one that came to it last is taken.
+//! Among queues of the same length, the one that reached it last is taken.
 
 use alloc::vec::Vec;
 

@@ -2,8 +2,8 @@
 //!
 //! Sun, Shi, Hu and Liu, *DRR-SFF: a practical scheduling algorithm to improve the performance of short flows*, ICNS 2007.
 //! The first `th` bytes of a flow are served in the *short* group (the paper's PQ), the rest in the *long* group (BQ).
-//! Between the groups goes a weighted deficit round robin with quanta `ratio : 1`, inside each a deficit round robin of its
-//! flows, `DC` being the deficit of a group or a flow:
+//! Weighted deficit round robin alternates between the groups with quanta `ratio : 1`, and deficit round robin serves
+//! the flows of each, `DC` being the deficit of a group or a flow:
 //!
 //! ```text
 //! g <- the group whose turn it is, the other if it is empty;   i <- the first flow of g
@@ -13,52 +13,54 @@
 //! i leaves g if it is empty; it moves to the tail of the long group if bytes_scheduled_i >= th, to the tail of g if DC_i <= 0
 //! ```
 //!
-//! Between its turns a flow has a deficit over what it was owed, of less than a packet: it may send before it has earned.
-//! A flow's packets never pass each other: its position moves from one group to the other, its queue does not.
+//! Between its turns a flow has a deficit over what it was owed, of less than a packet: it may send before it has
+//! earned. A flow's packets never overtake each other: its position moves from one group to the other, its queue does
+//! not.
 //!
-//! **Where the print leaves room.** A flow that runs empty leaves its list; what it was sent is kept until nothing of it
-//! waits and a packet comes later than `timeout` after its last (section 3.1); what was dropped while others waited does not
-//! count. A group that runs empty loses its deficit
-//! and its turn. The second `if` of the long group is an `else if`.
+//! **What the paper leaves open.** A flow that runs empty leaves its list; its count of bytes sent is kept until it has
+//! nothing queued and a packet arrives later than `timeout` after its last (section 3.1); what was dropped while others
+//! were queued does not count. A group that runs empty loses its deficit and its turn. The second `if` of the long
+//! group is an `else if`.
 //!
-//! **Quanta.** One addition must make a deficit positive, or who is served would not depend on it: as printed, a flow of
-//! packets larger than the quantum is served at every visit however far below zero it is, and gets more than its share. So
-//! each round of a group, in which every flow is visited once, has a quantum of its own, stated for weight 1: `quantum`, or
-//! the largest `-DC_i/w_i` at which a visit of the round before ended, if that is more. The groups' `base` is raised in the
-//! same way, a round being a turn of each. While no packet exceeds its flow's quantum none of this happens. The paper leaves
-//! the groups' quanta open but for their ratio: here the smaller one is `base`, the least that O(1) allows,
-//! `quantum_short = max(ratio, 1)·base` and `quantum_long = max(1/ratio, 1)·base`.
+//! **Quanta.** One addition must make a deficit positive, or the order of service would not depend on it: as printed, a
+//! flow of packets larger than the quantum is served at every visit however far below zero it is, and gets more than
+//! its share. So each round of a group, in which every flow is visited once, has a quantum of its own, stated for
+//! weight 1: `quantum`, or the largest `-DC_i/w_i` at which a visit of the previous round ended, if that is more. The
+//! groups' `base` is raised in the same way, a round being a turn of each. While no packet exceeds its flow's quantum
+//! none of this happens. The paper leaves the groups' quanta open except for their ratio: here the smaller one is
+//! `base`, the least that O(1) allows, `quantum_short = max(ratio, 1)·base` and `quantum_long = max(1/ratio, 1)·base`.
 //!
-//! **Fairness.** Within a group a flow's `sent_i/w_i` is its quanta so far less `DC_i/w_i`, with `-L_i <= DC_i <= Q·w_i`, `Q`
-//! being the largest quantum and `L` the largest packets. A round gives the same quantum to all, so that of two flows' quanta
-//! one is at most one ahead, and only during the visit of the flow that is ahead can its deficit be positive. So over any
-//! interval in which both wait in the group
+//! **Fairness.** Within a group a flow's `sent_i/w_i` is its quanta so far less `DC_i/w_i`, with
+//! `-L_i <= DC_i <= Q·w_i`, `Q` being the largest quantum and `L` the largest packets. A round gives the same quantum
+//! to all, so that of two flows' quanta one is at most one ahead, and only during the visit of the flow that is ahead
+//! can its deficit be positive. So over any interval in which both are backlogged in the group
 //!
 //! ```text
 //! |sent_i/w_i - sent_j/w_j| <= Q + L_i/w_i + L_j/w_j                 Q <= max(quantum, largest L_k/w_k)
 //! |sent_short/ratio - sent_long| <= B + L/ratio + L                  B = max(1/ratio, 1)·base,  base <= max(quantum, L)
 //! ```
 //!
-//! to which the long group adds the credit with which a flow came from the short one, at most another `Q`; the second while
-//! both groups have packets waiting, by the same argument. Every visit sends a packet: O(1), at any weights
-//! and sizes. The price, as in `mr3`: a flow of small weight makes everybody's turns as long as it needs.
+//! to which the long group adds the credit that a flow brought from the short one, at most another `Q`; the second
+//! while both groups are backlogged, by the same argument. Every visit sends a packet: O(1), at any weights and sizes.
+//! The price, as in `mr3`: a flow of small weight lengthens all turns by as much as it needs.
 //!
-//! **A full buffer** steals from the tail of the longest queue of a group, in packets (McKenney's buffer stealing). Under
-//! `steal=long-first`, as printed, that is the long group while it has packets: when short flows alone fill the link, the
-//! long group never has any, and starves. Under `steal=shares`, the default, each group has a share of the buffer in
-//! proportion to the quanta, and the one furthest over it loses, the arriving packet counted: the short one if
-//! `held_short > ratio·held_long`, in packets or bytes, whichever limit is met. Then a long group that offers enough always
-//! has packets waiting, and its weight of the link with them. The longest queue is found in O(1), from a list of the queues
-//! of each length. The rule is part of the policy, whatever drop policy the limits ask for.
+//! **A full buffer** steals from the tail of the longest queue of a group, in packets (McKenney's buffer stealing).
+//! Under `steal=long-first`, as printed, that is the long group while it has packets: when short flows alone fill the
+//! link, the long group never has any, and starves. Under `steal=shares`, the default, each group has a share of the
+//! buffer in proportion to the quanta, and the one furthest over it loses, counting the arriving packet: the short one
+//! if `held_short > ratio·held_long`, in packets or bytes, whichever limit is met. Then a long group that offers enough
+//! is always backlogged, and gets its weight of the link. The longest queue is found in O(1), from a list of the queues
+//! of each length. The rule is part of the policy, whatever drop policy the limits specify.
 //!
-//! **`threshold=auto`** sets `th` so that the short group carries the part `target` of the bytes. By section 3.4 short flows
-//! with the part `q` of the bytes are favoured only if `ratio > q/(1 - q)`: for a ratio of 2, below 2/3. What is carried may
-//! be 1.42 times the target, so that targets up to 0.47 are safe; the default, 0.4, is what the paper tried (section 4.3).
+//! **`threshold=auto`** sets `th` so that the short group carries the fraction `target` of the bytes. By section 3.4
+//! short flows with the fraction `q` of the bytes are favoured only if `ratio > q/(1 - q)`: for a ratio of 2, below
+//! 2/3. The fraction carried may be 1.42 times the target, so that targets up to 0.47 are safe; the default, 0.4, is
+//! what the paper tried (section 4.3).
 //!
 //! # Worked example
 //!
-//! Packets of 1000 bytes, a quantum of 1000, ratio 2. Flow 0 is past the threshold of 2000 bytes when flows 1 and 2 come with
-//! two packets each: two of theirs go for one of flow 0.
+//! Packets of 1000 bytes, a quantum of 1000, ratio 2. Flow 0 is past the threshold of 2000 bytes when flows 1 and 2
+//! arrive with two packets each: two of theirs go for one of flow 0.
 //!
 //! ```
 //! use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

@@ -1,13 +1,13 @@
-//! A threshold that follows the traffic.
+//! A threshold that adapts to the traffic.
 //!
-//! The paper's section 3.2 wants one and gives no rule; this one is ours. A packet that is sent has a position in its flow,
-//! the bytes that the flow was sent before it. Under a threshold `th` the short group carries exactly the packets at
-//! positions below `th`, whatever the present threshold is: so the bytes at each position tell the short group's share under
-//! any threshold. They are counted between candidates half an octave apart, 1 kB to 16 MB, and forgotten by half every
-//! [`HALF_LIFE`](self) of 16 MiB sent, so that what is remembered is the same number of flows at any speed. Every 256 KiB
-//! the threshold becomes the least candidate whose share reaches the target. At half an octave more the share is at most
-//! `sqrt(2)` times as large: what is carried stays between the target and 1.42 times it, as far as the traffic is steady.
-//! Whatever comes, the threshold is one of the 29 candidates.
+//! The paper's section 3.2 asks for one and gives no rule; this one is ours. A packet that is sent has a position in
+//! its flow, the bytes that the flow was sent before it. Under a threshold `th` the short group carries exactly the
+//! packets at positions below `th`, whatever the present threshold is: so the bytes at each position tell the short
+//! group's share under any threshold. They are counted between candidates half an octave apart, 1 kB to 16 MB, and
+//! halved every [`HALF_LIFE`](self) of 16 MiB sent, so that the memory covers the same number of flows at any speed.
+//! Every 256 KiB the threshold becomes the smallest candidate whose share reaches the target. At half an octave more
+//! the share is at most `sqrt(2)` times as large: the fraction carried stays between the target and 1.42 times it, as
+//! far as the traffic is steady. In any case the threshold is one of the 29 candidates.
 
 /// Bytes sent between two looks.
 const EVERY_BYTES: u64 = 256 * 1024;
