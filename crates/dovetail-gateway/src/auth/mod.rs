@@ -100,6 +100,11 @@ pub struct Job {
     password: Vec<u8>,
 }
 
+/// The passwords that a configuration names, if it names some.
+pub(crate) fn read_passwords(path: Option<&Path>) -> Result<Option<Passwords>, ConfigError> {
+    path.map(Passwords::read).transpose()
+}
+
 impl Passwords {
     /// Reads a file of at most 1 MiB.
     ///
