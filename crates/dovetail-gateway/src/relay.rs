@@ -27,7 +27,7 @@ pub(crate) enum Relay {
     /// What follows is a tunnel.
     Nothing,
     /// A page.
-    Page(Page),
+    Page(Box<Page>),
     /// What a server sends.
     Response(Box<Sending>),
 }
@@ -89,8 +89,8 @@ pub(crate) enum Broken {
 }
 
 impl Relay {
-    pub(crate) const fn page(page: Full<Bytes>, record: Record, flow: Rc<Flow>) -> Self {
-        Self::Page(Page { page, record, flow })
+    pub(crate) fn page(page: Full<Bytes>, record: Record, flow: Rc<Flow>) -> Self {
+        Self::Page(Box::new(Page { page, record, flow }))
     }
 
     /// `rest`: how many bytes of it there are, where its connection does not say.

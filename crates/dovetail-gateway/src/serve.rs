@@ -13,6 +13,7 @@ use hyper_util::{
     server::conn::auto,
 };
 use tokio::{net::TcpStream, select, sync::watch::Receiver, time::timeout};
+use tracing::debug;
 
 use crate::{
     client::{Activity, Busy, ClientStream, Seat},
@@ -192,6 +193,7 @@ impl Client {
     }
 
     fn refuse(&self, refusal: &Refusal, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        debug!(client = %self.address, "refused: {refusal}");
         if refusal.closes() {
             self.activity.linger();
         }

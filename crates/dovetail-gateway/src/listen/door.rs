@@ -9,6 +9,7 @@ use tokio::{
     task::spawn_local,
     time::timeout,
 };
+use tracing::debug;
 
 use super::sockets::How;
 use crate::{
@@ -86,6 +87,7 @@ impl Door {
         if Rc::strong_count(&guard) >= MOST_TURNED_AWAY {
             return;
         }
+        debug!("turned away: {refusal}");
         let page = refusal.raw_page(&self.serving.settings.config().proxy.name);
         spawn_local(async move {
             let told = async {

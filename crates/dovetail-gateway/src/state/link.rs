@@ -165,7 +165,7 @@ mod tests {
     async fn connections_have_a_window_where_the_policy_holds_responses_back() {
         let window = link("").window().expect("grants do");
         assert!(window.first > 0 && window.begins == window.first && window.longest > window.first, "{window:?}");
-        assert_eq!(link("policy = \"fifo\"\n").window(), None);
+        assert_eq!(link("policy = \"none\"\n").window(), None);
     }
 
     #[test]
