@@ -1,19 +1,20 @@
 //! The HTTP gateway: a forward proxy in front of a narrow downlink that schedules requests and responses.
 //!
-//! A request comes in at a [`listener`](config::Proxy), is checked, waits at the [desk](dovetail_tower::Desk) for its release,
+//! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Desk),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
 //! | module | what |
 //! |---|---|
+//! | `sys`, `segment` | what the kernel tells and takes, and what a packet carries |
 //! | [`config`], [`auth`] | what it is configured with, and passwords |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
-//! | `wanted`, `permitted`, `destination`, `resolve`, `own` | what is asked for, and what may be reached |
-//! | `headers`, `message`, `one_word`, `unreadable`, `greeting` | messages as they come and go on |
-//! | `client`, `held`, `watch` | clients' connections, and what is under way on them |
-//! | `upstream`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
+//! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
+//! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `log` | what is shared, measured, counted and noted |
+//! | `client`, `held`, `watch` | clients' connections, and what is under way on them |
+//! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
-//! | `record`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
+//! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
 //! | `serve`, `intercept`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
 //! | `admin` | the admin's port: page, metrics, weights |

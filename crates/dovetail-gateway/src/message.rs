@@ -98,3 +98,108 @@ pub(crate) fn to_client<B>(settings: &Settings, response: &mut Response<B>, aske
     }
     *response.version_mut() = asked_as;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use bytes::Bytes;
+    use http::Request;
+    use http_body_util::{Empty, Full};
+    use hyper::body::Frame;
+
+    use super::*;
+    use crate::{config::Config, wanted::Asked};
+
+    const TEXT: &str = "[proxy]\nname = \"gw\"\nforwarded = \"unknown\"\n[downlink]\nrate = \"2Mbps\"\n\
+                        [access]\nclients = \"10.0.0.0/8\"\n";
+
+    fn settings() -> Settings {
+        Settings::new(Config::parse(TEXT).expect("a configuration"))
+    }
+
+    /// A body whose length nobody knows.
+    struct Endless;
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    /// What goes to the server: its target, and its fields in the order of their names.
+    fn sent<B: Body>(request: Request<B>) -> Result<(String, Vec<String>), Refusal> {
+        let wanted = Wanted::of(&request, Asked::Proxy)?;
+        let (mut head, body) = request.into_parts();
+        to_server(&settings(), &mut head, &body, &wanted, IpAddr::from([10, 0, 0, 1]))?;
+        let text = |value: &HeaderValue| value.to_str().expect("text").to_owned();
+        let mut fields: Vec<_> = head.headers.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect();
+        fields.sort_unstable();
+        assert_eq!(head.version, Version::HTTP_11);
+        Ok((head.uri.to_string(), fields))
+    }
+
+    #[test]
+    fn a_request_goes_on_without_what_was_for_the_proxy() {
+        let request = Request::get("http://a.example:8080/\u{fc}?b")
+            .version(Version::HTTP_2)
+            .header("host", "b.example")
+            .header("proxy-authorization", "Basic YTpi")
+            .header("connection", "x-mine")
+            .header("x-mine", "1")
+            .header("cookie", "a=1")
+            .header("cookie", "b=2");
+        let (target, fields) = sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on");
+        assert_eq!(target, "/%C3%BC?b");
+        assert_eq!(fields, ["cookie: a=1; b=2", "forwarded: for=unknown", "host: a.example:8080", "via: 2.0 gw"]);
+    }
+
+    #[test]
+    fn a_request_is_framed_by_its_body_and_not_by_what_it_said() {
+        let post = || Request::post("http://a.example/").header("content-length", "9");
+        let fields = |sent: Result<(String, Vec<String>), Refusal>| sent.expect("it goes on").1;
+        let known = fields(sent(post().body(Full::new(Bytes::from_static(b"abc"))).expect("a request")));
+        assert!(known.contains(&"content-length: 3".into()), "{known:?}");
+        let unknown = fields(sent(post().body(Endless).expect("a request")));
+        assert!(unknown.contains(&"transfer-encoding: chunked".into()), "{unknown:?}");
+        assert!(unknown.iter().all(|field| !field.starts_with("content-length")), "{unknown:?}");
+        let two = post().header("content-length", "8").body(Empty::<Bytes>::new()).expect("a request");
+        assert_eq!(sent(two), Err(Refusal::BadRequest("it says two lengths")));
+    }
+
+    #[test]
+    fn a_response_says_how_long_its_request_waited() {
+        let mut response = Response::new(());
+        to_client(&settings(), &mut response, Version::HTTP_2, Duration::from_micros(1_250));
+        assert_eq!(response.version(), Version::HTTP_2);
+        assert_eq!(response.headers()["via"], "1.1 gw");
+        assert_eq!(response.headers()["server-timing"], "queue;dur=1.2");
+    }
+
+    #[test]
+    fn a_response_that_cannot_be_passed_on_is_none() {
+        let of = |status: u16, fields: &[(&'static str, &'static str)], hides_body| {
+            let mut response = Response::new(());
+            *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+            response.headers_mut().extend(
+                fields
+                    .iter()
+                    .map(|&(name, value)| (header::HeaderName::from_static(name), HeaderValue::from_static(value))),
+            );
+            framing(&mut response, hides_body)
+        };
+        assert!(of(101, &[], false).is_err());
+        assert_eq!(of(200, &[("content-length", "5")], false), Ok((Framing::Length(5), None)));
+        let identity = [("content-length", "5"), ("transfer-encoding", "identity")];
+        assert_eq!(of(200, &identity, false), Ok((Framing::Length(5), Some(5))));
+        assert_eq!(of(200, &identity, true), Ok((Framing::Length(5), None)), "an answer to HEAD");
+        assert_eq!(of(304, &identity, false), Ok((Framing::Length(5), None)));
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! An uplink that is full holds up everything: requests, acknowledgements of what comes down, probes. Where its rate is known
 //! the gateway sends a little less than that, so that the queue is here and not there, and shares it by class and user as it
-//! does the downlink: a desk of its own, whose turns are leave to send. The first 20 kB of each upload go before the rest of
+//! does the downlink: a scheduler of its own, whose turns are leave to send. The first 20 kB of each upload go before the rest of
 //! others. Acknowledgements are not scheduled but counted: a segment of 66 bytes for two full ones.
 //!
 //! Where the rate is not known nothing is held back. What a probe waits may then be the uplink's queue, and where the rate is not

@@ -35,7 +35,7 @@ impl Config {
         longest.map_or(self.default_class, |(_, class)| class)
     }
 
-    /// The class of somebody who has said who he is: the one with his name, or else his address's. O(names + prefixes).
+    /// The class of a user who has said a name: the one with that name, or else the address's. O(names + prefixes).
     #[must_use]
     pub fn class_of_user(&self, name: &str, address: IpAddr) -> usize {
         let named = self.classes.iter().position(|class| class.users.iter().any(|user| **user == *name));

@@ -20,7 +20,7 @@ pub enum Control {
 /// What there is at a moment. All but `pooled` and `log_lost` are zero when no client is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Requests at the desk, waiting and outstanding.
+    /// Requests, waiting and outstanding.
     pub requests: usize,
     /// Exchanges and tunnels that are watched for stalls.
     pub watched: usize,

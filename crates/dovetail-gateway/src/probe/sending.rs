@@ -85,7 +85,7 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
                 warn!("{what}");
             }
             if health.is_silent() {
-                // The desk took the silence for nothing being known.
+                // The scheduler took the silence for nothing being known.
                 probes.tell_again();
             }
         } else {

@@ -14,7 +14,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// After so long without a sample nothing is known.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// Tells the desk while it is for these times to tell.
+/// Tells the scheduler while it is for these times to tell.
 pub(super) async fn tell(probes: Rc<Probes>) {
     let trips = probes.round_trips();
     loop {

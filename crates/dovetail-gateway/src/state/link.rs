@@ -54,12 +54,12 @@ impl Link {
         self.desks().for_each(|desk| drop(spawn_local(desk.drive())));
     }
 
-    /// The downlink's.
+    /// The downlink's scheduler.
     pub(crate) const fn desk(&self) -> &Desk<Who> {
         &self.desk
     }
 
-    /// Both ways' desks, where there are two.
+    /// Both ways', where there are two.
     pub(crate) fn desks(&self) -> impl Iterator<Item = &Desk<Who>> {
         [Some(&self.desk), self.uplink.desk()].into_iter().flatten()
     }
