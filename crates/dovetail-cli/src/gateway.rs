@@ -6,6 +6,7 @@ use crate::{args::GatewayArgs, failure::Failure};
 pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     use dovetail_gateway::{check, config::Config, run_until_signalled};
 
+    crate::logging::install()?;
     let config = Config::read(&args.config).map_err(Failure::new)?;
     if args.check {
         let warnings = check(&config).map_err(Failure::new)?;
@@ -14,7 +15,7 @@ pub(crate) fn run(args: &GatewayArgs) -> Result<(), Failure> {
     }
     run_until_signalled(config, args.config.clone(), args.take_over, |addresses| {
         let places: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-        eprintln!("dovetail: listening at {}", places.join(", "));
+        tracing::info!("listening at {}", places.join(", "));
     })
     .map_err(Failure::new)
 }

@@ -8,6 +8,8 @@ mod compare;
 mod failure;
 mod gateway;
 mod input;
+#[cfg(target_os = "linux")]
+mod logging;
 mod network;
 mod output;
 mod policies;

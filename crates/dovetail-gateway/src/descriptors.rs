@@ -8,7 +8,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::{config::Limits, gateway::GatewayError};
+use crate::{config::Limits, error::GatewayError};
 
 /// Half of it for clients who are told that there is no room, half for everything that is no client's.
 const RESERVE: u64 = 128;
@@ -30,7 +30,8 @@ impl Descriptors {
         Self::of(if is_raised { maximum } else { current }.unwrap_or(u64::MAX))
     }
 
-    fn of(limit: u64) -> Result<Self, GatewayError> {
+    /// With a limit of so many open files.
+    pub(crate) fn of(limit: u64) -> Result<Self, GatewayError> {
         if limit < RESERVE + 2 * LEAST_CONNECTIONS {
             return Err(GatewayError::Descriptors(limit));
         }

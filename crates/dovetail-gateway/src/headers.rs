@@ -23,12 +23,8 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 /// too: whoever sends the message on frames it anew.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
-        let named: Vec<HeaderName> = headers
-            .get_all(header::CONNECTION)
-            .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(','))
-            .filter_map(|name| HeaderName::from_bytes(name.trim().as_bytes()).ok())
+        let named: Vec<HeaderName> = listed(headers, &header::CONNECTION)
+            .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
             // Naming these would change what the message is.
             .filter(|name| ![header::CONTENT_LENGTH, header::HOST].contains(name))
             .collect();
@@ -44,16 +40,30 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
 
 /// Whether a client of HTTP/1.0 wants its connection to stay (RFC 9112, appendix C.2.2).
 pub(crate) fn keeps_alive(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let mut options = values.flat_map(|value| value.split(',')).map(str::trim);
-    options.any(|option| option.eq_ignore_ascii_case("keep-alive"))
+    listed(headers, &header::CONNECTION).any(|option| option.eq_ignore_ascii_case("keep-alive"))
+}
+
+/// Whether a value of `Via` has this name: the message was here before.
+pub(crate) fn was_here(headers: &HeaderMap, name: &str) -> bool {
+    listed(headers, &header::VIA).any(|hop| hop.split_whitespace().nth(1) == Some(name))
+}
+
+/// What a field lists, in one line or in many (RFC 9110, section 5.3).
+fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
+}
+
+/// Whether a field is there once, and is this word.
+pub(crate) fn is_only(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let mut values = headers.get_all(name).iter();
+    let is_it = values.next().is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(word.as_bytes()));
+    is_it && values.next().is_none()
 }
 
 /// Takes off a transfer coding that is none: `identity`, of RFC 2616. False if there is another.
 pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    let is_alone = codings.next().is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
-    let is_identity = is_alone && codings.next().is_none();
+    let is_identity = is_only(headers, &header::TRANSFER_ENCODING, "identity");
     if is_identity {
         headers.remove(header::TRANSFER_ENCODING);
     }
@@ -78,9 +88,8 @@ pub(crate) enum Framing {
 /// # Errors
 /// A phrase, when it says nothing that can be passed on: codings besides `chunked`, and lengths that differ or are none.
 pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
-    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
-    if let Some(coding) = codings.next() {
-        if !coding.as_bytes().eq_ignore_ascii_case(b"chunked") || codings.next().is_some() {
+    if headers.contains_key(header::TRANSFER_ENCODING) {
+        if !is_only(headers, &header::TRANSFER_ENCODING, "chunked") {
             return Err("its transfer coding is not chunked alone");
         }
         let both = headers.contains_key(header::CONTENT_LENGTH);
@@ -204,5 +213,13 @@ mod tests {
         assert_eq!(said(Forwarded::Unknown, "10.0.0.1").as_deref(), Some("for=unknown"));
         assert_eq!(said(Forwarded::Address, "::ffff:10.0.0.1").as_deref(), Some("for=10.0.0.1"));
         assert_eq!(said(Forwarded::Address, "2001:db8::1").as_deref(), Some("for=\"[2001:db8::1]\""));
+    }
+
+    #[test]
+    fn a_circle_is_seen() {
+        let mut headers = HeaderMap::new();
+        assert!(!was_here(&headers, "gw"));
+        headers.append("via", "1.1 other, 1.0 gw (what)".parse().expect("a value"));
+        assert!(was_here(&headers, "gw") && !was_here(&headers, "other2"));
     }
 }

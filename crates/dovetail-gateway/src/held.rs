@@ -85,7 +85,7 @@ impl Flow {
     /// Bytes that count until they are written.
     pub(crate) fn hold(self: &Rc<Self>, bytes: Bytes) -> Held {
         self.change(|held| held + bytes.len() as u64);
-        Held { bytes, flow: Some(Rc::clone(self)) }
+        Held { bytes, flow: Rc::clone(self) }
     }
 
     /// Waits until there is room for one part more.
@@ -127,14 +127,7 @@ impl Flow {
 #[derive(Debug)]
 pub(crate) struct Held {
     bytes: Bytes,
-    flow: Option<Rc<Flow>>,
-}
-
-impl Held {
-    /// Bytes that nothing counts.
-    pub(crate) const fn free(bytes: Bytes) -> Self {
-        Self { bytes, flow: None }
-    }
+    flow: Rc<Flow>,
 }
 
 impl Buf for Held {
@@ -148,16 +141,14 @@ impl Buf for Held {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
-        if let Some(flow) = &self.flow {
-            flow.written(count as u64);
-        }
+        self.flow.written(count as u64);
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Some(flow) = self.flow.take().filter(|_| !self.bytes.is_empty()) {
-            flow.written(self.bytes.len() as u64);
+        if !self.bytes.is_empty() {
+            self.flow.written(self.bytes.len() as u64);
         }
     }
 }

@@ -101,9 +101,8 @@ impl Waits {
 
 /// Whether a request waits for `100 Continue`. What nobody would wait for is taken off.
 pub(crate) fn expects(headers: &mut HeaderMap, version: Version, has_body: bool) -> bool {
-    let mut values = headers.get_all(header::EXPECT).iter();
-    let is_known = values.next().is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
-    let is_so = is_known && values.next().is_none() && has_body && version >= Version::HTTP_11;
+    let is_known = headers::is_only(headers, &header::EXPECT, "100-continue");
+    let is_so = is_known && has_body && version >= Version::HTTP_11;
     if !is_so {
         headers.remove(header::EXPECT);
     }

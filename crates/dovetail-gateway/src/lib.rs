@@ -1,50 +1,64 @@
 //! The HTTP gateway: a forward proxy in front of a narrow downlink that schedules requests and responses.
 //!
-//! A request comes in at a [`listener`](config::Proxy), is checked, waits at the [desk](dovetail_tower::Desk) for its release,
+//! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Desk),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`config`] | what it is configured with |
-//! | `gateway` | what connections share; start, reload, drain |
-//! | `listen`, `takeover` | sockets, where they come from and where they go; connections that arrive |
-//! | `descriptors`, `own` | how many connections there may be, and the machine's own addresses |
-//! | `serve`, `client`, `unreadable` | clients' connections and their requests |
-//! | `wanted`, `destination`, `refusal` | what is asked for, what may be reached, what is said if not |
-//! | `exchange`, `relay`, `upload`, `interim`, `held` | a request to a server and its response |
-//! | `uplink` | what goes up the link, shared as what comes down |
-//! | `upstream` | connections to servers, which are read as the scheduler allows |
-//! | `tunnel`, `intercept` | bytes both ways, and connections that were meant for servers |
+//! | `sys`, `segment` | what the kernel tells and takes, and what a packet carries |
+//! | [`config`], [`auth`] | what it is configured with, and passwords |
+//! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
+//! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
+//! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
+//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `log` | what is shared, measured, counted and noted |
+//! | `client`, `held`, `watch` | clients' connections, and what is under way on them |
+//! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
+//! | `state` | what a gateway knows and goes by, in parts |
+//! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
+//! | `serve`, `intercept`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
 //! | `admin` | the admin's port: page, metrics, weights |
-//! | `watch`, `record`, `counters`, `log` | what is under way, and what is noted of it |
+//! | `life` | a gateway's start, reload and end |
+//!
+//! Each module uses those above it in this table or in its own row, and none that uses it.
 //!
 //! [gated]: https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6
 
+mod accept;
 mod admin;
 pub mod auth;
-mod check;
+mod class;
 mod client;
 pub mod config;
 mod counters;
 mod descriptors;
 mod destination;
+mod error;
 mod exchange;
-mod gateway;
+mod free;
+mod greeting;
 mod headers;
 mod held;
 mod intercept;
 mod interim;
+mod life;
 mod listen;
 mod log;
+mod message;
+mod one_word;
 mod own;
+mod permitted;
+mod place;
 mod probe;
 mod record;
 mod refusal;
 mod relay;
 mod resolve;
+mod round_trips;
+mod segment;
 mod serve;
-mod signals;
+mod servers;
+mod state;
 mod sys;
 mod takeover;
 mod tunnel;
@@ -57,8 +71,8 @@ mod watch;
 mod who;
 
 pub use self::{
-    check::check,
-    gateway::{Control, Counts, GatewayError, run, run_until_signalled},
-    intercept::server_name,
+    error::GatewayError,
+    greeting::server_name,
+    life::{Control, Counts, check, run, run_until_signalled},
     who::Who,
 };

@@ -18,8 +18,12 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use tracing::warn;
+
 use crate::{
     config::{Log as Config, LogFormat},
+    error::GatewayError,
+    one_word::OneWord,
     who::Who,
 };
 
@@ -59,9 +63,19 @@ pub(crate) struct Line<'a> {
     pub(crate) server: Option<IpAddr>,
 }
 
+/// Opens the log that a configuration has, if it has one.
+pub(crate) fn open_log(config: Option<&Config>) -> Result<Option<Log>, GatewayError> {
+    config.map(|log| Log::open(log).map_err(|error| cannot_log(log, error))).transpose()
+}
+
+/// Why there is no log.
+pub(crate) fn cannot_log(config: &Config, error: io::Error) -> GatewayError {
+    GatewayError::Log(config.path.display().to_string(), error)
+}
+
 impl Log {
     /// Opens the file, and starts the thread that writes it.
-    pub(crate) fn open(config: &Config) -> io::Result<Self> {
+    fn open(config: &Config) -> io::Result<Self> {
         let file = append_to(&config.path)?;
         let (lines, waiting) = sync_channel(MOST_WAITING);
         let lost = Arc::new(AtomicU64::new(0));
@@ -110,9 +124,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
                 }
                 Message::Reopen => match append_to(&path.to_path_buf()) {
                     Ok(opened) => file = opened,
-                    Err(error) => {
-                        eprintln!("dovetail: {}: {error}: the log goes on in the file as it was", path.display())
-                    }
+                    Err(error) => warn!("{}: {error}: the log goes on in the file as it was", path.display()),
                 },
             }
         }
@@ -120,7 +132,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
         if let Err(error) = &done {
             lost.fetch_add(lines, Ordering::Relaxed);
             if was_fine {
-                eprintln!("dovetail: {}: {error}: lines are lost until there is room", path.display());
+                warn!("{}: {error}: lines are lost until there is room", path.display());
             }
         }
         was_fine = done.is_ok();
@@ -182,20 +194,5 @@ impl Line<'_> {
             "server": self.server,
         })
         .to_string()
-    }
-}
-
-/// Text without blanks and control characters: a log's line has as many words as it should.
-struct OneWord<'a>(&'a str);
-
-impl std::fmt::Display for OneWord<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let is_plain = |byte: u8| byte.is_ascii_graphic();
-        if self.0.bytes().all(is_plain) {
-            return f.write_str(self.0);
-        }
-        self.0
-            .bytes()
-            .try_for_each(|byte| if is_plain(byte) { f.write_char(byte.into()) } else { write!(f, "%{byte:02X}") })
     }
 }

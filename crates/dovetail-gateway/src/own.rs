@@ -9,6 +9,8 @@ use std::{
     net::IpAddr,
 };
 
+use tracing::warn;
+
 /// Known addresses, at least one.
 #[derive(Debug)]
 pub(crate) struct Own {
@@ -21,7 +23,7 @@ impl Own {
         Ok(Self { addresses: RefCell::new(read()?) })
     }
 
-    /// Reads them again. Those known before stay if that fails, and stderr has a line that says so.
+    /// Reads them again. Those known before stay if that fails, with a warning.
     pub(crate) fn refresh(&self) {
         self.renew(read());
     }
@@ -30,7 +32,7 @@ impl Own {
         match found {
             Ok(found) => *self.addresses.borrow_mut() = found,
             Err(error) => {
-                eprintln!("dovetail: cannot read this machine's addresses: {error}: those known before stay refused");
+                warn!("cannot read this machine's addresses: {error}: those known before stay refused");
             }
         }
     }

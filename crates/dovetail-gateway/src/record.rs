@@ -10,12 +10,18 @@ use std::{
 use dovetail_sched::request::ClassId;
 use http::Method;
 
-use crate::{counters::add, gateway::Gateway, log::Line, who::Who};
+use crate::{
+    counters::add,
+    log::Line,
+    state::Notes,
+    uplink::{Lane, Uplink},
+    who::Who,
+};
 
 /// Notes of a request. Counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Record {
-    gateway: Rc<Gateway>,
+    notes: Rc<Notes>,
     began: Instant,
     arrived: SystemTime,
     pub(crate) who: Who,
@@ -38,13 +44,13 @@ pub(crate) struct Record {
 
 impl Record {
     pub(crate) fn new(
-        gateway: Rc<Gateway>,
+        notes: Rc<Notes>,
         (who, client, class): (Who, IpAddr, ClassId),
         method: Method,
         target: String,
     ) -> Self {
         Self {
-            gateway,
+            notes,
             began: Instant::now(),
             arrived: SystemTime::now(),
             who,
@@ -60,18 +66,17 @@ impl Record {
             is_whole: Cell::new(false),
         }
     }
-}
 
-impl Record {
-    pub(crate) const fn gateway(&self) -> &Rc<Gateway> {
-        &self.gateway
+    /// A way up for so many bytes, or for a body of unknown length.
+    pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
+        uplink.lane((&self.who, self.class), &self.uploaded, bytes)
     }
 }
 
 impl Drop for Record {
     fn drop(&mut self) {
         let took = self.began.elapsed();
-        self.gateway.of_class(self.class, |counters| {
+        self.notes.of_class(self.class, |counters| {
             let place = usize::from(self.status.get() / 100).min(5);
             add(&counters.by_status[place], 1);
             add(&counters.sent_bytes, self.sent.get());
@@ -82,8 +87,8 @@ impl Drop for Record {
                 counters.latency.note(took);
             }
         });
-        if let Some(log) = self.gateway.log() {
-            let config = self.gateway.config();
+        if let Some(log) = self.notes.log() {
+            let config = self.notes.config();
             let line = Line {
                 ended: self.arrived + took,
                 took,
@@ -101,5 +106,41 @@ impl Drop for Record {
             };
             log.write(&line);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{config::Config, state::Settings};
+
+    const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                        [[class]]\nname = \"office\"\nclients = \"10.1.0.0/16\"\n";
+
+    #[test]
+    fn what_is_over_is_counted_in_its_class_by_what_its_client_was_told() {
+        let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        let notes = Rc::new(Notes::new(settings, None));
+        let client = IpAddr::from([10, 1, 0, 1]);
+        let record = |class, method| {
+            let who = (Who::Address(client), client, ClassId(class));
+            Record::new(Rc::clone(&notes), who, method, "http://a.example/".into())
+        };
+        let (answered, tunnel, given_up) = (record(0, Method::GET), record(0, Method::CONNECT), record(1, Method::GET));
+        answered.status.set(404);
+        answered.sent.set(700);
+        answered.is_whole.set(true);
+        tunnel.status.set(200);
+        tunnel.sent.set(3_000);
+        tunnel.is_whole.set(true);
+        drop((answered, tunnel, given_up, record(9, Method::GET)));
+        let classes = notes.classes();
+        let counts = |class: usize| {
+            let counters = &classes[class];
+            let by_status = counters.by_status.each_ref().map(Cell::get);
+            (by_status, counters.tunnels.get(), counters.sent_bytes.get(), counters.latency.count())
+        };
+        assert_eq!(counts(0), ([0, 0, 1, 0, 1, 0], 1, 3_700, 1), "a tunnel's length is no latency");
+        assert_eq!(counts(1), ([1, 0, 0, 0, 0, 0], 0, 0, 0));
     }
 }

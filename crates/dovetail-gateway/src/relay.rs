@@ -13,36 +13,68 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::{
-    gateway::Gateway,
     held::{Flow, Held},
     interim::Go,
     record::Record,
-    upstream::{Idle, Server},
+    state::Settings,
+    uplink::Uplink,
+    upstream::{Idle, Pool, Server},
 };
 
-/// A response's body: a server's, or a page of the gateway's own.
+/// A response's body: a server's, a page of the gateway's own, or nothing, which is nobody's.
 #[derive(Debug)]
-pub(crate) struct Relay {
-    body: Kind,
-    record: Option<Record>,
-    flow: Option<Rc<Flow>>,
+pub(crate) enum Relay {
+    /// What follows is a tunnel.
+    Nothing,
+    /// A page.
+    Page(Box<Page>),
+    /// What a server sends.
+    Response(Box<Sending>),
 }
 
+/// A page on its way.
 #[derive(Debug)]
-enum Kind {
-    Page(Full<Bytes>),
-    Response { body: Incoming, rest: Option<u64>, under_way: Option<UnderWay> },
+pub(crate) struct Page {
+    page: Full<Bytes>,
+    record: Record,
+    flow: Rc<Flow>,
+}
+
+/// A server's response on its way.
+#[derive(Debug)]
+pub(crate) struct Sending {
+    body: Incoming,
+    // How many bytes of it are to come, where its connection does not say.
+    rest: Option<u64>,
+    under_way: Option<UnderWay>,
+    uplink: Rc<Uplink>,
+    record: Record,
+    flow: Rc<Flow>,
 }
 
 /// What goes with a response until its end. Dropped before, the response is given up.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
-    gateway: Rc<Gateway>,
+    keeps: Keeps,
     idle: Option<Idle>,
     server: Server,
     is_kept: bool,
     // A body that the server did not want ends with this.
     go: Option<Arc<Go>>,
+}
+
+/// Where connections are kept, and how many.
+#[derive(Debug, Clone)]
+pub(crate) struct Keeps {
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) settings: Rc<Settings>,
+}
+
+impl Keeps {
+    /// Keeps a connection for the next request.
+    fn keep(&self, server: Server, idle: Idle) {
+        self.pool.keep(server, idle, self.settings.config().limits.idle_per_server);
+    }
 }
 
 /// Why a response did not come to its end.
@@ -57,54 +89,41 @@ pub(crate) enum Broken {
 }
 
 impl Relay {
-    pub(crate) const fn page(page: Full<Bytes>, record: Option<Record>, flow: Option<Rc<Flow>>) -> Self {
-        Self { body: Kind::Page(page), record, flow }
+    pub(crate) fn page(page: Full<Bytes>, record: Record, flow: Rc<Flow>) -> Self {
+        Self::Page(Box::new(Page { page, record, flow }))
     }
 
     /// `rest`: how many bytes of it there are, where its connection does not say.
     pub(crate) fn response(
         (body, rest): (Incoming, Option<u64>),
         under_way: UnderWay,
-        record: Record,
-        flow: Rc<Flow>,
+        uplink: Rc<Uplink>,
+        (record, flow): (Record, Rc<Flow>),
     ) -> Self {
-        let mut under_way = Some(under_way);
-        if is_over(&body, rest) {
-            over(&mut under_way, &record, true);
+        let mut sending = Sending { body, rest, under_way: Some(under_way), uplink, record, flow };
+        if sending.is_over() {
+            sending.over(true);
         }
-        Self { body: Kind::Response { body, rest, under_way }, record: Some(record), flow: Some(flow) }
-    }
-}
-
-fn is_over(body: &Incoming, rest: Option<u64>) -> bool {
-    rest == Some(0) || body.is_end_stream()
-}
-
-/// A response is over: whole, or broken off by its server.
-fn over(under_way: &mut Option<UnderWay>, record: &Record, is_whole: bool) {
-    let Some(mut under_way) = under_way.take() else { return };
-    record.is_whole.set(is_whole);
-    let Some(mut idle) = under_way.idle.take() else { return };
-    if let Some(ticket) = idle.gate.finish() {
-        ticket.end();
-    }
-    if is_whole && under_way.is_kept && !idle.gate.is_grown() {
-        idle.since = Instant::now();
-        let most = under_way.gateway.config().limits.idle_per_server;
-        under_way.gateway.pool().keep(under_way.server.clone(), idle, most);
+        Self::Response(Box::new(sending))
     }
 }
 
 impl UnderWay {
     /// `is_kept`: whether the connection may be used again.
-    pub(crate) const fn new(
-        gateway: Rc<Gateway>,
-        idle: Idle,
-        server: Server,
-        is_kept: bool,
-        go: Option<Arc<Go>>,
-    ) -> Self {
-        Self { gateway, idle: Some(idle), server, is_kept, go }
+    pub(crate) const fn new(keeps: Keeps, idle: Idle, server: Server, is_kept: bool, go: Option<Arc<Go>>) -> Self {
+        Self { keeps, idle: Some(idle), server, is_kept, go }
+    }
+
+    /// The response is over: whole, or broken off by its server.
+    fn over(mut self, is_whole: bool) {
+        let Some(mut idle) = self.idle.take() else { return };
+        if let Some(ticket) = idle.gate.finish() {
+            ticket.end();
+        }
+        if is_whole && self.is_kept && !idle.gate.is_grown() {
+            idle.since = Instant::now();
+            self.keeps.keep(self.server.clone(), idle);
+        }
     }
 }
 
@@ -120,81 +139,95 @@ impl Drop for UnderWay {
     }
 }
 
+impl Page {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
+        let frame = Pin::new(&mut self.page).poll_frame(cx);
+        if let Poll::Ready(Some(Ok(frame))) = &frame {
+            self.record.sent.set(frame.data_ref().map_or(0, Bytes::len) as u64);
+        }
+        let held = |frame: Frame<Bytes>| frame.map_data(|bytes| self.flow.hold(bytes));
+        frame.map(|frame| frame.map(|frame| frame.map(held).map_err(|never| match never {})))
+    }
+}
+
+impl Sending {
+    fn is_over(&self) -> bool {
+        self.rest == Some(0) || self.body.is_end_stream()
+    }
+
+    /// It is over: whole, or broken off by its server.
+    fn over(&mut self, is_whole: bool) {
+        if let Some(under_way) = self.under_way.take() {
+            self.record.is_whole.set(is_whole);
+            under_way.over(is_whole);
+        }
+    }
+
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
+        if self.under_way.is_some() && self.flow.progress().poll_stopped(cx.waker()) {
+            return Poll::Ready(Some(Err(Broken::Stalled)));
+        }
+        ready!(self.flow.poll_room(cx));
+        if self.rest == Some(0) {
+            return Poll::Ready(None);
+        }
+        match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
+            None => {
+                self.over(self.rest.is_none());
+                Poll::Ready(self.rest.map(|rest| Err(Broken::Short(rest))))
+            }
+            Some(Err(error)) => {
+                self.over(false);
+                Poll::Ready(Some(Err(error.into())))
+            }
+            Some(Ok(frame)) => {
+                let frame = frame.map_data(|bytes| self.wanted(bytes));
+                if let Some(bytes) = frame.data_ref() {
+                    self.record.sent.set(self.record.sent.get() + bytes.len() as u64);
+                    self.uplink.acknowledges(bytes.len());
+                }
+                if self.is_over() {
+                    self.over(true);
+                }
+                Poll::Ready(Some(Ok(frame.map_data(|bytes| self.flow.hold(bytes)))))
+            }
+        }
+    }
+
+    /// What of these bytes is the response's.
+    fn wanted(&mut self, bytes: Bytes) -> Bytes {
+        let Some(rest) = &mut self.rest else { return bytes };
+        let part = bytes.slice(..bytes.len().min(usize::try_from(*rest).unwrap_or(usize::MAX)));
+        *rest -= part.len() as u64;
+        part
+    }
+}
+
 impl Body for Relay {
     type Data = Held;
     type Error = Broken;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
-        let this = self.get_mut();
-        let flow = &this.flow;
-        let held = |frame: Frame<Bytes>| {
-            frame.map_data(|bytes| match flow {
-                Some(flow) => flow.hold(bytes),
-                None => Held::free(bytes),
-            })
-        };
-        let (body, rest, under_way) = match &mut this.body {
-            Kind::Page(page) => {
-                let frame = Pin::new(page).poll_frame(cx);
-                if let (Poll::Ready(Some(Ok(frame))), Some(record)) = (&frame, &this.record) {
-                    record.sent.set(frame.data_ref().map_or(0, Bytes::len) as u64);
-                }
-                return frame.map(|frame| frame.map(|frame| frame.map(held).map_err(|never| match never {})));
-            }
-            Kind::Response { body, rest, under_way } => (body, rest, under_way),
-        };
-        if let Some(flow) = flow {
-            if under_way.is_some() && flow.progress().poll_stopped(cx.waker()) {
-                return Poll::Ready(Some(Err(Broken::Stalled)));
-            }
-            ready!(flow.poll_room(cx));
-        }
-        if *rest == Some(0) {
-            return Poll::Ready(None);
-        }
-        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
-        let Some(record) = &this.record else { return Poll::Ready(None) };
-        match frame {
-            None => {
-                over(under_way, record, rest.is_none());
-                Poll::Ready(rest.map(|rest| Err(Broken::Short(rest))))
-            }
-            Some(Err(error)) => {
-                over(under_way, record, false);
-                Poll::Ready(Some(Err(error.into())))
-            }
-            Some(Ok(frame)) => {
-                let frame = frame.map_data(|bytes| match rest {
-                    Some(rest) => {
-                        let part = bytes.slice(..bytes.len().min(usize::try_from(*rest).unwrap_or(usize::MAX)));
-                        *rest -= part.len() as u64;
-                        part
-                    }
-                    None => bytes,
-                });
-                if let Some(bytes) = frame.data_ref() {
-                    record.sent.set(record.sent.get() + bytes.len() as u64);
-                    record.gateway().uplink().acknowledges(bytes.len());
-                }
-                if is_over(body, *rest) {
-                    over(under_way, record, true);
-                }
-                Poll::Ready(Some(Ok(held(frame))))
-            }
+        match self.get_mut() {
+            Self::Nothing => Poll::Ready(None),
+            Self::Page(page) => page.poll_frame(cx),
+            Self::Response(sending) => sending.poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.body {
-            Kind::Page(page) => page.is_end_stream(),
-            Kind::Response { body, rest, .. } => is_over(body, *rest),
+        match self {
+            Self::Nothing => true,
+            Self::Page(page) => page.page.is_end_stream(),
+            Self::Response(sending) => sending.is_over(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.body {
-            Kind::Page(page) => page.size_hint(),
-            Kind::Response { body, rest, .. } => rest.map_or_else(|| body.size_hint(), SizeHint::with_exact),
+        match self {
+            Self::Nothing => SizeHint::with_exact(0),
+            Self::Page(page) => page.page.size_hint(),
+            Self::Response(sending) => sending.rest.map_or_else(|| sending.body.size_hint(), SizeHint::with_exact),
         }
     }
 }

@@ -78,7 +78,6 @@ fn in_words(error: &NetError) -> String {
     match error {
         NetError::Dns(DnsError::NoRecordsFound(none)) => answered(none.response_code),
         NetError::Dns(DnsError::ResponseCode(code)) => answered(*code),
-        NetError::Timeout => "the name servers did not answer in time".into(),
         NetError::Io(error) => format!("the name servers cannot be reached: {error}"),
         NetError::NoConnections => "the name servers cannot be reached".into(),
         NetError::Busy => "too many names are being looked up".into(),

@@ -2,7 +2,6 @@
 
 use std::{convert::Infallible, future::Future, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
 
-use dovetail_sched::request::ClassId;
 use http::{Method, Request, Response, StatusCode};
 use hyper::{
     body::{Body, Incoming},
@@ -13,20 +12,22 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
-use tokio::{net::TcpStream, select, time::timeout};
+use tokio::{net::TcpStream, select, sync::watch::Receiver, time::timeout};
+use tracing::debug;
 
 use crate::{
     client::{Activity, Busy, ClientStream, Seat},
-    exchange,
-    gateway::Gateway,
-    held::{Flow, Share, User},
+    exchange::Exchanges,
+    held::{Flow, Share, User, Users},
+    permitted::permitted,
     record::Record,
     refusal::Refusal,
     relay::Relay,
-    tunnel,
+    state::{Identities, Notes, Settings},
+    tunnel::Tunnels,
     unreadable::{Instead, Unreadable},
-    wanted::{Asked, Wanted, was_here},
-    watch::Phase,
+    wanted::Asked,
+    watch::{Phase, Watch},
 };
 
 /// What a stream of HTTP/2 may hold in each direction: the window that it has without being told (RFC 9113, section 6.9.2).
@@ -47,10 +48,24 @@ impl<F: Future<Output: 'static> + 'static> Executor<F> for Here {
     }
 }
 
+/// What it takes to serve clients.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) identities: Rc<Identities>,
+    pub(crate) notes: Rc<Notes>,
+    pub(crate) watch: Rc<Watch>,
+    pub(crate) users: Rc<Users>,
+    pub(crate) exchanges: Exchanges,
+    pub(crate) tunnels: Rc<Tunnels>,
+    /// Whether the gateway begins nothing new.
+    pub(crate) stops: Receiver<bool>,
+}
+
 /// A client that is connected.
 #[derive(Debug)]
 struct Client {
-    gateway: Rc<Gateway>,
+    serving: Rc<Serving>,
     address: IpAddr,
     asked: Asked,
     activity: Arc<Activity>,
@@ -60,11 +75,11 @@ struct Client {
 }
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve(gateway: Rc<Gateway>, stream: TcpStream, address: IpAddr, asked: Asked, seat: Seat) {
+pub(crate) async fn serve(serving: Rc<Serving>, stream: TcpStream, address: IpAddr, asked: Asked, seat: Seat) {
     let activity = Arc::new(Activity::default());
-    let (most, headers) = gateway.header_limits();
+    let (most, headers) = serving.settings.header_limits();
     let (timeouts, instead) = {
-        let config = gateway.config();
+        let config = serving.settings.config();
         let instead = Instead { name: config.proxy.name.to_string(), header_bytes: most, headers };
         ((config.timeouts.header, config.timeouts.idle), instead)
     };
@@ -77,9 +92,9 @@ pub(crate) async fn serve(gateway: Rc<Gateway>, stream: TcpStream, address: IpAd
     // What clients send and servers do not take yet.
     let window = (CLIENT_BYTES / seat.of_client().max(1)).clamp(STREAM_BYTES, CONNECTION_BYTES);
     builder.http2().initial_stream_window_size(STREAM_BYTES as u32).initial_connection_window_size(window as u32);
-    let mut stops = gateway.stops();
+    let mut stops = serving.stops.clone();
     let client = Rc::new(Client {
-        gateway,
+        serving,
         address,
         asked,
         activity: Arc::clone(&activity),
@@ -115,51 +130,53 @@ impl Client {
     /// Counts and logs a request that could not be read.
     fn note_unreadable(&self) {
         let (why, sent_bytes) = self.activity.unreadable().unwrap_or((Unreadable::Malformed, 0));
-        let (who, class) = self.gateway.by_address(self.address);
+        let (who, class) = self.serving.identities.by_address(self.address);
         // Squid's word for a method that is not known.
         let method = Method::from_bytes(b"NONE").unwrap_or_default();
-        let record = Record::new(Rc::clone(&self.gateway), (who, self.address, class), method, why.target().to_owned());
+        let record =
+            Record::new(Rc::clone(&self.serving.notes), (who, self.address, class), method, why.target().to_owned());
         record.status.set(why.status().as_u16());
         record.sent.set(sent_bytes as u64);
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
-        let (who, class, denied) = match self.gateway.who(self.address, request.headers()).await {
+        let (who, class, denied) = match self.serving.identities.who(self.address, request.headers()).await {
             Ok((who, class)) => (who, class, None),
             Err(refusal) => {
-                let (who, class) = self.gateway.by_address(self.address);
+                let (who, class) = self.serving.identities.by_address(self.address);
                 (who, class, Some(refusal))
             }
         };
         let target = target(&request);
         let who = (who, self.address, class);
-        let record = Record::new(Rc::clone(&self.gateway), who, request.method().clone(), target);
+        let record = Record::new(Rc::clone(&self.serving.notes), who, request.method().clone(), target);
         if let Some(refusal) = denied {
             return self.refuse(&refusal, record, self.flow(None, busy));
         }
-        let wanted = match self.wanted(&request) {
+        let wanted = match permitted(&self.serving.settings.config(), &request, self.asked) {
             Ok(wanted) => wanted,
             Err(refusal) => return self.refuse(&refusal, record, self.flow(None, busy)),
         };
         if wanted.is_tunnel {
-            return match tunnel::open(&self.gateway, &wanted).await {
+            let tunnels = &self.serving.tunnels;
+            return match tunnels.open(&wanted).await {
                 Ok(upstream) => {
                     record.status.set(StatusCode::OK.as_u16());
-                    tunnel::begin(&self.gateway, request, upstream, &wanted, record, (busy, Rc::clone(&self.seat)))
+                    tunnels.begin(request, upstream, &wanted, record, (busy, Rc::clone(&self.seat)))
                 }
                 Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
             };
         }
-        let (user, count) = self.gateway.seats().users().one_more(&record.who);
-        let most = self.gateway.config().limits.requests_per_user;
+        let (user, count) = self.serving.users.one_more(&record.who);
+        let most = self.serving.settings.config().limits.requests_per_user;
         if count > most {
             return self.refuse(&Refusal::TooManyRequests(most), record, self.flow(None, busy));
         }
         let flow = self.flow(Some(user), busy);
         let has_body = !request.body().is_end_stream();
-        match exchange::fetch(&self.gateway, request, &wanted, &record, (&flow, &self.activity)).await {
-            Ok(answer) => answer.relay(&self.gateway, record, flow),
+        match self.serving.exchanges.fetch(request, &wanted, &record, (&flow, &self.activity)).await {
+            Ok(answer) => answer.relay(record, flow),
             Err(refusal) => {
                 if has_body {
                     self.activity.linger();
@@ -171,36 +188,19 @@ impl Client {
 
     /// What becomes of a request, until the last byte of that is written.
     fn flow(&self, user: Option<Rc<User>>, busy: Busy) -> Rc<Flow> {
-        let watched = self.gateway.watch().begin(Phase::Turn, Some(Arc::clone(&self.activity)));
+        let watched = self.serving.watch.begin(Phase::Turn, Some(Arc::clone(&self.activity)));
         Flow::new(Rc::clone(&self.share), user, watched, busy)
     }
 
-    fn wanted(&self, request: &Request<Incoming>) -> Result<Wanted, Refusal> {
-        let config = self.gateway.config();
-        if request.method() == Method::TRACE {
-            return Err(Refusal::BadRequest("TRACE would show what is for proxies only"));
-        }
-        let wanted = Wanted::of(request, self.asked)?;
-        if was_here(request.headers(), &config.proxy.name) {
-            return Err(Refusal::Loop);
-        }
-        if wanted.is_tunnel && !config.access.connect_ports.contains(&wanted.port) {
-            return Err(Refusal::ConnectPort(wanted.port));
-        }
-        if !wanted.is_tunnel && !config.access.ports.is_empty() && !config.access.ports.contains(&wanted.port) {
-            return Err(Refusal::Port(wanted.port));
-        }
-        Ok(wanted)
-    }
-
     fn refuse(&self, refusal: &Refusal, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        debug!(client = %self.address, "refused: {refusal}");
         if refusal.closes() {
             self.activity.linger();
         }
-        let page = refusal.page(&self.gateway.config().proxy.name);
+        let page = refusal.page(&self.serving.settings.config().proxy.name);
         record.status.set(page.status().as_u16());
         flow.progress().waits_for(Phase::Transfer);
-        page.map(|page| Relay::page(page, Some(record), Some(flow)))
+        page.map(|page| Relay::page(page, record, flow))
     }
 }
 
@@ -215,9 +215,4 @@ fn target(request: &Request<Incoming>) -> String {
             format!("http://{host}{uri}")
         }
     }
-}
-
-/// A class's number.
-pub(crate) const fn class_id(class: usize) -> ClassId {
-    ClassId(class as u32)
 }

@@ -54,8 +54,8 @@ const SO_BUF_LOCK: libc::c_int = 72;
 const SOCK_RCVBUF_LOCK: u32 = 2;
 
 /// The most that the receive window may be, in bytes, from now on. What was told already stays told.
-pub(crate) fn set_window_clamp(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
-    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, bytes)
+pub(crate) fn set_window_clamp(socket: BorrowedFd<'_>, bytes: u64) -> io::Result<()> {
+    set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
 /// A socket is readable when so many bytes are there, or the end, or when no more can come.

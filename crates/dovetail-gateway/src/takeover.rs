@@ -28,11 +28,10 @@ use rustix::net::{
 use tokio::{
     io::AsyncReadExt,
     net::{UnixListener as TokioListener, UnixStream as TokioStream},
+    sync::Notify,
     task::{JoinHandle, spawn_local},
     time::{sleep, timeout},
 };
-
-use crate::gateway::Gateway;
 
 /// The other process has so long for each step.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -88,13 +87,13 @@ pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)
     Ok(Some((socket.into(), Taken(stream))))
 }
 
-/// Hands a socket over to whoever may have it, until somebody serves with it.
-pub(crate) fn offer(gateway: &Rc<Gateway>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
-    let gateway = Rc::clone(gateway);
-    spawn_local(async move { hand_over(&gateway, address, &socket, &is_shared).await })
+/// Hands a socket over to whoever may have it, until somebody serves with it, which `taken_over` is told.
+pub(crate) fn offer(taken_over: &Rc<Notify>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
+    let taken_over = Rc::clone(taken_over);
+    spawn_local(async move { hand_over(&taken_over, address, &socket, &is_shared).await })
 }
 
-async fn hand_over(gateway: &Gateway, address: SocketAddr, socket: &TcpListener, is_shared: &Cell<bool>) {
+async fn hand_over(taken_over: &Notify, address: SocketAddr, socket: &TcpListener, is_shared: &Cell<bool>) {
     let listener = loop {
         match bind(address) {
             Ok(listener) => break listener,
@@ -112,7 +111,7 @@ async fn hand_over(gateway: &Gateway, address: SocketAddr, socket: &TcpListener,
         }
         is_shared.set(true);
         if matches!(timeout(PATIENCE, hand_to(stream, socket)).await, Ok(Ok(()))) {
-            gateway.is_taken_over();
+            taken_over.notify_one();
             return;
         }
         is_shared.set(was_shared);

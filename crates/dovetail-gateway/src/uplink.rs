@@ -2,7 +2,7 @@
 //!
 //! An uplink that is full holds up everything: requests, acknowledgements of what comes down, probes. Where its rate is known
 //! the gateway sends a little less than that, so that the queue is here and not there, and shares it by class and user as it
-//! does the downlink: a desk of its own, whose turns are leave to send. The first 20 kB of each upload go before the rest of
+//! does the downlink: a scheduler of its own, whose turns are leave to send. The first 20 kB of each upload go before the rest of
 //! others. Acknowledgements are not scheduled but counted: a segment of 66 bytes for two full ones.
 //!
 //! Where the rate is not known nothing is held back. What a probe waits may then be the uplink's queue, and where the rate is not
@@ -21,12 +21,13 @@ use dovetail_sched::{
 };
 use dovetail_tower::Desk;
 
-use crate::{exchange::Place, record::Record, who::Who};
+use crate::{place::Place, who::Who};
 
 /// An acknowledgement's frame.
 const ACK_BYTES: f64 = 66.0;
 /// What is shorter is no upload: a request's header, a keystroke, acknowledgements within TLS.
 const LEAST: usize = 256;
+
 /// The uplink.
 #[derive(Debug)]
 pub(crate) struct Uplink {
@@ -56,17 +57,16 @@ impl Uplink {
     }
 
     /// A way up for so many bytes, or for an upload of unknown length.
-    pub(crate) fn lane(self: &Rc<Self>, record: &Record, bytes: Option<usize>) -> Lane {
+    ///
+    /// `uploaded` counts what goes.
+    pub(crate) fn lane(
+        self: &Rc<Self>,
+        (who, class): (&Who, ClassId),
+        uploaded: &Rc<Cell<u64>>,
+        bytes: Option<usize>,
+    ) -> Lane {
         let is_upload = bytes.is_none_or(|bytes| bytes >= LEAST);
-        let Record { who, class, uploaded, .. } = record;
-        Lane {
-            uplink: Rc::clone(self),
-            who: who.clone(),
-            class: *class,
-            uploaded: Rc::clone(uploaded),
-            is_upload,
-            place: None,
-        }
+        Lane { uplink: Rc::clone(self), who: who.clone(), class, uploaded: Rc::clone(uploaded), is_upload, place: None }
     }
 
     /// So many bytes came down, and are acknowledged.

@@ -30,6 +30,7 @@ const LONG: Duration = Duration::from_secs(20);
 #[ignore = "it is what the other tests run"]
 fn the_gateway() {
     let Some(file) = env::var_os("GATEWAY").map(PathBuf::from) else { return };
+    tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let config = Config::read(&file).unwrap();
     let takes_over = env::var_os("TAKES_OVER").is_some();
     if let Err(error) = run_until_signalled(config, file, takes_over, |_| eprintln!("it listens")) {

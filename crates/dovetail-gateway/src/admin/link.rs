@@ -20,7 +20,7 @@ impl Link {
         Self {
             capacity_bytes_per_s: figure("capacity").filter(|&rate| rate > 0.0).unwrap_or(goodput_bytes_per_s),
             pace_bytes_per_s: figure("pace"),
-            // Probes are the desk's; round-trip times only the policy knows of.
+            // Probes are the gateway's; round-trip times only the policy knows of.
             far_delay_ms: totals.far.map(|far| far.delay.as_secs_f64() * 1e3).or(figure("far_delay_ms")),
         }
     }

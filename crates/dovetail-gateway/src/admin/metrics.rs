@@ -189,28 +189,37 @@ impl Families<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
+    use std::{net::Ipv4Addr, rc::Rc};
 
     use dovetail_sched::request::ClassId;
 
     use super::*;
     use crate::{
-        admin::scrape::MOST_USERS,
+        admin::{scrape::MOST_USERS, seen::Seen},
         config::Config,
         counters::{BUCKETS_S, add},
-        gateway::Gateway,
+        state::{Link, Notes, Settings},
         who::Who,
     };
 
     const TEXT: &str = "[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n[access]\nclients = \"10.0.0.0/8\"\n\
                         [[class]]\nname = \"office\"\nweight = 3\nclients = \"10.1.0.0/16\"\n";
 
-    fn gateway() -> Gateway {
-        Gateway::new(Config::parse(TEXT).expect("a configuration")).expect("a gateway")
+    fn seen() -> Seen {
+        let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        Seen {
+            link: Rc::new(Link::new(Rc::clone(&settings)).expect("a link")),
+            notes: Rc::new(Notes::new(Rc::clone(&settings), None)),
+            settings,
+            counters: Rc::default(),
+            seats: Rc::default(),
+            pool: Rc::default(),
+            probing: Rc::default(),
+        }
     }
 
-    fn scraped(gateway: &Gateway) -> String {
-        encode(Scrape::of(gateway, None)).expect("text")
+    fn scraped(seen: &Seen) -> String {
+        encode(Scrape::of(seen, None)).expect("text")
     }
 
     fn value(text: &str, metric: &str) -> f64 {
@@ -220,15 +229,15 @@ mod tests {
 
     #[tokio::test]
     async fn ten_thousand_users_are_twenty_labels() {
-        let gateway = gateway();
-        let one = scraped(&gateway).lines().count();
+        let seen = seen();
+        let one = scraped(&seen).lines().count();
         for number in 0..10_000_u32 {
             let who = Who::Address(Ipv4Addr::from(0x0a00_0000 + number).into());
-            let ticket = gateway.desk().arrive(&who, ClassId(number % 2), None, "a".into());
+            let ticket = seen.link.desk().arrive(&who, ClassId(number % 2), None, "a".into());
             ticket.received(u64::from(number) + 1);
             ticket.end();
         }
-        let text = scraped(&gateway);
+        let text = scraped(&seen);
         let named: Vec<_> = text.lines().filter(|line| line.contains("user=\"")).collect();
         assert_eq!(named.len(), MOST_USERS);
         assert_eq!(text.lines().count(), one + MOST_USERS + 3, "nothing else but their family's head");
@@ -242,14 +251,14 @@ mod tests {
 
     #[tokio::test]
     async fn histograms_are_cumulative_and_their_last_bucket_is_all() {
-        let gateway = gateway();
-        gateway.of_class(ClassId(0), |class| {
+        let seen = seen();
+        seen.notes.of_class(ClassId(0), |class| {
             for seconds in [0.005, 0.03, 0.03, 1_000.0] {
                 class.latency.note(std::time::Duration::from_secs_f64(seconds));
             }
             add(&class.by_status[2], 4);
         });
-        let text = scraped(&gateway);
+        let text = scraped(&seen);
         let bucket = |bound: &str| {
             value(
                 &text,
@@ -270,9 +279,9 @@ mod tests {
 
     #[tokio::test]
     async fn names_of_users_cannot_break_out_of_their_labels() {
-        let gateway = gateway();
-        let ticket = gateway.desk().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());
-        let text = scraped(&gateway);
+        let seen = seen();
+        let ticket = seen.link.desk().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());
+        let text = scraped(&seen);
         assert!(text.contains("user=\"a\\\"} 9\\\\\"} 0\n"), "{text}");
         drop(ticket);
     }

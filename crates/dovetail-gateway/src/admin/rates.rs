@@ -70,7 +70,7 @@ mod tests {
         rates.look(Nanos::from_millis(12_100), &[user("ann", 99_000)]);
         assert_eq!(rates.of(&ann), Some(2_000.0), "too soon for another");
         rates.look(Nanos::from_secs(13), &[user("ann", 700)]);
-        assert_eq!(rates.of(&ann), Some(700.0), "he was forgotten meanwhile");
+        assert_eq!(rates.of(&ann), Some(700.0), "forgotten meanwhile");
         rates.look(Nanos::from_secs(60), &[user("ann", 90_000)]);
         assert_eq!(rates.of(&ann), None, "a mean over a minute is not now");
     }

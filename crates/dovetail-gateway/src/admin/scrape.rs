@@ -2,10 +2,9 @@
 
 use dovetail_tower::desk::{Totals, UserView};
 
-use super::{history::Sample, link::Link, process::Process, status::class_name};
+use super::{history::Sample, link::Link, process::Process, seen::Seen, status::class_name};
 use crate::{
     counters::{BUCKETS_S, ClassCounters, Histogram},
-    gateway::Gateway,
     who::Who,
 };
 
@@ -63,11 +62,11 @@ pub(super) struct User {
 
 impl Scrape {
     /// What there is now. O(users + requests).
-    pub(super) fn of(gateway: &Gateway, sample: Option<&Sample>) -> Self {
-        let config = gateway.config();
-        let view = gateway.desk().view();
+    pub(super) fn of(seen: &Seen, sample: Option<&Sample>) -> Self {
+        let config = seen.settings.config();
+        let view = seen.link.desk().view();
         let active = view.active_users();
-        let counters = gateway.classes();
+        let counters = seen.notes.classes();
         let classes = config.classes.iter().zip(counters.iter().zip(&active));
         let classes = classes.map(|(class, (counters, &active))| Class::of(&class.name, counters, active)).collect();
         let user = |user: UserView<Who>| User {
@@ -77,16 +76,16 @@ impl Scrape {
         };
         let users = most_served(view.users).into_iter().map(user).collect();
         let goodput_bytes_per_s = config.downlink.goodput_bytes_per_s();
-        let shared = gateway.counters();
+        let shared = &seen.counters;
         Self {
             link: Link::of(&view.totals, goodput_bytes_per_s),
             totals: view.totals,
             goodput_bytes_per_s,
-            probe_up: gateway.probing().is_up(),
+            probe_up: seen.probing.is_up(),
             classes,
             users,
             sample: sample.cloned(),
-            connections: gateway.seats().taken(),
+            connections: seen.seats.taken(),
             accepted: shared.accepted.get(),
             refused_clients: shared.refused_clients.get(),
             refused_full: shared.refused_full.get(),
@@ -94,8 +93,8 @@ impl Scrape {
             dialled: shared.dialled.get(),
             reused: shared.reused.get(),
             retried: shared.retried.get(),
-            idle_upstream_connections: gateway.pool().len(),
-            log_lost: gateway.log().map_or(0, |log| log.lost()),
+            idle_upstream_connections: seen.pool.len(),
+            log_lost: seen.notes.log_lost(),
             process: Process::own(),
         }
     }

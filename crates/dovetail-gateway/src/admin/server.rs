@@ -1,57 +1,63 @@
 //! The admin's port: HTTP/1.1, with limits of its own.
 
-use std::{convert::Infallible, rc::Rc, time::Duration};
+use std::{convert::Infallible, io, rc::Rc, time::Duration};
 
-use http_body_util::{BodyExt, Limited};
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
     select,
+    sync::watch::Receiver,
     task::spawn_local,
-    time::{sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
-use super::{Admin, fault::Fault};
+use super::{answer::Admin, seen::Seen};
+use crate::{accept, state::Room};
 
 /// Connections at once. More are closed.
 const MOST_CONNECTIONS: usize = 64;
-/// A request's header has to be there after so long, and then its body.
+/// A request's header has to be there after so long.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// The most that a request's body has.
-const MOST_BODY_BYTES: usize = 64_000;
 /// A connection is not kept for longer: one whose client takes nothing would keep its place.
 const LONGEST: Duration = Duration::from_secs(600);
 /// The last answer on it may take so long.
 const LAST_ANSWER: Duration = Duration::from_secs(10);
 
-/// Serves until the gateway begins nothing new: then the address is free for the next one.
-pub(super) async fn accept(admin: Rc<Admin>, listener: TcpListener) {
-    let seats = Rc::new(());
-    let mut stops = admin.gateway.stops();
-    loop {
-        let accepted = select! {
-            _ = stops.wait_for(|stops| *stops) => return,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                let seat = Rc::clone(&seats);
-                // The count has the listener's own in it.
-                if Rc::strong_count(&seat) <= MOST_CONNECTIONS + 1 {
-                    let admin = Rc::clone(&admin);
-                    spawn_local(async move {
-                        serve(admin, stream).await;
-                        drop(seat);
-                    });
-                }
-            }
-            // Out of descriptors, or the client is gone already: others may come.
-            Err(error) => {
-                admin.gateway.could_not_accept(&error);
-                sleep(Duration::from_millis(20)).await;
-            }
+/// Serves those who connect here until the gateway begins nothing new: then the address is free for the next one.
+pub(crate) fn start(
+    seen: Seen,
+    room: &Rc<Room>,
+    stops: Receiver<bool>,
+    listener: std::net::TcpListener,
+) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    let admin = Rc::new(Admin::new(seen));
+    let (served, room) = (Rc::clone(&admin), Rc::clone(room));
+    spawn_local(async move {
+        let seats = Rc::new(());
+        accept::each(&listener, stops, &room, |stream, _| welcome(&served, &seats, stream)).await;
+    });
+    spawn_local(async move {
+        let mut seconds = interval(Duration::from_secs(1));
+        seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            seconds.tick().await;
+            admin.sample();
         }
+    });
+    Ok(())
+}
+
+fn welcome(admin: &Rc<Admin>, seats: &Rc<()>, stream: TcpStream) {
+    let seat = Rc::clone(seats);
+    // The count has the listener's own in it.
+    if Rc::strong_count(&seat) <= MOST_CONNECTIONS + 1 {
+        let admin = Rc::clone(admin);
+        spawn_local(async move {
+            serve(admin, stream).await;
+            drop(seat);
+        });
     }
 }
 
@@ -70,18 +76,5 @@ async fn serve(admin: Rc<Admin>, stream: TcpStream) {
             connection.as_mut().graceful_shutdown();
             drop(timeout(LAST_ANSWER, connection).await);
         }
-    }
-}
-
-/// A request's body.
-pub(super) async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
-    let whole = timeout(READ_TIMEOUT, Limited::new(body, MOST_BODY_BYTES).collect()).await;
-    match whole {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(_)) => {
-            let what = format!("The body broke off, or is longer than {MOST_BODY_BYTES} bytes.");
-            Err(Fault::new(http::StatusCode::PAYLOAD_TOO_LARGE, what))
-        }
-        Err(_) => Err(Fault::new(http::StatusCode::REQUEST_TIMEOUT, "The body took too long.")),
     }
 }

@@ -6,8 +6,8 @@ use dovetail_sched::Nanos;
 use dovetail_tower::desk::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
-use super::{history::Sample, link::Link, rates::Rates};
-use crate::{config::Config, gateway::Gateway, who::Who};
+use super::{history::Sample, link::Link, rates::Rates, seen::Seen};
+use crate::{config::Config, who::Who};
 
 /// The most users and the most requests that are listed.
 const MOST_ROWS: usize = 200;
@@ -89,9 +89,9 @@ struct Request {
 
 impl Status {
     /// What there is now. O(n log n) in users and requests.
-    pub(super) fn of(gateway: &Gateway, rates: &mut Rates, sample: Option<&Sample>) -> Self {
-        let config = gateway.config();
-        let view = gateway.desk().view();
+    pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>) -> Self {
+        let config = seen.settings.config();
+        let view = seen.link.desk().view();
         rates.look(view.totals.now, &view.users);
         let active = view.active_users();
         let (users, more_users) = users(&config, &view.users, rates);
@@ -123,15 +123,15 @@ impl Status {
             link: Link::of(&totals, goodput_bytes_per_s),
             received_bytes: totals.units,
             probe: config.downlink.probe.to_string(),
-            probe_up: gateway.probing().is_up(),
-            probe_fault: gateway.probing().fault(),
+            probe_up: seen.probing.is_up(),
+            probe_fault: seen.probing.fault(),
             lost_probes: totals.lost_probes,
             active_users: active.iter().sum(),
             waiting: totals.classes.iter().map(|class| class.waiting).sum(),
             outstanding: totals.classes.iter().map(|class| class.outstanding).sum(),
             figures: totals.figures.into_iter().collect(),
-            connections: gateway.seats().taken(),
-            idle_upstream_connections: gateway.pool().len(),
+            connections: seen.seats.taken(),
+            idle_upstream_connections: seen.pool.len(),
             classes,
             users,
             more_users,

@@ -4,8 +4,7 @@ use dovetail_sched::Weight;
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::fault::Fault;
-use crate::{gateway::Gateway, serve::class_id};
+use super::{fault::Fault, seen::Seen};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -14,8 +13,8 @@ struct Body {
 }
 
 /// The class's number, if there is such a class.
-pub(super) fn class(gateway: &Gateway, name: &str) -> Result<usize, Fault> {
-    let config = gateway.config();
+pub(super) fn class(seen: &Seen, name: &str) -> Result<usize, Fault> {
+    let config = seen.settings.config();
     config.classes.iter().position(|class| *class.name == *name).ok_or_else(|| {
         let names: Vec<_> = config.classes.iter().map(|class| &*class.name).collect();
         Fault::new(StatusCode::NOT_FOUND, format!("There is no such class. There are: {}.", names.join(", ")))
@@ -23,15 +22,13 @@ pub(super) fn class(gateway: &Gateway, name: &str) -> Result<usize, Fault> {
 }
 
 /// Sets the weight that a body says; what it was set to.
-pub(super) fn set(gateway: &Gateway, class: usize, body: &[u8]) -> Result<f64, Fault> {
+pub(super) fn set(seen: &Seen, class: usize, body: &[u8]) -> Result<f64, Fault> {
     let wrong = || {
         let what = "Say a weight from 0.000001 to 1000000 as JSON, such as {\"weight\": 3}.";
         Fault::new(StatusCode::BAD_REQUEST, what)
     };
     let body: Body = serde_json::from_slice(body).map_err(|_| wrong())?;
     let weight = Weight::new(body.weight).ok_or_else(wrong)?;
-    for desk in gateway.desks() {
-        desk.set_weight(class_id(class), weight);
-    }
+    seen.link.set_weight(class, weight);
     Ok(weight.as_f64())
 }

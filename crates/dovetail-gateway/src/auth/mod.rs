@@ -1,4 +1,4 @@
-//! Who a client says he is (RFC 7617), and whether that is true.
+//! Who a client claims to be (RFC 7617), and whether that is true.
 //!
 //! Clients send name and password with every request; bcrypt takes tens of milliseconds for each look, on purpose. So
 //! credentials that were found right are remembered for five minutes, wrong ones for ten seconds, and everything else is
@@ -98,6 +98,11 @@ pub struct Job {
     name: Option<Arc<str>>,
     hash: Arc<str>,
     password: Vec<u8>,
+}
+
+/// The passwords that a configuration names, if it names some.
+pub(crate) fn read_passwords(path: Option<&Path>) -> Result<Option<Passwords>, ConfigError> {
+    path.map(Passwords::read).transpose()
 }
 
 impl Passwords {

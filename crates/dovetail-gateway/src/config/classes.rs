@@ -11,8 +11,9 @@ use std::{
 use dovetail_sched::Weight;
 
 use super::{
-    Class, Config,
     error::Wrong,
+    model::{Class, Config},
+    name::{EXPECTED, LONGEST_NAME, is_in_name},
     section::{Section, number, quoted},
     values,
 };
@@ -34,7 +35,7 @@ impl Config {
         longest.map_or(self.default_class, |(_, class)| class)
     }
 
-    /// The class of somebody who has said who he is: the one with his name, or else his address's. O(names + prefixes).
+    /// The class of a user who has said a name: the one with that name, or else the address's. O(names + prefixes).
     #[must_use]
     pub fn class_of_user(&self, name: &str, address: IpAddr) -> usize {
         let named = self.classes.iter().position(|class| class.users.iter().any(|user| **user == *name));
@@ -90,14 +91,12 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
 }
 
 fn read_one(section: &mut Section<'_>) -> Result<Class, Wrong> {
-    let in_name = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     let in_user = |letter: char| !letter.is_control() && letter != ':';
-    let what = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
     let user = "a user's name of 1 to 64 characters, without colons";
-    let name = section.one("name", values::name(64, in_name, what))?;
+    let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
     let weight = section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or_default();
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
-    let users = section.list("users", values::name(64, in_user, user))?.unwrap_or_default();
+    let users = section.list("users", values::name(LONGEST_NAME, in_user, user))?.unwrap_or_default();
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
     Ok(Class { name, weight, clients, users })

@@ -5,7 +5,10 @@ use std::fmt::{self, Display};
 use dovetail_sched::units::Rate;
 
 use super::{
-    Access, Class, Config, Forwarded, LogFormat, Prefix, Prefixes, Probe, reload::joined, values::written_time,
+    model::{Access, Class, Config, Forwarded, LogFormat, Probe},
+    prefixes::{Prefix, Prefixes},
+    reload::joined,
+    values::written_time,
 };
 
 impl Config {

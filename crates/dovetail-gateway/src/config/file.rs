@@ -14,18 +14,20 @@ use dovetail_sched::request::{RequestSetup, RequestSpec};
 use toml::de::{DeTable, DeValue};
 
 use super::{
-    Access, Admin, Config, ConfigError, Downlink, Forwarded, Limits, Log, LogFormat, Prefixes, Probe, Proxy, Timeouts,
-    Uplink, classes,
-    error::Wrong,
-    name::{LONGEST_NAME, default_name, is_in_name},
+    classes,
+    error::{ConfigError, Wrong},
+    model::{Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink},
+    name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
+    prefixes::Prefixes,
     section::{Section, number, text, truth, whole, word},
     values,
 };
+use crate::segment::SEGMENT;
 
 /// The longest file that is read, in bytes.
 const LONGEST_FILE: u64 = 1 << 20;
 /// A full segment's payload of its Ethernet frame.
-const PAYLOAD: f64 = 1448.0 / 1514.0;
+const PAYLOAD: f64 = SEGMENT as f64 / 1514.0;
 /// The port of proxies, on this machine alone.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 /// The admin's port, on this machine alone.
@@ -101,12 +103,11 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Wrong> {
 
 fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
     let forwarded = [("off", Forwarded::Off), ("unknown", Forwarded::Unknown), ("address", Forwarded::Address)];
-    let what = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
     let proxy = Proxy {
         listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
         redirect: section.list("redirect", values::address)?.unwrap_or_default(),
         tproxy: section.list("tproxy", values::address)?.unwrap_or_default(),
-        name: section.one("name", values::name(LONGEST_NAME, is_in_name, what))?.unwrap_or_else(default_name),
+        name: section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_else(default_name),
         forwarded: section.one("forwarded", word(&forwarded))?.unwrap_or_default(),
         nameservers: section.list("nameservers", values::nameserver)?.unwrap_or_default(),
     };

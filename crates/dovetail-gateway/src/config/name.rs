@@ -1,4 +1,6 @@
-//! The gateway's name where the file has none: the host's, since two gateways in a row with one name look like a loop.
+//! Names of a gateway and of classes: what they are made of.
+//!
+//! A gateway has its host's name where the file has none, since two gateways in a row with one name look like a loop.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -7,6 +9,8 @@ use std::{
 
 /// The longest name, in characters.
 pub(super) const LONGEST_NAME: usize = 64;
+/// What a name is, in a message.
+pub(super) const EXPECTED: &str = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
 const PREFIX: &str = "dovetail-";
 
 pub(super) fn is_in_name(letter: char) -> bool {

@@ -2,53 +2,39 @@
 
 use std::{fmt, net::SocketAddr};
 
-use super::{Admin, Class, Config};
+use super::model::{Admin, Class, Config, Uplink};
 
 impl Config {
     /// What the new configuration says that takes effect only when the gateway starts again, a sentence each.
     #[must_use]
     pub fn what_a_reload_cannot_change(&self, new: &Self) -> Vec<String> {
-        let mut kept = Vec::new();
-        let mut keep = |key: &str, old: String, new: String| {
-            if old != new {
-                kept.push(format!("{key} stays {old}: restart the gateway to make it {new}"));
-            }
-        };
-        let (old, other) = (&self.proxy, &new.proxy);
-        keep("proxy.listen", set(&old.listen), set(&other.listen));
-        keep("proxy.redirect", set(&old.redirect), set(&other.redirect));
-        keep("proxy.tproxy", set(&old.tproxy), set(&other.tproxy));
-        let admin = |config: &Self| config.admin.as_ref().map_or("off".into(), |admin| admin.listen.to_string());
-        keep("admin.listen", admin(self), admin(new));
-        let policy = |config: &Self| config.downlink.policy.as_str().to_owned();
-        keep("downlink.policy", policy(self), policy(new));
-        let paced = |config: &Self| if config.uplink.is_some() { "set" } else { "off" }.to_owned();
-        keep("uplink.rate", paced(self), paced(new));
-        kept
+        new.clone().reloaded(self).1
     }
-}
 
-impl Config {
     /// What a gateway that runs with `old` goes on with when it reads this: with what only a restart changes as it was, and
     /// [what that is](Self::what_a_reload_cannot_change).
     #[must_use]
     pub fn reloaded(self, old: &Self) -> (Self, Vec<String>) {
-        let kept = old.what_a_reload_cannot_change(&self);
         let mut config = self.in_the_order_of(old);
-        let proxy = &mut config.proxy;
-        proxy.listen.clone_from(&old.proxy.listen);
-        proxy.redirect.clone_from(&old.proxy.redirect);
-        proxy.tproxy.clone_from(&old.proxy.tproxy);
-        config.downlink.policy = old.downlink.policy.clone();
-        config.downlink.learn = old.downlink.learn;
-        if config.uplink.is_some() != old.uplink.is_some() {
-            config.uplink.clone_from(&old.uplink);
+        let mut kept = Kept::default();
+        let (proxy, was) = (&mut config.proxy, &old.proxy);
+        kept.keep("proxy.listen", &mut proxy.listen, &was.listen, |addresses| set(addresses));
+        kept.keep("proxy.redirect", &mut proxy.redirect, &was.redirect, |addresses| set(addresses));
+        kept.keep("proxy.tproxy", &mut proxy.tproxy, &was.tproxy, |addresses| set(addresses));
+        let token = config.admin.as_ref().map(|admin| admin.token.clone());
+        kept.keep("admin.listen", &mut config.admin, &old.admin, written_admin);
+        if let (Some(admin), Some(token)) = (&mut config.admin, token) {
+            admin.token = token;
         }
-        config.admin = match (&old.admin, config.admin) {
-            (Some(old), Some(new)) => Some(Admin { listen: old.listen, ..new }),
-            (old, _) => old.clone(),
-        };
-        (config, kept)
+        let (downlink, was) = (&mut config.downlink, &old.downlink);
+        kept.keep("downlink.policy", &mut downlink.policy, &was.policy, |policy| policy.as_str().to_owned());
+        // The policy's own knob says the same.
+        downlink.learn = was.learn;
+        // Another rate is taken up; whether there is one is not.
+        if config.uplink.is_some() != old.uplink.is_some() {
+            kept.keep("uplink.rate", &mut config.uplink, &old.uplink, written_uplink);
+        }
+        (config, kept.0)
     }
 
     /// The same with its classes where those of the same name were in `old`, so that a class keeps its number and what was
@@ -66,6 +52,29 @@ impl Config {
         self.default_class = self.classes.iter().position(|class| class.name == default).unwrap_or(0);
         self
     }
+}
+
+/// What stays as it was, a sentence each.
+#[derive(Default)]
+struct Kept(Vec<String>);
+
+impl Kept {
+    /// Puts back what was, and says so if it was written otherwise.
+    fn keep<T: Clone>(&mut self, key: &str, new: &mut T, old: &T, written: impl Fn(&T) -> String) {
+        let (was, wanted) = (written(old), written(new));
+        if was != wanted {
+            self.0.push(format!("{key} stays {was}: restart the gateway to make it {wanted}"));
+        }
+        new.clone_from(old);
+    }
+}
+
+fn written_admin(admin: &Option<Admin>) -> String {
+    admin.as_ref().map_or("off".into(), |admin| admin.listen.to_string())
+}
+
+fn written_uplink(uplink: &Option<Uplink>) -> String {
+    if uplink.is_some() { "set" } else { "off" }.to_owned()
 }
 
 /// Addresses in an order of their own: in which they are written does not matter.

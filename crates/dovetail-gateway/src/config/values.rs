@@ -14,7 +14,7 @@ use dovetail_sched::{
 use ipnet::IpNet;
 use toml::de::DeValue;
 
-use super::{Prefix, Probe, section::quoted};
+use super::{model::Probe, prefixes::Prefix, section::quoted};
 
 /// The narrowest and the widest link there may be.
 const RATES_BPS: RangeInclusive<f64> = 1e3..=1e12;

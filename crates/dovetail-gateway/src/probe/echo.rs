@@ -1,5 +1,7 @@
 //! What a probe has in it: its number, and a secret that shows that it is ours.
 
+use std::hash::{BuildHasher, RandomState};
+
 /// Bytes of a probe's payload.
 pub(super) const BYTES: usize = 16;
 
@@ -16,4 +18,9 @@ pub(super) fn read(bytes: &[u8], secret: u64) -> Option<u64> {
     let bytes: [u8; BYTES] = bytes.get(..BYTES)?.try_into().ok()?;
     let (number, ours) = bytes.split_at(8);
     (ours == secret.to_be_bytes()).then(|| u64::from_be_bytes(number.try_into().unwrap_or_default()))
+}
+
+/// A number that nobody outside knows.
+pub(super) fn secret() -> u64 {
+    RandomState::new().hash_one(0_u8)
 }

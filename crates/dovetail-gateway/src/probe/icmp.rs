@@ -13,7 +13,7 @@ use std::{
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 
-use super::{echo, secret};
+use super::echo;
 
 const ECHO_REPLY_V4: u8 = 0;
 const ECHO_V4: u8 = 8;
@@ -67,7 +67,7 @@ impl Icmp {
 
     fn new(socket: Socket, is_v4: bool, expires: Option<Towards>, is_raw: bool) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        let secret = secret();
+        let secret = echo::secret();
         let socket = UdpSocket::from_std(socket.into())?;
         Ok(Self { socket, is_v4, expires, is_raw, identifier: secret as u16, secret, last: Cell::new(0) })
     }

@@ -4,7 +4,7 @@ use std::{cell::RefCell, io, net::SocketAddr};
 
 use tokio::net::UdpSocket;
 
-use super::{any, echo, secret};
+use super::echo;
 
 #[derive(Debug)]
 pub(super) struct Udp {
@@ -18,7 +18,7 @@ impl Udp {
         let socket = std::net::UdpSocket::bind(any(address))?;
         socket.connect(address)?;
         socket.set_nonblocking(true)?;
-        Ok(Self { socket: UdpSocket::from_std(socket)?, secret: secret(), buffer: RefCell::new([0; 64]) })
+        Ok(Self { socket: UdpSocket::from_std(socket)?, secret: echo::secret(), buffer: RefCell::new([0; 64]) })
     }
 
     pub(super) fn send(&self, number: u64) -> io::Result<()> {
@@ -40,4 +40,9 @@ impl Udp {
             }
         }
     }
+}
+
+/// The local address to bind for a peer of this family.
+fn any(peer: SocketAddr) -> SocketAddr {
+    if peer.is_ipv4() { ([0, 0, 0, 0], 0).into() } else { ([0_u16; 8], 0).into() }
 }

@@ -25,26 +25,18 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use super::window::Window;
 use crate::sys;
 
 /// How long after one attempt the next begins (RFC 8305, section 8).
 const APART: Duration = Duration::from_millis(250);
 
-/// What windows connections have, if the policy holds responses back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window {
-    /// A policy's first, in bytes.
-    pub(crate) first: u64,
-    /// What this connection begins with: as much, or what one offered that its request was sent on in vain.
-    pub(crate) begins: u64,
-    /// The most that it may grow to.
-    pub(crate) longest: u64,
-}
-
 /// A connection that was made.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) stream: TcpStream,
+    /// Where it leads, as far as that is known.
+    pub(crate) server: Option<IpAddr>,
     pub(crate) window: Option<Window>,
 }
 
@@ -58,7 +50,10 @@ impl Upstream {
         within: Duration,
     ) -> Result<Self, Failure> {
         match timeout(within, race(addresses, port, window)).await {
-            Ok(Ok(stream)) => Ok(Self { stream, window }),
+            Ok(Ok(stream)) => {
+                let server = stream.peer_addr().ok().map(|address| address.ip());
+                Ok(Self { stream, server, window })
+            }
             Ok(Err(error)) => Err(Failure::Error(error)),
             Err(_) => Err(Failure::Timeout),
         }
@@ -108,16 +103,15 @@ async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<TcpStream
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
     let Some(window) = window else { return socket.connect(address).await };
-    let bytes = u32::try_from(window.begins).unwrap_or(u32::MAX);
-    socket.set_recv_buffer_size(bytes)?;
+    socket.set_recv_buffer_size(u32::try_from(window.begins).unwrap_or(u32::MAX))?;
     let is_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
     if is_free {
-        sys::set_window_clamp(socket.as_fd(), u32::try_from(window.longest).unwrap_or(u32::MAX))?;
+        sys::set_window_clamp(socket.as_fd(), window.longest)?;
     }
     let stream = socket.connect(address).await?;
     if is_free {
         sys::fix_receive_buffer(stream.as_fd(), true)?;
-        sys::set_window_clamp(stream.as_fd(), bytes)?;
+        sys::set_window_clamp(stream.as_fd(), window.begins)?;
     }
     Ok(stream)
 }
@@ -188,7 +182,7 @@ mod tests {
         addresses.push(Ipv4Addr::LOCALHOST.into());
         let began = Instant::now();
         let made = connect(&addresses, Duration::from_secs(60)).expect("a connection");
-        assert_eq!(made.stream.peer_addr().expect("an address").ip(), Ipv4Addr::LOCALHOST);
+        assert_eq!(made.server, Some(Ipv4Addr::LOCALHOST.into()));
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     }
 

@@ -12,18 +12,17 @@ use std::{
     task::{Context, Poll},
 };
 
-use dovetail_tower::Ticket;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
 };
 
-use super::{Offered, Upstream};
+use super::{connect::Upstream, offered::Offered};
 use crate::{
-    probe::Sampled,
+    place::Place,
+    round_trips::Sampled,
     sys,
     watch::{Phase, Progress},
-    who::Who,
 };
 
 /// The most that one read takes, and so the most of one part of a response.
@@ -60,7 +59,7 @@ pub(crate) struct Gate {
 
 #[derive(Debug)]
 struct Response {
-    ticket: Ticket<Who>,
+    ticket: Place,
     progress: Rc<Progress>,
 }
 
@@ -93,7 +92,7 @@ impl Gated {
 
 impl Gate {
     /// A response is under way from now on.
-    pub(crate) fn begin(&self, ticket: Ticket<Who>, progress: Rc<Progress>) {
+    pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>) {
         self.head.take();
         self.received.set(0);
         self.total.take();
@@ -105,7 +104,7 @@ impl Gate {
     }
 
     /// What comes is nobody's any more.
-    pub(crate) fn finish(&self) -> Option<Ticket<Who>> {
+    pub(crate) fn finish(&self) -> Option<Place> {
         self.response.take().map(|response| response.ticket)
     }
 

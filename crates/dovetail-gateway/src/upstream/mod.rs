@@ -7,10 +7,12 @@ mod connect;
 mod gated;
 mod offered;
 mod pool;
+mod window;
 
 pub(crate) use self::{
-    connect::{Failure, Upstream, Window, alternating},
-    gated::{Gate, Gated},
+    connect::{Failure, Upstream, alternating},
+    gated::Gated,
     offered::Offered,
     pool::{Idle, Pool, Server},
+    window::Window,
 };

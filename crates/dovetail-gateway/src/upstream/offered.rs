@@ -9,11 +9,9 @@ use std::{cell::Cell, os::fd::AsFd};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
-use super::Window;
-use crate::sys;
+use super::window::Window;
+use crate::{segment::SEGMENT, sys};
 
-/// Ethernet's payload of TCP in a full frame.
-const SEGMENT: u64 = 1_448;
 /// Four segments, and what a read takes.
 const LEAST_BATCH: u64 = 4 * SEGMENT;
 const MOST_BATCH: u64 = 64 * 1_024;
@@ -102,7 +100,7 @@ impl Offered {
                 self.is_free.set(true);
             }
         }
-        if sys::set_window_clamp(stream.as_fd(), u32::try_from(bytes).unwrap_or(u32::MAX)).is_ok() {
+        if sys::set_window_clamp(stream.as_fd(), bytes).is_ok() {
             self.bytes.set(bytes);
         }
     }

@@ -10,7 +10,7 @@ use std::{
 
 use hyper::client::conn::http1::SendRequest;
 
-use super::Gate;
+use super::gated::Gate;
 use crate::upload::Upload;
 
 /// The most that wait, all in all.

@@ -8,8 +8,10 @@ use tokio::{
     sync::mpsc,
     task::spawn_local,
 };
+use tracing::{info, warn};
 
-use crate::{config::Config, gateway::Control};
+use super::control::Control;
+use crate::config::Config;
 
 /// Turns signals into what they mean: SIGHUP reads the file again, SIGTERM and SIGINT drain,
 /// and end at once when they come again.
@@ -23,11 +25,11 @@ pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
             let asked = select! {
                 _ = hangup.recv() => match Config::read(&file) {
                     Ok(config) => {
-                        eprintln!("dovetail: {} was read again", file.display());
+                        info!("{} was read again", file.display());
                         Control::Reload(Box::new(config))
                     }
                     Err(error) => {
-                        eprintln!("dovetail: {error}: everything stays as it was");
+                        warn!("{error}: everything stays as it was");
                         continue;
                     }
                 },
@@ -45,9 +47,9 @@ pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
 /// The first time what is under way may end, the second it may not.
 fn end(is_draining: &mut bool) -> Control {
     if std::mem::replace(is_draining, true) {
-        eprintln!("dovetail: ending at once");
+        info!("ending at once");
         return Control::Stop;
     }
-    eprintln!("dovetail: finishing what is under way; the same signal again ends at once");
+    info!("finishing what is under way; the same signal again ends at once");
     Control::Drain
 }

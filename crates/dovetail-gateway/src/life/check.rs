@@ -8,7 +8,9 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use crate::{auth::Passwords, config::Config, descriptors::Descriptors, gateway::GatewayError, own::Own};
+use crate::{
+    auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, log::cannot_log, own::Own,
+};
 
 /// Whether this machine has what a configuration names: files and folders, and open files enough. Nothing is changed but
 /// the process's own limit of open files. What may be a mistake is returned, a sentence each.
@@ -18,11 +20,9 @@ use crate::{auth::Passwords, config::Config, descriptors::Descriptors, gateway::
 pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     let descriptors = Descriptors::raise()?;
     Own::read().map_err(GatewayError::Addresses)?;
-    if let Some(path) = &config.access.passwords {
-        Passwords::read(path)?;
-    }
+    read_passwords(config.access.passwords.as_deref())?;
     if let Some(log) = &config.log {
-        can_append(&log.path).map_err(|error| GatewayError::Log(log.path.display().to_string(), error))?;
+        can_append(&log.path).map_err(|error| cannot_log(log, error))?;
     }
     Ok(descriptors.warning(&config.limits).into_iter().collect())
 }

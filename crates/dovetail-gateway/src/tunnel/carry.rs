@@ -25,7 +25,6 @@ use std::{
     cell::{Cell, LazyCell, RefCell},
     future::poll_fn,
     io::{self, Read},
-    net::IpAddr,
     os::fd::AsFd,
     pin::pin,
     rc::Rc,
@@ -34,46 +33,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
-use http::{Method, Request, Response};
-use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::rt::TokioIo;
 use socket2::SockRef;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split},
     net::{TcpStream, tcp::OwnedReadHalf, tcp::OwnedWriteHalf},
     select,
     sync::Notify,
-    task::spawn_local,
     time::{sleep, timeout},
 };
 
 use crate::{
-    client::{Busy, Seat},
-    exchange::{Place, dial},
-    gateway::Gateway,
-    probe::Sampled,
+    place::Place,
     record::Record,
-    refusal::Refusal,
-    relay::Relay,
+    round_trips::Sampled,
+    segment::SEGMENT,
+    state::Link,
     sys,
     uplink::Lane,
     upstream::{Offered, Upstream},
-    wanted::Wanted,
-    watch::{Phase, Watched},
+    watch::{Phase, Watch, Watched},
 };
 
 /// A burst of fewer bytes is no request.
 const LEAST_REQUEST: usize = 64;
-/// A segment of Ethernet's size: what an interactive answer may be.
-const SEGMENT: u64 = 1_448;
 /// What a tunnel's answers are thought to be before any came.
 const FIRST_TYPICAL: f64 = 8_192.0;
-/// The part of the link that interactive tunnels may have without turns.
-const FREE_PART: f64 = 1.0 / 8.0;
-/// What they may have at once: a dozen answers.
-const FREE_DEPTH: f64 = 12.0 * SEGMENT as f64;
 /// After so long a silent tunnel gives its place back, where places are what is scheduled.
 const SILENT: Duration = Duration::from_secs(1);
 /// After so long a silence the window is looked at.
@@ -81,96 +65,9 @@ const QUIET: Duration = Duration::from_millis(200);
 /// What is read at once.
 const BUFFER: usize = 16 * 1024;
 
-/// Makes the connection for a tunnel.
-pub(crate) async fn open(gateway: &Rc<Gateway>, wanted: &Wanted) -> Result<Upstream, Refusal> {
-    let addresses = gateway.addresses(wanted).await?;
-    gateway.dialled(false);
-    dial(gateway, &addresses, wanted, gateway.window()).await
-}
-
-/// Says that the tunnel is there, and carries what comes.
-pub(crate) fn begin(
-    gateway: &Rc<Gateway>,
-    request: Request<Incoming>,
-    upstream: Upstream,
-    wanted: &Wanted,
-    record: Record,
-    guards: (Busy, Rc<Seat>),
-) -> Response<Relay> {
-    let tunnel = Tunnel::new(gateway, record, Arc::clone(&wanted.host), &upstream);
-    spawn_local(async move {
-        // A client that is gone before needs no tunnel.
-        if let Ok(upgraded) = hyper::upgrade::on(request).await {
-            tunnel.carry(TokioIo::new(upgraded), upstream.stream).await;
-        }
-        drop(guards);
-    });
-    Response::new(Relay::page(Full::<Bytes>::default(), None, None))
-}
-
-/// Carries a connection that was meant for a server.
-pub(crate) async fn intercepted(
-    gateway: &Rc<Gateway>,
-    stream: TcpStream,
-    client: IpAddr,
-    wanted: &Wanted,
-    name: Option<String>,
-    seat: Seat,
-) {
-    let (who, class) = gateway.by_address(client);
-    let target = format!("{}:{}", name.as_deref().unwrap_or(&wanted.bracketed()), wanted.port);
-    let record = Record::new(Rc::clone(gateway), (who, client, class), Method::CONNECT, target);
-    let refused = if gateway.config().access.connect_ports.contains(&wanted.port) {
-        open(gateway, wanted).await
-    } else {
-        Err(Refusal::ConnectPort(wanted.port))
-    };
-    match refused {
-        Ok(upstream) => {
-            record.status.set(200);
-            let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
-            let tunnel = Tunnel::new(gateway, record, label, &upstream);
-            tunnel.carry(stream, upstream.stream).await;
-        }
-        // There is no way to say why in TLS that is not opened.
-        Err(refusal) => record.status.set(refusal.status().as_u16()),
-    }
-    drop(seat);
-}
-
-/// What interactive tunnels may have without turns: a bucket of bytes.
-#[derive(Debug)]
-pub(crate) struct Free {
-    rate: Cell<f64>,
-    bytes: Cell<f64>,
-    at: Cell<Instant>,
-}
-
-impl Free {
-    /// Of a link of so many bytes a second.
-    pub(crate) fn new(goodput: f64) -> Self {
-        Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
-    }
-
-    pub(crate) fn set_rate(&self, goodput: f64) {
-        self.rate.set(goodput * FREE_PART);
-    }
-
-    /// Whether there is some.
-    fn is_open(&self) -> bool {
-        let now = Instant::now();
-        let came = (now - self.at.replace(now)).as_secs_f64() * self.rate.get();
-        self.bytes.set((self.bytes.get() + came).min(FREE_DEPTH));
-        self.bytes.get() > 0.0
-    }
-
-    fn take(&self, bytes: u64) {
-        self.bytes.set(self.bytes.get() - bytes as f64);
-    }
-}
-
-struct Tunnel {
-    gateway: Rc<Gateway>,
+/// A tunnel that is open.
+pub(super) struct Tunnel {
+    link: Rc<Link>,
     record: Record,
     label: Arc<str>,
     watched: Watched,
@@ -195,11 +92,17 @@ struct Tunnel {
 }
 
 impl Tunnel {
-    fn new(gateway: &Rc<Gateway>, record: Record, label: Arc<str>, upstream: &Upstream) -> Self {
-        record.server.set(upstream.stream.peer_addr().ok().map(|address| address.ip()));
+    /// `sampled`: where its round-trip times go.
+    pub(super) fn new(
+        (link, watch): (&Rc<Link>, &Watch),
+        record: Record,
+        label: Arc<str>,
+        (upstream, sampled): (&Upstream, Option<Sampled>),
+    ) -> Self {
+        record.server.set(upstream.server);
         Self {
-            watched: gateway.watch().begin(Phase::Tunnel, None),
-            gateway: Rc::clone(gateway),
+            watched: watch.begin(Phase::Tunnel, None),
+            link: Rc::clone(link),
             record,
             label,
             offered: Offered::new(upstream.window),
@@ -212,13 +115,14 @@ impl Tunnel {
             ahead: Cell::new(0),
             stale: Cell::new(0),
             is_quiet: Cell::new(false),
-            sampled: gateway.sampled(upstream),
+            sampled,
         }
     }
 
-    async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream) {
+    /// Carries bytes both ways until the tunnel ends.
+    pub(super) async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream) {
         let (mut from_client, mut to_client) = split(client);
-        let peeks_ahead = self.gateway.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
+        let peeks_ahead = self.link.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
         let (mut from_server, mut to_server) = upstream.into_split();
         let both = async {
             tokio::try_join!(
@@ -261,7 +165,7 @@ impl Tunnel {
 
     /// Sends what the client sent, as fast as the uplink is this client's.
     async fn send(&self, bytes: &[u8], server: &mut OwnedWriteHalf, lane: &mut Option<Lane>) -> io::Result<()> {
-        let lane = lane.get_or_insert_with(|| self.gateway.uplink().lane(&self.record, Some(bytes.len())));
+        let lane = lane.get_or_insert_with(|| self.record.lane(self.link.uplink(), Some(bytes.len())));
         let mut left = bytes;
         while !left.is_empty() {
             let most = poll_fn(|cx| lane.poll_room(cx, left.len())).await;
@@ -292,7 +196,7 @@ impl Tunnel {
             client.write_all(&buffer[..came]).await?;
             client.flush().await?;
             self.record.sent.set(self.record.sent.get() + came as u64);
-            self.gateway.uplink().acknowledges(came);
+            self.link.uplink().acknowledges(came);
             self.watched.progress().moves();
             if came < buffer.len() {
                 // What is idle needs no room.
@@ -390,7 +294,7 @@ impl Tunnel {
     /// Waits until bytes are there, or the end. Where places are scheduled and responses are not, a silent one is given back.
     async fn peek(&self, server: &mut OwnedReadHalf) -> io::Result<usize> {
         let mut first = [0];
-        while self.gateway.window().is_none() && self.place.borrow().is_some() {
+        while self.link.window().is_none() && self.place.borrow().is_some() {
             if let Ok(there) = timeout(SILENT, server.peek(&mut first)).await {
                 return there;
             }
@@ -406,7 +310,7 @@ impl Tunnel {
     /// Waits until so many bytes may be taken in.
     async fn allowed(&self, server: &OwnedReadHalf) -> io::Result<u64> {
         if self.place.borrow().is_none() {
-            if self.gateway.window().is_none() {
+            if self.link.window().is_none() {
                 return Ok(u64::MAX);
             }
             // The server speaks first.
@@ -414,7 +318,7 @@ impl Tunnel {
         }
         loop {
             let turn = self.place.borrow().as_ref().map_or(0, Place::allowed);
-            if turn == 0 && self.free.get() > 0 && self.gateway.free().is_open() {
+            if turn == 0 && self.free.get() > 0 && self.link.free().is_open() {
                 return Ok(self.free.get());
             }
             self.is_held.set(true);
@@ -439,12 +343,12 @@ impl Tunnel {
         match &*self.place.borrow() {
             Some(place) => {
                 if place.allowed() == 0 {
-                    self.gateway.free().take(bytes);
+                    self.link.free().take(bytes);
                     self.free.set(self.free.get().saturating_sub(bytes));
                 }
                 place.received(bytes);
             }
-            None => self.gateway.desk().stray(Some(self.record.class), bytes),
+            None => self.link.desk().stray(Some(self.record.class), bytes),
         }
     }
 
@@ -461,7 +365,7 @@ impl Tunnel {
             self.typical.set(self.typical.get() + (came as f64 - self.typical.get()) / 4.0);
             self.came.set(0);
         }
-        let is_interactive = self.typical.get() <= SEGMENT as f64 && self.gateway.free().is_open();
+        let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
         if bytes < LEAST_REQUEST && !is_interactive && !is_first {
             return Ok(false);
         }
@@ -513,7 +417,7 @@ impl Tunnel {
         self.stale.set(self.stale.get() + self.ahead.take());
         let Record { who, class, .. } = &self.record;
         let place =
-            self.gateway.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+            self.link.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());
         }

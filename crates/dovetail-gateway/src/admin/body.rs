@@ -1,0 +1,27 @@
+//! Bodies of requests.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use super::fault::Fault;
+
+/// A body has to be there after so long.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+/// The most that a body has.
+const MOST_BODY_BYTES: usize = 64_000;
+
+/// A request's body.
+pub(super) async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
+    let whole = timeout(READ_TIMEOUT, Limited::new(body, MOST_BODY_BYTES).collect()).await;
+    match whole {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(_)) => {
+            let what = format!("The body broke off, or is longer than {MOST_BODY_BYTES} bytes.");
+            Err(Fault::new(http::StatusCode::PAYLOAD_TOO_LARGE, what))
+        }
+        Err(_) => Err(Fault::new(http::StatusCode::REQUEST_TIMEOUT, "The body took too long.")),
+    }
+}

@@ -1,0 +1,23 @@
+//! What the admin's port sees of the gateway.
+
+use std::rc::Rc;
+
+use crate::{
+    client::Seats,
+    counters::Counters,
+    probe::Probing,
+    state::{Link, Notes, Settings},
+    upstream::Pool,
+};
+
+/// The parts that are looked at. Of these only the link takes changes: its weights.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) settings: Rc<Settings>,
+    pub(crate) link: Rc<Link>,
+    pub(crate) notes: Rc<Notes>,
+    pub(crate) counters: Rc<Counters>,
+    pub(crate) seats: Rc<Seats>,
+    pub(crate) pool: Rc<Pool>,
+    pub(crate) probing: Rc<Probing>,
+}

@@ -1,0 +1,21 @@
+//! Classes by their numbers, as the scheduler has them.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use dovetail_sched::request::ClassId;
+
+use crate::{config::Config, who::Who};
+
+/// A class's number.
+pub(crate) const fn class_id(class: usize) -> ClassId {
+    ClassId(class as u32)
+}
+
+/// The class of a user who is known already.
+pub(crate) fn class_of(config: &Config, who: &Who) -> ClassId {
+    class_id(match who {
+        Who::Address(address) => config.class_of(*address),
+        // Which address the next request comes from will tell, if the name does not.
+        Who::Name(name) => config.class_of_user(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
+    })
+}

@@ -1,0 +1,216 @@
+//! A client's connection as hyper sees it: how long it may be without a request, and how it ends.
+//!
+//! A socket that is closed while something in it is unread is reset, and what was sent last is lost with it. So a connection
+//! that is closed in the middle of a request *lingers*: it is read a little longer, and what comes is thrown away.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use bytes::{Buf, Bytes};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep, sleep_until},
+};
+
+use super::activity::Activity;
+use crate::unreadable::{Instead, Unreadable};
+
+/// How long a connection lingers, and how much of it is read.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 1024 * 1024;
+
+/// A client's connection that ends when it says nothing, or too little, for too long.
+#[derive(Debug)]
+pub(crate) struct ClientStream {
+    stream: TcpStream,
+    activity: Arc<Activity>,
+    header: Duration,
+    idle: Duration,
+    // Since when it has been waiting for a request, which of them, and whether some of that is there.
+    since: Instant,
+    waits_for: u64,
+    has_begun: bool,
+    timer: Option<Pin<Box<Sleep>>>,
+    // What is said of requests that cannot be read, and what of that is to be written.
+    instead: Instead,
+    page: Option<Bytes>,
+    // What is to be written of interim responses.
+    interim: Bytes,
+    lingered_bytes: usize,
+}
+
+impl ClientStream {
+    /// `header`: how long a header may take. `idle`: how long there may be none.
+    pub(crate) fn new(
+        stream: TcpStream,
+        activity: Arc<Activity>,
+        (header, idle): (Duration, Duration),
+        instead: Instead,
+    ) -> Self {
+        let since = Instant::now();
+        Self {
+            stream,
+            activity,
+            header,
+            idle,
+            since,
+            waits_for: 0,
+            // The first request: a connection that was made for nothing is not kept as one that was of use.
+            has_begun: true,
+            timer: None,
+            instead,
+            page: None,
+            interim: Bytes::new(),
+            lingered_bytes: 0,
+        }
+    }
+
+    fn waits(&mut self, came: usize) {
+        let begun = self.activity.begun();
+        if self.waits_for != begun || self.activity.is_busy() {
+            (self.waits_for, self.has_begun, self.since) = (begun, false, Instant::now());
+        }
+        if came > 0 && !self.has_begun {
+            (self.has_begun, self.since) = (true, Instant::now());
+        }
+    }
+
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        self.waits(0);
+        if self.activity.is_busy() {
+            return false;
+        }
+        let deadline = self.since + if self.has_begun { self.header } else { self.idle };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(deadline)));
+        if timer.deadline() != deadline {
+            timer.as_mut().reset(deadline);
+        }
+        timer.as_mut().poll(cx).is_ready()
+    }
+}
+
+impl ClientStream {
+    /// Writes a page in place of these bytes, if they are what hyper says of a request that it cannot read.
+    fn poll_instead(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<bool>> {
+        if self.page.is_none() {
+            let is_idle = !self.activity.is_busy();
+            let Some(unreadable) = Unreadable::said_in(bytes).filter(|_| is_idle) else {
+                return Poll::Ready(Ok(false));
+            };
+            let page = self.instead.page(unreadable);
+            self.activity.note_unreadable(unreadable, page.len());
+            self.activity.linger();
+            self.page = Some(page.into());
+        }
+        if let Some(page) = &mut self.page {
+            ready!(poll_write_all(&mut self.stream, cx, page))?;
+        }
+        self.page = None;
+        Poll::Ready(Ok(true))
+    }
+
+    /// Writes the rest of interim responses that were begun.
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        poll_write_all(&mut self.stream, cx, &mut self.interim)
+    }
+
+    /// Reads what still comes, for a while.
+    fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let timer = match &mut self.timer {
+            Some(timer) if self.lingered_bytes > 0 => timer,
+            timer => {
+                // Begun: from here on the bytes are at least one.
+                self.lingered_bytes = 1;
+                timer.insert(Box::pin(sleep_until(Instant::now() + LINGER)))
+            }
+        };
+        while timer.as_mut().poll(cx).is_pending() && self.lingered_bytes < LINGER_BYTES {
+            let mut bytes = [0; 4096];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => self.lingered_bytes += buffer.filled().len(),
+                _ => break,
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Writes bytes until there are none.
+fn poll_write_all(stream: &mut TcpStream, cx: &mut Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<()>> {
+    while !bytes.is_empty() {
+        match ready!(Pin::new(&mut *stream).poll_write(cx, bytes))? {
+            0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+            written => bytes.advance(written),
+        }
+    }
+    Poll::Ready(Ok(()))
+}
+
+impl AsyncRead for ClientStream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        this.activity.lives_on(cx)?;
+        match Pin::new(&mut this.stream).poll_read(cx, buffer) {
+            Poll::Ready(done) => {
+                this.waits(buffer.filled().len() - before);
+                Poll::Ready(done)
+            }
+            Poll::Pending if this.is_late(cx) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl AsyncWrite for ClientStream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.activity.lives_on(cx)?;
+        ready!(self.poll_interim(cx))?;
+        if ready!(self.poll_instead(cx, bytes))? {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.activity.lives_on(cx)?;
+        ready!(self.poll_interim(cx))?;
+        if let [only] = parts
+            && ready!(self.poll_instead(cx, only))?
+        {
+            return Poll::Ready(Ok(only.len()));
+        }
+        Pin::new(&mut self.stream).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Whoever flushes has written all of the last response, and nothing of the next.
+        ready!(self.poll_interim(cx))?;
+        self.interim = self.activity.take_said().into();
+        ready!(self.poll_interim(cx))?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+        if self.activity.lingers() {
+            ready!(self.poll_linger(cx));
+        }
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,249 @@
+//! A configuration as it is used: what the keys of the file came to.
+
+use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use dovetail_sched::{Weight, request::RequestSpec, units::Rate};
+
+use super::prefixes::{Prefix, Prefixes};
+
+/// A gateway's configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where it listens and what it says of itself.
+    pub proxy: Proxy,
+    /// The narrow link behind which it stands.
+    pub downlink: Downlink,
+    /// The way back, where its rate is known.
+    pub uplink: Option<Uplink>,
+    /// Who may ask, and for what.
+    pub access: Access,
+    /// Classes of users, the default one included.
+    pub classes: Vec<Class>,
+    /// The class of whoever is in no other, an index into `classes`.
+    pub default_class: usize,
+    /// Bounds on what clients can take.
+    pub limits: Limits,
+    /// Bounds on how long anything takes.
+    pub timeouts: Timeouts,
+    /// The admin's pages and metrics.
+    pub admin: Option<Admin>,
+    /// The access log.
+    pub log: Option<Log>,
+}
+
+/// `[proxy]`
+#[derive(Debug, Clone)]
+pub struct Proxy {
+    /// Addresses where clients that know of the proxy ask.
+    pub listen: Vec<SocketAddr>,
+    /// Addresses where connections arrive that nftables redirected.
+    pub redirect: Vec<SocketAddr>,
+    /// Addresses where connections arrive by TPROXY.
+    pub tproxy: Vec<SocketAddr>,
+    /// Its name in `Via`, and in error pages.
+    pub name: Arc<str>,
+    /// What `Forwarded` says of the client.
+    pub forwarded: Forwarded,
+    /// Name servers to ask; those of the system if there are none.
+    pub nameservers: Vec<SocketAddr>,
+}
+
+/// What `Forwarded` (RFC 7239) says of the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Forwarded {
+    /// There is no such header.
+    #[default]
+    Off,
+    /// `for=unknown`.
+    Unknown,
+    /// The client's address.
+    Address,
+}
+
+/// `[downlink]`
+#[derive(Debug, Clone)]
+pub struct Downlink {
+    /// The link's raw rate, frames and all.
+    pub rate: Rate,
+    /// What a full packet's payload is of its frame: 1448/1514 of Ethernet's.
+    pub payload: f64,
+    /// Whether the rate is a first guess. The policy's own knob says the same; never where it has none.
+    pub learn: bool,
+    /// How the far queue is measured.
+    pub probe: Probe,
+    /// How often.
+    pub probe_every: Duration,
+    /// Which policy decides, with its knobs.
+    pub policy: RequestSpec,
+}
+
+/// `[uplink]`
+#[derive(Debug, Clone)]
+pub struct Uplink {
+    /// The link's raw rate, frames and all.
+    pub rate: Rate,
+    /// What a full packet's payload is of its frame, as of the downlink.
+    pub payload: f64,
+}
+
+impl Uplink {
+    /// What the uplink can carry of requests and what goes with them, in bytes a second.
+    #[must_use]
+    pub fn goodput_bytes_per_s(&self) -> f64 {
+        goodput(self.rate, self.payload)
+    }
+}
+
+/// How the far queue is measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Probe {
+    /// It is not.
+    Off,
+    /// By ICMP echoes to an address at the link's far end.
+    Icmp(std::net::IpAddr),
+    /// By UDP packets that come back (RFC 862) from there.
+    Udp(SocketAddr),
+    /// By ICMP echoes that expire at so many hops on the way to an address.
+    Hop {
+        /// Hops from here.
+        hops: u8,
+        /// Where to; a server that responses come from if that is not said.
+        towards: Option<std::net::IpAddr>,
+    },
+    /// By round-trip times of the connections to servers, as the kernel knows them.
+    Tcp,
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Tcp => f.write_str("round-trip times of TCP"),
+            Self::Icmp(address) => write!(f, "ICMP echoes to {address}"),
+            Self::Udp(address) => write!(f, "UDP echoes to {address}"),
+            Self::Hop { hops, towards: None } => write!(f, "ICMP that expires at hop {hops} towards servers"),
+            Self::Hop { hops, towards: Some(address) } => {
+                write!(f, "ICMP that expires at hop {hops} towards {address}")
+            }
+        }
+    }
+}
+
+/// `[access]`
+#[derive(Debug, Clone)]
+pub struct Access {
+    /// Who may ask.
+    pub clients: Prefixes<()>,
+    /// Addresses that may be reached though they are private, link-local, loopback or the gateway's own.
+    pub allow: Prefixes<()>,
+    /// Addresses that may not be reached.
+    pub deny: Prefixes<()>,
+    /// Ports that `CONNECT` may reach.
+    pub connect_ports: Vec<u16>,
+    /// Ports that requests may reach; any if there are none.
+    pub ports: Vec<u16>,
+    /// A file of names and passwords, as `htpasswd -B` writes it; with it clients have to say who they are.
+    pub passwords: Option<PathBuf>,
+}
+
+/// `[[class]]`
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// Its share for each active user.
+    pub weight: Weight,
+    /// Addresses of its users.
+    pub clients: Vec<Prefix>,
+    /// Names of its users, where they say who they are.
+    pub users: Vec<Arc<str>>,
+}
+
+/// `[limits]`
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Connections of clients, all in all.
+    pub connections: usize,
+    /// Connections of one client.
+    pub connections_per_user: usize,
+    /// Requests of one user, waiting and outstanding.
+    pub requests_per_user: usize,
+    /// Bytes of a request's or a response's line and header.
+    pub header_bytes: usize,
+    /// Header fields.
+    pub headers: usize,
+    /// Idle connections kept to one server.
+    pub idle_per_server: usize,
+}
+
+/// `[timeouts]`
+#[derive(Debug, Clone)]
+pub struct Timeouts {
+    /// A request's header has to be there so long after its connection or its first byte.
+    pub header: Duration,
+    /// A client's connection without a request is closed after so long.
+    pub idle: Duration,
+    /// A name has to be resolved in so long.
+    pub resolve: Duration,
+    /// A connection has to be made in so long.
+    pub connect: Duration,
+    /// A server has to begin its answer so long after it has the request.
+    pub response: Duration,
+    /// A transfer in which nothing moves is broken off after so long. Time that it waits for its turn does not count.
+    pub stalled: Duration,
+    /// A tunnel in which nothing moves is closed after so long.
+    pub tunnel: Duration,
+    /// An idle connection to a server is closed after so long.
+    pub pool: Duration,
+    /// What is under way may go on for so long after SIGTERM.
+    pub drain: Duration,
+}
+
+/// `[admin]`
+#[derive(Clone)]
+pub struct Admin {
+    /// Where.
+    pub listen: SocketAddr,
+    /// Who knows this may change something; nobody can if there is none.
+    pub token: Option<Arc<str>>,
+}
+
+/// `[log]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Log {
+    /// Where.
+    pub path: PathBuf,
+    /// How.
+    pub format: LogFormat,
+}
+
+/// The access log's format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// Squid's own.
+    #[default]
+    Squid,
+    /// One JSON document a line.
+    Json,
+}
+
+/// Without the token: what is printed may be read by others.
+impl fmt::Debug for Admin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let token = self.token.as_ref().map(|_| "…");
+        f.debug_struct("Admin").field("listen", &self.listen).field("token", &token).finish()
+    }
+}
+
+impl Downlink {
+    /// What responses can get of the link, in bytes a second.
+    #[must_use]
+    pub fn goodput_bytes_per_s(&self) -> f64 {
+        goodput(self.rate, self.payload)
+    }
+}
+
+/// Bytes of payload a second of a link whose full packets have this share of it.
+fn goodput(rate: Rate, payload: f64) -> f64 {
+    rate.bps() / 8.0 * payload
+}

@@ -1,0 +1,33 @@
+//! What somebody outside has a gateway do, and hears of it.
+
+use tokio::sync::oneshot;
+
+use crate::config::Config;
+
+/// What somebody outside wants of a gateway that runs.
+#[derive(Debug)]
+pub enum Control {
+    /// Goes on with another configuration.
+    Reload(Box<Config>),
+    /// Begins nothing new, and ends when what is under way is over or the time for it is.
+    Drain,
+    /// Ends at once: what is under way is broken off.
+    Stop,
+    /// Tells what there is at the moment.
+    Look(oneshot::Sender<Counts>),
+}
+
+/// What there is at a moment. All but `pooled` and `log_lost` are zero when no client is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Requests, waiting and outstanding.
+    pub requests: usize,
+    /// Exchanges and tunnels that are watched for stalls.
+    pub watched: usize,
+    /// Connections of clients, tunnels included.
+    pub connections: usize,
+    /// Idle connections to servers.
+    pub pooled: usize,
+    /// Lines of the access log that could not be written since the start.
+    pub log_lost: u64,
+}

@@ -1,0 +1,43 @@
+//! A gateway ends: what is under way may come to its end, and what does not is broken off.
+
+use std::time::Duration;
+
+use tokio::{
+    select,
+    sync::mpsc,
+    time::{Instant, sleep},
+};
+
+use super::{control::Control, parts::Parts};
+
+/// How often it is looked whether anything is left.
+const LOOK: Duration = Duration::from_millis(20);
+/// What was stopped says so to its client.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+/// Waits until what is under way is over, as long as it may take, and breaks off the rest.
+pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, ends_at_once: bool) {
+    let until = Instant::now() + parts.settings.config().timeouts.drain;
+    let mut is_controlled = true;
+    while !ends_at_once && Instant::now() < until && is_busy(parts) {
+        select! {
+            () = sleep(LOOK) => {}
+            asked = control.recv(), if is_controlled => match asked {
+                Some(Control::Stop) => break,
+                Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
+                // It begins nothing new already.
+                Some(Control::Drain | Control::Reload(_)) => {}
+                None => is_controlled = false,
+            },
+        }
+    }
+    parts.watch.stop_all();
+    parts.pool.clear();
+    sleep(LAST_WORDS).await;
+}
+
+/// Whether anything would be lost. A tunnel that is silent loses nothing.
+fn is_busy(parts: &Parts) -> bool {
+    let silent = parts.watch.silent_tunnels();
+    parts.watch.live() > silent || parts.seats.taken() > silent
+}

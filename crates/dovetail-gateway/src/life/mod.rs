@@ -1,0 +1,16 @@
+//! A gateway's life: it is [put together](parts), [runs](run), [goes on with another configuration](reload) and
+//! [ends](drain).
+
+mod check;
+mod control;
+mod drain;
+mod parts;
+mod reload;
+mod run;
+mod signals;
+
+pub use self::{
+    check::check,
+    control::{Control, Counts},
+    run::{run, run_until_signalled},
+};

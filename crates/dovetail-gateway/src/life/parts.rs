@@ -1,0 +1,124 @@
+//! What a gateway is made of: its state, and those who serve with it, each with the parts that it needs.
+
+use std::rc::Rc;
+
+use tokio::sync::{Notify, watch::Sender};
+
+use super::control::Counts;
+use crate::{
+    admin::Seen,
+    auth::read_passwords,
+    client::Seats,
+    config::Config,
+    counters::Counters,
+    descriptors::Descriptors,
+    error::GatewayError,
+    exchange::Exchanges,
+    listen::Door,
+    log::open_log,
+    own::Own,
+    probe::{Probes, Probing},
+    resolve::Names,
+    round_trips::RoundTrips,
+    serve::Serving,
+    servers::Servers,
+    state::{Destinations, Identities, LastServer, Link, Notes, Room, Settings},
+    tunnel::Tunnels,
+    upstream::Pool,
+    watch::Watch,
+};
+
+/// The parts of a gateway.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub(super) settings: Rc<Settings>,
+    pub(super) link: Rc<Link>,
+    pub(super) identities: Rc<Identities>,
+    pub(super) destinations: Rc<Destinations>,
+    pub(super) notes: Rc<Notes>,
+    pub(super) watch: Rc<Watch>,
+    pub(super) seats: Rc<Seats>,
+    pub(super) pool: Rc<Pool>,
+    pub(super) room: Rc<Room>,
+    pub(super) probes: Rc<Probes>,
+    counters: Rc<Counters>,
+    round_trips: Rc<RoundTrips>,
+    last_server: Rc<LastServer>,
+    probing: Rc<Probing>,
+    /// Nothing new begins.
+    pub(super) stops: Sender<bool>,
+    /// Another process serves in place of this one.
+    pub(super) taken_over: Rc<Notify>,
+}
+
+impl Parts {
+    pub(super) fn new(config: Config, descriptors: Descriptors) -> Result<Self, GatewayError> {
+        let settings = Rc::new(Settings::new(config));
+        let config = settings.config();
+        let link = Rc::new(Link::new(Rc::clone(&settings))?);
+        let names = Names::new(&config.proxy.nameservers).map_err(GatewayError::Names)?;
+        let log = open_log(config.log.as_ref())?;
+        let passwords = read_passwords(config.access.passwords.as_deref())?;
+        let own = Own::read().map_err(GatewayError::Addresses)?;
+        let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
+        let (round_trips, last_server, probing) = (Rc::default(), Rc::default(), Rc::default());
+        Ok(Self {
+            identities: Rc::new(Identities::new(Rc::clone(&settings), passwords)),
+            destinations: Rc::new(Destinations::new(Rc::clone(&settings), names, own)),
+            notes: Rc::new(Notes::new(Rc::clone(&settings), log)),
+            room: Rc::new(Room::new(descriptors, (&seats, &watch), &pool, &counters)),
+            probes: Rc::new(Probes::new(&settings, &link, (&round_trips, &last_server), &probing)),
+            settings,
+            link,
+            watch,
+            seats,
+            pool,
+            counters,
+            round_trips,
+            last_server,
+            probing,
+            stops: Sender::new(false),
+            taken_over: Rc::default(),
+        })
+    }
+
+    /// What lets clients in, with all that it takes to serve them.
+    pub(super) fn door(&self) -> Door {
+        let (reach, round_trips) = ((&self.destinations, &self.room), &self.round_trips);
+        let servers = Rc::new(Servers::new(&self.settings, reach, &self.counters, round_trips));
+        let serving = Serving {
+            exchanges: Exchanges::new(&self.settings, &servers, &self.link, (&self.pool, &self.last_server)),
+            tunnels: Rc::new(Tunnels::new(&self.settings, &servers, &self.link, &self.watch)),
+            settings: Rc::clone(&self.settings),
+            identities: Rc::clone(&self.identities),
+            notes: Rc::clone(&self.notes),
+            watch: Rc::clone(&self.watch),
+            users: Rc::default(),
+            stops: self.stops.subscribe(),
+        };
+        Door::new(Rc::new(serving), &self.seats, &self.room, &self.counters)
+    }
+
+    /// What the admin's port looks at.
+    pub(super) fn seen(&self) -> Seen {
+        Seen {
+            settings: Rc::clone(&self.settings),
+            link: Rc::clone(&self.link),
+            notes: Rc::clone(&self.notes),
+            counters: Rc::clone(&self.counters),
+            seats: Rc::clone(&self.seats),
+            pool: Rc::clone(&self.pool),
+            probing: Rc::clone(&self.probing),
+        }
+    }
+
+    pub(super) fn counts(&self) -> Counts {
+        Counts {
+            requests: self.link.desk().live(),
+            watched: self.watch.live(),
+            connections: self.seats.taken(),
+            pooled: self.pool.len(),
+            log_lost: self.notes.log_lost(),
+        }
+    }
+}

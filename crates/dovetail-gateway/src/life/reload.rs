@@ -1,0 +1,77 @@
+//! A gateway that runs goes on with another configuration. What cannot be taken up stays as it was, with a warning for each
+//! such thing; the configuration that is kept is what the gateway does.
+
+use tracing::warn;
+
+use super::parts::Parts;
+use crate::{auth::read_passwords, config::Config, log::open_log, probe, resolve::Names};
+
+/// Takes up what another configuration says, but what only a start can.
+pub(super) fn reload(parts: &Parts, config: Config) {
+    let old = parts.settings.config();
+    let (mut config, kept) = config.reloaded(&old);
+    for what in kept {
+        warn!("{what}");
+    }
+    parts.link.reload(&old, &config);
+    parts.notes.set_classes(config.classes.len());
+    parts.destinations.refresh();
+    take_names(parts, &old, &mut config);
+    take_passwords(parts, &old, &mut config);
+    take_log(parts, &old, &mut config);
+    take_probe(parts, &old, &mut config);
+    parts.settings.set(config);
+    // Where they lead may be denied now.
+    parts.pool.clear();
+}
+
+fn take_names(parts: &Parts, old: &Config, config: &mut Config) {
+    let servers = &config.proxy.nameservers;
+    // The system's may be others than before.
+    if servers == &old.proxy.nameservers && !servers.is_empty() {
+        return;
+    }
+    match Names::new(servers) {
+        Ok(names) => parts.destinations.set_names(names),
+        Err(error) => {
+            warn!("{error}: proxy.nameservers stay as they were");
+            config.proxy.nameservers.clone_from(&old.proxy.nameservers);
+        }
+    }
+}
+
+fn take_passwords(parts: &Parts, old: &Config, config: &mut Config) {
+    match read_passwords(config.access.passwords.as_deref()) {
+        Ok(passwords) => parts.identities.set_passwords(passwords),
+        Err(error) => {
+            warn!("{error}: access.passwords stay as they were");
+            config.access.passwords.clone_from(&old.access.passwords);
+        }
+    }
+}
+
+fn take_log(parts: &Parts, old: &Config, config: &mut Config) {
+    if config.log == old.log {
+        if let Some(log) = parts.notes.log() {
+            log.reopen();
+        }
+        return;
+    }
+    match open_log(config.log.as_ref()) {
+        Ok(log) => parts.notes.set_log(log),
+        Err(error) => {
+            warn!("{error}: it stays as it was");
+            config.log.clone_from(&old.log);
+        }
+    }
+}
+
+fn take_probe(parts: &Parts, old: &Config, config: &mut Config) {
+    if config.downlink.probe == old.downlink.probe {
+        return;
+    }
+    if let Err(error) = probe::change(&parts.probes, &config.downlink.probe) {
+        warn!("{error}: downlink.probe stays as it was");
+        config.downlink.probe = old.downlink.probe.clone();
+    }
+}

@@ -1,0 +1,84 @@
+//! Connections are accepted until the gateway begins nothing new, and sockets handed over to whoever comes after it.
+//!
+//! At the end a socket that another process has too is left as it is. What waits in the queue of one that is this process's
+//! alone is accepted before it is closed.
+
+use std::{cell::Cell, io, net::SocketAddr, rc::Rc};
+
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Notify, watch::Sender},
+    task::{JoinHandle, spawn_local},
+};
+
+use super::{
+    door::Door,
+    sockets::{How, Listeners},
+};
+use crate::{
+    accept,
+    takeover::{self, Taken},
+};
+
+/// Tasks that accept, and that hand over.
+#[derive(Debug)]
+pub(crate) struct Accepting {
+    tasks: Vec<JoinHandle<()>>,
+    offers: Vec<takeover::Offer>,
+    offering: Vec<JoinHandle<()>>,
+    taken: Vec<Taken>,
+}
+
+impl Accepting {
+    /// Accepts from now on; the addresses, and the tasks that end when the gateway begins nothing new.
+    pub(crate) fn start(listeners: Listeners, door: &Rc<Door>) -> io::Result<(Vec<SocketAddr>, Self)> {
+        let Listeners { clients, admin, taken, offers: is_offered } = listeners;
+        let (mut addresses, mut tasks, mut offers) = (Vec::new(), Vec::new(), Vec::new());
+        for listener in admin.iter().chain(clients.iter().map(|(listener, _)| listener)).filter(|_| is_offered) {
+            offers.push((listener.socket.local_addr()?, listener.try_clone()?, Rc::clone(&listener.is_shared)));
+        }
+        for (listener, how) in clients {
+            addresses.push(listener.socket.local_addr()?);
+            let socket = TcpListener::from_std(listener.socket)?;
+            tasks.push(spawn_local(accept(Rc::clone(door), socket, listener.is_shared, how)));
+        }
+        Ok((addresses, Self { tasks, offers, offering: Vec::new(), taken }))
+    }
+
+    /// The gateway serves: whoever served before may end, and whoever comes after may take over, which `taken_over` is told.
+    pub(crate) fn confirm(&mut self, taken_over: &Rc<Notify>) {
+        self.taken.drain(..).for_each(Taken::confirm);
+        self.offering.extend(self.offers.drain(..).map(|offer| takeover::offer(taken_over, offer)));
+    }
+
+    /// Has everybody know that nothing new begins, and waits until nothing is accepted any more.
+    pub(crate) async fn end(self, stops: &Sender<bool>) {
+        self.offering.iter().for_each(JoinHandle::abort);
+        // These have the sockets too: while they do, queues go on to be filled. One that panicked has nothing.
+        for task in self.offering {
+            drop(task.await);
+        }
+        stops.send_replace(true);
+        for task in self.tasks {
+            drop(task.await);
+        }
+    }
+}
+
+async fn accept(door: Rc<Door>, listener: TcpListener, is_shared: Rc<Cell<bool>>, how: How) {
+    let welcome = |stream, from: SocketAddr| door.welcome(stream, from.ip().to_canonical(), how);
+    accept::each(&listener, door.stops(), door.room(), welcome).await;
+    if is_shared.get() {
+        return;
+    }
+    // Those in the queue are connected already, as far as they know.
+    if let Ok(listener) = listener.into_std() {
+        while let Ok((stream, from)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                welcome(stream, from);
+            }
+        }
+    }
+}

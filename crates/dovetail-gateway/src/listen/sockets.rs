@@ -1,0 +1,127 @@
+//! Listening sockets, and where they come from.
+//!
+//! A socket is bound here, passed by a service manager (sd_listen_fds(3)), or taken over from a gateway that runs
+//! (`takeover`). Of the latter two another process has the same socket with the same queue.
+
+use std::{
+    cell::Cell,
+    io,
+    net::{SocketAddr, TcpListener as StdListener},
+    rc::Rc,
+};
+
+use tracing::warn;
+
+use crate::{
+    config::Config,
+    error::GatewayError,
+    sys,
+    takeover::{self, Taken},
+};
+
+/// How connections come to a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    Proxy,
+    Redirect,
+    Tproxy,
+}
+
+/// A socket that listens, and whether another process has it too.
+#[derive(Debug)]
+pub(crate) struct Listener {
+    pub(super) socket: StdListener,
+    pub(super) is_shared: Rc<Cell<bool>>,
+}
+
+impl Listener {
+    /// The same socket once more.
+    pub(crate) fn try_clone(&self) -> io::Result<StdListener> {
+        self.socket.try_clone()
+    }
+}
+
+/// Where sockets may come from, besides being bound here.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    passed: Vec<StdListener>,
+    takes_over: bool,
+    offers: bool,
+}
+
+impl Sources {
+    /// For the one gateway of this process: what a service manager passed, and a gateway that runs.
+    pub(crate) fn of_process(takes_over: bool) -> Self {
+        Self { passed: sys::passed_listeners(), takes_over, offers: true }
+    }
+}
+
+/// All of a gateway's sockets.
+#[derive(Debug)]
+pub(crate) struct Listeners {
+    pub(super) clients: Vec<(Listener, How)>,
+    pub(crate) admin: Option<Listener>,
+    pub(super) taken: Vec<Taken>,
+    // Whether another process may have them.
+    pub(super) offers: bool,
+}
+
+impl Listeners {
+    pub(crate) fn open(config: &Config, mut sources: Sources) -> Result<Self, GatewayError> {
+        let places = [
+            (&config.proxy.listen, How::Proxy),
+            (&config.proxy.redirect, How::Redirect),
+            (&config.proxy.tproxy, How::Tproxy),
+        ];
+        let (mut clients, mut taken) = (Vec::new(), Vec::new());
+        for (addresses, how) in places {
+            for &address in addresses {
+                clients.push((open(address, how == How::Tproxy, &mut sources, &mut taken)?, how));
+            }
+        }
+        let admin = match &config.admin {
+            Some(admin) => Some(open(admin.listen, false, &mut sources, &mut taken)?),
+            None => None,
+        };
+        for left in sources.passed {
+            let at = left.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string());
+            warn!("a socket at {at} was passed, and no key of the configuration says so: it is closed");
+        }
+        Ok(Self { clients, admin, taken, offers: sources.offers })
+    }
+}
+
+fn open(
+    address: SocketAddr,
+    is_transparent: bool,
+    sources: &mut Sources,
+    taken: &mut Vec<Taken>,
+) -> Result<Listener, GatewayError> {
+    let is_it = |socket: &StdListener| socket.local_addr().is_ok_and(|found| found == address);
+    let failed = |error| GatewayError::Listen(address, error);
+    if let Some(at) = sources.passed.iter().position(is_it) {
+        let socket = sources.passed.swap_remove(at);
+        socket.set_nonblocking(true).map_err(failed)?;
+        return Ok(Listener { socket, is_shared: Rc::new(Cell::new(true)) });
+    }
+    if sources.takes_over
+        && let Some((socket, from)) = takeover::ask(address).map_err(failed)?
+    {
+        taken.push(from);
+        return Ok(Listener { socket, is_shared: Rc::default() });
+    }
+    let socket = listen(address, is_transparent).map_err(failed)?;
+    Ok(Listener { socket, is_shared: Rc::default() })
+}
+
+fn listen(address: SocketAddr, is_transparent: bool) -> io::Result<StdListener> {
+    let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    if is_transparent {
+        if address.is_ipv4() { socket.set_ip_transparent_v4(true)? } else { socket.set_ip_transparent_v6(true)? }
+    }
+    socket.bind(&address.into())?;
+    socket.listen(1024)?;
+    Ok(socket.into())
+}

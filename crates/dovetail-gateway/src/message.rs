@@ -1,0 +1,205 @@
+//! Messages as they go on: requests to servers, responses to clients (RFC 9110, section 7.6).
+
+use std::{net::IpAddr, time::Duration};
+
+use http::{HeaderValue, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
+use hyper::body::Body;
+
+use crate::{
+    headers::{self, Framing},
+    one_word::OneWord,
+    refusal::Refusal,
+    state::Settings,
+    wanted::Wanted,
+};
+
+/// The request as it goes to the server (RFC 9112, section 3.2.1).
+pub(crate) fn to_server(
+    settings: &Settings,
+    head: &mut Parts,
+    body: &impl Body,
+    wanted: &Wanted,
+    client: IpAddr,
+) -> Result<(), Refusal> {
+    let bad = || Refusal::BadRequest("its target is no path");
+    let came_as = head.version;
+    let authority = head.uri.authority().map(|authority| authority.as_str().to_owned());
+    let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+    head.uri = Uri::from(if path.as_str().is_ascii() {
+        path
+    } else {
+        PathAndQuery::try_from(OneWord(path.as_str()).to_string()).map_err(|_| bad())?
+    });
+    head.version = Version::HTTP_11;
+    headers::framing(&head.headers).map_err(Refusal::BadRequest)?;
+    headers::strip(&mut head.headers);
+    // Framed by what is there, and not by what its header said of it.
+    match body.size_hint().exact() {
+        Some(length) if length > 0 || head.headers.contains_key(header::CONTENT_LENGTH) => {
+            headers::reframe(&mut head.headers, Framing::Length(length));
+        }
+        Some(_) => {}
+        None => {
+            headers::reframe(&mut head.headers, Framing::Chunked);
+            head.headers.insert(header::TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        }
+    }
+    head.headers.remove(header::PROXY_AUTHORIZATION);
+    join_cookies(head);
+    // What Host says gives way to the target (RFC 9112, section 3.2.2); of an intercepted request it is all there is.
+    if let Some(authority) = authority {
+        let host = if authority.is_empty() { wanted.bracketed() } else { authority };
+        head.headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| bad())?);
+    } else if !head.headers.contains_key(header::HOST) {
+        // HTTP/1.0 knew none.
+        let host = format!("{}:{}", wanted.bracketed(), wanted.port);
+        head.headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| bad())?);
+    }
+    headers::add_via(&mut head.headers, came_as, &settings.via());
+    headers::add_forwarded(&mut head.headers, settings.config().proxy.forwarded, client);
+    Ok(())
+}
+
+/// HTTP/2 may send a cookie in parts (RFC 9113, section 8.2.3).
+fn join_cookies(head: &mut Parts) {
+    if head.headers.get_all(header::COOKIE).iter().nth(1).is_none() {
+        return;
+    }
+    let parts: Vec<_> = head.headers.get_all(header::COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if let Ok(whole) = HeaderValue::from_bytes(&parts.join(&b"; "[..])) {
+        head.headers.insert(header::COOKIE, whole);
+    }
+}
+
+/// How a response is framed, if it is one that can be passed on; and its length, where hyper reads to the connection's end.
+pub(crate) fn framing<B>(response: &mut Response<B>, hides_body: bool) -> Result<(Framing, Option<u64>), &'static str> {
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        return Err("it changed to another protocol, and nobody asked for that");
+    }
+    let is_identity = headers::take_identity(response.headers_mut());
+    let framing = headers::framing(response.headers())?;
+    let has_body = !hides_body && !matches!(response.status(), StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let rest = match framing {
+        Framing::Length(length) if is_identity && has_body => Some(length),
+        _ => None,
+    };
+    Ok((framing, rest))
+}
+
+/// The response as it goes to the client.
+pub(crate) fn to_client<B>(settings: &Settings, response: &mut Response<B>, asked_as: Version, queue: Duration) {
+    let came_as = response.version();
+    let headers = response.headers_mut();
+    headers::strip(headers);
+    headers::add_via(headers, came_as, &settings.via());
+    let queue_ms = queue.as_secs_f64() * 1e3;
+    if let Ok(value) = HeaderValue::try_from(format!("queue;dur={queue_ms:.1}")) {
+        headers.append("server-timing", value);
+    }
+    *response.version_mut() = asked_as;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use bytes::Bytes;
+    use http::Request;
+    use http_body_util::{Empty, Full};
+    use hyper::body::Frame;
+
+    use super::*;
+    use crate::{config::Config, wanted::Asked};
+
+    const TEXT: &str = "[proxy]\nname = \"gw\"\nforwarded = \"unknown\"\n[downlink]\nrate = \"2Mbps\"\n\
+                        [access]\nclients = \"10.0.0.0/8\"\n";
+
+    fn settings() -> Settings {
+        Settings::new(Config::parse(TEXT).expect("a configuration"))
+    }
+
+    /// A body whose length nobody knows.
+    struct Endless;
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    /// What goes to the server: its target, and its fields in the order of their names.
+    fn sent<B: Body>(request: Request<B>) -> Result<(String, Vec<String>), Refusal> {
+        let wanted = Wanted::of(&request, Asked::Proxy)?;
+        let (mut head, body) = request.into_parts();
+        to_server(&settings(), &mut head, &body, &wanted, IpAddr::from([10, 0, 0, 1]))?;
+        let text = |value: &HeaderValue| value.to_str().expect("text").to_owned();
+        let mut fields: Vec<_> = head.headers.iter().map(|(name, value)| format!("{name}: {}", text(value))).collect();
+        fields.sort_unstable();
+        assert_eq!(head.version, Version::HTTP_11);
+        Ok((head.uri.to_string(), fields))
+    }
+
+    #[test]
+    fn a_request_goes_on_without_what_was_for_the_proxy() {
+        let request = Request::get("http://a.example:8080/\u{fc}?b")
+            .version(Version::HTTP_2)
+            .header("host", "b.example")
+            .header("proxy-authorization", "Basic YTpi")
+            .header("connection", "x-mine")
+            .header("x-mine", "1")
+            .header("cookie", "a=1")
+            .header("cookie", "b=2");
+        let (target, fields) = sent(request.body(Empty::<Bytes>::new()).expect("a request")).expect("it goes on");
+        assert_eq!(target, "/%C3%BC?b");
+        assert_eq!(fields, ["cookie: a=1; b=2", "forwarded: for=unknown", "host: a.example:8080", "via: 2.0 gw"]);
+    }
+
+    #[test]
+    fn a_request_is_framed_by_its_body_and_not_by_what_it_said() {
+        let post = || Request::post("http://a.example/").header("content-length", "9");
+        let fields = |sent: Result<(String, Vec<String>), Refusal>| sent.expect("it goes on").1;
+        let known = fields(sent(post().body(Full::new(Bytes::from_static(b"abc"))).expect("a request")));
+        assert!(known.contains(&"content-length: 3".into()), "{known:?}");
+        let unknown = fields(sent(post().body(Endless).expect("a request")));
+        assert!(unknown.contains(&"transfer-encoding: chunked".into()), "{unknown:?}");
+        assert!(unknown.iter().all(|field| !field.starts_with("content-length")), "{unknown:?}");
+        let two = post().header("content-length", "8").body(Empty::<Bytes>::new()).expect("a request");
+        assert_eq!(sent(two), Err(Refusal::BadRequest("it says two lengths")));
+    }
+
+    #[test]
+    fn a_response_says_how_long_its_request_waited() {
+        let mut response = Response::new(());
+        to_client(&settings(), &mut response, Version::HTTP_2, Duration::from_micros(1_250));
+        assert_eq!(response.version(), Version::HTTP_2);
+        assert_eq!(response.headers()["via"], "1.1 gw");
+        assert_eq!(response.headers()["server-timing"], "queue;dur=1.2");
+    }
+
+    #[test]
+    fn a_response_that_cannot_be_passed_on_is_none() {
+        let of = |status: u16, fields: &[(&'static str, &'static str)], hides_body| {
+            let mut response = Response::new(());
+            *response.status_mut() = StatusCode::from_u16(status).expect("a status");
+            response.headers_mut().extend(
+                fields
+                    .iter()
+                    .map(|&(name, value)| (header::HeaderName::from_static(name), HeaderValue::from_static(value))),
+            );
+            framing(&mut response, hides_body)
+        };
+        assert!(of(101, &[], false).is_err());
+        assert_eq!(of(200, &[("content-length", "5")], false), Ok((Framing::Length(5), None)));
+        let identity = [("content-length", "5"), ("transfer-encoding", "identity")];
+        assert_eq!(of(200, &identity, false), Ok((Framing::Length(5), Some(5))));
+        assert_eq!(of(200, &identity, true), Ok((Framing::Length(5), None)), "an answer to HEAD");
+        assert_eq!(of(304, &identity, false), Ok((Framing::Length(5), None)));
+    }
+}

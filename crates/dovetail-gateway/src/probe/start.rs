@@ -1,0 +1,59 @@
+//! Starts what a configuration has measure the far queue.
+
+use std::{io, rc::Rc, time::Instant};
+
+use tokio::task::spawn_local;
+
+use super::{
+    health::Health,
+    icmp::Icmp,
+    probes::Probes,
+    sending::{Echo, listen, send},
+    tcp,
+    udp::Udp,
+};
+use crate::{config::Probe, error::GatewayError};
+
+/// Starts what the configuration asks for.
+pub(crate) fn start(probes: &Rc<Probes>) -> Result<(), GatewayError> {
+    change(probes, &probes.configured())?;
+    spawn_local(tcp::tell(Rc::clone(probes)));
+    Ok(())
+}
+
+/// Goes on with this probe in place of the one before, which stays if this one cannot be started.
+pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayError> {
+    let echo = echo(probe).map_err(|error| cannot(probe, &error))?;
+    probes.probing().stop();
+    // What is known is of another way.
+    probes.desk().forget_probes();
+    if let Some(echo) = echo {
+        let health = Rc::new(Health::new(probe.to_string(), Instant::now()));
+        let echo = Rc::new(echo);
+        let listens = spawn_local(listen(probes.desk().clone(), Rc::clone(&echo), Rc::clone(&health)));
+        let sends = spawn_local(send(Rc::clone(probes), echo, Rc::clone(&health)));
+        probes.probing().set(health, vec![listens, sends]);
+    }
+    Ok(())
+}
+
+/// What is sent for a probe, if something is.
+fn echo(probe: &Probe) -> io::Result<Option<Echo>> {
+    Ok(Some(match probe {
+        Probe::Off | Probe::Tcp => return Ok(None),
+        Probe::Icmp(address) => Echo::Icmp(Icmp::to(*address)?),
+        Probe::Hop { hops, towards } => Echo::Icmp(Icmp::expiring(*hops, *towards)?),
+        Probe::Udp(address) => Echo::Udp(Udp::to(*address)?),
+    }))
+}
+
+fn cannot(probe: &Probe, error: &io::Error) -> GatewayError {
+    let why = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "sending ICMP needs root or CAP_NET_RAW, or a group in net.ipv4.ping_group_range; or set probe = \"tcp\""
+                .to_owned()
+        }
+        _ => error.to_string(),
+    };
+    GatewayError::Probe(probe.to_string(), why)
+}

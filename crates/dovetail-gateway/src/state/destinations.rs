@@ -1,0 +1,96 @@
+//! What may be reached: names become addresses, and those that are refused are left out.
+
+use std::{cell::RefCell, fmt, net::IpAddr, rc::Rc, sync::Arc};
+
+use super::settings::Settings;
+use crate::{
+    destination,
+    own::Own,
+    refusal::Refusal,
+    resolve::{MOST_ADDRESSES, Names},
+};
+
+/// Where requests may go.
+pub(crate) struct Destinations {
+    settings: Rc<Settings>,
+    names: RefCell<Rc<Names>>,
+    own: Own,
+}
+
+impl fmt::Debug for Destinations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Destinations").field("own", &self.own).finish_non_exhaustive()
+    }
+}
+
+impl Destinations {
+    /// `own`: this machine's addresses.
+    pub(crate) fn new(settings: Rc<Settings>, names: Names, own: Own) -> Self {
+        Self { settings, names: RefCell::new(Rc::new(names)), own }
+    }
+
+    /// Asks other name servers from now on.
+    pub(crate) fn set_names(&self, names: Names) {
+        *self.names.borrow_mut() = Rc::new(names);
+    }
+
+    /// Reads this machine's addresses again.
+    pub(crate) fn refresh(&self) {
+        self.own.refresh();
+    }
+
+    /// Whether a connection to there, made before, may still be used.
+    pub(crate) fn may_reach(&self, server: Option<IpAddr>) -> bool {
+        let access = &self.settings.config().access;
+        server.is_some_and(|server| destination::check(server, access, &self.own.all()).is_ok())
+    }
+
+    /// Addresses of a host that may be reached.
+    pub(crate) async fn addresses(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
+        let config = self.settings.config();
+        let names = Rc::clone(&self.names.borrow());
+        let found = names.find(host, config.timeouts.resolve).await?;
+        let own = self.own.all();
+        let mut refused = None;
+        let mut reached = Vec::new();
+        for address in found {
+            match destination::check(address, &config.access, &own) {
+                Ok(()) => reached.push(address),
+                Err(why) => refused = Some((address, why)),
+            }
+        }
+        reached.truncate(MOST_ADDRESSES);
+        match refused {
+            Some((address, why)) if reached.is_empty() => {
+                Err(Refusal::Destination { host: Arc::clone(host), address, why })
+            }
+            _ => Ok(reached),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n";
+    const ALLOWED: &str = "[access.destinations]\nallow = \"127.0.0.2\"\ndeny = \"192.0.43.7\"\n";
+
+    #[tokio::test]
+    async fn addresses_that_are_refused_are_never_tried_and_a_reload_counts_at_once() {
+        let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        let names = Names::new(&[([127, 0, 0, 1], 53).into()]).expect("name servers");
+        let all = Destinations::new(Rc::clone(&settings), names, Own::read().expect("addresses"));
+        let addresses = async |text: &str| all.addresses(&text.into()).await;
+        let reach = |text: &str| all.may_reach(text.parse().ok());
+        assert!(addresses("192.0.43.7").await.is_ok_and(|found| found == [IpAddr::from([192, 0, 43, 7])]));
+        assert!(matches!(addresses("127.0.0.2").await, Err(Refusal::Destination { .. })));
+        assert!(matches!(addresses("::ffff:127.0.0.2").await, Err(Refusal::Destination { .. })));
+        assert!(reach("192.0.43.7") && !reach("127.0.0.2") && !all.may_reach(None));
+        settings.set(Config::parse(&format!("{TEXT}{ALLOWED}")).expect("a configuration"));
+        assert!(addresses("127.0.0.2").await.is_ok());
+        assert!(matches!(addresses("192.0.43.7").await, Err(Refusal::Destination { .. })));
+        assert!(reach("127.0.0.2") && !reach("192.0.43.7"));
+    }
+}

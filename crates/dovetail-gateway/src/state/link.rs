@@ -1,0 +1,172 @@
+//! The link, scheduled: places for requests, what windows connections begin with, and what goes up.
+
+use std::{rc::Rc, sync::Arc, time::Duration};
+
+use dovetail_sched::{
+    Nanos, PolicyError, Weight,
+    request::{ClassId, Request, RequestId, RequestSetup, UserId},
+};
+use dovetail_tower::Desk;
+use tokio::task::spawn_local;
+
+use super::settings::Settings;
+use crate::{
+    class::{class_id, class_of},
+    config::Config,
+    free::Free,
+    place::Place,
+    refusal::Refusal,
+    segment::SEGMENT,
+    uplink::Uplink,
+    upstream::Window,
+    who::Who,
+};
+
+/// A turn is of what the link carries in this time, and of three segments at least: each costs a wake-up.
+const TURN: Duration = Duration::from_millis(6);
+
+/// Both ways of the link.
+#[derive(Debug)]
+pub(crate) struct Link {
+    settings: Rc<Settings>,
+    desk: Desk<Who>,
+    window: Option<Window>,
+    uplink: Rc<Uplink>,
+    free: Free,
+}
+
+impl Link {
+    /// # Errors
+    /// [`PolicyError`] when the policy does not go with the link.
+    pub(crate) fn new(settings: Rc<Settings>) -> Result<Self, PolicyError> {
+        let config = settings.config();
+        let setup = setup(config.downlink.goodput_bytes_per_s());
+        let weights: Vec<_> = config.classes.iter().map(|class| class.weight).collect();
+        let desk = Desk::new(&config.downlink.policy, &setup, &weights)?;
+        let window = first_window(&config, &setup)?;
+        let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
+        let uplink = Rc::new(Uplink::new(up, &weights, &desk)?);
+        Ok(Self { settings, desk, window, uplink, free: Free::new(setup.rate) })
+    }
+
+    /// Gives turns from now on.
+    pub(crate) fn drive(&self) {
+        self.desks().for_each(|desk| drop(spawn_local(desk.drive())));
+    }
+
+    /// The downlink's scheduler.
+    pub(crate) const fn desk(&self) -> &Desk<Who> {
+        &self.desk
+    }
+
+    /// Both ways', where there are two.
+    pub(crate) fn desks(&self) -> impl Iterator<Item = &Desk<Who>> {
+        [Some(&self.desk), self.uplink.desk()].into_iter().flatten()
+    }
+
+    pub(crate) const fn uplink(&self) -> &Rc<Uplink> {
+        &self.uplink
+    }
+
+    /// What connections begin with, where the policy holds responses back.
+    pub(crate) const fn window(&self) -> Option<Window> {
+        self.window
+    }
+
+    /// What interactive tunnels may have without turns.
+    pub(crate) const fn free(&self) -> &Free {
+        &self.free
+    }
+
+    /// A place among those that wait, unless its user has too many.
+    pub(crate) fn arrive(&self, who: &Who, class: ClassId, label: &Arc<str>) -> Result<Place, Refusal> {
+        let most = self.settings.config().limits.requests_per_user;
+        if self.desk.requests(who) >= most {
+            return Err(Refusal::TooManyRequests(most));
+        }
+        Ok(self.desk.arrive(who, class, None, Arc::clone(label)))
+    }
+
+    /// How long a request waited for its release.
+    pub(crate) fn waited(place: &Place) -> Duration {
+        let (arrived, released) = place.times();
+        Duration::from_nanos((released.unwrap_or(arrived) - arrived).0)
+    }
+
+    /// Takes up other rates and classes, of which none of before is missing.
+    pub(crate) fn reload(&self, old: &Config, new: &Config) {
+        let rate = new.downlink.goodput_bytes_per_s();
+        if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
+            self.desk.set_rate(rate);
+            self.free.set_rate(rate);
+        }
+        if let (Some(desk), Some(uplink)) = (self.uplink.desk(), &new.uplink) {
+            desk.set_rate(uplink.goodput_bytes_per_s());
+        }
+        for desk in self.desks() {
+            for (at, class) in new.classes.iter().enumerate() {
+                if at < old.classes.len() {
+                    desk.set_weight(class_id(at), class.weight);
+                } else {
+                    let _ = desk.add_class(class.weight);
+                }
+            }
+            desk.reclassify(|who| class_of(new, who));
+        }
+    }
+
+    /// Another weight for a class, until a reload.
+    pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
+        self.desks().for_each(|desk| desk.set_weight(class_id(class), weight));
+    }
+}
+
+/// What goes by on a link of so many bytes a second: all of a response, its header too.
+fn setup(goodput: f64) -> RequestSetup {
+    let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(goodput) };
+    let quantum = (goodput * TURN.as_secs_f64()) as u64;
+    let quantum = quantum.next_multiple_of(SEGMENT).max(3 * SEGMENT);
+    RequestSetup { quantum, ..setup }
+}
+
+/// What window the policy gives the first response, if it holds responses back at all.
+fn first_window(config: &Config, setup: &RequestSetup) -> Result<Option<Window>, PolicyError> {
+    let window = config.downlink.policy.build(setup)?.first_window();
+    Ok(window.map(|first| Window { first, begins: first, longest: setup.longest_window }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link(more: &str) -> Link {
+        let text = format!("[downlink]\nrate = \"2Mbps\"\n{more}[access]\nclients = \"10.0.0.0/8\"\n");
+        let config = Config::parse(&format!("{text}[limits]\nrequests_per_user = 2\n")).expect("a configuration");
+        Link::new(Rc::new(Settings::new(config))).expect("a link")
+    }
+
+    #[tokio::test]
+    async fn a_user_has_as_many_places_as_one_may() {
+        let link = link("");
+        let (ann, bob) = (Who::Name("ann".into()), Who::Name("bob".into()));
+        let arrive = |who: &Who| link.arrive(who, ClassId(0), &"a".into());
+        let places = [arrive(&ann).expect("a place"), arrive(&ann).expect("a place")];
+        assert!(matches!(arrive(&ann), Err(Refusal::TooManyRequests(2))));
+        assert!(arrive(&bob).is_ok(), "others are not in the way");
+        drop(places);
+        assert!(arrive(&ann).is_ok());
+    }
+
+    #[tokio::test]
+    async fn connections_have_a_window_where_the_policy_holds_responses_back() {
+        let window = link("").window().expect("grants do");
+        assert!(window.first > 0 && window.begins == window.first && window.longest > window.first, "{window:?}");
+        assert_eq!(link("policy = \"none\"\n").window(), None);
+    }
+
+    #[test]
+    fn a_turn_is_of_whole_segments() {
+        assert_eq!(setup(1e4).quantum, 3 * SEGMENT);
+        assert_eq!(setup(1e7).quantum, 42 * SEGMENT, "60 kB in 6 ms");
+    }
+}

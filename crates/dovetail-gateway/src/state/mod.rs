@@ -1,0 +1,15 @@
+//! What a gateway knows and goes by, in parts that know nothing of connections: each is told what happens and asked what
+//! holds, and whoever serves takes those that it needs.
+
+mod destinations;
+mod identity;
+mod last_server;
+mod link;
+mod notes;
+mod room;
+mod settings;
+
+pub(crate) use self::{
+    destinations::Destinations, identity::Identities, last_server::LastServer, link::Link, notes::Notes, room::Room,
+    settings::Settings,
+};

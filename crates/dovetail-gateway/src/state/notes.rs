@@ -1,0 +1,61 @@
+//! What is noted of requests that are over: counts by class, and lines in the access log.
+
+use std::{
+    cell::{Ref, RefCell},
+    rc::Rc,
+};
+
+use dovetail_sched::request::ClassId;
+
+use super::settings::Settings;
+use crate::{config::Config, counters::ClassCounters, log::Log};
+
+/// Where notes go.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    settings: Rc<Settings>,
+    classes: RefCell<Vec<ClassCounters>>,
+    log: RefCell<Option<Rc<Log>>>,
+}
+
+impl Notes {
+    pub(crate) fn new(settings: Rc<Settings>, log: Option<Log>) -> Self {
+        let classes = settings.config().classes.iter().map(|_| ClassCounters::default()).collect();
+        Self { settings, classes: RefCell::new(classes), log: RefCell::new(log.map(Rc::new)) }
+    }
+
+    /// The configuration as it is now: classes have their names there.
+    pub(crate) fn config(&self) -> Rc<Config> {
+        self.settings.config()
+    }
+
+    /// There are so many classes from now on, and no fewer than before.
+    pub(crate) fn set_classes(&self, count: usize) {
+        self.classes.borrow_mut().resize_with(count, ClassCounters::default);
+    }
+
+    /// Another log, or none.
+    pub(crate) fn set_log(&self, log: Option<Log>) {
+        *self.log.borrow_mut() = log.map(Rc::new);
+    }
+
+    pub(crate) fn classes(&self) -> Ref<'_, Vec<ClassCounters>> {
+        self.classes.borrow()
+    }
+
+    /// Notes something of a class.
+    pub(crate) fn of_class(&self, class: ClassId, note: impl FnOnce(&ClassCounters)) {
+        if let Some(counters) = self.classes.borrow().get(class.0 as usize) {
+            note(counters);
+        }
+    }
+
+    pub(crate) fn log(&self) -> Option<Rc<Log>> {
+        self.log.borrow().clone()
+    }
+
+    /// Lines of the access log that were not written.
+    pub(crate) fn log_lost(&self) -> u64 {
+        self.log.borrow().as_ref().map_or(0, |log| log.lost())
+    }
+}

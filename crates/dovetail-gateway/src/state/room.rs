@@ -1,0 +1,108 @@
+//! Whether there is room for one more connection: each takes a descriptor, of which there are so many.
+
+use std::{
+    cell::Cell,
+    io,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use tracing::warn;
+
+use crate::{
+    client::Seats,
+    counters::{Counters, add},
+    descriptors::{Descriptors, is_exhausted},
+    upstream::Pool,
+    watch::Watch,
+};
+
+/// How often it is said that there are no descriptors.
+const APART: Duration = Duration::from_secs(60);
+
+/// What takes descriptors, and how many there are.
+#[derive(Debug)]
+pub(crate) struct Room {
+    descriptors: Descriptors,
+    seats: Rc<Seats>,
+    watch: Rc<Watch>,
+    pool: Rc<Pool>,
+    counters: Rc<Counters>,
+    // When it was last said that there are none left.
+    last_exhausted: Cell<Option<Instant>>,
+}
+
+impl Room {
+    pub(crate) fn new(
+        descriptors: Descriptors,
+        (seats, watch): (&Rc<Seats>, &Rc<Watch>),
+        pool: &Rc<Pool>,
+        counters: &Rc<Counters>,
+    ) -> Self {
+        let (seats, watch) = (Rc::clone(seats), Rc::clone(watch));
+        let (pool, counters) = (Rc::clone(pool), Rc::clone(counters));
+        Self { descriptors, seats, watch, pool, counters, last_exhausted: Cell::default() }
+    }
+
+    /// Clients' connections that there are descriptors for.
+    pub(crate) fn clients(&self) -> usize {
+        self.descriptors.clients()
+    }
+
+    /// Whether there are descriptors for one more connection. Those that are only kept give way.
+    pub(crate) fn is_there(&self) -> bool {
+        let (busy, most) = (self.seats.taken() + self.watch.live(), self.descriptors.for_connections());
+        if busy + self.pool.len() > most {
+            self.pool.clear();
+        }
+        busy <= most
+    }
+
+    /// Accepting failed. Says so, at most once a minute, if descriptors are what is lacking.
+    pub(crate) fn could_not_accept(&self, error: &io::Error) {
+        if !is_exhausted(error) {
+            return;
+        }
+        add(&self.counters.accepts_failed, 1);
+        self.pool.clear();
+        let now = Instant::now();
+        if self.last_exhausted.get().is_none_or(|last| now - last >= APART) {
+            self.last_exhausted.set(Some(now));
+            warn!("cannot accept a connection: {error}: raise the limit of open files or lower limits.connections");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::watch::Phase;
+
+    #[test]
+    fn there_is_room_while_clients_and_what_is_under_way_leave_some() {
+        let (seats, watch) = (Rc::<Seats>::default(), Rc::<Watch>::default());
+        let descriptors = Descriptors::of(256).expect("enough");
+        let room = Room::new(descriptors, (&seats, &watch), &Rc::default(), &Rc::default());
+        assert_eq!((room.clients(), descriptors.for_connections()), (64, 128));
+        let client = [10, 0, 0, 1].into();
+        let taken: Vec<_> = (0..64).map_while(|_| seats.take(client, 1_000, 1_000)).collect();
+        let mut under_way: Vec<_> = (0..64).map(|_| watch.begin(Phase::Transfer, None)).collect();
+        assert!(taken.len() == 64 && room.is_there());
+        under_way.push(watch.begin(Phase::Transfer, None));
+        assert!(!room.is_there());
+        drop(taken);
+        assert!(room.is_there());
+    }
+
+    #[test]
+    fn accepts_that_failed_for_want_of_descriptors_are_counted() {
+        let counters = Rc::<Counters>::default();
+        let descriptors = Descriptors::of(256).expect("enough");
+        let room = Room::new(descriptors, (&Rc::default(), &Rc::default()), &Rc::default(), &counters);
+        room.could_not_accept(&io::ErrorKind::ConnectionAborted.into());
+        assert_eq!(counters.accepts_failed.get(), 0, "a client that is gone already");
+        room.could_not_accept(&io::Error::from_raw_os_error(rustix::io::Errno::MFILE.raw_os_error()));
+        assert_eq!(counters.accepts_failed.get(), 1);
+        assert!(room.last_exhausted.get().is_some());
+    }
+}

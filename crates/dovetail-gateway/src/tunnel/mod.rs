@@ -1,0 +1,8 @@
+//! Tunnels: bytes both ways, of which only the amounts are known.
+//!
+//! [`open`] makes them, [`carry`] has what comes down them granted like any response.
+
+mod carry;
+mod open;
+
+pub(crate) use self::open::Tunnels;

@@ -1,0 +1,87 @@
+//! Tunnels begin: at a client's `CONNECT`, or with a connection that was meant for a server.
+
+use std::{rc::Rc, sync::Arc};
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, task::spawn_local};
+
+use super::carry::Tunnel;
+use crate::{
+    client::{Busy, Seat},
+    record::Record,
+    refusal::Refusal,
+    relay::Relay,
+    servers::Servers,
+    state::{Link, Settings},
+    upstream::Upstream,
+    wanted::Wanted,
+    watch::Watch,
+};
+
+/// Opens tunnels.
+#[derive(Debug)]
+pub(crate) struct Tunnels {
+    settings: Rc<Settings>,
+    servers: Rc<Servers>,
+    link: Rc<Link>,
+    watch: Rc<Watch>,
+}
+
+impl Tunnels {
+    pub(crate) fn new(settings: &Rc<Settings>, servers: &Rc<Servers>, link: &Rc<Link>, watch: &Rc<Watch>) -> Self {
+        let (settings, servers) = (Rc::clone(settings), Rc::clone(servers));
+        Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch) }
+    }
+
+    /// Makes the connection for a tunnel.
+    pub(crate) async fn open(&self, wanted: &Wanted) -> Result<Upstream, Refusal> {
+        let addresses = self.servers.addresses(wanted).await?;
+        self.servers.goes_out(false);
+        self.servers.dial(&addresses, wanted, self.link.window()).await
+    }
+
+    /// Says that the tunnel is there, and carries what comes.
+    pub(crate) fn begin(
+        &self,
+        request: Request<Incoming>,
+        upstream: Upstream,
+        wanted: &Wanted,
+        record: Record,
+        guards: (Busy, Rc<Seat>),
+    ) -> Response<Relay> {
+        let tunnel = self.tunnel(record, Arc::clone(&wanted.host), &upstream);
+        spawn_local(async move {
+            // A client that is gone before needs no tunnel.
+            if let Ok(upgraded) = hyper::upgrade::on(request).await {
+                tunnel.carry(TokioIo::new(upgraded), upstream.stream).await;
+            }
+            drop(guards);
+        });
+        Response::new(Relay::Nothing)
+    }
+
+    /// Carries a connection that was meant for a server, under a name that it gave, if it gave one.
+    pub(crate) async fn carry(&self, stream: TcpStream, wanted: &Wanted, name: Option<String>, record: Record) {
+        let opened = if self.settings.config().access.connect_ports.contains(&wanted.port) {
+            self.open(wanted).await
+        } else {
+            Err(Refusal::ConnectPort(wanted.port))
+        };
+        match opened {
+            Ok(upstream) => {
+                record.status.set(200);
+                let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
+                self.tunnel(record, label, &upstream).carry(stream, upstream.stream).await;
+            }
+            // There is no way to say why in TLS that is not opened.
+            Err(refusal) => record.status.set(refusal.status().as_u16()),
+        }
+    }
+
+    fn tunnel(&self, record: Record, label: Arc<str>, upstream: &Upstream) -> Tunnel {
+        let sampled = self.servers.sampled(upstream.server);
+        Tunnel::new((&self.link, &self.watch), record, label, (upstream, sampled))
+    }
+}
