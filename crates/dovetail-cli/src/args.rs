@@ -29,8 +29,10 @@ pub(crate) enum Command {
     /// Which of these flows can my box promise rates and delays?
     Admit(AdmitArgs),
     /// What do network functions cost on this machine?
+    #[cfg(feature = "profile")]
     Profile(ProfileArgs),
     /// Run an HTTP gateway in front of a narrow downlink.
+    #[cfg(feature = "gateway")]
     Gateway(GatewayArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
@@ -189,7 +191,8 @@ Examples:
   dovetail reproduce tradeoff-fig7 tradeoff-fig8 --trace capture.pcap
       your own packets in the experiments that the papers drove by a trace
   sudo dovetail reproduce msfrs-table2 msfrs-table3
-      Squid and this program's gateway on a real link between network namespaces, minutes of real time";
+      Squid and this program's gateway on a real link between network namespaces, minutes of real time; in a build with
+      --features bed";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
@@ -211,6 +214,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+#[cfg(feature = "gateway")]
 const GATEWAY_EXAMPLES: &str = "\
 Examples:
   dovetail gateway --config gateway.toml --check
@@ -220,6 +224,7 @@ Examples:
   dovetail gateway --config gateway.toml --take-over
       the same, in place of one that runs, without a pause";
 
+#[cfg(feature = "gateway")]
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_EXAMPLES)]
 pub(crate) struct GatewayArgs {
@@ -260,6 +265,7 @@ pub(crate) struct AdmitArgs {
     pub(crate) json: bool,
 }
 
+#[cfg(feature = "profile")]
 const PROFILE_EXAMPLES: &str = "\
 Examples:
   dovetail profile
@@ -271,6 +277,7 @@ Examples:
   dovetail profile ipsec forwarding --sizes 64,512,1514 --packets 50000 --core 1 --samples ns.csv
       two of them by sizes of your own on core 1, with every single measurement";
 
+#[cfg(feature = "profile")]
 #[derive(Debug, Args)]
 #[command(after_help = PROFILE_EXAMPLES)]
 pub(crate) struct ProfileArgs {
