@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use dovetail_sched::{
     Nanos,
     cost::admission::Bound,
@@ -36,6 +37,10 @@ pub(crate) enum Command {
     Gateway(GatewayArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
+    /// Print what a shell needs to complete this command's arguments.
+    Completions(CompletionsArgs),
+    /// Write man pages, one for each command.
+    Man(ManArgs),
 }
 
 const COMPARE_EXAMPLES: &str = "\
@@ -328,6 +333,26 @@ pub(crate) struct PoliciesArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  dovetail completions bash > ~/.local/share/bash-completion/completions/dovetail
+  dovetail completions zsh > ~/.zfunc/_dovetail";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write them to; made if there is none
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Times would be stretched beyond the end of the clock.

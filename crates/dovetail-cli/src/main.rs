@@ -4,6 +4,7 @@
 
 mod args;
 mod bars;
+mod describe;
 mod failure;
 #[cfg(feature = "gateway")]
 mod gateway;
@@ -38,5 +39,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::run(args, out),
         Command::Policies(args) => Ok(policies::run(args, out)?),
+        Command::Completions(args) => Ok(describe::completions(args, out)?),
+        Command::Man(args) => describe::man(args),
     }
 }
