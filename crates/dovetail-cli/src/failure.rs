@@ -86,3 +86,31 @@ fn option(field: &str) -> String {
         field => format!("--{}", field.replace('_', "-")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_to_hold_and_does_not_is_a_failure_and_a_known_one_is_none() {
+        let tally = |known, missed| {
+            let mut tally = Tally::default();
+            (tally.rows, tally.known, tally.missed) = (9, known, missed);
+            Failure::unless_all_held(tally).map_err(|failure| (failure.message, failure.misuse))
+        };
+        assert_eq!(tally(3, 0), Ok(()));
+        assert_eq!(tally(0, 1), Err(("a row that should hold does not".to_owned(), false)));
+        assert_eq!(tally(3, 2), Err(("2 rows that should hold do not".to_owned(), false)));
+    }
+
+    #[test]
+    fn options_are_said_as_they_are_written() {
+        let said = |fields, why: &str| of_misuse(&Misuse::Option { fields, why: why.to_owned() });
+        assert_eq!(said(&["queue_packets"], "no"), "--queue-packets: no");
+        assert_eq!(said(&["window", "records"], "no"), "--window, --records: no");
+        assert_eq!(said(&["policies"], "no"), "--policy: no");
+        assert_eq!(of_misuse(&Misuse::Twice("drfq".to_owned())), "--policy drfq is given twice");
+        let many = "ask for fewer --packets or --sizes: of each function 2,000,000 packets can be kept";
+        assert_eq!(of_misuse(&Misuse::TooManyPackets), many);
+    }
+}
