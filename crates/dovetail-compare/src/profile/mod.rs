@@ -1,7 +1,7 @@
 //! What network functions cost on this machine, as a line `a·bytes + b` for each.
 //!
-//! [`mod@measure`] times packets, [`summary`] sums them up, [`mod@fit`] draws the line, [`scenario`] writes what `compare`
-//! reads.
+//! [`measure()`] times packets, [`fit()`] draws the line through their costs, and a scenario of them is what
+//! [`compare()`](crate::compare()) reads.
 
 mod fit;
 mod measure;
