@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 use dovetail_sched::{
     Nanos,
     cost::admission::Bound,
@@ -29,11 +30,17 @@ pub(crate) enum Command {
     /// Which of these flows can my box promise rates and delays?
     Admit(AdmitArgs),
     /// What do network functions cost on this machine?
+    #[cfg(feature = "profile")]
     Profile(ProfileArgs),
     /// Run an HTTP gateway in front of a narrow downlink.
+    #[cfg(feature = "gateway")]
     Gateway(GatewayArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
+    /// Print what a shell needs to complete this command's arguments.
+    Completions(CompletionsArgs),
+    /// Write man pages, one for each command.
+    Man(ManArgs),
 }
 
 const COMPARE_EXAMPLES: &str = "\
@@ -189,7 +196,8 @@ Examples:
   dovetail reproduce tradeoff-fig7 tradeoff-fig8 --trace capture.pcap
       your own packets in the experiments that the papers drove by a trace
   sudo dovetail reproduce msfrs-table2 msfrs-table3
-      Squid and this program's gateway on a real link between network namespaces, minutes of real time";
+      Squid and this program's gateway on a real link between network namespaces, minutes of real time; in a build with
+      --features bed";
 
 #[derive(Debug, Args)]
 #[command(after_help = REPRODUCE_EXAMPLES)]
@@ -211,6 +219,7 @@ pub(crate) struct ReproduceArgs {
     pub(crate) report: Option<PathBuf>,
 }
 
+#[cfg(feature = "gateway")]
 const GATEWAY_EXAMPLES: &str = "\
 Examples:
   dovetail gateway --config gateway.toml --check
@@ -220,6 +229,7 @@ Examples:
   dovetail gateway --config gateway.toml --take-over
       the same, in place of one that runs, without a pause";
 
+#[cfg(feature = "gateway")]
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_EXAMPLES)]
 pub(crate) struct GatewayArgs {
@@ -260,6 +270,7 @@ pub(crate) struct AdmitArgs {
     pub(crate) json: bool,
 }
 
+#[cfg(feature = "profile")]
 const PROFILE_EXAMPLES: &str = "\
 Examples:
   dovetail profile
@@ -271,6 +282,7 @@ Examples:
   dovetail profile ipsec forwarding --sizes 64,512,1514 --packets 50000 --core 1 --samples ns.csv
       two of them by sizes of your own on core 1, with every single measurement";
 
+#[cfg(feature = "profile")]
 #[derive(Debug, Args)]
 #[command(after_help = PROFILE_EXAMPLES)]
 pub(crate) struct ProfileArgs {
@@ -321,6 +333,26 @@ pub(crate) struct PoliciesArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  dovetail completions bash > ~/.local/share/bash-completion/completions/dovetail
+  dovetail completions zsh > ~/.zfunc/_dovetail";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// Folder to write them to; made if there is none
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
 }
 
 /// Times would be stretched beyond the end of the clock.

@@ -1,63 +1,122 @@
-//! Why the command could not do what it was asked, and the exit status that says so.
+//! Why the command could not do what it was asked, in words of the command line, and the exit status that says so.
 
-use std::{
-    fmt::{self, Display},
-    path::Path,
-    process::ExitCode,
-};
+use std::{fmt::Display, process::ExitCode};
+
+use dovetail_compare::{Error, Misuse};
+use dovetail_experiments::Tally;
 
 /// A message for a person, and who has to act.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
-    kind: Kind,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Undone,
-    Usage,
-    Lacking,
+    /// Exit status 2: it was asked wrongly. Else 1: it could not be done.
+    misuse: bool,
 }
 
 impl Failure {
     /// Exit status 1: it could not be done.
     pub(crate) fn new(message: impl Display) -> Self {
-        Self { message: message.to_string(), kind: Kind::Undone }
-    }
-
-    /// Exit status 1: this machine lacks what it takes. Where everything is asked for, it is left out.
-    pub(crate) fn lacking(message: impl Display) -> Self {
-        Self { message: message.to_string(), kind: Kind::Lacking }
-    }
-
-    /// Whether this machine lacks what it takes.
-    pub(crate) fn is_lacking(&self) -> bool {
-        self.kind == Kind::Lacking
+        Self { message: message.to_string(), misuse: false }
     }
 
     /// Exit status 2: it was asked wrongly.
-    pub(crate) fn usage(message: impl Display) -> Self {
-        Self { message: message.to_string(), kind: Kind::Usage }
+    pub(crate) fn misuse(message: impl Display) -> Self {
+        Self { message: message.to_string(), misuse: true }
     }
 
-    /// A file or folder could not be read or written.
-    pub(crate) fn file(action: &str, path: &Path, error: impl Display) -> Self {
-        Self::new(format!("cannot {action} {}: {error}", path.display()))
+    /// A row of an experiment that should hold and does not is a failure; what came out is printed all the same.
+    pub(crate) fn unless_all_held(tally: Tally) -> Result<(), Self> {
+        match tally.missed {
+            0 => Ok(()),
+            1 => Err(Self::new("a row that should hold does not")),
+            missed => Err(Self::new(format!("{missed} rows that should hold do not"))),
+        }
+    }
+
+    /// What it says.
+    #[cfg(test)]
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("dovetail: {}", self.message);
-        let usage = self.kind == Kind::Usage;
-        if usage {
+        if self.misuse {
             eprintln!("For what can be asked, try 'dovetail --help'.");
         }
-        ExitCode::from(if usage { 2 } else { 1 })
+        ExitCode::from(if self.misuse { 2 } else { 1 })
     }
 }
 
-impl Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Misuse(misuse) => Self::misuse(of_misuse(&misuse)),
+            Error::Output(error) => Self::new(format!("cannot write to standard output: {error}")),
+            error => Self::new(error),
+        }
+    }
+}
+
+impl From<dovetail_experiments::Error> for Failure {
+    fn from(error: dovetail_experiments::Error) -> Self {
+        use dovetail_experiments::Error as Wrong;
+        match error {
+            Wrong::Compare(error) => error.into(),
+            Wrong::Unknown { .. } => Self::misuse(error),
+            Wrong::NothingNamed => Self::misuse("--json: name an experiment, or all"),
+            Wrong::NoReplay(known) => Self::misuse(format!("--trace: none of these replays a capture; {known} do")),
+            Wrong::NothingArrives => Self::new("--trace: no bytes arrive over no time, so there is no load to scale"),
+            error => Self::new(error),
+        }
+    }
+}
+
+/// What was asked wrongly, with options as they are written on the command line.
+fn of_misuse(misuse: &Misuse) -> String {
+    match misuse {
+        Misuse::Option { fields, why } => {
+            let options: Vec<_> = fields.iter().map(|field| option(field)).collect();
+            format!("{}: {why}", options.join(", "))
+        }
+        Misuse::Policy { .. } | Misuse::Twice(_) => format!("--{misuse}"),
+        Misuse::TooManyPackets => misuse.to_string().replace("packets or sizes", "--packets or --sizes"),
+        misuse => misuse.to_string(),
+    }
+}
+
+/// The option that sets a field.
+fn option(field: &str) -> String {
+    match field {
+        "policies" => "--policy".to_owned(),
+        field => format!("--{}", field.replace('_', "-")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_to_hold_and_does_not_is_a_failure_and_a_known_one_is_none() {
+        let tally = |known, missed| {
+            let mut tally = Tally::default();
+            (tally.rows, tally.known, tally.missed) = (9, known, missed);
+            Failure::unless_all_held(tally).map_err(|failure| (failure.message, failure.misuse))
+        };
+        assert_eq!(tally(3, 0), Ok(()));
+        assert_eq!(tally(0, 1), Err(("a row that should hold does not".to_owned(), false)));
+        assert_eq!(tally(3, 2), Err(("2 rows that should hold do not".to_owned(), false)));
+    }
+
+    #[test]
+    fn options_are_said_as_they_are_written() {
+        let said = |fields, why: &str| of_misuse(&Misuse::Option { fields, why: why.to_owned() });
+        assert_eq!(said(&["queue_packets"], "no"), "--queue-packets: no");
+        assert_eq!(said(&["window", "records"], "no"), "--window, --records: no");
+        assert_eq!(said(&["policies"], "no"), "--policy: no");
+        assert_eq!(of_misuse(&Misuse::Twice("drfq".to_owned())), "--policy drfq is given twice");
+        let many = "ask for fewer --packets or --sizes: of each function 2,000,000 packets can be kept";
+        assert_eq!(of_misuse(&Misuse::TooManyPackets), many);
     }
 }

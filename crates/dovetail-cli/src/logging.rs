@@ -42,7 +42,7 @@ pub(crate) fn install() -> Result<(), Failure> {
 
 fn targets(wanted: &str) -> Result<Targets, Failure> {
     wanted.parse().map_err(|why| {
-        Failure::usage(format!(
+        Failure::misuse(format!(
             "{LEVEL}={wanted}: {why}: say a level, such as debug, or some by their targets, such as {USUAL}"
         ))
     })
@@ -137,6 +137,6 @@ mod tests {
 
     #[test]
     fn a_level_that_is_none_is_a_wrong_usage() {
-        assert!(targets("dovetail_gateway=loud").is_err_and(|why| why.to_string().contains("DOVETAIL_LOG=")));
+        assert!(targets("dovetail_gateway=loud").is_err_and(|why| why.message().contains("DOVETAIL_LOG=")));
     }
 }

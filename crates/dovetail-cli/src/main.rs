@@ -2,42 +2,46 @@
 //!
 //! Exit status: 0 done, 1 could not, 2 wrong usage. A reader that closes the pipe is no error.
 
-mod admit;
 mod args;
-mod compare;
+mod bars;
+mod describe;
 mod failure;
+#[cfg(feature = "gateway")]
 mod gateway;
-mod input;
-#[cfg(target_os = "linux")]
+#[cfg(all(feature = "gateway", target_os = "linux"))]
 mod logging;
-mod network;
+mod options;
 mod output;
 mod policies;
-mod profile;
-mod report;
-mod reproduce;
-mod run;
-mod setting;
-mod side_by_side;
-mod table;
-mod tune;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use dovetail_compare::{admit, compare, tune};
+use dovetail_experiments::reproduce;
 
 use args::{Cli, Command};
+use bars::Bars;
+use failure::Failure;
+use output::Stdout;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let done = match &cli.command {
-        Command::Compare(args) => compare::run(args),
-        Command::Tune(args) => tune::run(args),
-        Command::Reproduce(args) => reproduce::run(args),
-        Command::Admit(args) => admit::run(args),
-        Command::Profile(args) => profile::run(args),
-        Command::Gateway(args) => gateway::run(args),
-        Command::Policies(args) => policies::run(args),
-    };
-    done.map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+    run(&Cli::parse().command).map_or_else(|failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+fn run(command: &Command) -> Result<(), Failure> {
+    let (bars, out) = (&Bars::default(), &mut Stdout::default());
+    match command {
+        Command::Compare(args) => Ok(compare(&args.into(), bars, out)?),
+        Command::Tune(args) => Ok(tune(&args.into(), bars, out)?),
+        Command::Reproduce(args) => Failure::unless_all_held(reproduce(&args.into(), bars, out)?),
+        Command::Admit(args) => Ok(admit(&args.into(), out)?),
+        #[cfg(feature = "profile")]
+        Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
+        #[cfg(feature = "gateway")]
+        Command::Gateway(args) => gateway::run(args, out),
+        Command::Policies(args) => Ok(policies::run(args, out)?),
+        Command::Completions(args) => Ok(describe::completions(args, out)?),
+        Command::Man(args) => describe::man(args),
+    }
 }

@@ -1,5 +1,12 @@
 //! `dovetail policies`: what there is.
 
+use std::io::Write;
+
+use dovetail_compare::{
+    Error,
+    output::{print, print_json},
+    table::Table,
+};
 use dovetail_sched::{
     cost::KNOBS,
     registry::{Knob, REGISTRY},
@@ -7,12 +14,7 @@ use dovetail_sched::{
 };
 use serde::Serialize;
 
-use crate::{
-    args::PoliciesArgs,
-    failure::Failure,
-    output::{print, print_json},
-    table::Table,
-};
+use crate::args::PoliciesArgs;
 
 #[derive(Serialize)]
 struct PolicyJson {
@@ -49,19 +51,22 @@ struct Kind {
     common: &'static [Knob],
 }
 
-pub(crate) fn run(args: &PoliciesArgs) -> Result<(), Failure> {
+pub(crate) fn run(args: &PoliciesArgs, out: &mut dyn Write) -> Result<(), Error> {
     let [packets, requests] = kinds();
     if args.json {
-        return print_json(&packets.to_json().chain(requests.to_json()).collect::<Vec<_>>());
+        return print_json(out, &packets.to_json().chain(requests.to_json()).collect::<Vec<_>>());
     }
-    print(&format!(
-        "{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
+    print(
+        out,
+        &format!(
+            "{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
          name:key=value,key=value.\n\n\
          Policies that order requests, at the users' end of a narrow downlink:\n\n\
          {}\n\nn is the number of classes.",
-        packets.to_terminal(),
-        requests.to_terminal()
-    ))
+            packets.to_terminal(),
+            requests.to_terminal()
+        ),
+    )
 }
 
 fn kinds() -> [Kind; 2] {

@@ -64,6 +64,7 @@ fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
     read_on_a_phone("tune", 6, 13);
 }
 
+#[cfg(feature = "profile")]
 #[test]
 fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
     // Two lines of each of five functions, and a line of each in the distribution.

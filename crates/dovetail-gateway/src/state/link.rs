@@ -3,8 +3,8 @@
 use std::{rc::Rc, sync::Arc, time::Duration};
 
 use dovetail_sched::{
-    Nanos, PolicyError, Weight,
-    request::{ClassId, Request, RequestId, RequestSetup, UserId},
+    PolicyError, Weight,
+    request::{ClassId, RequestSetup},
 };
 use dovetail_tower::Desk;
 use tokio::task::spawn_local;

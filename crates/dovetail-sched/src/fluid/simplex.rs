@@ -54,12 +54,13 @@ use super::{Direction, Grant, GroupId};
 use crate::MAX_RESOURCES;
 use basis::{Basis, Column, Member, Shares};
 use columns::Columns;
-use primal::Effort;
+use effort::Effort;
 
 mod basis;
 mod columns;
 mod doubled;
 mod dual;
+mod effort;
 mod primal;
 
 /// An amount this little below 0 is rounding.

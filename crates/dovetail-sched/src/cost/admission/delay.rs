@@ -7,7 +7,7 @@
 
 use core::{error::Error, fmt, str::FromStr};
 
-use super::{amounts::Amounts, node::Node, reservation::Reservation};
+use super::{amounts::Amounts, mismatch::Mismatch, node::Node, reservation::Reservation};
 use crate::{MAX_RESOURCES, Nanos};
 
 /// Which formula admission control goes by.
@@ -67,23 +67,6 @@ impl fmt::Display for UnknownBound {
 }
 
 impl Error for UnknownBound {}
-
-/// Something that speaks of another number of resources than what it is meant for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mismatch {
-    /// How many it speaks of.
-    pub given: usize,
-    /// How many there are.
-    pub node: usize,
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "costs or rates of {} resources where there are {}", self.given, self.node)
-    }
-}
-
-impl Error for Mismatch {}
 
 /// Eq. 13: the delay of `flow` among `others` where each resource has a fair queueing scheduler of its own. Whether
 /// `others` lists the flow itself makes no difference. Each quotient is rounded up to a whole nanosecond; sums saturate.

@@ -5,19 +5,10 @@ use core::{error::Error, fmt};
 use super::{
     amounts::Amounts,
     delay::{Block, Bound},
+    handle::FlowHandle,
     refusal::Broken,
 };
 use crate::{MAX_RESOURCES, Nanos};
-
-/// A flow that was admitted. Never used twice by one [`Admission`](super::Admission).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FlowHandle(pub(super) u64);
-
-impl fmt::Display for FlowHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
 
 /// What is remembered of an admitted flow.
 #[derive(Debug, Clone)]

@@ -9,7 +9,7 @@ use alloc::{
     vec::Vec,
 };
 
-use super::{delay::Block, flow::FlowHandle};
+use super::{delay::Block, handle::FlowHandle};
 use crate::Nanos;
 
 /// The dearest packets of admitted flows.

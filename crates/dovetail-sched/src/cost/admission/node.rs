@@ -6,7 +6,7 @@ use core::fmt;
 use super::{
     amount::{Amount, AmountError},
     amounts::Amounts,
-    delay::Mismatch,
+    mismatch::Mismatch,
 };
 
 /// A resource: a processor, a link.

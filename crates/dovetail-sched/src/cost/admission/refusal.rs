@@ -2,11 +2,7 @@
 
 use core::{error::Error, fmt};
 
-use super::{
-    amount::Amount,
-    delay::{Bound, Mismatch},
-    flow::FlowHandle,
-};
+use super::{amount::Amount, delay::Bound, handle::FlowHandle, mismatch::Mismatch};
 use crate::Nanos;
 
 /// The rule that refused, with what was asked for and what there was.

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{amount::Amount, amounts::Amounts, delay::Mismatch};
+use super::{amount::Amount, amounts::Amounts, mismatch::Mismatch};
 use crate::Nanos;
 
 /// A flow's rates, the costs of its packets, and what it expects.

@@ -10,18 +10,8 @@ use super::{
     FEASIBLE, NEGLIGIBLE, Simplex,
     basis::{Column, Member, OBJECTIVES, Prices, Shares, Worth},
     columns::{NO_GAIN, worthwhile},
+    effort::Effort,
 };
-
-/// How many exchanges per resource there may be.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Effort {
-    before_bland: usize,
-    at_most: usize,
-}
-
-impl Effort {
-    pub(super) const USUAL: Self = Self { before_bland: 16, at_most: 32 };
-}
 
 /// How many columns are looked into of which the gains turn out to be rounding.
 const TRIES: usize = 4;

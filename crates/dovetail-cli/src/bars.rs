@@ -1,0 +1,57 @@
+//! How far runs are, on a terminal: bars that are gone when a task ends.
+
+use std::time::Duration;
+
+use dovetail_compare::{Meter, Progress, Task};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// The bars of tasks that go on at the same time.
+pub(crate) struct Bars(MultiProgress);
+
+impl Default for Bars {
+    fn default() -> Self {
+        Self(MultiProgress::with_draw_target(ProgressDrawTarget::stderr()))
+    }
+}
+
+impl Progress for Bars {
+    fn begin(&self, task: Task<'_>) -> Box<dyn Meter> {
+        let bar = self.0.add(bar(task));
+        if task.total.is_none() {
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+        Box::new(Bar(bar))
+    }
+}
+
+/// A task's bar.
+struct Bar(ProgressBar);
+
+impl Meter for Bar {
+    fn inc(&self, more: u64) {
+        self.0.inc(more);
+    }
+
+    fn rename(&self, name: &str) {
+        self.0.set_prefix(name.to_owned());
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// A bar with how much is done a second and the time left; without a known end, a count.
+fn bar(Task { name, width, counts, total }: Task<'_>) -> ProgressBar {
+    let template = match total {
+        Some(_) => "{prefix} {bar:30.cyan} {percent:>3} %  {human_pos} of {human_len} WHAT  {per_sec}  {eta} left",
+        None => "{prefix} {spinner} {human_pos} WHAT  {per_sec}  {elapsed}",
+    };
+    let bar = total.map_or_else(ProgressBar::no_length, ProgressBar::new);
+    let style = ProgressStyle::with_template(&template.replace("WHAT", counts));
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_prefix(format!("{name:width$}"));
+    bar
+}

@@ -1,0 +1,92 @@
+//! What the command line asks for, as the libraries take it.
+
+#[cfg(feature = "profile")]
+use dovetail_compare::options::ProfileOptions;
+use dovetail_compare::options::{AdmitOptions, CompareOptions, InputOptions, OutputOptions, TuneOptions};
+use dovetail_experiments::ReproduceOptions;
+
+#[cfg(feature = "profile")]
+use crate::args::ProfileArgs;
+use crate::args::{AdmitArgs, CompareArgs, InputArgs, OutputArgs, ReproduceArgs, TuneArgs};
+
+impl From<&InputArgs> for InputOptions {
+    fn from(args: &InputArgs) -> Self {
+        Self {
+            scenario: args.scenario.clone(),
+            trace: args.trace.clone(),
+            workload: args.workload.clone(),
+            pipeline: args.pipeline,
+            queue_packets: args.queue_packets,
+            link: args.link,
+            load: args.load,
+            seed: args.seed,
+        }
+    }
+}
+
+impl From<&OutputArgs> for OutputOptions {
+    fn from(args: &OutputArgs) -> Self {
+        Self {
+            report: args.report.clone(),
+            records: args.records.clone(),
+            format: args.format,
+            jobs: args.jobs,
+            json: args.json,
+        }
+    }
+}
+
+impl From<&CompareArgs> for CompareOptions {
+    fn from(args: &CompareArgs) -> Self {
+        Self {
+            input: (&args.input).into(),
+            policies: args.policies.clone(),
+            programs: args.programs.clone(),
+            window: args.window,
+            pcap: args.pcap.clone(),
+            output: (&args.output).into(),
+        }
+    }
+}
+
+impl From<&TuneArgs> for TuneOptions {
+    fn from(args: &TuneArgs) -> Self {
+        Self {
+            input: (&args.input).into(),
+            policies: args.policies.clone(),
+            points: args.points,
+            window: args.window,
+            output: (&args.output).into(),
+        }
+    }
+}
+
+impl From<&AdmitArgs> for AdmitOptions {
+    fn from(args: &AdmitArgs) -> Self {
+        Self { file: args.file.clone(), bound: args.bound, json: args.json }
+    }
+}
+
+impl From<&ReproduceArgs> for ReproduceOptions {
+    fn from(args: &ReproduceArgs) -> Self {
+        Self { names: args.names.clone(), traces: args.traces.clone(), json: args.json, report: args.report.clone() }
+    }
+}
+
+#[cfg(feature = "profile")]
+impl From<&ProfileArgs> for ProfileOptions {
+    fn from(args: &ProfileArgs) -> Self {
+        Self {
+            functions: args.functions.clone(),
+            sizes: args.sizes.clone(),
+            packets: args.packets,
+            core: args.core,
+            link: args.link,
+            output: args.output.clone(),
+            samples: args.samples.clone(),
+            json: args.json,
+            report: args.report.clone(),
+            seed: args.seed,
+        }
+    }
+}

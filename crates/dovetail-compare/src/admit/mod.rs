@@ -1,0 +1,160 @@
+//! Which flows a node can promise rates and delays, asked in the order of a file.
+//!
+//! The rules are those of [`dovetail_sched::cost::admission`]. A file is read in three steps: [`form`] is what TOML says,
+//! [`parse`] turns texts with units into numbers of a resource's own unit, and [`request`] checks it as a whole.
+
+mod answer;
+mod form;
+mod json;
+mod parse;
+mod request;
+mod show;
+
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use crate::{
+    error::Error,
+    options::AdmitOptions,
+    output::{print, print_json},
+};
+use answer::Answers;
+use request::Request;
+
+/// The longest file that is read, in bytes: over 200 for each of the most reservations that are allowed. Parsed, a byte
+/// of TOML can take 80 of memory.
+const LONGEST_FILE: u64 = 24 << 20;
+
+/// Asks for reservations in the order of a file, and writes to `out` who is admitted.
+///
+/// # Errors
+/// Where the file cannot be read or is wrong, or `out` takes nothing.
+pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
+    let name = options.file.display().to_string();
+    let request = Request::parse(&read(&options.file)?, &name).map_err(Error::Reservations)?;
+    let answers = Answers::of(&request, options.bound);
+    if options.json { print_json(out, &json::json(&answers, &name)) } else { print(out, &show::text(&answers, &name)) }
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let failed = |error| Error::file("read", path, error);
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
+    if read.map_err(failed)? as u64 > LONGEST_FILE {
+        return Err(failed(io::Error::other(format!("it is longer than {} MiB", LONGEST_FILE >> 20))));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dovetail_sched::cost::admission::Bound;
+    use proptest::prelude::*;
+
+    const EXAMPLES: [&str; 2] = [
+        include_str!("../../../../scenarios/admit/cbcs-table2.toml"),
+        include_str!("../../../../scenarios/admit/refusals.toml"),
+    ];
+
+    /// Whether it was understood; whatever it was, an answer comes and every figure can be shown.
+    fn answered(text: &str) -> bool {
+        match Request::parse(text, "hostile") {
+            Ok(request) => {
+                for by in [Bound::Composite, Bound::Separate] {
+                    let answers = Answers::of(&request, by);
+                    assert!(!show::text(&answers, "hostile").is_empty());
+                    assert!(serde_json::to_string(&json::json(&answers, "hostile")).is_ok());
+                }
+                true
+            }
+            Err(error) => {
+                assert!(error.starts_with("hostile"), "{error}");
+                false
+            }
+        }
+    }
+
+    /// What a hostile file would put in the place of something sensible.
+    fn piece() -> impl Strategy<Value = String> {
+        let known = [
+            "0",
+            "1e18",
+            "1e-9",
+            "-1",
+            "nan",
+            "inf",
+            "1e999",
+            "%",
+            "cycles",
+            "/s",
+            "s/s",
+            "bps",
+            "ns",
+            "",
+            "\"",
+            "[",
+            "]",
+            "{",
+            "}",
+            "=",
+            "\n",
+            "[[resource]]\n",
+            "[[reservation]]\n",
+            "4294967295",
+            "255",
+            "18446744073709551615",
+            "\u{0}",
+            "µs",
+            "\u{202e}",
+        ];
+        prop_oneof![3 => prop::sample::select(known.to_vec()).prop_map(str::to_owned), 1 => "\\PC{0,3}"]
+    }
+
+    #[test]
+    fn the_examples_are_understood_and_deep_nesting_is_not() {
+        assert!(EXAMPLES.iter().all(|text| answered(text)));
+        assert!(!answered(&format!("resource = {}", "[".repeat(100_000))));
+        assert!(!answered(&format!("resource{} = 1", ".a".repeat(100_000))));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn a_changed_file_never_panics(
+            which in 0..EXAMPLES.len(),
+            changes in prop::collection::vec((any::<prop::sample::Index>(), 0..8usize, piece()), 1..6),
+        ) {
+            let mut text: Vec<char> = EXAMPLES[which].chars().collect();
+            for (at, length, piece) in changes {
+                let at = at.index(text.len() + 1);
+                let end = (at + length).min(text.len());
+                text.splice(at..end, piece.chars());
+            }
+            answered(&text.into_iter().collect::<String>());
+        }
+
+        /// Numbers alone are changed, so that most files are understood and the arithmetic sees the extremes.
+        #[test]
+        fn changed_numbers_never_panic(
+            which in 0..EXAMPLES.len(),
+            changes in prop::collection::vec(
+                (any::<prop::sample::Index>(), prop::sample::select(vec!["0", "1", "100", "1e18", "1e-9", "9e17", "0.3", "123456789"])),
+                1..8,
+            ),
+        ) {
+            let mut parts: Vec<String> = EXAMPLES[which].split_inclusive('"').map(str::to_owned).collect();
+            let numbers: Vec<_> = (0..parts.len()).filter(|&at| parts[at].starts_with(|c: char| c.is_ascii_digit())).collect();
+            for (at, number) in changes {
+                let part = &mut parts[numbers[at.index(numbers.len())]];
+                let unit = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned();
+                *part = format!("{number}{unit}");
+            }
+            answered(&parts.concat());
+        }
+    }
+}

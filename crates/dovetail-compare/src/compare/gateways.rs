@@ -1,0 +1,239 @@
+//! Several gateways in front of the same narrow downlink: who waits how long, and who gets how much.
+
+use std::{io::Write, path::Path};
+
+use dovetail_sim::network::Network;
+use serde::Serialize;
+
+use super::{contenders::contenders, json::PolicyJson, network::runs};
+use crate::{
+    error::Error,
+    network::{
+        LINK, NetworkRun, Under,
+        users::{Figures, Latency, asking, counted, setting},
+    },
+    options::{CompareOptions, OutputOptions},
+    output::deliver,
+    progress::Progress,
+    report::{Block, Page, charts},
+    setting::{Traffic, closing},
+    table::{Table, count, figure},
+};
+
+/// What is compared when nobody says: the ordinary gateway, ours, and what administrators do today.
+const DEFAULT: &[&str] = &["none", "msf-rs", "grants", "drr", "delay-pools", "ingress"];
+
+pub(super) fn compare(
+    network: &Network,
+    options: &CompareOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let contenders = contenders(options, DEFAULT)?;
+    let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
+    let runs = runs(network, &under, options, progress)?;
+    let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
+    let comparison = Comparison { network, runs: &runs, figures: &figures };
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+}
+
+/// Runs side by side, in every form they are shown in.
+struct Comparison<'a> {
+    network: &'a Network,
+    runs: &'a [NetworkRun],
+    figures: &'a [Figures],
+}
+
+#[derive(Serialize)]
+struct ComparisonJson<'a> {
+    workload: Traffic,
+    policies: Vec<AccessJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct AccessJson<'a> {
+    #[serde(flatten)]
+    link: PolicyJson,
+    ended_s: f64,
+    access: &'a Figures,
+}
+
+impl Comparison<'_> {
+    fn both(&self) -> impl Iterator<Item = (&NetworkRun, &Figures)> + Clone {
+        self.runs.iter().zip(self.figures)
+    }
+
+    fn json(&self) -> ComparisonJson<'_> {
+        let policies = self.runs.iter().zip(self.figures).map(|(run, access)| AccessJson {
+            link: PolicyJson::of(&run.run, &[LINK.to_owned()]),
+            ended_s: run.outcome.ended.as_secs_f64(),
+            access,
+        });
+        ComparisonJson { workload: Traffic::of(self.runs.first().map(|run| &run.run)), policies: policies.collect() }
+    }
+
+    fn table(&self) -> Table {
+        let fixed =
+            ["gateway", "link %", "dropped %", "mean s", "median s", "p99 s", "long s", "queued s", "unfinished"];
+        let mut header: Vec<String> = fixed.map(str::to_owned).into();
+        let classes = self.figures.first().map(|figures| figures.classes.as_slice()).unwrap_or_default();
+        header.extend(classes.iter().take(CLASSES_SHOWN).map(|class| format!("{} kbit/s", class.class)));
+        let mut table = Table { header, rows: Vec::new(), words: 1 };
+        for (run, figures) in self.both() {
+            let Latency { mean_s, median_s, p99_s, queued_s, unfinished, gave_up, .. } = figures.all;
+            let mut row = vec![
+                run.run.policy.clone(),
+                percent(figures.utilisation),
+                percent(figures.dropped),
+                shown(mean_s),
+                shown(median_s),
+                shown(p99_s),
+                shown(figures.long_mean_s),
+                shown(queued_s),
+                count(unfinished + gave_up),
+            ];
+            row.extend(figures.classes.iter().take(CLASSES_SHOWN).map(|class| figure(class.kbps)));
+            table.push(row);
+        }
+        table
+    }
+
+    /// What each class got under each gateway.
+    fn classes(&self) -> Table {
+        let header = [
+            "gateway",
+            "class",
+            "weight",
+            "users",
+            "kbit/s",
+            "a user's part",
+            "mean s",
+            "median s",
+            "p99 s",
+            "queued s",
+        ];
+        let mut table = Table::new(&header, 2);
+        for (run, figures) in self.both() {
+            let per_user = |kbps: f64, users: usize| kbps / users.max(1) as f64;
+            let least = figures.classes.iter().map(|class| per_user(class.kbps, class.users));
+            let least = least.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
+            for class in &figures.classes {
+                let Latency { mean_s, median_s, p99_s, queued_s, .. } = class.latency;
+                table.push([
+                    run.run.policy.clone(),
+                    class.class.clone(),
+                    figure(class.weight),
+                    count(class.users as u64),
+                    figure(class.kbps),
+                    if least.is_finite() {
+                        figure(per_user(class.kbps, class.users) / least)
+                    } else {
+                        "–".to_owned()
+                    },
+                    shown(mean_s),
+                    shown(median_s),
+                    shown(p99_s),
+                    shown(queued_s),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let counted = self.runs.first().map(|run| {
+            let (from, to) = asking(self.network, &run.outcome);
+            format!("latency of requests wanted from second {from} on; rates and link from there to second {to}")
+        });
+        let kept = |run: &NetworkRun| {
+            let access = run.outcome.access.as_ref()?;
+            let (_, figures) = access.notes.last()?;
+            let figures: Vec<_> = figures.iter().map(|(name, value)| format!("{name} {}", figure(*value))).collect();
+            (!figures.is_empty()).then(|| format!("{} at the end: {}", run.run.policy, figures.join(", ")))
+        };
+        let lost = self.runs.iter().filter_map(|run| {
+            let lost = run.outcome.access.as_ref()?.lost_among_users;
+            let packets = count(lost);
+            let why = "nobody sends them again, and what they were part of never ends: give those links room";
+            (lost > 0)
+                .then(|| format!("{}: {packets} packets between users and gateway were dropped; {why}", run.run.policy))
+        });
+        counted.into_iter().chain(lost).chain(self.runs.iter().filter_map(kept)).collect()
+    }
+
+    fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
+        let legend: String = LEGEND.iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
+        let mut text = format!(
+            "{}\n\n{}\n\n{}\n\n{legend}",
+            setting(self.network),
+            self.table().to_terminal(),
+            self.classes().to_terminal()
+        );
+        text += &closing(&self.notices(), records, report);
+        text.trim_end().to_owned()
+    }
+
+    fn page(&self) -> Page {
+        let mut page = Page { title: format!("Dovetail: {}", self.network.name), blocks: Vec::new() };
+        page.blocks.push(Block::Text(setting(self.network) + "."));
+        page.blocks.push(Block::Table(self.table()));
+        page.blocks.push(Block::Table(self.classes()));
+        page.blocks.push(Block::Terms(LEGEND.to_vec()));
+        let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
+        let waits = self.runs.iter().map(|run| {
+            let took = counted(self.network, &run.outcome).map(|exchange| (exchange.bytes, exchange.took()));
+            (run.run.policy.as_str(), took.collect::<Vec<_>>())
+        });
+        let waits: Vec<_> = waits.collect();
+        chart("Latency", "Share of requests that were answered whole within the time below.", charts::waits(&waits));
+        chart("Latency by size", "Mean over responses of about that size.", charts::wait_by_size(&waits));
+        let classes: Vec<_> = self.both().map(|(run, figures)| (run.run.policy.as_str(), figures)).collect();
+        chart("Who gets how much", "What the users of each class got together.", charts::class_rates(&classes));
+        let runs: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| charts::ChartedRun { policy: &run.run.policy, summary: &run.run.summary })
+            .collect();
+        chart(
+            "The far queue",
+            "Share of packets that were through the link's buffer within the time below.",
+            charts::latency_cdf(&runs),
+        );
+        for run in self.runs {
+            let Some(access) = &run.outcome.access else { continue };
+            for name in ["window", "pace"] {
+                if let Some(plot) = charts::note_over_time(name, &access.notes) {
+                    chart(
+                        &format!("{}: {name} over time", run.run.policy),
+                        "As the scheduler has it, every second.",
+                        plot,
+                    );
+                }
+            }
+        }
+        page.blocks.extend(self.notices().into_iter().map(Block::Text));
+        page
+    }
+}
+
+/// So many classes get columns.
+const CLASSES_SHOWN: usize = 4;
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".to_owned(), figure)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1}", part * 100.0)
+}
+
+/// What the columns mean.
+const LEGEND: [(&str, &str); 5] = [
+    ("link %", "how much of the downlink was used while users asked"),
+    ("mean … p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
+    ("queued s", "how much of the mean was spent at the gateway before the request was released"),
+    ("unfinished", "requests that were not answered by the end, or given up"),
+    ("a user's part", "what a user got, over what a user of the class that got least did"),
+];

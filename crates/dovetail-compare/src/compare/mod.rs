@@ -1,0 +1,25 @@
+//! Several policies over the same traffic.
+
+mod contenders;
+mod flows;
+mod gateways;
+mod json;
+mod network;
+mod pipeline;
+
+use std::io::Write;
+
+use crate::{error::Error, input::scenario_text, network::resolve, options::CompareOptions, progress::Progress};
+
+/// Compares policies, and writes to `out` how they did.
+///
+/// # Errors
+/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
+    let text = scenario_text(&options.input)?;
+    match resolve(&options.input, text.as_deref())? {
+        Some(network) if network.access.is_some() => gateways::compare(&network, options, progress, out),
+        Some(network) => network::compare(&network, options, progress, out),
+        None => pipeline::compare(text.as_deref(), options, progress, out),
+    }
+}

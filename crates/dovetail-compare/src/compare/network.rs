@@ -1,0 +1,280 @@
+//! Several policies before the same link of a network: what transfers and streams get.
+
+use std::{collections::BTreeMap, fs, io::Write, path::Path};
+
+use dovetail_sim::network::{Kind, Network};
+use serde::Serialize;
+
+use super::{
+    contenders::policies,
+    flows::{flows, of_policy},
+    json::PolicyJson,
+};
+use crate::{
+    error::{Error, Misuse},
+    network::{
+        Keep, LINK, NetworkRun, Under, bar, run,
+        times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
+    },
+    options::{CompareOptions, OutputOptions},
+    output::deliver,
+    progress::Progress,
+    report::{Block, Page, charts},
+    setting::{Traffic, closing},
+    side_by_side::{cores, side_by_side_on},
+    table::{Table, count, figure},
+};
+
+/// What is compared when nobody says: the baseline, fair queueing, and those that favour short flows.
+const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
+
+pub(super) fn compare(
+    network: &Network,
+    options: &CompareOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let policies = policies(options, DEFAULT_POLICIES)?;
+    let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
+    let runs = runs(network, &under, options, progress)?;
+    let comparison = Comparison { network, runs: &runs };
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+}
+
+/// Each of `looked_at` over the network, in order.
+pub(super) fn runs(
+    network: &Network,
+    looked_at: &[Under<'_>],
+    options: &CompareOptions,
+    progress: &dyn Progress,
+) -> Result<Vec<NetworkRun>, Error> {
+    if options.programs.is_some() {
+        return Err(Misuse::option(&["programs"], "packets of a network run no programs").into());
+    }
+    if options.window.is_some() {
+        return Err(Misuse::option(&["window"], "the figures of a network have no such windows").into());
+    }
+    let OutputOptions { records, format, jobs, .. } = &options.output;
+    for folder in [records, &options.pcap].into_iter().flatten() {
+        fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
+    }
+    let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: options.pcap.as_deref() };
+    let bar = bar(network, looked_at.len(), progress);
+    let jobs = jobs.map_or_else(cores, usize::from);
+    side_by_side_on(jobs, looked_at, |&under| run(network, under, keep, bar.as_ref()))
+}
+
+/// Runs side by side, in every form they are shown in.
+struct Comparison<'a> {
+    network: &'a Network,
+    runs: &'a [NetworkRun],
+}
+
+#[derive(Serialize)]
+struct ComparisonJson {
+    workload: Traffic,
+    policies: Vec<NetworkJson>,
+}
+
+#[derive(Serialize)]
+struct NetworkJson {
+    #[serde(flatten)]
+    link: PolicyJson,
+    ended_s: f64,
+    evicted_flows: u64,
+    unknown_dropped: u64,
+    transfers: BTreeMap<&'static str, Times>,
+    streams: Vec<StreamJson>,
+}
+
+#[derive(Serialize)]
+struct StreamJson {
+    traffic: String,
+    packets: u64,
+    dropped: u64,
+    #[serde(flatten)]
+    rates: Rates,
+}
+
+impl Comparison<'_> {
+    /// Each stream's traffic and what it got, by run; streams are the same in all.
+    fn rates(&self, run: &NetworkRun) -> Vec<(&str, Rates)> {
+        let begins = |at: usize| self.network.traffic[at].start.as_secs_f64().ceil() as usize + SLOW_START_S;
+        let streams = run.outcome.streams.iter().map(|stream| {
+            let ended = run.outcome.ended.min(self.network.traffic[stream.traffic].stop);
+            let rates = Rates::of(stream, begins(stream.traffic), ended);
+            (self.network.traffic[stream.traffic].name.as_str(), rates)
+        });
+        streams.collect()
+    }
+
+    fn json(&self) -> ComparisonJson {
+        let policy = |run: &NetworkRun| {
+            let streams = run.outcome.streams.iter().zip(self.rates(run)).map(|(stream, (traffic, rates))| {
+                StreamJson { traffic: traffic.to_owned(), packets: stream.packets, dropped: stream.dropped, rates }
+            });
+            let times = |class: SizeClass| (class.name(), Times::of(class.transfers(&run.outcome)));
+            NetworkJson {
+                link: PolicyJson::of(&run.run, &[LINK.to_owned()]),
+                ended_s: run.outcome.ended.as_secs_f64(),
+                evicted_flows: run.outcome.evicted_flows,
+                unknown_dropped: run.outcome.unknown,
+                transfers: SizeClass::ALL.into_iter().map(times).collect(),
+                streams: streams.collect(),
+            }
+        };
+        ComparisonJson {
+            workload: Traffic::of(self.runs.first().map(|run| &run.run)),
+            policies: self.runs.iter().map(policy).collect(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut header: Vec<String> = ["policy", "link %", "dropped %"].map(str::to_owned).into();
+        let transfers = self.network.transfers() > 0;
+        if transfers {
+            header.extend(["short ms", "p95 ms", "middle s", "long s", "unfinished"].map(str::to_owned));
+        }
+        let streams = self.runs.first().map(|run| self.rates(run)).unwrap_or_default();
+        for (name, _) in streams.iter().take(STREAMS_SHOWN) {
+            header.extend([format!("{name} Mbit/s"), format!("least {WINDOW_S} s")]);
+        }
+        let mut table = Table { header, rows: Vec::new(), words: 1 };
+        let shown =
+            |value: Option<f64>, factor: f64| value.map_or_else(|| "–".to_owned(), |value| figure(value * factor));
+        for run in self.runs {
+            let link = run.outcome.link;
+            let dropped = link.dropped as f64 / link.arrived.max(1) as f64;
+            let busy = run.run.summary.utilisation.first().copied().unwrap_or(0.0);
+            let mut row =
+                vec![run.run.policy.clone(), format!("{:.1}", busy * 100.0), format!("{:.1}", dropped * 100.0)];
+            if transfers {
+                let [short, middle, long] = SizeClass::ALL.map(|class| Times::of(class.transfers(&run.outcome)));
+                row.extend([shown(short.mean_s, 1e3), shown(short.p95_s, 1e3)]);
+                row.extend([shown(middle.mean_s, 1.0), shown(long.mean_s, 1.0)]);
+                row.push(count(short.unfinished + middle.unfinished + long.unfinished));
+            }
+            for (_, rates) in self.rates(run).into_iter().take(STREAMS_SHOWN) {
+                row.extend([shown(rates.mean_mbps, 1.0), shown(rates.least_window_mbps, 1.0)]);
+            }
+            table.push(row);
+        }
+        table
+    }
+
+    fn setting(&self) -> String {
+        let Network { nodes, links, watched, .. } = self.network;
+        let link = &links[*watched];
+        let name = |node: usize| nodes[node].name.as_str();
+        let traffic = self.network.traffic.iter().map(|traffic| match traffic.kind {
+            Kind::Transfers { count: transfers, .. } => {
+                format!("{} ({} transfers)", traffic.name, count(transfers.into()))
+            }
+            Kind::LongLived(1) => format!("{} (a connection without end)", traffic.name),
+            Kind::LongLived(flows) => format!("{} ({flows} connections without end)", traffic.name),
+            Kind::Datagrams(_) => format!("{} (UDP)", traffic.name),
+            Kind::Requests(_) => format!("{} (requests)", traffic.name),
+        });
+        format!(
+            "{}: {} from {} to {} at {} Mbit/s; TCP {}",
+            self.network.name,
+            traffic.collect::<Vec<_>>().join(", "),
+            name(link.from),
+            name(link.to),
+            figure(link.rate.bps() / 1e6),
+            format!("{:?}", self.network.transport.congestion).to_lowercase(),
+        )
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let first = self.runs.first().map(|run| &run.outcome);
+        let classes = first.map(|outcome| {
+            let of = |class: SizeClass| count(class.transfers(outcome).count() as u64);
+            let [short, middle, long] = SizeClass::ALL.map(of);
+            format!("{short} short transfers (under 20 kB), {middle} middle ones, {long} long ones (over 1 MB)")
+        });
+        let evicted = self.runs.iter().filter(|run| run.outcome.evicted_flows > 0).map(|run| {
+            format!("{}: {} flows were forgotten for want of room", run.run.policy, count(run.outcome.evicted_flows))
+        });
+        let unknown = self.runs.iter().filter(|run| run.outcome.unknown > 0).map(|run| {
+            let packets = count(run.outcome.unknown);
+            format!(
+                "{}: {packets} packets were dropped for want of room to tell their flow; they have no record",
+                run.run.policy
+            )
+        });
+        let policies = self.runs.iter().flat_map(|run| of_policy(&run.run));
+        let classes = classes.filter(|_| self.network.transfers() > 0);
+        classes.into_iter().chain(evicted).chain(unknown).chain(policies).collect()
+    }
+
+    fn legend(&self) -> Vec<(&'static str, &'static str)> {
+        let transfers = LEGEND.iter().filter(|_| self.network.transfers() > 0);
+        let streams = STREAM_LEGEND.iter().filter(|_| self.runs.iter().any(|run| !run.outcome.streams.is_empty()));
+        transfers.chain(streams).copied().collect()
+    }
+
+    fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
+        let legend: String = self.legend().iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
+        let mut text = format!("{}\n\n{}\n\n{legend}", self.setting(), self.table().to_terminal());
+        text += &closing(&self.notices(), records, report);
+        text.trim_end().to_owned()
+    }
+
+    fn page(&self) -> Page {
+        let mut page = Page { title: format!("Dovetail: {}", self.network.name), blocks: Vec::new() };
+        page.blocks.push(Block::Text(self.setting() + "."));
+        page.blocks.push(Block::Table(self.table()));
+        page.blocks.push(Block::Terms(self.legend()));
+        let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
+        if self.network.transfers() > 0 {
+            let lines = self.runs.iter().map(|run| (run.run.policy.as_str(), &run.outcome));
+            chart(
+                "Time by size",
+                "Mean time of transfers of about that size, from the first packet to the last byte.",
+                charts::time_by_size(lines.clone()),
+            );
+            chart("Short transfers", "Share of them that were done within the time below.", charts::short_times(lines));
+        }
+        let streams = self.runs.first().map_or(0, |run| run.outcome.streams.len());
+        for at in 0..streams.min(STREAMS_SHOWN) {
+            let traffic = self.runs.first().map_or(0, |run| run.outcome.streams[at].traffic);
+            let lines =
+                self.runs.iter().map(|run| (run.run.policy.as_str(), &run.outcome.streams[at], run.outcome.ended));
+            let title = format!("Rate of {} over time", self.network.traffic[traffic].name);
+            chart(&title, "Mean over ten seconds.", charts::rate_over_time(lines));
+        }
+        let runs: Vec<_> = self
+            .runs
+            .iter()
+            .map(|run| charts::ChartedRun { policy: &run.run.policy, summary: &run.run.summary })
+            .collect();
+        chart(
+            "Time at the link",
+            "Share of packets that were through within the time below.",
+            charts::latency_cdf(&runs),
+        );
+        page.blocks.push(Block::Heading("Flows".to_owned()));
+        for run in self.runs {
+            let title = format!("{}: the flows with most packets", run.run.policy);
+            page.blocks.push(Block::More { title, table: flows(&run.run) });
+        }
+        page.blocks.extend(self.notices().into_iter().map(Block::Text));
+        page
+    }
+}
+
+/// So many streams get columns and a chart.
+const STREAMS_SHOWN: usize = 3;
+
+/// What the columns mean.
+const LEGEND: [(&str, &str); 3] = [
+    ("short ms", "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took less"),
+    ("middle, long s", "mean time of transfers up to and over 1 MB"),
+    ("unfinished", "transfers that were not done at the end"),
+];
+
+const STREAM_LEGEND: [(&str, &str); 1] =
+    [("Mbit/s", "what the receiver got after the first ten seconds; least 10 s: in the worst ten seconds after them")];

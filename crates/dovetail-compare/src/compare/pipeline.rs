@@ -1,0 +1,214 @@
+//! Several policies over the same packets through a pipeline: who is efficient, who is fair, who is late.
+
+use std::{
+    fs,
+    io::{ErrorKind, Write},
+    path::Path,
+};
+
+use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
+use dovetail_sim::{
+    measure::DEFAULT_WINDOW,
+    workload::{programs_from_toml, programs_to_toml},
+};
+use serde::Serialize;
+
+use super::{
+    contenders::policies,
+    flows::{FLOWS_SHOWN, flows, of_policy},
+    json::PolicyJson,
+};
+use crate::{
+    error::{Error, Misuse},
+    input::{Input, UnnamedLink},
+    options::{CompareOptions, OutputOptions},
+    output::{deliver, replace_file},
+    progress::Progress,
+    report::{Block, Page, charts},
+    run::{DEFAULT_PIPELINE, Plan, PolicyRun},
+    setting::{Traffic, closing, odd},
+    table::{Table, count, figure},
+};
+
+/// What is compared when nobody says: the baseline, the fair-queueing classic, and one of each multi-resource family.
+const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
+
+/// Compares over the pipeline that `options` name; `text` is the scenario's.
+pub(super) fn compare(
+    text: Option<&str>,
+    options: &CompareOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    if options.pcap.is_some() {
+        let why = "only what crosses a network's link is packets; name a network";
+        return Err(Misuse::option(&["pcap"], why).into());
+    }
+    let policies = policies(options, DEFAULT_POLICIES)?;
+    let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
+    let remembered = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
+    let plan = Plan {
+        programs: remembered.as_ref(),
+        ..Plan::new(&input, &options.input, &options.output, options.window.unwrap_or(DEFAULT_WINDOW), progress)?
+    };
+    let runs = plan.run(&policies)?;
+    let learnt = runs.iter().rev().find_map(|run| run.learnt.as_ref());
+    if let Some((path, learnt)) = options.programs.as_deref().zip(learnt) {
+        replace_file(path, &programs_to_toml(learnt))?;
+    }
+    let comparison = Comparison { plan: &plan, runs: &runs };
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+}
+
+/// What a file says of programs; nothing if there is none yet.
+fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Error> {
+    if !policies.iter().any(PolicySpec::estimates) {
+        let why = "no policy here estimates costs: add one, such as cbcs or drfq:estimator=ses";
+        return Err(Misuse::option(&["programs"], why).into());
+    }
+    match fs::read_to_string(path) {
+        Ok(text) => programs_from_toml(&text, &path.display().to_string()).map_err(Error::from),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(ProgramTable::EMPTY),
+        Err(error) => Err(Error::file("read", path, error)),
+    }
+}
+
+/// Runs side by side, in every form they are shown in.
+struct Comparison<'a> {
+    plan: &'a Plan<'a>,
+    runs: &'a [PolicyRun],
+}
+
+#[derive(Serialize)]
+struct ComparisonJson {
+    workload: Traffic,
+    policies: Vec<PolicyJson>,
+}
+
+impl Comparison<'_> {
+    fn json(&self) -> ComparisonJson {
+        ComparisonJson {
+            workload: Traffic::of(self.runs.first()),
+            policies: self.runs.iter().map(|run| PolicyJson::of(run, self.plan.input.resources())).collect(),
+        }
+    }
+
+    fn table(&self) -> Table {
+        let busy = self.plan.input.resources().iter().map(|name| format!("{name} %"));
+        let fixed = ["makespan s", "Mbit/s", "Jain", "gap ms", "mean ms", "p50 ms", "p95 ms", "p99 ms", "dropped"];
+        let header = ["policy".to_owned()].into_iter().chain(busy).chain(fixed.map(str::to_owned)).collect();
+        let mut table = Table { header, rows: Vec::new(), words: 1 };
+        let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), |nanos| figure(nanos / 1e6));
+        for run in self.runs {
+            let summary = &run.summary;
+            let latency = summary.latency;
+            let busy = summary.utilisation.iter().map(|share| format!("{:.2}", share * 100.0));
+            let rest = [
+                format!("{:.4}", summary.makespan.as_secs_f64()),
+                figure(summary.throughput_mbps),
+                summary.jain_dominant.map_or_else(|| "–".to_owned(), |jain| format!("{jain:.4}")),
+                millis(summary.max_active_time_gap.map(Nanos::as_f64)),
+                millis(latency.map(|latency| latency.mean_nanos)),
+                millis(latency.map(|latency| latency.p50.as_f64())),
+                millis(latency.map(|latency| latency.p95.as_f64())),
+                millis(latency.map(|latency| latency.p99.as_f64())),
+                count(run.outcome.dropped),
+            ];
+            table.push([run.policy.clone()].into_iter().chain(busy).chain(rest));
+        }
+        table
+    }
+
+    fn setting(&self) -> String {
+        let pipeline = self.plan.pipeline_or(DEFAULT_PIPELINE);
+        Traffic::of(self.runs.first()).setting(self.plan, Some(pipeline))
+    }
+
+    /// Who was best at what, for a reader who wants one line.
+    fn verdict(&self) -> String {
+        // All who share first place; nobody if that is everybody.
+        let best = |figure: &dyn Fn(&PolicyRun) -> Option<f64>| {
+            let least = self.runs.iter().filter_map(figure).min_by(f64::total_cmp)?;
+            let first: Vec<_> = self.runs.iter().filter(|run| figure(run) == Some(least)).collect();
+            let names: Vec<_> = first.iter().map(|run| run.policy.as_str()).collect();
+            (first.len() < self.runs.len()).then(|| names.join(", "))
+        };
+        // Who drops more is done sooner: with drops, what was carried counts.
+        let dropped = self.runs.iter().any(|run| run.outcome.dropped > 0);
+        let carried = best(&|run| Some(-run.summary.throughput_mbps));
+        let makespan = best(&|run| Some(run.summary.makespan.as_f64()));
+        let efficient = if dropped { ("Most carried", carried) } else { ("Done first", makespan) };
+        let gap = best(&|run| run.summary.max_active_time_gap.map(Nanos::as_f64));
+        let late = best(&|run| run.summary.latency.map(|latency| latency.p99.as_f64()));
+        let parts = [efficient, ("smallest gap", gap), ("lowest p99", late)];
+        let said: Vec<_> = parts.into_iter().filter_map(|(what, who)| Some(format!("{what}: {}", who?))).collect();
+        if said.is_empty() { "The policies do not differ".to_owned() } else { said.join("; ") }
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let odd = self.runs.first().map(odd).unwrap_or_default();
+        odd.into_iter().chain(self.runs.iter().flat_map(of_policy)).collect()
+    }
+
+    fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
+        let legend: String = LEGEND.iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
+        let mut text = format!("{}\n\n{}\n\n{legend}", self.setting(), self.table().to_terminal());
+        if self.runs.len() > 1 {
+            text += &format!("\n{}.\n", self.verdict());
+        }
+        text += &closing(&self.notices(), records, report);
+        text.trim_end().to_owned()
+    }
+
+    fn page(&self) -> Page {
+        let resources = self.plan.input.resources();
+        let runs: Vec<_> =
+            self.runs.iter().map(|run| charts::ChartedRun { policy: &run.policy, summary: &run.summary }).collect();
+        let mut page = Page { title: format!("Dovetail: {}", self.plan.input.name()), blocks: Vec::new() };
+        page.blocks.push(Block::Text(self.setting() + "."));
+        page.blocks.push(Block::Text(self.verdict() + "."));
+        page.blocks.push(Block::Table(self.table()));
+        page.blocks.push(Block::Terms(LEGEND.to_vec()));
+        let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
+        chart(
+            "Utilisation",
+            "How busy each resource was, from the first arrival to the last end.",
+            charts::utilisation(&runs, resources),
+        );
+        for (at, name) in resources.iter().enumerate() {
+            let title = format!("Utilisation of {name} over time");
+            chart(&title, "Mean over neighbouring moments.", charts::utilisation_over_time(&runs, at));
+        }
+        chart(
+            "Service gap over time",
+            "The largest lead in active time of a backlogged flow over another: lower is fairer.",
+            charts::gap_over_time(&runs),
+        );
+        chart("Latency", "Share of packets that were through within the time below.", charts::latency_cdf(&runs));
+        for run in &runs {
+            if let Some(plot) = charts::share_over_time(run) {
+                let title = format!("Share over time: {}", run.policy);
+                chart(&title, "Of the service that each got on the resource it needs most.", plot);
+            }
+        }
+        page.blocks.push(Block::Heading("Flows".to_owned()));
+        for run in self.runs {
+            let title = format!("{}: the {FLOWS_SHOWN} flows with most packets", run.policy);
+            page.blocks.push(Block::More { title, table: flows(run) });
+        }
+        for line in self.notices() {
+            page.blocks.push(Block::Text(line));
+        }
+        page
+    }
+}
+
+/// What the columns mean.
+const LEGEND: [(&str, &str); 4] = [
+    ("<resource> %", "how busy it was until the last packet was through, which is the makespan"),
+    ("Jain", "index of dominant service over flows that stay backlogged: 1 is equal, 1/n is one flow only"),
+    ("gap", "the largest lead in active time of one backlogged flow over another: lower is fairer"),
+    ("mean … p99", "time from arrival to the end of the last resource"),
+];

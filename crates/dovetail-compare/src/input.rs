@@ -1,0 +1,322 @@
+//! What to run: a scenario, a capture or a table, resolved from what was asked for and opened once a policy.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use dovetail_sched::{
+    Nanos,
+    units::{Rate, parse_rate},
+};
+use dovetail_sim::{
+    PipelineMode,
+    workload::{
+        Capture, CaptureOptions, ClassSet, Csv, CsvOptions, Scenario, Survey, Workload, scale_for_load, survey,
+    },
+};
+
+use crate::{
+    error::{Error, Misuse},
+    options::InputOptions,
+    progress::{Progress, Task},
+    table::figure,
+};
+
+/// Scenarios that come with the command, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("middlebox", include_str!("../../../scenarios/middlebox.toml")),
+    ("atfq-fig1", include_str!("../../../scenarios/atfq-fig1.toml")),
+    ("atfq-fig5", include_str!("../../../scenarios/atfq-fig5.toml")),
+    ("atfq-fig9", include_str!("../../../scenarios/atfq-fig9.toml")),
+    ("tradeoff-fig1", include_str!("../../../scenarios/tradeoff-fig1.toml")),
+    ("tradeoff-table2", include_str!("../../../scenarios/tradeoff-table2.toml")),
+    ("tradeoff-fig6", include_str!("../../../scenarios/tradeoff-fig6.toml")),
+    ("cbcs", include_str!("../../../scenarios/cbcs.toml")),
+    ("tradeoff-trace", include_str!("../../../scenarios/tradeoff-trace.toml")),
+];
+
+/// The link of the published experiments, for captures whose link nobody named.
+const DEFAULT_LINK: &str = "400Mbps";
+
+/// How hard the busiest resource is asked for when nobody says: nearly all that it can do.
+const DEFAULT_LOAD: f64 = 0.95;
+
+/// The link of a capture that comes without a box: nobody named a link or a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnnamedLink {
+    /// The link of the published experiments.
+    Published,
+    /// The link that is asked for as much as the CPU, so that neither is plenty.
+    Balanced,
+}
+
+/// A workload that can be opened again and again, always the same.
+pub struct Input {
+    name: String,
+    source: Source,
+    resources: Vec<String>,
+    pipeline: Option<PipelineMode>,
+    queue_packets: Option<u32>,
+    packets: Option<u64>,
+    remark: Option<String>,
+}
+
+enum Source {
+    Scenario(Box<Scenario>),
+    Capture { path: PathBuf, options: CaptureOptions },
+    Csv { path: PathBuf, options: CsvOptions },
+}
+
+impl Input {
+    /// Finds out what is asked for, and looks through captures and tables once.
+    /// `text` is the scenario's.
+    pub fn resolve(
+        args: &InputOptions,
+        text: Option<&str>,
+        unnamed: UnnamedLink,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let mut scenario = match args.scenario.as_deref().zip(text) {
+            Some((path, text)) => {
+                Some(Scenario::parse(text, &path.display().to_string(), &mut beside(path)).map_err(Error::from)?)
+            }
+            None => None,
+        };
+        if let (Some(scenario), Some(rate)) = (&mut scenario, args.link) {
+            scenario.classes.set_rate("link", rate).map_err(|error| Misuse::option(&["link"], error.to_string()))?;
+        }
+        match (&args.trace, &args.workload) {
+            (Some(path), _) => Self::capture(path, scenario, args, unnamed, progress),
+            (None, Some(path)) => Self::csv(path, args, progress),
+            (None, None) => {
+                let mut scenario = match scenario {
+                    Some(scenario) => scenario,
+                    None => {
+                        let mut scenario = builtin_scenario("middlebox")?;
+                        // Nobody's box: a command may choose its pipeline.
+                        scenario.pipeline = None;
+                        if let Some(rate) = args.link {
+                            scenario.classes.set_rate("link", rate).map_err(Error::from)?;
+                        }
+                        scenario
+                    }
+                };
+                scenario.load = args.load.or(scenario.load);
+                scenario.seed = args.seed.unwrap_or(scenario.seed);
+                Self::scenario(scenario)
+            }
+        }
+    }
+
+    fn scenario(scenario: Scenario) -> Result<Self, Error> {
+        let workload = scenario.workload().map_err(Error::from)?;
+        Ok(Self {
+            name: scenario.name.clone(),
+            resources: workload.resources().to_vec(),
+            pipeline: pipeline_of(&scenario)?,
+            queue_packets: scenario.queue_packets,
+            packets: workload.packets_hint(),
+            remark: None,
+            source: Source::Scenario(Box::new(scenario)),
+        })
+    }
+
+    fn capture(
+        path: &Path,
+        scenario: Option<Scenario>,
+        args: &InputOptions,
+        unnamed: UnnamedLink,
+        progress: &dyn Progress,
+    ) -> Result<Self, Error> {
+        let (classes, pipeline, queue_packets) = match &scenario {
+            Some(scenario) => (scenario.classes.clone(), pipeline_of(scenario)?, scenario.queue_packets),
+            None => (ClassSet::table_ii(default_link(args.link)?), None, None),
+        };
+        let mut options = CaptureOptions::new(classes);
+        options.seed = args.seed.or(scenario.as_ref().map(|scenario| scenario.seed)).unwrap_or(1);
+        options.packets = scenario.as_ref().and_then(|scenario| scenario.packets);
+        // Who names the link or the box wants the traffic at its own pace; who names neither wants to see queues.
+        let load = args.load.or(if scenario.is_some() || args.link.is_some() { None } else { Some(DEFAULT_LOAD) });
+        let mut found = look_through(&mut *open_capture(path, &options)?, path, progress)?;
+        let mut remark = None;
+        if scenario.is_none() && args.link.is_none() && unnamed == UnnamedLink::Balanced {
+            remark = balance(&mut options.classes, &mut found);
+        }
+        if let Some(load) = load {
+            options.time_scale = scale(&found, load, path)?;
+        }
+        Ok(Self {
+            name: file_name(path),
+            remark,
+            resources: options.classes.resource_names().to_vec(),
+            pipeline,
+            queue_packets,
+            packets: Some(found.packets),
+            source: Source::Capture { path: path.to_owned(), options },
+        })
+    }
+
+    fn csv(path: &Path, args: &InputOptions, progress: &dyn Progress) -> Result<Self, Error> {
+        if args.link.is_some() {
+            return Err(Misuse::option(&["link"], "a table says what each packet costs; it has no link to set").into());
+        }
+        let mut options = CsvOptions::default();
+        let mut workload = open_csv(path, &options)?;
+        let resources = workload.resources().to_vec();
+        let found = look_through(&mut *workload, path, progress)?;
+        if let Some(load) = args.load {
+            options.time_scale = scale(&found, load, path)?;
+        }
+        Ok(Self {
+            name: file_name(path),
+            resources,
+            pipeline: None,
+            queue_packets: None,
+            remark: None,
+            packets: Some(found.packets),
+            source: Source::Csv { path: path.to_owned(), options },
+        })
+    }
+
+    /// The workload from its start.
+    pub fn open(&self) -> Result<Box<dyn Workload>, Error> {
+        match &self.source {
+            Source::Scenario(scenario) => Ok(Box::new(scenario.workload().map_err(Error::from)?)),
+            Source::Capture { path, options } => open_capture(path, options),
+            Source::Csv { path, options } => open_csv(path, options),
+        }
+    }
+
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The resources in order.
+    pub fn resources(&self) -> &[String] {
+        &self.resources
+    }
+
+    /// What lies between resources, where the scenario says.
+    pub fn pipeline(&self) -> Option<PipelineMode> {
+        self.pipeline
+    }
+
+    /// Packets that may wait of each flow, where the scenario says.
+    pub fn queue_packets(&self) -> Option<u32> {
+        self.queue_packets
+    }
+
+    /// What was made up because nobody said.
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
+    /// How many packets there will be, where that is known.
+    pub fn packets_hint(&self) -> Option<u64> {
+        self.packets
+    }
+}
+
+/// A scenario that comes with the command.
+pub fn builtin_scenario(name: &str) -> Result<Scenario, Error> {
+    builtin_scenario_with(name, str::to_owned)
+}
+
+/// The same with something changed in its text.
+pub fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) -> Result<Scenario, Error> {
+    let (_, text) = BUILTIN
+        .iter()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| Error::NoBuiltin { kind: "scenario", name: name.to_owned() })?;
+    let none = |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in scenario names {file}")));
+    Scenario::parse(&change(text), name, &mut { none }).map_err(Error::from)
+}
+
+/// The text of the scenario or network that is named. Read once: it may be a pipe.
+pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
+    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|error| Error::file("read", path, error));
+    args.scenario.as_ref().map(read).transpose()
+}
+
+/// Opens files beside the one at `path`.
+pub fn beside(path: &Path) -> impl FnMut(&str) -> io::Result<Box<dyn Read + Send>> + use<> {
+    let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
+    move |name| Ok(Box::new(File::open(folder.join(name))?))
+}
+
+fn pipeline_of(scenario: &Scenario) -> Result<Option<PipelineMode>, Error> {
+    scenario.pipeline.as_deref().map(str::parse).transpose().map_err(Error::from)
+}
+
+/// Gives the published costs the link that is asked for as much as the CPU; what to say of it. Nothing is done where the
+/// capture asks nothing of either.
+fn balance(classes: &mut ClassSet, found: &mut Survey) -> Option<String> {
+    let [cpu, link] = found.demand.first_chunk_mut()?;
+    let megabits = found.bytes as f64 * 8e-6 / cpu.as_secs_f64();
+    // A rate of three digits.
+    let digit = 10f64.powf((megabits.log10() - 2.0).floor());
+    let megabits = (megabits / digit).round() * digit;
+    let rate = parse_rate(&format!("{megabits}Mbps")).ok()?;
+    classes.set_rate("link", rate).ok()?;
+    *link = Nanos::from_f64(rate.nanos_for(found.bytes as f64));
+    Some(format!(
+        "nobody said what box this is: flows are dealt to four kinds of processing at random, and the link of {} Mbit/s is \
+         asked for as much as the CPU; name yours with --link or a scenario",
+        figure(megabits)
+    ))
+}
+
+fn default_link(given: Option<Rate>) -> Result<Rate, Error> {
+    given.map_or_else(|| parse_rate(DEFAULT_LINK).map_err(Error::from), Ok)
+}
+
+fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Error> {
+    let file = File::open(path).map_err(|error| Error::file("read", path, error))?;
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err(Error::file("read", path, io::Error::other("it is a folder")));
+    }
+    Ok(Box::new(file))
+}
+
+/// A capture at its own pace, with these classes.
+pub fn open_trace(path: &Path, classes: &ClassSet) -> Result<Box<dyn Workload>, Error> {
+    open_capture(path, &CaptureOptions::new(classes.clone()))
+}
+
+fn open_capture(path: &Path, options: &CaptureOptions) -> Result<Box<dyn Workload>, Error> {
+    let capture = Capture::open(open_file(path)?, &path.display().to_string(), options.clone());
+    Ok(Box::new(capture.map_err(Error::from)?))
+}
+
+fn open_csv(path: &Path, options: &CsvOptions) -> Result<Box<dyn Workload>, Error> {
+    let csv = Csv::open(open_file(path)?, &path.display().to_string(), options.clone());
+    Ok(Box::new(csv.map_err(Error::from)?))
+}
+
+/// By what to multiply times for a load. Refuses what would put a packet beyond the end of the clock, where it is lost.
+fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
+    const LATEST_NANOS: f64 = (1u64 << 62) as f64;
+    let scale = scale_for_load(found, load);
+    if found.duration.as_f64() * scale > LATEST_NANOS {
+        return Err(Misuse::TooSlow { path: path.to_owned(), load }.into());
+    }
+    Ok(scale)
+}
+
+/// Reads a workload once, to know how much there is. Refuses one without packets: there is nothing to compare.
+fn look_through(workload: &mut dyn Workload, path: &Path, progress: &dyn Progress) -> Result<Survey, Error> {
+    let reading = progress.begin(Task { name: "reading", width: 0, counts: "packets", total: None });
+    let found = survey(workload)?;
+    drop(reading);
+    if found.packets == 0 {
+        return Err(Error::NoPackets(path.to_owned()));
+    }
+    Ok(found)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

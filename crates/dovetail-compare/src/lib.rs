@@ -1,0 +1,38 @@
+//! Runs schedulers side by side over the same traffic, and shows what came out.
+//!
+//! Behind the `dovetail` command, and for programs that want the same: [`compare()`] runs policies over a scenario, a
+//! capture, a table or a network, [`tune()`] says which value of a knob to run, [`admit()`] which reservations a node can
+//! keep, and `profile()` what network functions cost on this machine. What they are asked is in [`options`]; they write a
+//! text or one JSON document to the writer that they are given, and pages and records where they are asked to. Nothing here
+//! prints, and how far runs are goes to a [`Progress`].
+//!
+//! What they are made of is public too: an [`input`] and the policies' runs over it ([`run`]), a policy before a
+//! [`network`]'s link, [`table`]s and a [`report`].
+
+mod admit;
+mod compare;
+mod error;
+mod html;
+mod meters;
+#[cfg(feature = "profile")]
+pub mod profile;
+mod progress;
+mod tune;
+
+pub mod input;
+pub mod network;
+pub mod options;
+pub mod output;
+pub mod report;
+pub mod run;
+pub mod setting;
+pub mod side_by_side;
+pub mod table;
+
+pub use admit::admit;
+pub use compare::compare;
+pub use error::{Error, Misuse};
+#[cfg(feature = "profile")]
+pub use profile::profile;
+pub use progress::{Meter, Progress, Silent, Task};
+pub use tune::tune;

@@ -1,0 +1,222 @@
+//! Networks: what is asked for of one, and a policy's run over it.
+
+pub mod times;
+pub mod users;
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use self::users::LinkLoad;
+use crate::{
+    error::{Error, Misuse},
+    input::beside,
+    options::InputOptions,
+    progress::{Meter, Progress, Task},
+    run::PolicyRun,
+};
+use dovetail_sched::PolicySpec;
+use dovetail_sim::{
+    Observer,
+    measure::{DEFAULT_WINDOW, Meters},
+    network::{
+        Arrivals, Asks, Contender, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
+        simulate_network,
+    },
+    records::{Format, Records, path_for},
+};
+
+/// What a link's queue is called as a resource.
+pub const LINK: &str = "link";
+
+/// Networks that come with the command, by name.
+const BUILTIN: &[(&str, &str)] = &[
+    ("access", include_str!("../../../../scenarios/access.toml")),
+    ("access-far", include_str!("../../../../scenarios/access-far.toml")),
+    ("msfrs", include_str!("../../../../scenarios/msfrs.toml")),
+    ("drr-sff", include_str!("../../../../scenarios/drr-sff.toml")),
+    ("drr-sff-ftp", include_str!("../../../../scenarios/drr-sff-ftp.toml")),
+    ("drr-sff-flood", include_str!("../../../../scenarios/drr-sff-flood.toml")),
+];
+
+/// The network that the command line names, with what it changes; `None` where it names something else.
+/// `text` is the file's.
+pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Network>, Error> {
+    let Some((path, text)) = args.scenario.as_deref().zip(text) else { return Ok(None) };
+    if !Network::is_described_by(text) {
+        return Ok(None);
+    }
+    let network = Network::parse(text, &path.display().to_string(), &mut beside(path));
+    let mut network = network.map_err(Error::from)?;
+    adapt(&mut network, args)?;
+    Ok(Some(network))
+}
+
+/// A network that comes with the command.
+pub fn builtin(name: &str) -> Result<Network, Error> {
+    let (_, text) = BUILTIN
+        .iter()
+        .find(|(known, _)| *known == name)
+        .ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })?;
+    let mut none =
+        |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in network names {file}")));
+    Network::parse(text, name, &mut none).map_err(Error::from)
+}
+
+/// What the command line says over what the file says.
+pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
+    let not_here: [(bool, &[&str], &str); 3] = [
+        (args.trace.is_some(), &["trace"], "its packets come from hosts that answer to what happens to them"),
+        (args.pipeline.is_some(), &["pipeline"], "each link is one resource"),
+        (args.queue_packets.is_some(), &["queue_packets"], "the file says how much a link's buffer holds"),
+    ];
+    if let Some((_, fields, why)) = not_here.into_iter().find(|&(given, ..)| given) {
+        return Err(Misuse::option(fields, format!("{} is a network: {why}", network.name)).into());
+    }
+    network.seed = args.seed.unwrap_or(network.seed);
+    if let Some(rate) = args.link {
+        network.links[network.watched].rate = rate;
+    }
+    if args.load.is_some() && network.transfers() == 0 && network.access.is_none() {
+        let why = format!("{} has no transfers to bring closer together", network.name);
+        return Err(Misuse::option(&["load"], why).into());
+    }
+    if let Some(load) = args.load {
+        for traffic in &mut network.traffic {
+            match &mut traffic.kind {
+                Kind::Transfers { arrivals, .. } => *arrivals = Arrivals::Load(load),
+                Kind::Requests(requests) => requests.asks = Asks::Load(load),
+                Kind::LongLived(_) | Kind::Datagrams(_) => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a run leaves behind beside its figures.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Keep<'a> {
+    /// A folder for a row a packet, and how rows are written.
+    pub records: Option<(&'a Path, Format)>,
+    /// A folder for captures of what leaves the watched link.
+    pub pcap: Option<&'a Path>,
+}
+
+/// What is looked at: a policy before the watched link, or what a gateway does.
+#[derive(Debug, Clone, Copy)]
+pub enum Under<'a> {
+    /// A policy of packets before the watched link.
+    Policy(&'a PolicySpec),
+    /// What a gateway does to requests.
+    Gateway(&'a Contender),
+}
+
+impl fmt::Display for Under<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Policy(policy) => policy.fmt(f),
+            Self::Gateway(gateway) => gateway.fmt(f),
+        }
+    }
+}
+
+/// A policy's run over a network.
+pub struct NetworkRun {
+    /// As of a pipeline of the watched link alone.
+    pub run: PolicyRun,
+    /// What the network saw.
+    pub outcome: NetworkOutcome,
+    /// What the watched link sent.
+    pub load: LinkLoad,
+}
+
+/// A bar for so many runs: of transfers, or of virtual seconds where there are none.
+pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn Meter> {
+    let (counts, each) = match network.transfers() {
+        0 => ("virtual seconds", network.stop_at.unwrap_or_default().0 / 1_000_000_000),
+        transfers => ("transfers", transfers),
+    };
+    progress.begin(Task { name: &network.name, width: 0, counts, total: Some(each * runs as u64) })
+}
+
+/// Runs the network so. `bar` is one of [`bar`]'s.
+pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter) -> Result<NetworkRun, Error> {
+    let (mut meters, mut load) = (Meters::new(1, DEFAULT_WINDOW), LinkLoad::default());
+    let mut told = 0;
+    let mut progress = |progress: dovetail_sim::network::NetworkProgress| {
+        let done = if progress.transfers == 0 { progress.now.0 / 1_000_000_000 } else { progress.done };
+        bar.inc(done - told);
+        told = done;
+    };
+    let name = under.to_string();
+    let mut capture = keep.pcap.map(|folder| Capture::create(folder, &name)).transpose()?;
+    let options = NetworkOptions {
+        progress: Some(&mut progress),
+        capture: capture.as_mut().map(|capture| &mut capture.file as &mut dyn Write),
+    };
+    let path = keep.records.map(|(folder, format)| (path_for(folder, &name, format), format));
+    let begun = Instant::now();
+    let mut meters_and_load = (&mut meters, &mut load);
+    let outcome = match &path {
+        None => play(network, under, &mut meters_and_load, options)?,
+        Some((path, format)) => {
+            let unwritten = |error| Error::file("write", path, error);
+            let mut records = Records::create(path, *format, &[LINK.to_owned()]).map_err(unwritten)?;
+            let mut all = (&mut meters_and_load, &mut records);
+            let outcome = play(network, under, &mut all, options)?;
+            records.finish().map_err(unwritten)?;
+            outcome
+        }
+    };
+    let wall = begun.elapsed();
+    if let Some(capture) = capture {
+        capture.finish()?;
+    }
+    let run = PolicyRun {
+        policy: name,
+        outcome: outcome.link,
+        summary: meters.finish(),
+        counters: outcome.counters.clone(),
+        learnt: None,
+        notices: Vec::new(),
+        records: path.map(|(path, _)| path),
+        wall,
+    };
+    Ok(NetworkRun { run, outcome, load })
+}
+
+/// Plays the network in virtual time.
+pub fn play<O: Observer>(
+    network: &Network,
+    under: Under<'_>,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, Error> {
+    let outcome = match under {
+        Under::Policy(policy) => simulate_network(network, policy, observer, options),
+        Under::Gateway(gateway) => simulate_access(network, gateway, observer, options),
+    };
+    outcome.map_err(|source: NetworkError| Error::NetworkRun { under: under.to_string(), source })
+}
+
+/// A capture in the making.
+struct Capture {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl Capture {
+    fn create(folder: &Path, policy: &str) -> Result<Self, Error> {
+        let path = path_for(folder, policy, Format::Csv).with_extension("pcap");
+        let file = File::create(&path).map_err(|error| Error::file("write", &path, error))?;
+        Ok(Self { path, file: BufWriter::new(file) })
+    }
+
+    fn finish(mut self) -> Result<(), Error> {
+        self.file.flush().map_err(|error| Error::file("write", &self.path, error))
+    }
+}

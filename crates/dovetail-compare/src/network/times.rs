@@ -1,0 +1,149 @@
+//! How long transfers take, by how much they carry.
+
+use dovetail_sched::Nanos;
+use dovetail_sim::network::{NetworkOutcome, Stream, Transfer};
+use serde::Serialize;
+
+/// Transfers by size. The borders are the paper's: 20 and 1,000 packets of 1,000 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SizeClass {
+    /// Under 20 kB.
+    Short,
+    /// Up to 1 MB.
+    Middle,
+    /// Over that.
+    Long,
+}
+
+impl SizeClass {
+    /// From the shortest on.
+    pub const ALL: [Self; 3] = [Self::Short, Self::Middle, Self::Long];
+
+    /// Of a transfer of so many bytes.
+    pub const fn of(bytes: u64) -> Self {
+        match bytes {
+            0..20_000 => Self::Short,
+            20_000..=1_000_000 => Self::Middle,
+            _ => Self::Long,
+        }
+    }
+
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Short => "short",
+            Self::Middle => "middle",
+            Self::Long => "long",
+        }
+    }
+
+    /// The transfers of this size.
+    pub fn transfers(self, outcome: &NetworkOutcome) -> impl Iterator<Item = &Transfer> {
+        outcome.transfers.iter().filter(move |transfer| Self::of(transfer.bytes) == self)
+    }
+}
+
+/// How long transfers took, from the first packet to the last byte.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Times {
+    /// Transfers that were done.
+    pub done: u64,
+    /// Transfers that were not, at the end.
+    pub unfinished: u64,
+    /// Their mean time; none if none was done.
+    pub mean_s: Option<f64>,
+    /// The median.
+    pub median_s: Option<f64>,
+    /// What 95 of 100 took no longer than.
+    pub p95_s: Option<f64>,
+    /// Packets that they lost at the link.
+    pub dropped_packets: u64,
+}
+
+impl Times {
+    /// Of these transfers.
+    pub fn of<'a>(transfers: impl Iterator<Item = &'a Transfer>) -> Self {
+        let (mut seconds, mut unfinished, mut dropped_packets) = (Vec::new(), 0, 0);
+        for transfer in transfers {
+            dropped_packets += transfer.dropped;
+            match transfer.took() {
+                Some(took) => seconds.push(took.as_secs_f64()),
+                None => unfinished += 1,
+            }
+        }
+        seconds.sort_by(f64::total_cmp);
+        let at = |share: f64| seconds.get((share * seconds.len() as f64) as usize).copied();
+        Self {
+            done: seconds.len() as u64,
+            unfinished,
+            mean_s: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
+            median_s: at(0.5),
+            p95_s: at(0.95),
+            dropped_packets,
+        }
+    }
+}
+
+/// A stream's first seconds do not count: TCP is still looking for its rate. The paper counts from congestion avoidance on.
+pub const SLOW_START_S: usize = 10;
+
+/// Width of the windows in which a stream's least rate is taken (the paper's figure 8), in seconds.
+pub const WINDOW_S: usize = 10;
+
+/// What a stream got, once it was under way.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Rates {
+    /// `None` if the run ended before.
+    pub mean_mbps: Option<f64>,
+    /// The least of any window of ten seconds; `None` if none was whole.
+    pub least_window_mbps: Option<f64>,
+}
+
+impl Rates {
+    /// From second `from` to when it ended: the run, or what the stream is of.
+    pub fn of(stream: &Stream, from: usize, ended: Nanos) -> Self {
+        let to = ended.as_secs_f64() as usize;
+        let least = windows(stream, from, ended).into_iter().min_by(f64::total_cmp);
+        Self { mean_mbps: (to > from).then(|| stream.mean_bps(from, to) / 1e6), least_window_mbps: least }
+    }
+}
+
+/// The rate in each whole window of ten seconds from second `from` on, in Mbit/s.
+pub fn windows(stream: &Stream, from: usize, ended: Nanos) -> Vec<f64> {
+    let seconds = ended.as_secs_f64() as usize;
+    let windows = seconds.saturating_sub(from) / WINDOW_S;
+    (0..windows).map(|at| from + at * WINDOW_S).map(|at| stream.mean_bps(at, at + WINDOW_S) / 1e6).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_times_and_windows_by_hand() {
+        let transfer = |bytes, took: Option<u64>| Transfer {
+            traffic: 0,
+            bytes,
+            begun: Nanos::from_secs(5),
+            ended: took.map(|took| Nanos::from_secs(5 + took)),
+            packets: 3,
+            dropped: 1,
+        };
+        let transfers = vec![
+            transfer(19_999, Some(1)),
+            transfer(20_000, Some(2)),
+            transfer(1_000_001, None),
+            transfer(1_000, Some(3)),
+        ];
+        let outcome = NetworkOutcome { transfers, ..NetworkOutcome::default() };
+        let times = SizeClass::ALL.map(|class| Times::of(class.transfers(&outcome)));
+        assert_eq!(times.map(|times| (times.done, times.unfinished)), [(2, 0), (1, 0), (0, 1)]);
+        assert_eq!((times[0].mean_s, times[0].median_s, times[0].dropped_packets), (Some(2.0), Some(3.0), 2));
+        let stream = Stream { received_bytes: [vec![9; 5], vec![125_000; 25]].concat(), ..Stream::default() };
+        assert_eq!(windows(&stream, 5, Nanos::from_millis(29_900)), [1.0, 1.0]);
+        let rates = Rates::of(&stream, 5, Nanos::from_secs(30));
+        assert_eq!((rates.mean_mbps, rates.least_window_mbps), (Some(1.0), Some(1.0)));
+        let short = Rates::of(&stream, 10, Nanos::from_secs(9));
+        assert_eq!((short.mean_mbps, short.least_window_mbps), (None, None));
+    }
+}

@@ -1,0 +1,218 @@
+//! What users got through a gateway.
+
+use dovetail_sched::{FlowId, Nanos, Packet};
+use dovetail_sim::{
+    Observer, Passage, Profile,
+    network::{AccessOutcome, Asks, Exchange, Kind, Network, NetworkOutcome, Traffic},
+};
+use serde::Serialize;
+
+use crate::table::figure;
+
+/// What the watched link sent, second by second.
+#[derive(Debug, Clone, Default)]
+pub struct LinkLoad {
+    sent_bytes: Vec<u64>,
+    sent: u64,
+    waited_s: f64,
+}
+
+impl LinkLoad {
+    /// The part of what a link of this rate could carry from second `from` to before second `to`.
+    pub fn utilisation(&self, bps: f64, from: usize, to: usize) -> f64 {
+        let bytes: u64 = (from..to).filter_map(|second| self.sent_bytes.get(second)).sum();
+        bytes as f64 * 8.0 / bps / to.saturating_sub(from).max(1) as f64
+    }
+
+    /// How long packets waited in the link's queue, in the mean.
+    pub fn mean_wait_s(&self) -> f64 {
+        self.waited_s / self.sent.max(1) as f64
+    }
+}
+
+impl Observer for LinkLoad {
+    fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
+
+    fn arrived(&mut self, _: &Packet) {}
+
+    fn dropped(&mut self, _: &Packet, _: Nanos) {}
+
+    fn sent(&mut self, packet: &Packet, passage: &Passage) {
+        let Some(&start) = passage.start().first() else { return };
+        let second = (start.0 / 1_000_000_000) as usize;
+        self.sent += 1;
+        self.waited_s += (start - packet.arrival).as_secs_f64();
+        if second >= self.sent_bytes.len() {
+            self.sent_bytes.resize(second + 1, 0);
+        }
+        self.sent_bytes[second] += u64::from(packet.bytes);
+    }
+}
+
+/// Responses over this are long.
+pub const LONG_BYTES: u64 = 200_000;
+
+/// What users got of one run, of requests that they wanted after the warm-up.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// Of all requests.
+    #[serde(flatten)]
+    pub all: Latency,
+    /// Of responses over [`LONG_BYTES`].
+    pub long_mean_s: Option<f64>,
+    /// How much of the link was used while users asked.
+    pub utilisation: f64,
+    /// The part of packets that the link's buffer had no room for.
+    pub dropped: f64,
+    /// Probes of the far queue that had no answer.
+    pub lost_probes: u64,
+    /// Connections that the gateway made.
+    pub connections: u64,
+    /// What each class got.
+    pub classes: Vec<ClassFigures>,
+}
+
+/// What the users of a class got.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClassFigures {
+    /// Its name.
+    pub class: String,
+    /// Its weight.
+    pub weight: f64,
+    /// Its users.
+    pub users: usize,
+    /// While users asked, headers counted.
+    pub kbps: f64,
+    /// Of its requests.
+    #[serde(flatten)]
+    pub latency: Latency,
+}
+
+/// From the wish to the last byte.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct Latency {
+    /// Requests that count.
+    pub requests: u64,
+    /// Not answered by the end.
+    pub unfinished: u64,
+    /// Given up.
+    pub gave_up: u64,
+    /// The mean.
+    pub mean_s: Option<f64>,
+    /// The median.
+    pub median_s: Option<f64>,
+    /// What 99 of 100 were no longer than.
+    pub p99_s: Option<f64>,
+    /// The longest.
+    pub max_s: Option<f64>,
+    /// How much of the mean was spent waiting to be released.
+    pub queued_s: Option<f64>,
+}
+
+/// Who asks how much through which link, in a sentence.
+pub fn setting(network: &Network) -> String {
+    let asks = |traffic: &Traffic| match &traffic.kind {
+        Kind::Requests(requests) => {
+            let how = match requests.asks {
+                Asks::Kept { each, think } if think.0 > 0 => format!("{each} requests each, {think} to think"),
+                Asks::Kept { each, .. } => format!("{each} requests each"),
+                Asks::PerSecond(rate) => format!("{} requests a second each", figure(rate)),
+                Asks::Load(load) => format!("a load of {}", figure(load)),
+            };
+            let users = traffic.to.len();
+            let noun = if users == 1 { "user" } else { "users" };
+            Some(format!("{users} {noun} of {} (weight {}, {how})", traffic.name, traffic.weight.as_f64()))
+        }
+        _ => None,
+    };
+    let traffic: Vec<String> = network.traffic.iter().filter_map(asks).collect();
+    format!(
+        "{}: {}; a downlink of {} Mbit/s",
+        network.name,
+        traffic.join(", "),
+        figure(network.links[network.watched].rate.bps() / 1e6)
+    )
+}
+
+/// The seconds from the warm-up to when users stop to ask.
+pub fn asking(network: &Network, outcome: &NetworkOutcome) -> (usize, usize) {
+    let warm_up = network.access.as_ref().map_or(Nanos::ZERO, |access| access.warm_up);
+    let asks = |kind: &Kind| matches!(kind, Kind::Requests(_));
+    let stop = network.traffic.iter().filter(|traffic| asks(&traffic.kind)).map(|traffic| traffic.stop).max();
+    let second = |time: Nanos| (time.0 / 1_000_000_000) as usize;
+    (second(warm_up), second(stop.unwrap_or(Nanos::MAX).min(outcome.ended)))
+}
+
+impl Figures {
+    /// Of a run over a network.
+    pub fn of(network: &Network, outcome: &NetworkOutcome, load: &LinkLoad) -> Self {
+        let nothing = AccessOutcome::default();
+        let access = outcome.access.as_ref().unwrap_or(&nothing);
+        let (from, to) = asking(network, outcome);
+        let counted: Vec<&Exchange> = counted(network, outcome).collect();
+        let long: Vec<f64> =
+            counted.iter().filter(|one| one.bytes > LONG_BYTES).filter_map(|one| seconds(one)).collect();
+        let class = |(at, traffic): (usize, &Traffic)| {
+            matches!(traffic.kind, Kind::Requests(_)).then(|| ClassFigures {
+                class: traffic.name.clone(),
+                weight: traffic.weight.as_f64(),
+                users: traffic.to.len(),
+                kbps: access.classes.get(at).map_or(0.0, |class| class.mean_bps(from, to) / 1e3),
+                latency: Latency::of(counted.iter().copied().filter(|one| one.traffic == at)),
+            })
+        };
+        Self {
+            all: Latency::of(counted.iter().copied()),
+            long_mean_s: mean(&long),
+            utilisation: load.utilisation(network.links[network.watched].rate.bps(), from, to),
+            dropped: outcome.link.dropped as f64 / outcome.link.arrived.max(1) as f64,
+            lost_probes: access.lost_probes,
+            connections: access.dialled,
+            classes: network.traffic.iter().enumerate().filter_map(class).collect(),
+        }
+    }
+}
+
+/// The requests that count: wanted after the warm-up.
+pub fn counted<'a>(network: &Network, outcome: &'a NetworkOutcome) -> impl Iterator<Item = &'a Exchange> + use<'a> {
+    let warm_up = network.access.as_ref().map_or(Nanos::ZERO, |access| access.warm_up);
+    let exchanges = outcome.access.iter().flat_map(|access| &access.exchanges);
+    exchanges.filter(move |one| one.wanted >= warm_up)
+}
+
+fn seconds(exchange: &Exchange) -> Option<f64> {
+    exchange.took().map(Nanos::as_secs_f64)
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+impl Latency {
+    /// Of these requests.
+    pub fn of<'a>(exchanges: impl Iterator<Item = &'a Exchange>) -> Self {
+        let (mut took, mut queued) = (Vec::new(), Vec::new());
+        let mut latency = Self::default();
+        for exchange in exchanges {
+            latency.requests += 1;
+            match seconds(exchange) {
+                Some(seconds) => {
+                    took.push(seconds);
+                    queued.extend(exchange.queued().map(Nanos::as_secs_f64));
+                }
+                None if exchange.gave_up => latency.gave_up += 1,
+                None => latency.unfinished += 1,
+            }
+        }
+        took.sort_by(f64::total_cmp);
+        let at = |share: f64| took.get((share * took.len() as f64) as usize).copied();
+        Self {
+            mean_s: mean(&took),
+            median_s: at(0.5),
+            p99_s: at(0.99),
+            max_s: took.last().copied(),
+            queued_s: mean(&queued),
+            ..latency
+        }
+    }
+}

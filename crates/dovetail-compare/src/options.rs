@@ -1,0 +1,111 @@
+//! What can be asked for.
+
+use std::path::PathBuf;
+
+use dovetail_sched::{Nanos, cost::admission::Bound, units::Rate};
+use dovetail_sim::{PipelineMode, network::Contender, records::Format};
+
+/// What to run: the same for everything that runs traffic.
+#[derive(Debug, Clone, Default)]
+pub struct InputOptions {
+    /// Scenario or network to run; with a trace, a scenario's resources and classes are used for the capture.
+    pub scenario: Option<PathBuf>,
+    /// Capture to replay: pcap or pcapng, also gzip.
+    pub trace: Option<PathBuf>,
+    /// Packets with measured costs, as CSV; without a trace and a scenario.
+    pub workload: Option<PathBuf>,
+    /// What lies between resources, instead of what the scenario says.
+    pub pipeline: Option<PipelineMode>,
+    /// Packets that may wait of each flow; at least one.
+    pub queue_packets: Option<u32>,
+    /// Rate of the link.
+    pub link: Option<Rate>,
+    /// Scale time so that the busiest resource is asked for so many times what it can do.
+    pub load: Option<f64>,
+    /// Seed of everything random.
+    pub seed: Option<u64>,
+}
+
+/// Where what came out goes, and how many runs are made at once.
+#[derive(Debug, Clone, Default)]
+pub struct OutputOptions {
+    /// Write a page of tables and charts.
+    pub report: Option<PathBuf>,
+    /// Write a row a packet into this folder, one file a policy.
+    pub records: Option<PathBuf>,
+    /// Format of the records.
+    pub format: Format,
+    /// Policies to run at once; without, as many as there are cores.
+    pub jobs: Option<u16>,
+    /// One JSON document instead of a text.
+    pub json: bool,
+}
+
+/// What to compare.
+#[derive(Debug, Clone, Default)]
+pub struct CompareOptions {
+    /// The traffic.
+    pub input: InputOptions,
+    /// The policies; none for those that are worth a look.
+    pub policies: Vec<Contender>,
+    /// What programs cost, to start estimates from; written again with what was learnt.
+    pub programs: Option<PathBuf>,
+    /// Width of the windows over which Jain's index is taken.
+    pub window: Option<Nanos>,
+    /// A folder for captures of what leaves a network's watched link.
+    pub pcap: Option<PathBuf>,
+    /// Where it goes.
+    pub output: OutputOptions,
+}
+
+/// What to tune.
+#[derive(Debug, Clone, Default)]
+pub struct TuneOptions {
+    /// The traffic.
+    pub input: InputOptions,
+    /// The policies whose knobs to tune, with the knobs that stay; none for those of the input's kind.
+    pub policies: Vec<String>,
+    /// Values of each knob to try; at least two.
+    pub points: Option<u16>,
+    /// Width of the windows over which shares are taken.
+    pub window: Option<Nanos>,
+    /// Where it goes.
+    pub output: OutputOptions,
+}
+
+/// Who wants to reserve what.
+#[derive(Debug, Clone)]
+pub struct AdmitOptions {
+    /// The node and its reservations, as TOML.
+    pub file: PathBuf,
+    /// Formula of the delays that reservations are held to.
+    pub bound: Bound,
+    /// One JSON document instead of a text.
+    pub json: bool,
+}
+
+/// What to measure of network functions.
+#[cfg(feature = "profile")]
+#[derive(Debug, Clone)]
+pub struct ProfileOptions {
+    /// Functions by their names, "all" for every one; none for a list.
+    pub functions: Vec<String>,
+    /// Bytes of the packets to measure by; none for each function's usual ones.
+    pub sizes: Vec<usize>,
+    /// Packets of each size.
+    pub packets: u32,
+    /// Core to measure on; without, the last that this process may use.
+    pub core: Option<usize>,
+    /// Rate of the link behind the CPU, for the scenario.
+    pub link: Rate,
+    /// Write a scenario with a class for each function.
+    pub output: Option<PathBuf>,
+    /// Write every measurement.
+    pub samples: Option<PathBuf>,
+    /// One JSON document instead of a text.
+    pub json: bool,
+    /// Write a page of tables and charts.
+    pub report: Option<PathBuf>,
+    /// Seed of the packets, their order, and the functions' tables and keys.
+    pub seed: u64,
+}

@@ -1,0 +1,260 @@
+//! The charts of a report.
+
+use std::collections::BTreeMap;
+
+use dovetail_sched::Nanos;
+use dovetail_sim::{
+    measure::{Series, Summary},
+    network::{NetworkOutcome, Stream},
+};
+use plotly::{
+    Bar, Layout, Plot, Scatter,
+    common::{ExponentFormat, Line, LineShape, Mode},
+    layout::{Axis, AxisType, BarMode},
+};
+
+use crate::network::{
+    times::{SizeClass, WINDOW_S, windows},
+    users::Figures,
+};
+
+/// A run as the charts need it.
+#[derive(Debug, Clone, Copy)]
+pub struct ChartedRun<'a> {
+    /// Whose run.
+    pub policy: &'a str,
+    /// Its figures.
+    pub summary: &'a Summary,
+}
+
+/// How busy each resource was, a group of bars a resource.
+pub fn utilisation(runs: &[ChartedRun<'_>], resources: &[String]) -> Plot {
+    let mut plot = Plot::new();
+    for run in runs {
+        let percent: Vec<f64> = run.summary.utilisation.iter().map(|share| round(share * 100.0)).collect();
+        let text = percent.iter().map(|share| format!("{share:.1}")).collect();
+        plot.add_trace(Bar::new(resources.to_vec(), percent).name(plain(run.policy)).text_array(text));
+    }
+    let axis = Axis::new().title("busy, % of the makespan").range(vec![0.0, 100.0]);
+    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
+    plot
+}
+
+/// How busy one resource was over time, a line a policy.
+pub fn utilisation_over_time(runs: &[ChartedRun<'_>], resource: usize) -> Plot {
+    let lines = runs.iter().map(|run| {
+        let series = &run.summary.series;
+        (run.policy.to_owned(), points(series, &series.utilisation[resource], |share| share * 100.0))
+    });
+    over_time(lines, "busy, %", AxisType::Linear)
+}
+
+/// The gap in active time over time, a line a policy.
+pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
+    let lines = runs.iter().map(|run| {
+        let series = &run.summary.series;
+        (run.policy.to_owned(), points(series, &series.gap, |gap| gap.as_f64().max(LEAST_SHOWN) / 1e6))
+    });
+    over_time(lines, "gap, ms", AxisType::Log)
+}
+
+/// The share of packets that were at most so late, a line a policy.
+pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for run in runs {
+        let late =
+            run.summary.latency_cdf.iter().map(|(late, _)| round(late.as_f64().max(LEAST_SHOWN) / 1e6)).collect();
+        let share = run.summary.latency_cdf.iter().map(|(_, share)| round(share * 100.0)).collect();
+        plot.add_trace(line(run.policy, late, share));
+    }
+    let late = Axis::new().title("latency, ms").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// A gateway and its requests: of each the length and, if it was answered, how long that took.
+pub type Waits<'a> = (&'a str, Vec<(u64, Option<Nanos>)>);
+
+/// The share of requests that took at most so long, a line a gateway.
+pub fn waits(runs: &[Waits<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, waits) in runs {
+        let mut took: Vec<f64> = waits.iter().filter_map(|(_, took)| *took).map(Nanos::as_secs_f64).collect();
+        took.sort_by(f64::total_cmp);
+        let step = took.len().div_ceil(POINTS).max(1);
+        let ranks = (0..took.len()).step_by(step).chain(took.len().checked_sub(1));
+        let (seconds, share) =
+            ranks.map(|at| (round(took[at]), round((at + 1) as f64 * 100.0 / waits.len() as f64))).unzip();
+        plot.add_trace(line(gateway, seconds, share));
+    }
+    let x = Axis::new().title("latency, s").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(x).y_axis(Axis::new().title("requests, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// The mean latency of responses of about each size, a line a gateway.
+pub fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, waits) in runs {
+        let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+        for (bytes, took) in waits {
+            if let Some(took) = took {
+                let sum = sums.entry(bytes.max(&1).ilog2()).or_default();
+                *sum = (sum.0 + took.as_secs_f64(), sum.1 + 1.0);
+            }
+        }
+        let middle = |power: u32| round(f64::from(power).exp2() * std::f64::consts::SQRT_2);
+        let (sizes, means) = sums.iter().map(|(&power, (sum, count))| (middle(power), round(sum / count))).unzip();
+        plot.add_trace(line(gateway, sizes, means));
+    }
+    let log = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(log("response, bytes")).y_axis(log("mean latency, s")));
+    plot
+}
+
+/// What each class got, a group of bars a class.
+pub fn class_rates(runs: &[(&str, &Figures)]) -> Plot {
+    let mut plot = Plot::new();
+    for (gateway, figures) in runs {
+        let (names, rates): (Vec<String>, Vec<f64>) =
+            figures.classes.iter().map(|class| (plain(&class.class), round(class.kbps))).unzip();
+        plot.add_trace(Bar::new(names, rates).name(plain(gateway)));
+    }
+    let axis = Axis::new().title("kbit/s");
+    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
+    plot
+}
+
+/// One of a request scheduler's own figures over time, if it has it.
+pub fn note_over_time(name: &str, notes: &[(Nanos, Vec<(&'static str, f64)>)]) -> Option<Plot> {
+    let value =
+        |figures: &[(&'static str, f64)]| figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+    let (at, values): (Vec<f64>, Vec<f64>) =
+        notes.iter().filter_map(|(at, figures)| Some((round(at.as_secs_f64()), round(value(figures)?)))).unzip();
+    (!at.is_empty()).then(|| over_time([(name.to_owned(), (at, values))].into_iter(), name, AxisType::Linear))
+}
+
+/// Who got how much of the dominant service over time under one policy: flows if they are few, else classes.
+pub fn share_over_time(run: &ChartedRun<'_>) -> Option<Plot> {
+    let series = &run.summary.series;
+    let flows = run.summary.flows.len() <= series.flows.len();
+    let lines = if flows || series.classes.is_empty() { &series.flows } else { &series.classes };
+    let bins = lines.iter().map(|(_, line)| line.len()).max()?;
+    let per_point = bins.div_ceil(POINTS);
+    let mut plot = Plot::new();
+    let sum_at = |line: &[f64], at: usize| line.iter().skip(at).take(per_point).sum::<f64>();
+    let times: Vec<f64> = (0..bins).step_by(per_point).map(|at| seconds(series.width, at)).collect();
+    let totals: Vec<f64> =
+        (0..bins).step_by(per_point).map(|at| lines.iter().map(|(_, line)| sum_at(line, at)).sum()).collect();
+    for (name, service) in lines {
+        let shares = (0..bins)
+            .step_by(per_point)
+            .zip(&totals)
+            .map(|(at, &total)| if total > 0.0 { round(sum_at(service, at) / total * 100.0) } else { 0.0 });
+        let area = Scatter::new(times.clone(), shares.collect()).mode(Mode::Lines).stack_group("share");
+        plot.add_trace(area.name(plain(name)).line(Line::new().width(0.5)));
+    }
+    let share = Axis::new().title("dominant service, %").range(vec![0.0, 100.0]);
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(share));
+    Some(plot)
+}
+
+/// The mean time of transfers by how much they carry, a line a policy.
+pub fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
+    let mut plot = Plot::new();
+    for (policy, outcome) in runs {
+        // A bin is as wide as a quarter of an octave: the sizes of a heavy tail are far apart.
+        let mut bins: BTreeMap<i64, (f64, f64, f64)> = BTreeMap::new();
+        for transfer in &outcome.transfers {
+            if let Some(took) = transfer.took() {
+                let bytes = transfer.bytes as f64;
+                let bin = bins.entry((bytes.log2() * 4.0).floor() as i64).or_default();
+                *bin = (bin.0 + 1.0, bin.1 + bytes, bin.2 + took.as_secs_f64());
+            }
+        }
+        let (sizes, times) = bins
+            .values()
+            .map(|(transfers, bytes, seconds)| (round(bytes / transfers / 1e3), round(seconds / transfers)))
+            .unzip();
+        plot.add_trace(line(policy, sizes, times));
+    }
+    let axis = |title: &str| Axis::new().title(title).type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(axis("size, kB")).y_axis(axis("mean time, s")));
+    plot
+}
+
+/// The share of short transfers that were done in so much time, a line a policy.
+pub fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
+    let mut plot = Plot::new();
+    for (policy, outcome) in runs {
+        let mut times: Vec<f64> =
+            SizeClass::Short.transfers(outcome).filter_map(|transfer| Some(transfer.took()?.as_secs_f64())).collect();
+        times.sort_by(f64::total_cmp);
+        let step = times.len().div_ceil(POINTS).max(1);
+        let shown = (0..times.len()).step_by(step).map(|at| (round(times[at] * 1e3), at));
+        let (times, shares) =
+            shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / times.len() as f64))).unzip();
+        plot.add_trace(line(policy, times, shares));
+    }
+    let time = Axis::new().title("time, ms").type_(AxisType::Log);
+    plot.set_layout(Layout::new().x_axis(time).y_axis(Axis::new().title("transfers, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// What a stream got in each ten seconds, a line a policy.
+pub fn rate_over_time<'a>(runs: impl Iterator<Item = (&'a str, &'a Stream, Nanos)>) -> Plot {
+    let lines = runs.map(|(policy, stream, ended)| {
+        let rates: Vec<f64> = windows(stream, 0, ended).into_iter().map(round).collect();
+        let times = (0..rates.len()).map(|at| (at * WINDOW_S) as f64).collect();
+        (policy.to_owned(), (times, rates))
+    });
+    over_time(lines, "Mbit/s", AxisType::Linear)
+}
+
+/// Any lines over time, in seconds.
+pub fn over_time(lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>, title: &str, scale: AxisType) -> Plot {
+    let mut plot = Plot::new();
+    for (name, (times, values)) in lines {
+        plot.add_trace(line(&name, times, values));
+    }
+    let value = Axis::new().title(title).type_(scale).exponent_format(ExponentFormat::Power);
+    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(value));
+    plot
+}
+
+/// A line.
+pub fn line(name: &str, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
+    Scatter::new(x, y).mode(Mode::Lines).name(plain(name)).line(Line::new().width(1.6).shape(LineShape::Linear))
+}
+
+/// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
+const LEAST_SHOWN: f64 = 1e3;
+
+/// At most so many points a line: a page of ten policies stays small.
+const POINTS: usize = 400;
+
+/// Time in seconds and the mean of `value` over neighbouring bins, at most [`POINTS`] of them.
+fn points<T: Copy>(series: &Series, bins: &[T], value: impl Fn(T) -> f64) -> (Vec<f64>, Vec<f64>) {
+    let per_point = bins.len().div_ceil(POINTS).max(1);
+    let mean = |bins: &[T]| round(bins.iter().map(|&bin| value(bin)).sum::<f64>() / bins.len() as f64);
+    let times = (0..bins.len()).step_by(per_point).map(|at| seconds(series.width, at)).collect();
+    (times, bins.chunks(per_point).map(mean).collect())
+}
+
+fn seconds(width: Nanos, bin: usize) -> f64 {
+    round(width.as_secs_f64() * bin as f64)
+}
+
+/// Six significant digits: what a chart can show, at a third of the bytes.
+fn round(value: f64) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
+    (value * scale).round() / scale
+}
+
+/// A name that the chart library does not take for mark-up.
+fn plain(name: &str) -> String {
+    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

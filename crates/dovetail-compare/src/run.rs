@@ -1,0 +1,181 @@
+//! Runs policies over an input, side by side on the cores there are.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup, cost::ProgramTable};
+use dovetail_sim::{
+    Observer, Options, Outcome, PipelineMode, Progress as Passed,
+    measure::{Meters, Summary},
+    records::{Format, Records, path_for},
+    simulate,
+    workload::Notice,
+};
+
+use crate::{
+    error::{Error, Misuse},
+    input::Input,
+    meters::Bars,
+    options::{InputOptions, OutputOptions},
+    progress::{Meter, Progress},
+    side_by_side::{cores, side_by_side_on},
+};
+
+/// What all runs have in common.
+pub struct Plan<'a> {
+    /// What runs see.
+    pub input: &'a Input,
+    /// What lies between resources, if anybody said.
+    pub pipeline: Option<PipelineMode>,
+    /// Packets that may wait of each flow.
+    pub queue_packets: Option<u32>,
+    /// Of Jain's index.
+    pub window: Nanos,
+    /// A folder for a row a packet, and how rows are written.
+    pub records: Option<(&'a Path, Format)>,
+    /// What is remembered of programs, instead of what the workload says of them.
+    pub programs: Option<&'a ProgramTable>,
+    /// Runs at once.
+    pub jobs: usize,
+    /// One bar for all runs rather than one for each.
+    pub one_bar: bool,
+    /// Told how far runs are.
+    pub progress: &'a dyn Progress,
+}
+
+/// What lies between resources where nobody says.
+pub const DEFAULT_PIPELINE: PipelineMode = PipelineMode::NoWait;
+
+/// One policy's run.
+pub struct PolicyRun {
+    /// Whose.
+    pub policy: String,
+    /// What became of the packets.
+    pub outcome: Outcome,
+    /// The figures.
+    pub summary: Summary,
+    /// The figures that the policy keeps of itself.
+    pub counters: Vec<(&'static str, f64)>,
+    /// What it has learnt of programs, if it runs on estimates.
+    pub learnt: Option<ProgramTable>,
+    /// What was odd in the input.
+    pub notices: Vec<Notice>,
+    /// Where its records are.
+    pub records: Option<PathBuf>,
+    /// How long it took.
+    pub wall: Duration,
+}
+
+impl<'a> Plan<'a> {
+    /// What is asked for, with the folder for records made.
+    pub fn new(
+        input: &'a Input,
+        asked: &InputOptions,
+        output: &'a OutputOptions,
+        window: Nanos,
+        progress: &'a dyn Progress,
+    ) -> Result<Self, Error> {
+        if let Some(folder) = &output.records {
+            fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
+        }
+        Ok(Self {
+            input,
+            pipeline: asked.pipeline.or(input.pipeline()),
+            queue_packets: asked.queue_packets.or(input.queue_packets()),
+            window,
+            records: output.records.as_deref().map(|folder| (folder, output.format)),
+            programs: None,
+            jobs: output.jobs.map_or_else(cores, usize::from),
+            one_bar: false,
+            progress,
+        })
+    }
+
+    /// Runs every policy; the runs in the order of the policies, or the first failure.
+    pub fn run(&self, policies: &[PolicySpec]) -> Result<Vec<PolicyRun>, Error> {
+        let pipeline = self.pipeline_or(DEFAULT_PIPELINE);
+        let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
+        let runs = self.run_watched(&jobs, |_| ())?;
+        Ok(runs.into_iter().map(|(run, ())| run).collect())
+    }
+
+    /// What lies between resources, or else `default`.
+    pub fn pipeline_or(&self, default: PipelineMode) -> PipelineMode {
+        self.pipeline.unwrap_or(default)
+    }
+
+    /// As [`run`](Self::run), each policy in a pipeline and under the eyes of an observer of its own, made for its place in
+    /// the list.
+    pub fn run_watched<O: Observer + Send>(
+        &self,
+        jobs: &[(PolicySpec, PipelineMode)],
+        observer: impl Fn(usize) -> O + Sync,
+    ) -> Result<Vec<(PolicyRun, O)>, Error> {
+        let bars =
+            Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
+        let jobs: Vec<_> = jobs.iter().enumerate().collect();
+        side_by_side_on(self.jobs, &jobs, |&(at, job)| {
+            let bar = bars.begin(&job.0);
+            let run = self.run_one(job, observer(at), bar.meter());
+            bars.end();
+            run
+        })
+    }
+
+    fn run_one<O: Observer>(
+        &self,
+        (policy, pipeline): &(PolicySpec, PipelineMode),
+        mut observer: O,
+        bar: &dyn Meter,
+    ) -> Result<(PolicyRun, O), Error> {
+        let mut workload = self.input.open()?;
+        let resources = workload.resources().to_vec();
+        let limits = self.queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow);
+        let mut programs = workload.programs();
+        if let Some(remembered) = self.programs {
+            programs.take_over(remembered);
+        }
+        let setup = Setup { programs, ..Setup::new(resources.len(), limits) };
+        let mut scheduler: Box<dyn Scheduler> = policy.build(&setup).map_err(Misuse::Unfit)?;
+        let mut meters = Meters::new(resources.len(), self.window);
+        let mut watched = (&mut meters, &mut observer);
+        let mut told = 0;
+        let mut progress = |progress: Passed| {
+            bar.inc(progress.arrived - told);
+            told = progress.arrived;
+        };
+        let options = Options { stop_at: None, progress: Some(&mut progress) };
+        let path = self.records.map(|(folder, format)| (path_for(folder, policy.as_str(), format), format));
+        let begun = Instant::now();
+        let scheduler = scheduler.as_mut();
+        let outcome = match &path {
+            None => simulate(workload.as_mut(), scheduler, *pipeline, &mut watched, options),
+            Some((path, format)) => {
+                let failed = |error| Error::file("write", path, error);
+                let mut records = Records::create(path, *format, &resources).map_err(failed)?;
+                let mut both = (&mut watched, &mut records);
+                let outcome = simulate(workload.as_mut(), scheduler, *pipeline, &mut both, options);
+                records.finish().map_err(failed)?;
+                outcome
+            }
+        };
+        let outcome = outcome.map_err(|source| Error::Run { policy: policy.to_string(), source })?;
+        let wall = begun.elapsed();
+        let mut counters = Vec::new();
+        scheduler.figures(&mut |name, value| counters.push((name, value)));
+        let run = PolicyRun {
+            policy: policy.as_str().to_owned(),
+            outcome,
+            summary: meters.finish(),
+            counters,
+            learnt: scheduler.learning().map(|learning| learning.learnt()),
+            notices: workload.notices(),
+            records: path.map(|(path, _)| path),
+            wall,
+        };
+        Ok((run, observer))
+    }
+}

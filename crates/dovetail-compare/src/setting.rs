@@ -1,0 +1,67 @@
+//! What was run, in a sentence and for programs.
+
+use std::path::Path;
+
+use dovetail_sim::PipelineMode;
+use serde::Serialize;
+
+use crate::{
+    run::{Plan, PolicyRun},
+    table::{count, figure},
+};
+
+/// The traffic of a command's runs.
+#[derive(Serialize)]
+pub struct Traffic {
+    packets: u64,
+    flows: usize,
+    bytes: u64,
+    duration_s: f64,
+}
+
+impl Traffic {
+    /// Every run sees the same packets, unless a backlogged flow supplies as many as a policy takes: the first counts.
+    pub fn of(first: Option<&PolicyRun>) -> Self {
+        let summary = first.map(|run| &run.summary);
+        Self {
+            packets: first.map_or(0, |run| run.outcome.arrived),
+            flows: summary.map_or(0, |summary| summary.flows.len()),
+            bytes: summary.map_or(0, |summary| summary.bytes_arrived),
+            duration_s: summary.map_or(0.0, |summary| summary.arrivals_took.as_secs_f64()),
+        }
+    }
+
+    /// Traffic, queues and, where it is one for all runs, the pipeline, in a sentence.
+    pub fn setting(&self, plan: &Plan<'_>, pipeline: Option<PipelineMode>) -> String {
+        let pipeline = pipeline.map(|mode| format!("pipeline {}, ", pipeline_named(plan, mode))).unwrap_or_default();
+        let queues = plan
+            .queue_packets
+            .map_or_else(|| "queues without limit".to_owned(), |packets| format!("{packets} packets a queue"));
+        format!(
+            "{}: {} packets of {} flows, {} MB over {} s; {pipeline}{queues}",
+            plan.input.name(),
+            count(self.packets),
+            count(self.flows as u64),
+            figure(self.bytes as f64 / 1e6),
+            figure(self.duration_s),
+        )
+    }
+}
+
+/// The resources and what lies between them.
+pub fn pipeline_named(plan: &Plan<'_>, mode: PipelineMode) -> String {
+    format!("{} ({mode})", plan.input.resources().join(" → "))
+}
+
+/// How a text ends: what to know of the figures, and what was written.
+pub fn closing(notes: &[String], records: Option<&Path>, report: Option<&Path>) -> String {
+    let notes = notes.iter().map(|line| format!("note: {line}\n"));
+    let records = records.map(|folder| format!("records: {}\n", folder.display()));
+    let report = report.map(|path| format!("report: {}\n", path.display()));
+    notes.chain(records).chain(report).collect()
+}
+
+/// What was odd in a run's input.
+pub fn odd(run: &PolicyRun) -> Vec<String> {
+    run.notices.iter().map(|notice| format!("{} {}", count(notice.count), notice.what)).collect()
+}

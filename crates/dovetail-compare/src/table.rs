@@ -1,0 +1,113 @@
+//! Tables, for a terminal and for a page.
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, presets};
+
+use crate::html::escape;
+
+/// Rows of text under a header; the first column is left-aligned, the others are figures.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Above the columns.
+    pub header: Vec<String>,
+    /// One text for each column.
+    pub rows: Vec<Vec<String>>,
+    /// Columns from the left that hold words rather than figures.
+    pub words: usize,
+}
+
+impl Table {
+    /// An empty table.
+    pub fn new(header: &[&str], words: usize) -> Self {
+        Self { header: header.iter().map(ToString::to_string).collect(), rows: Vec::new(), words }
+    }
+
+    /// Adds a row.
+    pub fn push(&mut self, row: impl IntoIterator<Item = String>) {
+        self.rows.push(row.into_iter().collect());
+    }
+
+    /// Lined up for a terminal.
+    pub fn to_terminal(&self) -> String {
+        let mut table = comfy_table::Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        let align = |column: usize| if column < self.words { CellAlignment::Left } else { CellAlignment::Right };
+        let cells = |row: &[String]| -> Vec<Cell> {
+            row.iter().enumerate().map(|(column, text)| Cell::new(text).set_alignment(align(column))).collect()
+        };
+        table.set_header(cells(&self.header));
+        for row in &self.rows {
+            table.add_row(cells(row));
+        }
+        let text = table.to_string();
+        text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+
+    /// As HTML.
+    pub fn to_html(&self) -> String {
+        let row = |tag: &str, row: &[String]| {
+            let cell = |(column, text): (usize, &String)| {
+                let class = if column < self.words { "" } else { " class=\"figure\"" };
+                format!("<{tag}{class}>{}</{tag}>", escape(text))
+            };
+            format!("<tr>{}</tr>", row.iter().enumerate().map(cell).collect::<String>())
+        };
+        let rows: String = self.rows.iter().map(|cells| row("td", cells)).collect();
+        format!(
+            "<div class=\"scroll\"><table><thead>{}</thead><tbody>{rows}</tbody></table></div>",
+            row("th", &self.header)
+        )
+    }
+}
+
+/// A number with as many digits as a reader can use: three, or all of a whole part.
+pub fn figure(value: f64) -> String {
+    let digits = match value.abs() {
+        size if !size.is_finite() => return "–".to_owned(),
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        0.0 => 0,
+        _ => 3,
+    };
+    thousands(&format!("{value:.digits$}"))
+}
+
+/// A count with its thousands apart.
+pub fn count(value: u64) -> String {
+    thousands(&value.to_string())
+}
+
+fn thousands(number: &str) -> String {
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let mut grouped = String::from(sign);
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped + fraction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_what_matters() {
+        let shown: Vec<_> = [0.0, 0.1234, 1.239, 45.67, 1234.5, 1_234_567.0, -9876.0].map(figure).into();
+        assert_eq!(shown, ["0", "0.123", "1.24", "45.7", "1,234", "1,234,567", "-9,876"]);
+        assert_eq!(count(1_000_000), "1,000,000");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(&["policy", "sent"], 1);
+        table.push(["fifo".to_owned(), "1".to_owned()]);
+        table.push(["atfq:batch=20".to_owned(), "1,000".to_owned()]);
+        let lines: Vec<_> = table.to_terminal().lines().map(str::to_owned).collect();
+        assert_eq!(lines[1].chars().count(), lines[2].chars().count());
+        assert!(lines[1].ends_with(" 1"));
+    }
+}

@@ -1,0 +1,51 @@
+//! In which order a gateway serves its users, how fast requests age, and how long the far
+//! queue shall be.
+//!
+//! Every order meets every ageing and every delay, and the same requests over TCP. A setting is judged by what users feel:
+//! the mean and the 99th percentile of their waits and the mean wait for long responses, each the median over several seeds.
+//! [`choose`] weighs them.
+
+mod choose;
+mod grid;
+mod page;
+mod point;
+mod show;
+
+use std::io::Write;
+
+use dovetail_sim::network::Network;
+
+use super::seeds::Asked;
+use crate::{
+    error::{Error, Misuse},
+    options::{OutputOptions, TuneOptions},
+    output::deliver,
+    progress::Progress,
+    side_by_side::cores,
+};
+
+/// What is tuned here.
+pub(super) const ASKED: Asked = Asked {
+    policy: "grants",
+    over: "a network with [access], such as scenarios/access.toml",
+    by: "how long users wait",
+};
+
+/// Does it over a network with a gateway.
+pub(super) fn tune(
+    options: &TuneOptions,
+    network: Option<Network>,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let Some(network) = network else {
+        let Asked { policy, over, .. } = ASKED;
+        return Err(Misuse::policy(policy, format!("it is tuned over {over}: name one")).into());
+    };
+    let policy = ASKED.alone(options)?;
+    let OutputOptions { report, jobs, json, .. } = &options.output;
+    let points = options.points.map(usize::from);
+    let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
+    let report = report.as_deref();
+    deliver(out, report, *json, || page::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))
+}

@@ -1,0 +1,71 @@
+//! What a setting brings.
+
+use crate::network::users::Figures;
+
+/// A setting and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Point {
+    pub(super) policy: String,
+    pub(super) order: &'static str,
+    /// Units a second, in the orders that have it.
+    pub(super) ageing: Option<u64>,
+    pub(super) delay_ms: u64,
+    pub(super) got: Got,
+}
+
+/// What users got through a gateway: of each figure the median over the seeds that have it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Got {
+    /// The mean wait, in seconds; infinite where nobody had an answer.
+    pub(super) mean_s: f64,
+    /// What 99 of 100 waits were no longer than, in seconds; infinite likewise.
+    pub(super) p99_s: f64,
+    /// The mean wait for long responses, in seconds; `None` where there were none.
+    pub(super) long_s: Option<f64>,
+    /// The part of the requests of all seeds that were not answered, or given up.
+    pub(super) unanswered: f64,
+}
+
+impl Got {
+    /// All seeds together.
+    pub(super) fn of(runs: &[Figures]) -> Self {
+        let median_of = |figure: fn(&Figures) -> Option<f64>| median(runs.iter().filter_map(figure).collect());
+        let requests: u64 = runs.iter().map(|run| run.all.requests).sum();
+        let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.gave_up).sum();
+        Self {
+            mean_s: median_of(|run| run.all.mean_s).unwrap_or(f64::INFINITY),
+            p99_s: median_of(|run| run.all.p99_s).unwrap_or(f64::INFINITY),
+            long_s: median_of(|run| run.long_mean_s),
+            unanswered: unanswered as f64 / requests.max(1) as f64,
+        }
+    }
+}
+
+/// The median, of an even number the upper one.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::users::Latency;
+
+    #[test]
+    fn medians_over_the_seeds_that_have_the_figure_and_what_was_left_of_all() {
+        let run = |mean_s, long_mean_s, unfinished, gave_up| Figures {
+            all: Latency { requests: 10, unfinished, gave_up, mean_s, p99_s: mean_s, ..Latency::default() },
+            long_mean_s,
+            utilisation: 0.0,
+            dropped: 0.0,
+            lost_probes: 0,
+            connections: 0,
+            classes: Vec::new(),
+        };
+        let got = Got::of(&[run(Some(9.0), None, 0, 1), run(Some(1.0), Some(4.0), 2, 0), run(Some(2.0), None, 0, 0)]);
+        assert_eq!(got, Got { mean_s: 2.0, p99_s: 2.0, long_s: Some(4.0), unanswered: 0.1 });
+        let nothing = Got::of(&[run(None, None, 10, 0)]);
+        assert_eq!(nothing, Got { mean_s: f64::INFINITY, p99_s: f64::INFINITY, long_s: None, unanswered: 1.0 });
+    }
+}

@@ -1,0 +1,123 @@
+//! Which value of a fairness knob to run, and why.
+//!
+//! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
+//! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The [`knee`] of that curve is
+//! recommended. How much to favour short flows is weighed differently, in [`short`], and so is how a gateway schedules its
+//! users' requests, in [`gateway`].
+
+mod advice;
+mod curve;
+mod gateway;
+mod knee;
+mod knob;
+mod page;
+mod seeds;
+mod short;
+mod show;
+
+use std::io::Write;
+
+use dovetail_sched::Nanos;
+use dovetail_sim::measure::FairShare;
+
+use crate::{
+    error::Error,
+    input::{Input, UnnamedLink, scenario_text},
+    network::resolve,
+    options::{OutputOptions, TuneOptions},
+    output::deliver,
+    progress::Progress,
+    run::Plan,
+};
+use curve::{Curve, Point};
+use knob::{Sweep, sweeps};
+use show::Tuning;
+
+/// Says which value of a policy's knob to run, and writes to `out` why.
+///
+/// # Errors
+/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
+    let text = scenario_text(&options.input)?;
+    let network = resolve(&options.input, text.as_deref())?;
+    let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
+    if behind_gateway || gateway::ASKED.is_named(options) {
+        return gateway::tune(options, network.filter(|_| behind_gateway), progress, out);
+    }
+    if network.is_some() || short::ASKED.is_named(options) {
+        return short::tune(options, network, progress, out);
+    }
+    let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
+    let input = Input::resolve(&options.input, text.as_deref(), UnnamedLink::Balanced, progress)?;
+    let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST_WINDOW, progress)?;
+    plan.one_bar = true;
+    plan.window = match options.window {
+        Some(window) => window,
+        None => window_for(&plan, &sweeps[0])?,
+    };
+    let curves = draw(&plan, sweeps)?;
+    let tuning = Tuning { plan: &plan, curves: &curves };
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(out, report, *json, || page::page(&tuning), || tuning.json(), || tuning.text(report, records))
+}
+
+/// The window of the published experiments; a longer one says less of a short run.
+const LONGEST_WINDOW: Nanos = Nanos::from_secs(1);
+
+/// Windows that a run should have.
+const WINDOWS: u64 = 5;
+
+/// A second, or the roundest width of which the fairest run has five.
+fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Error> {
+    let alone = Plan { records: None, pipeline: Some(plan.pipeline_or(sweep.tunable.made_for)), ..*plan };
+    let fairest = sweep.points.iter().take(1).map(|(_, spec)| spec.clone()).collect::<Vec<_>>();
+    let makespan = alone.run(&fairest)?.first().map_or(Nanos::ZERO, |run| run.summary.makespan);
+    Ok(round_down(makespan.0 / WINDOWS).min(LONGEST_WINDOW))
+}
+
+/// The largest of 1, 2, 5, 10, 20, … that is not larger; 1 for 0.
+fn round_down(nanos: u64) -> Nanos {
+    let power = 10u64.pow(nanos.max(1).ilog10());
+    let times = [5, 2].into_iter().find(|&times| nanos / power >= times).unwrap_or(1);
+    Nanos(times * power)
+}
+
+/// Runs every value of every knob, each policy in the pipeline that was named or else in the one it is made for.
+fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Error> {
+    let mut jobs = Vec::new();
+    let mut settings = Vec::new();
+    for Sweep { tunable, points } in &sweeps {
+        let pipeline = plan.pipeline_or(tunable.made_for);
+        for (value, spec) in points {
+            jobs.push((spec.clone(), pipeline));
+            settings.push((*value, tunable.promise(*value, pipeline)));
+        }
+    }
+    let resources = plan.input.resources().len();
+    let runs = plan.run_watched(&jobs, |at| FairShare::new(resources, plan.window, settings[at].1))?;
+    let mut points = runs.into_iter().zip(settings).map(|((run, meter), (value, promise))| Point {
+        value,
+        promise,
+        run,
+        shares: meter.finish(),
+    });
+    let curve = |sweep: &Sweep| Curve {
+        tunable: sweep.tunable,
+        pipeline: plan.pipeline_or(sweep.tunable.made_for),
+        points: points.by_ref().take(sweep.points.len()).collect(),
+    };
+    Ok(sweeps.iter().map(curve).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_round() {
+        let rounded = [0, 1, 4, 5, 9, 10, 19, 20, 49_999, 560_000_000, u64::MAX].map(|nanos| round_down(nanos).0);
+        assert_eq!(rounded[..8], [1, 1, 2, 5, 5, 10, 10, 20]);
+        assert_eq!(rounded[8..], [20_000, 500_000_000, 10_000_000_000_000_000_000]);
+    }
+}

@@ -1,0 +1,117 @@
+//! What tuning over a network has in common: which policy is asked for, the values to try, and every setting over the same
+//! seeds.
+
+use std::{fmt::Display, str::FromStr};
+
+use dovetail_sched::registry::with_knobs;
+use dovetail_sim::network::Network;
+
+use crate::{
+    error::{Error, Misuse},
+    network::{Keep, NetworkRun, Under, bar, run},
+    options::TuneOptions,
+    progress::Progress,
+    side_by_side::side_by_side_on,
+};
+
+/// Seeds that each setting is run with, from the network's own on.
+pub(super) const SEEDS: u64 = 3;
+
+/// Times that differ by less than this part are alike: a few seeds tell no finer differences apart.
+pub(super) const ALIKE: f64 = 0.02;
+
+/// A policy that is tuned over a network.
+pub(super) struct Asked {
+    pub(super) policy: &'static str,
+    /// What it takes.
+    pub(super) over: &'static str,
+    /// What it is judged by.
+    pub(super) by: &'static str,
+}
+
+impl Asked {
+    fn names(&self, text: &str) -> bool {
+        text.split(':').next() == Some(self.policy)
+    }
+
+    /// Whether the command line names it, with whatever knobs.
+    pub(super) fn is_named(&self, options: &TuneOptions) -> bool {
+        options.policies.iter().any(|text| self.names(text))
+    }
+
+    /// The policy as it was given, or as it comes.
+    ///
+    /// # Errors
+    /// Where something else is asked for besides, or what only packets have.
+    pub(super) fn alone<'a>(&self, options: &'a TuneOptions) -> Result<&'a str, Error> {
+        let Self { policy, over, by } = *self;
+        if let Some(other) = options.policies.iter().find(|text| !self.names(text)) {
+            return Err(Misuse::policy(other, format!("over {over}, {policy} is tuned, and alone")).into());
+        }
+        if options.window.is_some() || options.output.records.is_some() {
+            let why = format!("{policy} is tuned by {by}, not by packets");
+            return Err(Misuse::option(&["window", "records"], why).into());
+        }
+        match options.policies.as_slice() {
+            [] => Ok(policy),
+            [one] => Ok(one),
+            _ => Err(Misuse::Twice(policy.to_owned()).into()),
+        }
+    }
+}
+
+/// `policy` with the knobs that tuning sets; `sets` names them.
+pub(super) fn setting<P: FromStr<Err: Display>>(policy: &str, knobs: impl Display, sets: &str) -> Result<P, Error> {
+    let wrong = |error| Misuse::policy(policy, format!("{error} (tune sets {sets} itself)"));
+    Ok(with_knobs(policy, knobs).parse().map_err(wrong)?)
+}
+
+/// `points` values from the first of the usual ones to the last, each as many times the one before, without repeats; of
+/// one it is the last.
+pub(super) fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64) -> Vec<f64> {
+    let (Some(points), Some(&first), Some(&last)) = (points, usual.first(), usual.last()) else {
+        return usual.to_vec();
+    };
+    let Some(steps) = points.checked_sub(1).filter(|&steps| steps > 0) else { return vec![last] };
+    let mut values: Vec<f64> =
+        (0..=steps).map(|step| round(first * (last / first).powf(step as f64 / steps as f64))).collect();
+    values.dedup();
+    values
+}
+
+/// What comes of each of `looked_at`: `of` every run, and `together` of the runs with all seeds.
+pub(super) fn play<T: Send, G>(
+    network: &Network,
+    looked_at: &[Under<'_>],
+    jobs: usize,
+    progress: &dyn Progress,
+    of: impl Fn(&NetworkRun) -> T + Sync,
+    together: impl Fn(&[T]) -> Result<G, Error>,
+) -> Result<Vec<G>, Error> {
+    let runs: Vec<(Under<'_>, u64)> =
+        looked_at.iter().flat_map(|&under| (0..SEEDS).map(move |seed| (under, seed))).collect();
+    let bar = bar(network, runs.len(), progress);
+    let outcomes = side_by_side_on(jobs, &runs, |&(under, seed)| {
+        let seed = network.seed.wrapping_add(seed);
+        let network = Network { seed, ..network.clone() };
+        run(&network, under, Keep::default(), bar.as_ref()).map(|run| of(&run))
+    })?;
+    drop(bar);
+    outcomes.chunks(SEEDS as usize).map(together).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_go_from_the_first_to_the_last() {
+        let whole = |value: f64| value.round();
+        let usual = [1.0, 2.0, 4.0, 8.0, 16.0, 30.0];
+        assert_eq!(values(None, &usual, whole), usual);
+        assert_eq!(values(Some(1), &usual, whole), [30.0]);
+        assert_eq!(values(Some(2), &usual, whole), [1.0, 30.0]);
+        assert_eq!(values(Some(3), &[1.0, 100.0], whole), [1.0, 10.0, 100.0]);
+        assert!(values(Some(100), &usual, whole).windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

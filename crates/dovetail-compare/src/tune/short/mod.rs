@@ -1,0 +1,71 @@
+//! How much to favour short flows.
+//!
+//! Every ratio meets every threshold, and the same transfers over TCP: how policies treat flows shows only in closed
+//! loop, so this takes a network. A setting is judged by two figures, both over several seeds: the mean time of short
+//! transfers, and the rate of long flows, all their bits over all the seconds that they took. [`choose`] weighs them.
+
+mod choose;
+mod grid;
+mod point;
+mod show;
+
+use std::io::Write;
+
+use dovetail_sim::network::{Kind, Network};
+
+use super::seeds::Asked;
+use crate::{
+    error::{Error, Misuse},
+    network::{adapt, builtin},
+    options::{OutputOptions, TuneOptions},
+    output::deliver,
+    progress::Progress,
+    side_by_side::cores,
+};
+
+/// What is tuned here.
+pub(super) const ASKED: Asked = Asked {
+    policy: "drr-sff",
+    over: "a network of transfers, such as scenarios/drr-sff.toml",
+    by: "the times of transfers",
+};
+
+/// Does it, over the network that is named or else the one that comes with the command.
+pub(super) fn tune(
+    options: &TuneOptions,
+    named: Option<Network>,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let policy = ASKED.alone(options)?;
+    let network = match named {
+        Some(network) => network,
+        None if options.input.scenario.is_some()
+            || options.input.workload.is_some()
+            || options.input.trace.is_some() =>
+        {
+            return Err(Misuse::policy(policy, format!("it is tuned over {}", ASKED.over)).into());
+        }
+        None => {
+            let mut network = builtin("drr-sff")?;
+            adapt(&mut network, &options.input)?;
+            network
+        }
+    };
+    check(&network)?;
+    let OutputOptions { report, jobs, json, .. } = &options.output;
+    let points = options.points.map(usize::from);
+    let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
+    let report = report.as_deref();
+    deliver(out, report, *json, || show::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))
+}
+
+/// There have to be short flows and long ones to weigh.
+fn check(network: &Network) -> Result<(), Error> {
+    let transfers = network.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Transfers { .. }));
+    if transfers {
+        Ok(())
+    } else {
+        Err(Error::NothingToWeigh(format!("{}: there are no transfers to favour", network.name)))
+    }
+}

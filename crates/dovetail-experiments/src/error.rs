@@ -1,0 +1,58 @@
+//! Why an experiment could not be run.
+
+use std::fmt::Display;
+
+use dovetail_sched::PolicyError;
+use thiserror::Error;
+
+/// Why an experiment could not be run.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// What experiments are made of failed.
+    #[error(transparent)]
+    Compare(#[from] dovetail_compare::Error),
+    /// There is no such policy.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// There is no such experiment.
+    #[error("there is no experiment '{name}': there are {known}, or all")]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The experiments that there are.
+        known: String,
+    },
+    /// A list of experiments is no JSON document.
+    #[error("json: name an experiment, or all")]
+    NothingNamed,
+    /// Captures were given, and no experiment that was named replays one.
+    #[error("traces: none of these replays a capture; {0} do")]
+    NoReplay(String),
+    /// Captures whose packets are not enough to know their load.
+    #[error("traces: no bytes arrive over no time, so there is no load to scale")]
+    NothingArrives,
+    /// This machine or this build lacks what it takes. Where everything is asked for, it is left out.
+    #[error("{0}")]
+    Lacking(String),
+    /// A run broke off, or an experiment does not fit its scenario.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Error {
+    /// A run broke off, or an experiment does not fit its scenario.
+    pub(crate) fn broken(why: impl Display) -> Self {
+        Self::Broken(why.to_string())
+    }
+
+    /// This machine or this build lacks what it takes.
+    pub(crate) fn lacking(why: impl Display) -> Self {
+        Self::Lacking(why.to_string())
+    }
+
+    /// Whether this machine or this build lacks what it takes.
+    pub(crate) fn is_lacking(&self) -> bool {
+        matches!(self, Self::Lacking(_))
+    }
+}

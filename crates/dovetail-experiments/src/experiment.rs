@@ -1,0 +1,58 @@
+//! What an experiment is, and what comes out of one.
+
+use std::path::PathBuf;
+
+use dovetail_compare::{Meter, report::Block, table::Table};
+use plotly::Plot;
+
+use crate::{error::Error, row::Row};
+
+/// A published figure or table.
+pub(crate) struct Experiment {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) source: &'static str,
+    /// Whether it replays captures.
+    pub(crate) by_trace: bool,
+    pub(crate) run: MakeFinding,
+}
+
+/// Makes an experiment's runs.
+pub(crate) type MakeFinding = fn(&Given<'_>) -> Result<Finding, Error>;
+
+impl Experiment {
+    /// One that replays no capture.
+    pub(crate) const fn of(source: &'static str, name: &'static str, title: &'static str, run: MakeFinding) -> Self {
+        Self { name, title, source, by_trace: false, run }
+    }
+}
+
+/// What the user brought along.
+pub(crate) struct Given<'a> {
+    /// Captures for the trace-driven experiments; none for the stand-in.
+    pub(crate) traces: &'a [PathBuf],
+    /// Told of the packets that runs are through with.
+    pub(crate) bar: &'a dyn Meter,
+}
+
+/// What came out of an experiment.
+#[derive(Default)]
+pub(crate) struct Finding {
+    pub(crate) rows: Vec<Row>,
+    /// More of what was measured, each table under its title.
+    pub(crate) tables: Vec<(String, Table)>,
+    pub(crate) charts: Vec<Block>,
+    pub(crate) remarks: Vec<String>,
+}
+
+impl Finding {
+    /// Of an experiment that this machine lacks something for.
+    pub(crate) fn left_out(why: &Error) -> Self {
+        Self { remarks: vec![format!("Left out: {why}.")], ..Self::default() }
+    }
+}
+
+/// A chart under its title.
+pub(crate) fn chart(title: &str, note: &str, plot: Plot) -> Block {
+    Block::chart(title, note, plot)
+}

@@ -1,0 +1,181 @@
+//! Gateways to measure on a real link: Squid as it comes, and this program.
+
+use std::{
+    env, fmt, fs, io,
+    process::{Command, Stdio},
+};
+
+use dovetail_bed::{Bed, BedSpec, LoadSpec, Measured, Proxy, Site, check};
+
+use crate::{error::Error, experiment::Given};
+use dovetail_compare::side_by_side::side_by_side_on;
+
+/// Who serves users.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gateway {
+    /// Without a cache, otherwise as it comes.
+    Squid,
+    /// This program under a policy of requests.
+    Ours(&'static str),
+}
+
+impl fmt::Display for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Squid => f.write_str("Squid"),
+            Self::Ours(policy) => f.write_str(policy),
+        }
+    }
+}
+
+/// A run to make.
+#[derive(Debug, Clone)]
+pub(super) struct Job {
+    pub(super) gateway: Gateway,
+    pub(super) bed: BedSpec,
+    /// One for each class of the bed.
+    pub(super) weights: Vec<u32>,
+    pub(super) load: LoadSpec,
+}
+
+/// Says what this machine lacks for such runs.
+pub(super) fn possible() -> Result<(), Error> {
+    let elsewhere = "it is measured on a real link, not simulated";
+    check().map_err(|error| Error::lacking(format!("{error} ({elsewhere})")))?;
+    let begun =
+        Command::new("squid").arg("-v").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let lacks = |why: &str| Error::lacking(format!("it compares with Squid, {why} ({elsewhere})"));
+    match begun {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err(lacks("and 'squid -v' fails")),
+        Err(_) => Err(lacks("which is not on the path: install the package squid, and let no service begin it")),
+    }
+}
+
+/// Each job's run, so many at once, in beds of their own.
+pub(super) fn measured(jobs: &[Job], at_once: usize, given: &Given<'_>) -> Result<Vec<Measured>, Error> {
+    side_by_side_on(at_once, jobs, |job| {
+        let measure = || {
+            let mut bed = Bed::new(&job.bed)?;
+            bed.measure(&proxy(job.gateway, &job.weights), &job.load, &|packets| given.bar.inc(packets))
+        };
+        measure().map_err(Error::broken)
+    })
+}
+
+fn proxy(gateway: Gateway, weights: &[u32]) -> Proxy<'_> {
+    match gateway {
+        Gateway::Squid => Proxy::squid(),
+        Gateway::Ours(policy) => Proxy::command(policy, move |site| ours(site, policy, weights)),
+    }
+}
+
+fn ours(site: &Site, policy: &str, weights: &[u32]) -> io::Result<Command> {
+    let file = site.folder.join("gateway.toml");
+    fs::write(&file, our_settings(site, policy, weights))?;
+    let mut command = Command::new(env::current_exe()?);
+    command.args(["gateway", "--config"]).arg(file);
+    Ok(command)
+}
+
+/// Classes by the addresses that the bed gives their users.
+fn our_settings(site: &Site, policy: &str, weights: &[u32]) -> String {
+    let mut settings = format!(
+        "[proxy]\n\
+         listen = \"{}\"\n\
+         \n\
+         [downlink]\n\
+         rate = \"{}bps\"\n\
+         probe = \"{}\"\n\
+         policy = \"{policy}\"\n\
+         \n\
+         [access]\n\
+         clients = [\"10.0.0.0/16\"]\n\
+         connect_ports = [80, 443]\n\
+         destinations = {{ allow = [\"10.200.0.0/16\"] }}\n",
+        site.listen, site.rate_bps, site.provider
+    );
+    for (class, weight) in (1..).zip(weights) {
+        settings +=
+            &format!("\n[[class]]\nname = \"class{class}\"\nweight = {weight}\nclients = [\"10.0.{class}.0/24\"]\n");
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        net::Ipv4Addr,
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
+
+    use dovetail_bed::{Load, Sizes};
+    use dovetail_compare::Meter;
+
+    use super::*;
+
+    /// Counts packets.
+    #[derive(Default)]
+    struct Counted(AtomicU64);
+
+    impl Meter for Counted {
+        fn inc(&self, more: u64) {
+            self.0.fetch_add(more, Ordering::Relaxed);
+        }
+
+        fn rename(&self, _: &str) {}
+    }
+
+    fn site() -> Site {
+        Site {
+            listen: "10.0.0.1:3128".parse().unwrap(),
+            rate_bps: 2_000_000,
+            goodput_bps: 1_912_813.0,
+            provider: Ipv4Addr::new(10, 99, 0, 1),
+            folder: "/tmp/folder".into(),
+        }
+    }
+
+    #[test]
+    fn our_settings_say_what_the_bed_is() {
+        let settings: toml::Table = our_settings(&site(), "grants", &[4, 1]).parse().unwrap();
+        assert_eq!(settings["proxy"]["listen"].as_str(), Some("10.0.0.1:3128"));
+        assert_eq!(settings["downlink"]["rate"].as_str(), Some("2000000bps"));
+        assert_eq!(settings["downlink"]["probe"].as_str(), Some("10.99.0.1"));
+        assert_eq!(settings["downlink"]["policy"].as_str(), Some("grants"));
+        assert_eq!(settings["access"]["destinations"]["allow"][0].as_str(), Some("10.200.0.0/16"));
+        let classes = settings["class"].as_array().unwrap();
+        let said: Vec<_> =
+            classes.iter().map(|class| (class["weight"].as_integer(), class["clients"][0].as_str())).collect();
+        assert_eq!(said, [(Some(4), Some("10.0.1.0/24")), (Some(1), Some("10.0.2.0/24"))]);
+    }
+
+    /// The bed, Squid and what is read off them, on a small scale; skipped where one is missing.
+    #[test]
+    fn squid_serves_everybody_twice_alike() {
+        if let Err(why) = possible() {
+            return println!("skipped: {why}");
+        }
+        let load = LoadSpec {
+            load: Load::Closed { outstanding: 2 },
+            sizes: Sizes::Fixed(20_000),
+            warm_up: Duration::from_secs(2),
+            duration: Duration::from_secs(6),
+            drain: Duration::from_secs(20),
+            ..LoadSpec::default()
+        };
+        let job = Job { gateway: Gateway::Squid, bed: BedSpec::default(), weights: vec![4, 2, 1], load };
+        let packets = Counted::default();
+        let given = Given { traces: &[], bar: &packets };
+        let runs = measured(&[job.clone(), job], 2, &given).unwrap();
+        for measured in runs {
+            assert_eq!(measured.failed().next(), None);
+            assert!(measured.answered_in_window() > 20 && measured.link.utilisation > 0.8, "{:?}", measured.link);
+            let used = measured.proxy.unwrap();
+            assert!(used.cpu_s > 0.0 && used.resident_bytes > 5_000_000, "{used:?}");
+            assert_eq!(used.exit, "by itself");
+        }
+        assert!(packets.0.into_inner() > 100);
+    }
+}

@@ -1,0 +1,138 @@
+//! Which experiments were asked for, and what comes out of them.
+
+use std::{io::Write, path::PathBuf};
+
+use dovetail_compare::{
+    Progress, Task,
+    output::{print, print_json, write_file},
+    table::Table,
+};
+
+use crate::{
+    error::Error,
+    experiment::{Experiment, Finding, Given},
+    known,
+    list::EXPERIMENTS,
+    show::{ExperimentJson, page, text},
+    tally::Tally,
+};
+
+/// Which experiments to run, and how to show them.
+#[derive(Debug, Clone, Default)]
+pub struct ReproduceOptions {
+    /// Experiments by their names, "all" for every one; none for a list.
+    pub names: Vec<String>,
+    /// Captures to replay in trace-driven experiments, laid over each other; none for made-up traffic.
+    pub traces: Vec<PathBuf>,
+    /// One JSON document instead of a text.
+    pub json: bool,
+    /// Write a page with the published figures drawn again.
+    pub report: Option<PathBuf>,
+}
+
+/// Runs experiments, and writes to `out` what came out beside what was published. How many rows hold is for the caller
+/// to judge.
+///
+/// # Errors
+/// Where an experiment cannot be run, or nothing can be written. With "all", what this machine or build lacks something
+/// for is left out instead.
+pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<Tally, Error> {
+    if options.names.is_empty() {
+        return if options.json { Err(Error::NothingNamed) } else { list(out).map(|()| Tally::default()) };
+    }
+    let experiments = select(&options.names)?;
+    if !options.traces.is_empty() && !experiments.iter().any(|experiment| experiment.by_trace) {
+        let known: Vec<_> = EXPERIMENTS.iter().filter(|one| one.by_trace).map(|one| one.name).collect();
+        return Err(Error::NoReplay(known.join(", ")));
+    }
+    let bar = progress.begin(Task { name: "reproducing", width: 0, counts: "packets", total: None });
+    let given = Given { traces: &options.traces, bar: bar.as_ref() };
+    let mut findings = Vec::new();
+    for &experiment in &experiments {
+        bar.rename(experiment.name);
+        findings.push((experiment, made(experiment, &given, is_all(&options.names))?));
+    }
+    drop(bar);
+    let tally = Tally::of(findings.iter().flat_map(|(_, finding)| &finding.rows));
+    if let Some(path) = &options.report {
+        write_file(path, &page(&findings).to_html())?;
+    }
+    if options.json {
+        let documents: Vec<_> =
+            findings.iter().map(|(experiment, finding)| ExperimentJson::new(experiment, finding)).collect();
+        if let [one] = documents.as_slice() { print_json(out, one) } else { print_json(out, &documents) }?;
+        return Ok(tally);
+    }
+    for (experiment, finding) in &findings {
+        print(out, &text(experiment, finding))?;
+    }
+    print(out, &tally.to_string())?;
+    if let Some(path) = &options.report {
+        print(out, &format!("report: {}", path.display()))?;
+    }
+    Ok(tally)
+}
+
+/// What comes out of an experiment, one of all or one that was named.
+fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Finding, Error> {
+    match (experiment.run)(given) {
+        // Named, it is an error; among all of them it is one that can be done elsewhere.
+        Err(why) if why.is_lacking() && of_all => Ok(Finding::left_out(&why)),
+        Err(why) => Err(why),
+        Ok(mut finding) => {
+            let own_traffic = experiment.by_trace && !given.traces.is_empty();
+            known::mark(experiment.name, own_traffic, &mut finding.rows);
+            Ok(finding)
+        }
+    }
+}
+
+fn list(out: &mut dyn Write) -> Result<(), Error> {
+    let mut table = Table::new(&["experiment", "what", "source"], 3);
+    for experiment in EXPERIMENTS {
+        table.push([experiment.name, experiment.title, experiment.source].map(str::to_owned));
+    }
+    let text = format!(
+        "{}\n\nRun one with 'dovetail reproduce NAME', all with 'dovetail reproduce all'.",
+        table.to_terminal()
+    );
+    Ok(print(out, &text)?)
+}
+
+fn is_all(names: &[String]) -> bool {
+    names.iter().any(|name| name == "all")
+}
+
+fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Error> {
+    if is_all(names) {
+        return Ok(EXPERIMENTS.to_vec());
+    }
+    let find = |name: &String| {
+        EXPERIMENTS.iter().copied().find(|experiment| experiment.name == name).ok_or_else(|| {
+            let known: Vec<_> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
+            Error::Unknown { name: name.clone(), known: known.join(", ") }
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_compare::Silent;
+
+    use super::*;
+
+    #[test]
+    fn what_the_machine_lacks_is_left_out_of_all_and_an_error_by_name() {
+        let lacks = Experiment::of("a paper", "lacks", "nothing", |_| Err(Error::lacking("no such device")));
+        let fails = Experiment::of("a paper", "fails", "nothing", |_| Err(Error::broken("it broke")));
+        let given = Given { traces: &[], bar: &Silent };
+        assert!(made(&lacks, &given, false).is_err());
+        assert!(made(&fails, &given, true).is_err());
+        let finding = made(&lacks, &given, true).unwrap();
+        assert_eq!(text(&lacks, &finding), "lacks: nothing (a paper)\n\nLeft out: no such device.\n");
+        let document = serde_json::to_value(ExperimentJson::new(&lacks, &finding)).unwrap();
+        let said = serde_json::json!({"experiment": "lacks", "rows": [], "left_out": "Left out: no such device."});
+        assert_eq!(document, said);
+    }
+}

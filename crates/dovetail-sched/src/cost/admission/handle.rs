@@ -1,0 +1,13 @@
+//! Names of admitted flows.
+
+use core::fmt;
+
+/// A flow that was admitted. Never used twice by one [`Admission`](super::Admission).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowHandle(pub(super) u64);
+
+impl fmt::Display for FlowHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}

@@ -1,0 +1,12 @@
+//! How long the primal method searches.
+
+/// How many exchanges per resource there may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort {
+    pub(super) before_bland: usize,
+    pub(super) at_most: usize,
+}
+
+impl Effort {
+    pub(super) const USUAL: Self = Self { before_bland: 16, at_most: 32 };
+}
