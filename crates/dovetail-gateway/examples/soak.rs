@@ -36,6 +36,7 @@ fn main() -> io::Result<ExitCode> {
     let mut args = env::args().skip(1);
     match args.next().as_deref() {
         Some("gateway") => {
+            tracing_subscriber::fmt().with_writer(io::stderr).init();
             gateway(&args.next().unwrap_or_default());
             Ok(ExitCode::SUCCESS)
         }

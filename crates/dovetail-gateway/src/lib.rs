@@ -3,6 +3,8 @@
 //! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Desk),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
+//! What happens meanwhile is said through [`tracing`]: whoever runs a gateway chooses where that goes.
+//!
 //! | module | what |
 //! |---|---|
 //! | `sys`, `segment` | what the kernel tells and takes, and what a packet carries |

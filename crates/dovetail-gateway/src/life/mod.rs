@@ -1,4 +1,4 @@
-//! A gateway's life: it is [put together](parts), [runs](run), [goes on with another configuration](reload) and
+//! A gateway's life: it is [put together](parts), [runs](mod@run), [goes on with another configuration](reload) and
 //! [ends](drain).
 
 mod check;
