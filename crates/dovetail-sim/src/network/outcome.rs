@@ -2,7 +2,6 @@
 
 use dovetail_sched::Nanos;
 
-use super::packets::Of;
 use crate::Outcome;
 
 /// How a network's run ended.
@@ -24,18 +23,6 @@ pub struct NetworkOutcome {
     pub counters: Vec<(&'static str, f64)>,
     /// What users got through a gateway, where there is one.
     pub access: Option<AccessOutcome>,
-}
-
-impl NetworkOutcome {
-    /// Packets at the watched link, and those that it dropped, of what a packet is part of; `None` for probes and for what
-    /// is on the users' side of the gateway.
-    pub(super) fn counts(&mut self, of: Of) -> Option<(&mut u64, &mut u64)> {
-        match of {
-            Of::Transfer(at) => self.transfers.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
-            Of::Stream(at) => self.streams.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
-            Of::Exchange(_) | Of::Asks(_) | Of::Answers { .. } | Of::Probe(_) => None,
-        }
-    }
 }
 
 /// What users got through a gateway.
@@ -87,13 +74,10 @@ pub struct Exchange {
     pub ended: Option<Nanos>,
     /// Whether the user gave it up.
     pub gave_up: bool,
-    // Bytes that are with the user, and the request's place at the gateway.
-    pub(super) delivered: u64,
-    pub(super) live: Option<usize>,
 }
 
 impl Exchange {
-    /// Of a user and what traffic that is of, of whom he asks how much, and what he sends there.
+    /// Of a user and what traffic that is of: whom they ask, for how much, and what they send there.
     pub(super) fn new(
         (traffic, user): (usize, usize),
         server: usize,
@@ -111,8 +95,6 @@ impl Exchange {
             released: None,
             ended: None,
             gave_up: false,
-            delivered: 0,
-            live: None,
         }
     }
 
