@@ -1,6 +1,7 @@
 //! What came out of a run.
 
 use dovetail_sched::Nanos;
+use dovetail_stats::Durations;
 
 use crate::Outcome;
 
@@ -72,8 +73,8 @@ pub struct Exchange {
     pub released: Option<Nanos>,
     /// When the user had the last byte.
     pub ended: Option<Nanos>,
-    /// Whether the user gave it up.
-    pub gave_up: bool,
+    /// When the user gave it up.
+    pub gave_up: Option<Nanos>,
 }
 
 impl Exchange {
@@ -84,18 +85,7 @@ impl Exchange {
         [bytes, upload]: [u64; 2],
         wanted: Nanos,
     ) -> Self {
-        Self {
-            traffic,
-            user,
-            server,
-            bytes,
-            upload,
-            wanted,
-            arrived: None,
-            released: None,
-            ended: None,
-            gave_up: false,
-        }
+        Self { traffic, user, server, bytes, upload, wanted, arrived: None, released: None, ended: None, gave_up: None }
     }
 
     /// From the user's wish to the last byte.
@@ -104,7 +94,16 @@ impl Exchange {
         self.ended.map(|ended| ended - self.wanted)
     }
 
-    /// How much of that it waited at the gateway before it was released.
+    /// Adds how long it took, in seconds. One that was not answered lasted at least until the user gave it up or, if they
+    /// did not, until the run ended.
+    pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
+        match self.took() {
+            Some(took) => durations.ended(took.as_secs_f64()),
+            None => durations.not_ended((self.gave_up.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
+        }
+    }
+
+    /// How much of its time it waited at the gateway before it was released.
     #[must_use]
     pub fn queued(&self) -> Option<Nanos> {
         Some(self.released? - self.arrived?)
@@ -133,6 +132,14 @@ impl Transfer {
     #[must_use]
     pub fn took(&self) -> Option<Nanos> {
         self.ended.map(|ended| ended - self.begun)
+    }
+
+    /// Adds how long it took, in seconds. One that was not done lasted at least until the run ended.
+    pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
+        match self.took() {
+            Some(took) => durations.ended(took.as_secs_f64()),
+            None => durations.not_ended((run_ended - self.begun).as_secs_f64()),
+        }
     }
 }
 

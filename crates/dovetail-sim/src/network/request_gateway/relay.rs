@@ -106,7 +106,7 @@ impl<'a> Relay<'a> {
     /// A request is at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, now: Nanos) {
         let Exchange { user, bytes, upload, ended, gave_up, .. } = *self.users.exchange(exchange);
-        if gave_up || ended.is_some() {
+        if gave_up.is_some() || ended.is_some() {
             return;
         }
         let left = u64::from(self.access.header_bytes) + bytes;
@@ -388,7 +388,7 @@ impl<'a> Relay<'a> {
 
     /// A user waits no longer, and the gateway breaks the response off.
     pub(super) fn gives_up(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some((user, live)) = self.users.gives_up(exchange) else { return Ok(()) };
+        let Some((user, live)) = self.users.gives_up(exchange, net.now) else { return Ok(()) };
         let mut end = None;
         if let Some(live) = live {
             self.scheduler.gave_up(id_of(live), net.now);

@@ -110,7 +110,7 @@ impl<'a> Users<'a> {
         let done = &mut self.outcome.exchanges[exchange];
         progress.delivered += u64::from(bytes);
         self.outcome.classes[done.traffic].received(u64::from(bytes), net.now);
-        if progress.delivered < u64::from(header_bytes) + done.bytes || done.gave_up {
+        if progress.delivered < u64::from(header_bytes) + done.bytes || done.gave_up.is_some() {
             return;
         }
         done.ended = Some(net.now);
@@ -119,12 +119,12 @@ impl<'a> Users<'a> {
     }
 
     /// A user waits no longer: their number, and the request's place at the gateway. `None` if the answer came in time.
-    pub(super) fn gives_up(&mut self, exchange: usize) -> Option<(usize, Option<usize>)> {
+    pub(super) fn gives_up(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
         let over = &mut self.outcome.exchanges[exchange];
         if over.ended.is_some() {
             return None;
         }
-        over.gave_up = true;
+        over.gave_up = Some(now);
         Some((over.user, self.progress[exchange].live.take()))
     }
 
