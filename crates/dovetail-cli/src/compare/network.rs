@@ -256,7 +256,10 @@ const STREAMS_SHOWN: usize = 3;
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 3] = [
-    ("short ms", "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took less"),
+    (
+        "short ms",
+        "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took no longer",
+    ),
     ("middle, long s", "mean time of transfers up to and over 1 MB"),
     ("unfinished", "transfers that were not done at the end; they lasted until then at least: ≥"),
 ];
