@@ -12,6 +12,7 @@
 //! | `gateway` | the model of access: what comes to the gateway and what it foresees |
 //! | `relay` | requests to servers, and responses to users, as schedulers let them |
 //! | `users`, `user` | who asks for what, and what became of it |
+//! | `live` | a request at the gateway |
 //! | `upstreams` | connections to servers |
 //! | `uplink` | what uploads may use |
 //! | `told` | the gateway's events, and what its packets are part of |
@@ -20,6 +21,7 @@
 mod contender;
 mod gateway;
 mod layout;
+mod live;
 mod relay;
 mod told;
 mod uplink;

@@ -2,11 +2,12 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId},
+    request::{Request, RequestScheduler, RequestSetup, Turn, UserId},
 };
 use slab::Slab;
 
 use super::{
+    live::{Live, id_of},
     told::{GatewayNet, Part, Told},
     uplink::Uplink,
     upstreams::Upstreams,
@@ -16,7 +17,6 @@ use crate::network::{
     addresses::port,
     agenda::Event,
     ask_again::AskAgain,
-    end::UNUSED_BYTES,
     error::NetworkError,
     headers::TCP_HEADERS_BYTES,
     net::Turned,
@@ -27,8 +27,6 @@ use crate::network::{
 
 /// The port that users ask at (Squid's).
 const PROXY: u16 = 3128;
-/// The most that a connection's buffer holds: 16 MiB, as the longest window of a scenario.
-const LONGEST_WINDOW: usize = 1 << 24;
 
 /// The part of a gateway that requests and responses go through.
 pub(super) struct Relay<'a> {
@@ -45,25 +43,6 @@ pub(super) struct Relay<'a> {
     ask_again: AskAgain,
 }
 
-/// A request at the gateway.
-#[derive(Debug)]
-struct Live {
-    /// Its place in the outcome.
-    exchange: usize,
-    /// The gateway's end of the connection, once it is released.
-    end: Option<EndId>,
-    /// Of header and body, what the gateway has not read.
-    left: u64,
-    /// Where the response begins in the connection's stream, and how much of it may be read.
-    begins: u64,
-    granted: u64,
-    window: u64,
-    /// Of what the request carries, what was not handed to the connection.
-    upload_left: u64,
-    length_told: bool,
-    ready_told: bool,
-}
-
 impl<'a> Relay<'a> {
     pub(super) fn new(
         access: &'a Access,
@@ -77,9 +56,9 @@ impl<'a> Relay<'a> {
             scheduler,
             users,
             is_asked: false,
+            upstreams: Upstreams::new(access, &setup),
             setup,
             uplink,
-            upstreams: Upstreams::new(),
             live: Slab::new(),
             ask_again: AskAgain::new(),
         }
@@ -109,18 +88,8 @@ impl<'a> Relay<'a> {
         if gave_up.is_some() || ended.is_some() {
             return;
         }
-        let left = u64::from(self.access.header_bytes) + bytes;
-        let live = self.live.insert(Live {
-            exchange,
-            end: None,
-            left,
-            begins: 0,
-            granted: 0,
-            window: 0,
-            upload_left: upload,
-            length_told: false,
-            ready_told: false,
-        });
+        let whole = u64::from(self.access.header_bytes) + bytes;
+        let live = self.live.insert(Live::new(exchange, whole, upload));
         self.users.arrived(exchange, live, now);
         let request = Request { id: id_of(live), user: UserId(user as u32), length: None };
         self.scheduler.arrived(&request, now);
@@ -184,7 +153,7 @@ impl<'a> Relay<'a> {
         let Exchange { traffic, server, bytes, upload, .. } = *self.users.exchange(exchange);
         let id = match self.upstreams.take_idle(server) {
             Some(id) => id,
-            None => self.dial(server, traffic, turn, net)?,
+            None => self.upstreams.dial(server, traffic, turn.window, net)?,
         };
         let header = u64::from(self.access.request_bytes);
         let connection = &mut net.connections[id];
@@ -234,27 +203,6 @@ impl<'a> Relay<'a> {
             end.reach(*begins + *granted + turn.window);
         }
         self.turn(id, net)
-    }
-
-    /// Opens a connection to a server.
-    fn dial(
-        &mut self,
-        server: usize,
-        traffic: usize,
-        turn: Turn,
-        net: &mut GatewayNet<'_>,
-    ) -> Result<EndId, NetworkError> {
-        let room = net.spec.transport.window_bytes as usize;
-        let receive_bytes = if turn.window == u64::MAX {
-            room
-        } else {
-            // What may come and what may be read at once, with some for rounding.
-            let longest = self.setup.longest_window.saturating_add(4 * self.setup.quantum);
-            usize::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW))
-        };
-        let request_bytes = if net.spec.has_uploads() { room } else { self.access.request_bytes as usize };
-        let rooms = [receive_bytes, request_bytes.max(UNUSED_BYTES)];
-        self.upstreams.dial([self.access.gateway, server], traffic, rooms, net)
     }
 
     fn turn(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
@@ -404,9 +352,4 @@ impl<'a> Relay<'a> {
         self.users.thinks(user, net);
         Ok(())
     }
-}
-
-/// The schedulers' name for a request.
-fn id_of(live: usize) -> RequestId {
-    RequestId(live as u32)
 }

@@ -2,15 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use dovetail_sched::Nanos;
+use dovetail_sched::{Nanos, request::RequestSetup};
 
 use super::told::{GatewayNet, Part};
 use crate::network::{
     connections::Opening,
-    end::{Application, Party},
+    end::{Application, Party, UNUSED_BYTES},
     error::NetworkError,
     packets::{EndId, Of},
+    spec::Access,
 };
+
+/// The most that a connection's buffer holds: 16 MiB, as the longest window of a scenario.
+const LONGEST_WINDOW: usize = 1 << 24;
 
 /// What a connection to a server is doing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,11 +37,24 @@ pub(super) struct Upstreams {
     idle: BTreeMap<usize, Vec<EndId>>,
     /// How many were opened.
     pub(super) dialled: u64,
+    gateway: usize,
+    request_bytes: usize,
+    // Room for what a window that closes lets come, where that is told.
+    receive_bytes: usize,
 }
 
 impl Upstreams {
-    pub(super) const fn new() -> Self {
-        Self { open: Vec::new(), idle: BTreeMap::new(), dialled: 0 }
+    pub(super) fn new(access: &Access, setup: &RequestSetup) -> Self {
+        // What may come and what may be read at once, with some for rounding.
+        let longest = setup.longest_window.saturating_add(4 * setup.quantum);
+        Self {
+            open: Vec::new(),
+            idle: BTreeMap::new(),
+            dialled: 0,
+            gateway: access.gateway,
+            request_bytes: access.request_bytes as usize,
+            receive_bytes: usize::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW)),
+        }
     }
 
     /// What the connection of this end is doing.
@@ -55,14 +72,17 @@ impl Upstreams {
         self.idle.entry(self.open[id.place].server).or_default().push(id);
     }
 
-    /// Opens a connection from `gateway` to `server`, which has room for so many bytes of responses and requests.
+    /// Opens a connection to a server, for a response of this window first.
     pub(super) fn dial(
         &mut self,
-        [gateway, server]: [usize; 2],
+        server: usize,
         traffic: usize,
-        [receive_bytes, request_bytes]: [usize; 2],
+        window: u64,
         net: &mut GatewayNet<'_>,
     ) -> Result<EndId, NetworkError> {
+        let room = net.spec.transport.window_bytes as usize;
+        let receive_bytes = if window == u64::MAX { room } else { self.receive_bytes };
+        let request_bytes = if net.spec.has_uploads() { room } else { self.request_bytes }.max(UNUSED_BYTES);
         let gateways = Party {
             receive_bytes,
             send_bytes: request_bytes,
@@ -70,14 +90,14 @@ impl Upstreams {
         };
         let servers = Party {
             receive_bytes: request_bytes,
-            send_bytes: net.spec.transport.window_bytes as usize,
+            send_bytes: room,
             application: Application { to_read: u64::MAX, ..gateways.application },
         };
         // Any two numbers that no other connection has.
         let seed = 2 * self.dialled;
         self.dialled += 1;
         let id = net.open(&Opening {
-            nodes: [gateway, server],
+            nodes: [self.gateway, server],
             parties: [gateways, servers],
             seeds: [seed, seed + 1],
             traffic,
