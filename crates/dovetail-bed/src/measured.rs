@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dovetail_stats::{Durations, Estimate, Quantile};
+
 use crate::spec::wire_bytes;
 
 /// How a request ended.
@@ -84,19 +86,23 @@ pub struct ProxyUse {
     pub exit: String,
 }
 
-/// How long answers took.
+/// How long answers took: the unanswered count as [lasting](dovetail_stats) until the run ended, at least.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Latency {
     /// Requests that count: answered, or not before the run ended.
     pub requests: usize,
-    /// Of these, the unanswered, which count with their age when the run ended.
+    /// Of these, the unanswered: where there are any, the mean is a lower bound.
     pub unfinished: usize,
     /// In seconds; no number where no request counts.
     pub mean_s: f64,
     /// In seconds.
     pub median_s: f64,
+    /// Whether the median may be more.
+    pub median_is_lower_bound: bool,
     /// In seconds: 99 % took no longer.
     pub p99_s: f64,
+    /// Whether that may be more.
+    pub p99_is_lower_bound: bool,
 }
 
 /// What came of a run.
@@ -140,26 +146,27 @@ impl Measured {
     /// The same of those that `which` names.
     #[must_use]
     pub fn latency_of(&self, which: impl Fn(&Exchange) -> bool) -> Latency {
-        let (mut waits, mut unfinished) = (Vec::new(), 0);
+        let mut durations = Durations::new();
         for one in self.counted().filter(|one| which(one)) {
-            unfinished += usize::from(one.end == End::Unfinished);
             match &one.end {
+                End::Answered(done) => durations.ended(done.saturating_sub(one.wanted).as_secs_f64()),
+                End::Unfinished => durations.not_ended(self.ended.saturating_sub(one.wanted).as_secs_f64()),
                 End::Failed(_) => {}
-                _ => waits.push(one.took().unwrap_or(self.ended.saturating_sub(one.wanted)).as_secs_f64()),
             }
         }
-        waits.sort_by(f64::total_cmp);
-        // The least that a part of all do not exceed.
-        let quantile = |part: f64| {
-            let at = (part * waits.len() as f64).ceil() as usize;
-            waits.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
-        };
+        let durations = durations.sorted();
+        let or_none =
+            |estimate: Option<Estimate>| estimate.unwrap_or(Estimate { value: f64::NAN, is_lower_bound: false });
+        let (mean, median) = (or_none(durations.mean()), or_none(durations.median()));
+        let p99 = or_none(durations.quantile(Quantile::P99));
         Latency {
-            requests: waits.len(),
-            unfinished,
-            mean_s: waits.iter().sum::<f64>() / waits.len() as f64,
-            median_s: quantile(0.5),
-            p99_s: quantile(0.99),
+            requests: durations.count(),
+            unfinished: durations.not_ended(),
+            mean_s: mean.value,
+            median_s: median.value,
+            median_is_lower_bound: median.is_lower_bound,
+            p99_s: p99.value,
+            p99_is_lower_bound: p99.is_lower_bound,
         }
     }
 
@@ -245,7 +252,15 @@ mod tests {
         let latency = all.latency();
         assert_eq!(
             latency,
-            Latency { requests: 4, unfinished: 1, mean_s: 6.0, median_s: 2.0, p99_s: 11.0 },
+            Latency {
+                requests: 4,
+                unfinished: 1,
+                mean_s: 6.0,
+                median_s: 2.0,
+                median_is_lower_bound: false,
+                p99_s: 11.0,
+                p99_is_lower_bound: true,
+            },
             "{latency:?}"
         );
         assert_eq!(all.latency_of(|one| one.class == 0).mean_s, 1.5);

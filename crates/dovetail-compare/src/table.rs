@@ -90,6 +90,12 @@ fn thousands(number: &str) -> String {
     grouped + fraction
 }
 
+/// A figure, with `≥` before it where it is a lower bound; a dash if there is none.
+pub(crate) fn bounded(value: Option<f64>, at_least: bool) -> String {
+    let sign = if at_least { "≥ " } else { "" };
+    value.map_or_else(|| "–".to_owned(), |value| format!("{sign}{}", figure(value)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

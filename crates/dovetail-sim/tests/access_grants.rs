@@ -8,6 +8,7 @@ use dovetail_sim::{
     Observer, Passage, Profile,
     network::{Asks, Contender, Exchange, Kind, Network, NetworkOptions, NetworkOutcome, Requests, simulate_access},
 };
+use dovetail_stats::{Quantile, quantile};
 
 const WARM_UP_S: usize = 30;
 const STOP_S: usize = 150;
@@ -96,8 +97,8 @@ fn pooled(gateway: &str, load: f64) -> Pooled {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     Pooled {
         mean_s: mean(&took),
-        median_s: took[took.len() / 2],
-        p99_s: took[took.len() * 99 / 100],
+        median_s: quantile(&took, Quantile::MEDIAN).unwrap(),
+        p99_s: quantile(&took, Quantile::P99).unwrap(),
         long_s: mean(&long),
         dropped,
     }

@@ -96,17 +96,17 @@ fn every_key_is_read_as_it_is_meant() {
     let traffic = |name: &str, from: &[usize], to: &[usize], asks, size| Traffic {
         name: name.into(),
         weight: Weight::ONE,
+        class: None,
         from: from.into(),
         to: to.into(),
         start: Nanos::ZERO,
         stop: Nanos::MAX,
-        kind: Kind::Requests(Requests { asks, size, class: None, upload: None, patience: None, silent: Vec::new() }),
+        kind: Kind::Requests(Requests { asks, size, upload: None, patience: None, silent: Vec::new() }),
     };
     let seconds = |(from, to)| (Nanos::from_secs(from), Nanos::from_secs(to));
     let loops = Requests {
         asks: Asks::Kept { each: 4, think: Nanos::from_secs(5) },
         size: Size::Fixed(20_000),
-        class: None,
         upload: None,
         patience: Some(Nanos::from_secs(30)),
         silent: [(10, 20), (30, 31)].map(seconds).into(),
@@ -115,7 +115,6 @@ fn every_key_is_read_as_it_is_meant() {
     let often = Requests {
         asks: Asks::PerSecond(2.0),
         size: table.clone(),
-        class: Some(0),
         upload: Some(Size::Fixed(30_000)),
         patience: None,
         silent: Vec::new(),
@@ -130,6 +129,7 @@ fn every_key_is_read_as_it_is_meant() {
         },
         Traffic {
             weight: Weight::new(2.5).unwrap(),
+            class: Some(0),
             kind: Kind::Requests(often),
             ..traffic("often", &[s1], &[u3], Asks::Load(1.0), Size::Fixed(1))
         },

@@ -122,6 +122,7 @@ fn simulated(case: &Case) -> Goodput {
         traffic: vec![Traffic {
             name: "flows".into(),
             weight: Weight::ONE,
+            class: None,
             from: vec![0],
             to: vec![2],
             start: Nanos::ZERO,

@@ -170,6 +170,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                 Traffic {
                     name: format!("t{at}"),
                     weight: Weight::ONE,
+                    class: None,
                     from: vec![from],
                     to: (0..nodes).filter(|&node| node != from).collect(),
                     start: Nanos::from_millis(at),

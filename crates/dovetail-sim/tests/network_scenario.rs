@@ -102,6 +102,7 @@ fn every_key_is_read_as_it_is_meant() {
     let traffic = |name: &str, from: &[usize], to: &[usize], kind| Traffic {
         name: name.into(),
         weight: Weight::ONE,
+        class: None,
         from: from.into(),
         to: to.into(),
         start: Nanos::ZERO,

@@ -17,7 +17,7 @@ use crate::{
     progress::Progress,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
-    table::{Table, count, figure},
+    table::{Table, bounded, count, figure},
 };
 
 /// What is compared when nobody says: the ordinary gateway, ours, and what administrators do today.
@@ -82,15 +82,15 @@ impl Comparison<'_> {
         header.extend(classes.iter().take(CLASSES_SHOWN).map(|class| format!("{} kbit/s", class.class)));
         let mut table = Table { header, rows: Vec::new(), words: 1 };
         for (run, figures) in self.both() {
-            let Latency { mean_s, median_s, p99_s, queued_s, unfinished, gave_up, .. } = figures.all;
+            let Latency { mean_s, median_s, p99_s, at_least, queued_s, unfinished, gave_up, .. } = figures.all;
             let mut row = vec![
                 run.run.policy.clone(),
                 percent(figures.utilisation),
                 percent(figures.dropped),
-                shown(mean_s),
-                shown(median_s),
-                shown(p99_s),
-                shown(figures.long_mean_s),
+                bounded(mean_s, at_least.mean_s),
+                bounded(median_s, at_least.median_s),
+                bounded(p99_s, at_least.p99_s),
+                bounded(figures.long_mean_s, figures.long_mean_at_least),
                 shown(queued_s),
                 count(unfinished + gave_up),
             ];
@@ -120,7 +120,7 @@ impl Comparison<'_> {
             let least = figures.classes.iter().map(|class| per_user(class.kbps, class.users));
             let least = least.filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
             for class in &figures.classes {
-                let Latency { mean_s, median_s, p99_s, queued_s, .. } = class.latency;
+                let Latency { mean_s, median_s, p99_s, at_least, queued_s, .. } = class.latency;
                 table.push([
                     run.run.policy.clone(),
                     class.class.clone(),
@@ -132,9 +132,9 @@ impl Comparison<'_> {
                     } else {
                         "–".to_owned()
                     },
-                    shown(mean_s),
-                    shown(median_s),
-                    shown(p99_s),
+                    bounded(mean_s, at_least.mean_s),
+                    bounded(median_s, at_least.median_s),
+                    bounded(p99_s, at_least.p99_s),
                     shown(queued_s),
                 ]);
             }
@@ -234,6 +234,6 @@ const LEGEND: [(&str, &str); 5] = [
     ("link %", "how much of the downlink was used while users asked"),
     ("mean … p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
     ("queued s", "how much of the mean was spent at the gateway before the request was released"),
-    ("unfinished", "requests that were not answered by the end, or given up"),
+    ("unfinished", "requests that were not answered by the end, or given up; they lasted until then at least: ≥"),
     ("a user's part", "what a user got, over what a user of the class that got least did"),
 ];

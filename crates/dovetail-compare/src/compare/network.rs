@@ -22,7 +22,7 @@ use crate::{
     report::{Block, Page, charts},
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
-    table::{Table, count, figure},
+    table::{Table, bounded, count, figure},
 };
 
 /// What is compared when nobody says: the baseline, fair queueing, and those that favour short flows.
@@ -115,7 +115,7 @@ impl Comparison<'_> {
             let streams = run.outcome.streams.iter().zip(self.rates(run)).map(|(stream, (traffic, rates))| {
                 StreamJson { traffic: traffic.to_owned(), packets: stream.packets, dropped: stream.dropped, rates }
             });
-            let times = |class: SizeClass| (class.name(), Times::of(class.transfers(&run.outcome)));
+            let times = |class: SizeClass| (class.name(), Times::of(class.transfers(&run.outcome), run.outcome.ended));
             NetworkJson {
                 link: PolicyJson::of(&run.run, &[LINK.to_owned()]),
                 ended_s: run.outcome.ended.as_secs_f64(),
@@ -142,8 +142,8 @@ impl Comparison<'_> {
             header.extend([format!("{name} Mbit/s"), format!("least {WINDOW_S} s")]);
         }
         let mut table = Table { header, rows: Vec::new(), words: 1 };
-        let shown =
-            |value: Option<f64>, factor: f64| value.map_or_else(|| "–".to_owned(), |value| figure(value * factor));
+        let shown = |value: Option<f64>, factor: f64| bounded(value.map(|value| value * factor), false);
+        let mean = |times: Times, factor: f64| bounded(times.mean_s.map(|mean| mean * factor), times.at_least.mean_s);
         for run in self.runs {
             let link = run.outcome.link;
             let dropped = link.dropped as f64 / link.arrived.max(1) as f64;
@@ -151,9 +151,10 @@ impl Comparison<'_> {
             let mut row =
                 vec![run.run.policy.clone(), format!("{:.1}", busy * 100.0), format!("{:.1}", dropped * 100.0)];
             if transfers {
-                let [short, middle, long] = SizeClass::ALL.map(|class| Times::of(class.transfers(&run.outcome)));
-                row.extend([shown(short.mean_s, 1e3), shown(short.p95_s, 1e3)]);
-                row.extend([shown(middle.mean_s, 1.0), shown(long.mean_s, 1.0)]);
+                let [short, middle, long] =
+                    SizeClass::ALL.map(|class| Times::of(class.transfers(&run.outcome), run.outcome.ended));
+                row.extend([mean(short, 1e3), bounded(short.p95_s.map(|p95| p95 * 1e3), short.at_least.p95_s)]);
+                row.extend([mean(middle, 1.0), mean(long, 1.0)]);
                 row.push(count(short.unfinished + middle.unfinished + long.unfinished));
             }
             for (_, rates) in self.rates(run).into_iter().take(STREAMS_SHOWN) {
@@ -271,9 +272,12 @@ const STREAMS_SHOWN: usize = 3;
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 3] = [
-    ("short ms", "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took less"),
+    (
+        "short ms",
+        "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took no longer",
+    ),
     ("middle, long s", "mean time of transfers up to and over 1 MB"),
-    ("unfinished", "transfers that were not done at the end"),
+    ("unfinished", "transfers that were not done at the end; they lasted until then at least: ≥"),
 ];
 
 const STREAM_LEGEND: [(&str, &str); 1] =

@@ -2,6 +2,7 @@
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::{NetworkOutcome, Stream, Transfer};
+use dovetail_stats::{Durations, Estimate, Quantile};
 use serde::Serialize;
 
 /// Transfers by size. The borders are the paper's: 20 and 1,000 packets of 1,000 bytes.
@@ -43,42 +44,61 @@ impl SizeClass {
     }
 }
 
-/// How long transfers took, from the first packet to the last byte.
+/// How long transfers took, from the first packet to the last byte; the unfinished lasted at least until the run ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Times {
     /// Transfers that were done.
     pub done: u64,
     /// Transfers that were not, at the end.
     pub unfinished: u64,
-    /// Their mean time; none if none was done.
+    /// Their mean time; none if there are none.
     pub mean_s: Option<f64>,
     /// The median.
     pub median_s: Option<f64>,
     /// What 95 of 100 took no longer than.
     pub p95_s: Option<f64>,
+    /// Which of them may be more, as something is unfinished.
+    pub at_least: TimesAtLeast,
     /// Packets that they lost at the link.
     pub dropped_packets: u64,
 }
 
+/// Which times are lower bounds.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct TimesAtLeast {
+    /// The mean.
+    pub mean_s: bool,
+    /// The median.
+    pub median_s: bool,
+    /// The 95th percentile.
+    pub p95_s: bool,
+}
+
+/// A figure, and whether it is a lower bound.
+pub fn split(estimate: Option<Estimate>) -> (Option<f64>, bool) {
+    (estimate.map(|known| known.value), estimate.is_some_and(|known| known.is_lower_bound))
+}
+
 impl Times {
-    /// Of these transfers.
-    pub fn of<'a>(transfers: impl Iterator<Item = &'a Transfer>) -> Self {
-        let (mut seconds, mut unfinished, mut dropped_packets) = (Vec::new(), 0, 0);
+    /// Of these transfers, in a run that ended then.
+    pub fn of<'a>(transfers: impl Iterator<Item = &'a Transfer>, run_ended: Nanos) -> Self {
+        let (mut durations, mut dropped_packets) = (Durations::new(), 0);
         for transfer in transfers {
             dropped_packets += transfer.dropped;
-            match transfer.took() {
-                Some(took) => seconds.push(took.as_secs_f64()),
-                None => unfinished += 1,
-            }
+            transfer.add_to(&mut durations, run_ended);
         }
-        seconds.sort_by(f64::total_cmp);
-        let at = |share: f64| seconds.get((share * seconds.len() as f64) as usize).copied();
+        let durations = durations.sorted();
+        let (mean_s, mean) = split(durations.mean());
+        let (median_s, median) = split(durations.median());
+        let (p95_s, p95) = split(durations.quantile(Quantile::P95));
+        let unfinished = durations.not_ended() as u64;
         Self {
-            done: seconds.len() as u64,
+            done: durations.count() as u64 - unfinished,
             unfinished,
-            mean_s: (!seconds.is_empty()).then(|| seconds.iter().sum::<f64>() / seconds.len() as f64),
-            median_s: at(0.5),
-            p95_s: at(0.95),
+            mean_s,
+            median_s,
+            p95_s,
+            at_least: TimesAtLeast { mean_s: mean, median_s: median, p95_s: p95 },
             dropped_packets,
         }
     }
@@ -136,9 +156,12 @@ mod tests {
             transfer(1_000, Some(3)),
         ];
         let outcome = NetworkOutcome { transfers, ..NetworkOutcome::default() };
-        let times = SizeClass::ALL.map(|class| Times::of(class.transfers(&outcome)));
+        let ended = Nanos::from_secs(9);
+        let times = SizeClass::ALL.map(|class| Times::of(class.transfers(&outcome), ended));
         assert_eq!(times.map(|times| (times.done, times.unfinished)), [(2, 0), (1, 0), (0, 1)]);
-        assert_eq!((times[0].mean_s, times[0].median_s, times[0].dropped_packets), (Some(2.0), Some(3.0), 2));
+        assert_eq!((times[0].mean_s, times[0].median_s, times[0].dropped_packets), (Some(2.0), Some(1.0), 2));
+        assert_eq!((times[2].median_s, times[2].at_least.median_s), (Some(4.0), true), "begun at 5, and never done");
+        assert!(!times[0].at_least.mean_s);
         let stream = Stream { received_bytes: [vec![9; 5], vec![125_000; 25]].concat(), ..Stream::default() };
         assert_eq!(windows(&stream, 5, Nanos::from_millis(29_900)), [1.0, 1.0]);
         let rates = Rates::of(&stream, 5, Nanos::from_secs(30));

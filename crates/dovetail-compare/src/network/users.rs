@@ -5,8 +5,10 @@ use dovetail_sim::{
     Observer, Passage, Profile,
     network::{AccessOutcome, Asks, Exchange, Kind, Network, NetworkOutcome, Traffic},
 };
+use dovetail_stats::{Durations, Quantile};
 use serde::Serialize;
 
+use super::times::split;
 use crate::table::figure;
 
 /// What the watched link sent, second by second.
@@ -60,6 +62,8 @@ pub struct Figures {
     pub all: Latency,
     /// Of responses over [`LONG_BYTES`].
     pub long_mean_s: Option<f64>,
+    /// Whether that may be more.
+    pub long_mean_at_least: bool,
     /// How much of the link was used while users asked.
     pub utilisation: f64,
     /// The part of packets that the link's buffer had no room for.
@@ -88,7 +92,7 @@ pub struct ClassFigures {
     pub latency: Latency,
 }
 
-/// From the wish to the last byte.
+/// From the wish to the last byte. Those without an answer lasted at least until they were given up, or the run ended.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Latency {
     /// Requests that count.
@@ -105,8 +109,23 @@ pub struct Latency {
     pub p99_s: Option<f64>,
     /// The longest.
     pub max_s: Option<f64>,
-    /// How much of the mean was spent waiting to be released.
+    /// Which of them may be more, as something has no answer.
+    pub at_least: LatencyAtLeast,
+    /// How much of the answered requests' mean was spent waiting to be released.
     pub queued_s: Option<f64>,
+}
+
+/// Which latencies are lower bounds.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct LatencyAtLeast {
+    /// The mean.
+    pub mean_s: bool,
+    /// The median.
+    pub median_s: bool,
+    /// The 99th percentile.
+    pub p99_s: bool,
+    /// The longest.
+    pub max_s: bool,
 }
 
 /// Who asks how much through which link, in a sentence.
@@ -150,20 +169,22 @@ impl Figures {
         let access = outcome.access.as_ref().unwrap_or(&nothing);
         let (from, to) = asking(network, outcome);
         let counted: Vec<&Exchange> = counted(network, outcome).collect();
-        let long: Vec<f64> =
-            counted.iter().filter(|one| one.bytes > LONG_BYTES).filter_map(|one| seconds(one)).collect();
+        let mut long = Durations::new();
+        counted.iter().filter(|one| one.bytes > LONG_BYTES).for_each(|one| one.add_to(&mut long, outcome.ended));
+        let (long_mean_s, long_mean_at_least) = split(long.sorted().mean());
         let class = |(at, traffic): (usize, &Traffic)| {
             matches!(traffic.kind, Kind::Requests(_)).then(|| ClassFigures {
                 class: traffic.name.clone(),
                 weight: traffic.weight.as_f64(),
                 users: traffic.to.len(),
                 kbps: access.classes.get(at).map_or(0.0, |class| class.mean_bps(from, to) / 1e3),
-                latency: Latency::of(counted.iter().copied().filter(|one| one.traffic == at)),
+                latency: Latency::of(counted.iter().copied().filter(|one| one.traffic == at), outcome.ended),
             })
         };
         Self {
-            all: Latency::of(counted.iter().copied()),
-            long_mean_s: mean(&long),
+            all: Latency::of(counted.iter().copied(), outcome.ended),
+            long_mean_s,
+            long_mean_at_least,
             utilisation: load.utilisation(network.links[network.watched].rate.bps(), from, to),
             dropped: outcome.link.dropped as f64 / outcome.link.arrived.max(1) as f64,
             lost_probes: access.lost_probes,
@@ -180,39 +201,27 @@ pub fn counted<'a>(network: &Network, outcome: &'a NetworkOutcome) -> impl Itera
     exchanges.filter(move |one| one.wanted >= warm_up)
 }
 
-fn seconds(exchange: &Exchange) -> Option<f64> {
-    exchange.took().map(Nanos::as_secs_f64)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-}
-
 impl Latency {
-    /// Of these requests.
-    pub fn of<'a>(exchanges: impl Iterator<Item = &'a Exchange>) -> Self {
-        let (mut took, mut queued) = (Vec::new(), Vec::new());
+    /// Of these requests, in a run that ended then.
+    pub fn of<'a>(exchanges: impl Iterator<Item = &'a Exchange>, run_ended: Nanos) -> Self {
+        let (mut durations, mut queued) = (Durations::new(), Vec::new());
         let mut latency = Self::default();
         for exchange in exchanges {
             latency.requests += 1;
-            match seconds(exchange) {
-                Some(seconds) => {
-                    took.push(seconds);
-                    queued.extend(exchange.queued().map(Nanos::as_secs_f64));
-                }
-                None if exchange.gave_up => latency.gave_up += 1,
+            exchange.add_to(&mut durations, run_ended);
+            match exchange.ended {
+                Some(_) => queued.extend(exchange.queued().map(Nanos::as_secs_f64)),
+                None if exchange.gave_up.is_some() => latency.gave_up += 1,
                 None => latency.unfinished += 1,
             }
         }
-        took.sort_by(f64::total_cmp);
-        let at = |share: f64| took.get((share * took.len() as f64) as usize).copied();
-        Self {
-            mean_s: mean(&took),
-            median_s: at(0.5),
-            p99_s: at(0.99),
-            max_s: took.last().copied(),
-            queued_s: mean(&queued),
-            ..latency
-        }
+        let durations = durations.sorted();
+        let (mean_s, mean) = split(durations.mean());
+        let (median_s, median) = split(durations.median());
+        let (p99_s, p99) = split(durations.quantile(Quantile::P99));
+        let (max_s, max) = split(durations.max());
+        let at_least = LatencyAtLeast { mean_s: mean, median_s: median, p99_s: p99, max_s: max };
+        let queued_s = dovetail_stats::mean(&queued);
+        Self { mean_s, median_s, p99_s, max_s, at_least, queued_s, ..latency }
     }
 }

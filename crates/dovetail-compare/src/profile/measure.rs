@@ -139,7 +139,8 @@ fn clock_cost() -> u64 {
     const READINGS: usize = 20_001;
     let mut costs: Vec<u128> = (0..READINGS).map(|_| Instant::now().elapsed().as_nanos()).collect();
     costs.sort_unstable();
-    u64::try_from(costs[READINGS / 2]).unwrap_or(0)
+    let median = dovetail_stats::quantile(&costs, dovetail_stats::Quantile::MEDIAN);
+    median.map_or(0, |nanos| u64::try_from(nanos).unwrap_or(0))
 }
 
 /// Keeps this thread on one core, or says why not.

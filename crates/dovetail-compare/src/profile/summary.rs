@@ -174,8 +174,7 @@ pub(crate) fn digits(value: f64) -> String {
 
 /// The value that a share of `sorted` is not above; none of nothing.
 pub fn quantile<T: Copy>(sorted: &[T], share: f64) -> Option<T> {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied()
+    dovetail_stats::quantile(sorted, dovetail_stats::Quantile::of(share))
 }
 
 /// Groups samples by size, the smallest first.

@@ -190,10 +190,10 @@ pub fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>
         let mut times: Vec<f64> =
             SizeClass::Short.transfers(outcome).filter_map(|transfer| Some(transfer.took()?.as_secs_f64())).collect();
         times.sort_by(f64::total_cmp);
+        let all = SizeClass::Short.transfers(outcome).count();
         let step = times.len().div_ceil(POINTS).max(1);
         let shown = (0..times.len()).step_by(step).map(|at| (round(times[at] * 1e3), at));
-        let (times, shares) =
-            shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / times.len() as f64))).unzip();
+        let (times, shares) = shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / all as f64))).unzip();
         plot.add_trace(line(policy, times, shares));
     }
     let time = Axis::new().title("time, ms").type_(AxisType::Log);

@@ -174,7 +174,8 @@ fn by_packets(fifo: &Runs, sff: &Runs) -> (String, Table) {
     let mut table = Table::new(&["packets", "FIFO ms", "DRR-SFF ms", "DRR-SFF / FIFO"], 1);
     for (least, most) in [(1, 2), (3, 6), (7, 19)] {
         let within = |transfer: &&Transfer| (least * 1000..=most * 1000).contains(&transfer.bytes);
-        let mean = |run: &NetworkOutcome| Times::of(run.transfers.iter().filter(within)).mean_s.unwrap_or(f64::NAN);
+        let mean =
+            |run: &NetworkOutcome| Times::of(run.transfers.iter().filter(within), run.ended).mean_s.unwrap_or(f64::NAN);
         let means = |runs: &Runs| -> Vec<f64> { runs.iter().map(|run| mean(run) * 1e3).collect() };
         let (fifo, sff) = (means(fifo), means(sff));
         table.push([
@@ -194,7 +195,7 @@ pub(super) fn near(what: &str, unit: &'static str, ns3: f64, measured: f64) -> R
 
 /// The mean time of a class in each run, in seconds.
 fn means(runs: &Runs, class: SizeClass) -> Vec<f64> {
-    let mean = |run: &NetworkOutcome| Times::of(class.transfers(run)).mean_s;
+    let mean = |run: &NetworkOutcome| Times::of(class.transfers(run), run.ended).mean_s;
     runs.iter().map(|run| mean(run).unwrap_or(f64::NAN)).collect()
 }
 

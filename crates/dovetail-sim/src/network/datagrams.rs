@@ -1,25 +1,22 @@
 //! UDP packets.
 
+use std::net::SocketAddrV4;
+
 use smoltcp::{
     phy::ChecksumCapabilities,
     wire::{IpAddress, IpProtocol, Ipv4Packet, Ipv4Repr, UdpPacket, UdpRepr},
 };
 
-use super::end::Place;
+use super::headers::UDP_HEADERS_BYTES;
 
-/// IP and UDP headers.
-pub(super) const HEADERS_BYTES: u32 = 28;
-/// IP's protocol number of UDP.
-pub(super) const UDP: u8 = 17;
-
-/// Writes an IP packet of `bytes` bytes in all, at least [`HEADERS_BYTES`], whose contents are zeros.
-pub(super) fn write(buffer: &mut Vec<u8>, bytes: u32, from: Place, to: Place) {
+/// Writes an IP packet of `bytes` bytes in all, but at least its headers, whose contents are zeros.
+pub(super) fn write(buffer: &mut Vec<u8>, bytes: u32, [from, to]: [SocketAddrV4; 2]) {
     let checksum = ChecksumCapabilities::default();
-    let payload = (bytes.max(HEADERS_BYTES) - HEADERS_BYTES) as usize;
-    let udp = UdpRepr { src_port: from.port, dst_port: to.port };
+    let payload = (bytes.max(UDP_HEADERS_BYTES) - UDP_HEADERS_BYTES) as usize;
+    let udp = UdpRepr { src_port: from.port(), dst_port: to.port() };
     let ip = Ipv4Repr {
-        src_addr: from.address,
-        dst_addr: to.address,
+        src_addr: *from.ip(),
+        dst_addr: *to.ip(),
         next_header: IpProtocol::Udp,
         payload_len: udp.header_len() + payload,
         hop_limit: 64,
@@ -30,8 +27,8 @@ pub(super) fn write(buffer: &mut Vec<u8>, bytes: u32, from: Place, to: Place) {
     ip.emit(&mut Ipv4Packet::new_unchecked(header), &checksum);
     udp.emit(
         &mut UdpPacket::new_unchecked(body),
-        &IpAddress::Ipv4(from.address),
-        &IpAddress::Ipv4(to.address),
+        &IpAddress::Ipv4(*from.ip()),
+        &IpAddress::Ipv4(*to.ip()),
         payload,
         |_| (),
         &checksum,
@@ -40,16 +37,16 @@ pub(super) fn write(buffer: &mut Vec<u8>, bytes: u32, from: Place, to: Place) {
 
 #[cfg(test)]
 mod tests {
-    use smoltcp::wire::Ipv4Address;
+    use std::net::Ipv4Addr;
 
     use super::*;
 
     #[test]
     fn reads_as_it_was_written() {
-        let from = Place { address: Ipv4Address::new(10, 0, 0, 1), port: 1024 };
-        let to = Place { address: Ipv4Address::new(10, 0, 0, 2), port: 9 };
+        let from = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 1), 1024);
+        let to = SocketAddrV4::new(Ipv4Addr::new(10, 0, 0, 2), 9);
         let mut buffer = vec![7; 3];
-        write(&mut buffer, 100, from, to);
+        write(&mut buffer, 100, [from, to]);
         assert_eq!(buffer.len(), 100);
         let read = etherparse::SlicedPacket::from_ip(&buffer).expect("an IP packet");
         let Some(etherparse::TransportSlice::Udp(udp)) = read.transport else { panic!("no UDP in {read:?}") };

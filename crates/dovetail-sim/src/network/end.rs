@@ -1,51 +1,21 @@
 //! One end of a TCP connection: an interface of its own with a single socket, so that a packet costs the same however
 //! many connections a host has.
 
-use dovetail_sched::{Nanos, flow::FiveTuple};
+use std::net::SocketAddrV4;
+
+use dovetail_sched::Nanos;
 use smoltcp::{
     iface::{Config, Interface, SocketHandle, SocketSet},
     socket::tcp::{CongestionControl, Socket, SocketBuffer, State},
     time::{Duration, Instant},
-    wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint, Ipv4Address, TcpPacket},
+    wire::{HardwareAddress, IpAddress, IpCidr, IpEndpoint},
 };
 
-use super::{Congestion, Transport, window::Window, wire::Wire};
-
-/// TCP and IP headers without options.
-pub(super) const HEADERS_BYTES: u32 = 40;
-/// IP's protocol number of TCP.
-pub(super) const TCP: u8 = 6;
-
-/// Where an end is, and the other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
-    pub(super) address: Ipv4Address,
-    pub(super) port: u16,
-}
-
-impl Place {
-    fn endpoint(self) -> IpEndpoint {
-        IpEndpoint::new(IpAddress::Ipv4(self.address), self.port)
-    }
-}
-
-/// What packets from one place to another say of themselves.
-pub(super) fn five_tuple(protocol: u8, from: Place, to: Place) -> FiveTuple {
-    FiveTuple {
-        protocol,
-        source: from.address.to_ipv6_mapped().octets(),
-        destination: to.address.to_ipv6_mapped().octets(),
-        source_port: from.port,
-        destination_port: to.port,
-    }
-}
-
-/// What a segment carries: 0 for an acknowledgement alone.
-pub(super) fn payload_bytes(packet: &[u8]) -> u64 {
-    let internet = usize::from(packet[0] & 15) * 4;
-    let headers = internet + usize::from(TcpPacket::new_unchecked(&packet[internet..]).header_len());
-    packet.len().saturating_sub(headers) as u64
-}
+use super::{
+    spec::{Congestion, Transport},
+    window::Window,
+    wire::Wire,
+};
 
 /// What the application at an end is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +43,7 @@ pub(super) struct End {
     sockets: SocketSet<'static>,
     socket: SocketHandle,
     pub(super) application: Application,
+    receive_bytes: usize,
     // How far the window that is told may reach, where that is less than there is room for.
     window: Option<Window>,
     // The first time for which a wake-up is on the agenda.
@@ -85,7 +56,7 @@ impl End {
     pub(super) fn new(
         opens: bool,
         party: &Party,
-        [here, there]: [Place; 2],
+        [here, there]: [SocketAddrV4; 2],
         random: u64,
         transport: &Transport,
         wire: &mut Wire,
@@ -97,7 +68,7 @@ impl End {
         let mut interface = Interface::new(config, wire, instant(now));
         // Everybody is on one net, as far as the ends know: routers are the simulator's.
         interface.update_ip_addrs(|own| {
-            let pushed = own.push(IpCidr::new(IpAddress::Ipv4(here.address), 0));
+            let pushed = own.push(IpCidr::new(IpAddress::Ipv4(*here.ip()), 0));
             debug_assert!(pushed.is_ok(), "there is room for one address");
         });
         let mut socket = Socket::new(SocketBuffer::new(vec![0; receive_bytes]), SocketBuffer::new(vec![0; send_bytes]));
@@ -107,21 +78,25 @@ impl End {
         });
         socket.set_ack_delay(transport.delayed_ack.map(|delay| Duration::from_micros(delay.0 / 1000)));
         let opened = if opens {
-            let opened = socket.connect(interface.context(), there.endpoint(), here.endpoint());
+            let opened = socket.connect(interface.context(), endpoint(there), endpoint(here));
             opened.map_err(|error| error.to_string())
         } else {
-            socket.listen(here.endpoint()).map_err(|error| error.to_string())
+            socket.listen(endpoint(here)).map_err(|error| error.to_string())
         };
         debug_assert_eq!(opened, Ok(()), "a new socket with two ports can be opened");
         let mut sockets = SocketSet::new(Vec::with_capacity(1));
         let socket = sockets.add(socket);
-        Self { interface, sockets, socket, application, window: None, woken_at: Nanos::MAX }
+        Self { interface, sockets, socket, application, receive_bytes, window: None, woken_at: Nanos::MAX }
     }
 
-    /// Lets the other end send up to this byte of its stream and no further; never less than before. `receive_bytes` is
-    /// the room that the end was opened with.
-    pub(super) fn reach(&mut self, edge: u64, receive_bytes: usize) {
-        self.window.get_or_insert_with(|| Window::new(receive_bytes)).reach(edge);
+    /// Lets the other end send up to this byte of its stream and no further; never less than before.
+    pub(super) fn reach(&mut self, edge: u64) {
+        self.window.get_or_insert_with(|| Window::new(self.receive_bytes)).reach(edge);
+    }
+
+    /// The furthest byte of its stream that the other end was ever let send by [`reach`](Self::reach).
+    pub(super) fn edge(&self) -> u64 {
+        self.window.as_ref().map_or(0, Window::edge)
     }
 
     /// Takes what arrived on the wire, lets the application read and write, and puts on the wire what is to be sent at
@@ -210,6 +185,10 @@ impl End {
 
 /// Room in a buffer that stays empty.
 pub(super) const UNUSED_BYTES: usize = 64;
+
+fn endpoint(socket: SocketAddrV4) -> IpEndpoint {
+    IpEndpoint::new(IpAddress::Ipv4(*socket.ip()), socket.port())
+}
 
 /// smoltcp's clock has whole microseconds.
 fn instant(now: Nanos) -> Instant {

@@ -24,104 +24,63 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `spec` | what a network is made of |
-//! | `scenario` | networks described in TOML |
-//! | `world` | the loop |
-//! | `events`, `packets`, `routes`, `addresses` | what it needs |
+//! | `spec`, `check` | what a network is made of, and whether that fits together |
+//! | `format`, `scenario` | networks described in TOML |
+//! | `net` | a network at work: time, links, connections, packets on their way |
+//! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
-//! | `end`, `window`, `wire` | a connection's end, a window that closes, and the device under both |
-//! | `access` | users behind a gateway that schedules their requests |
-//! | `sources`, `datagrams` | traffic |
-//! | `outcome`, `capture` | what is to be seen of a run |
+//! | `connections`, `end`, `window`, `wire` | connections, their ends, a window that closes, and the device under all |
+//! | `hosts`, `sources`, `datagrams` | traffic of hosts that send to one another |
+//! | `access_model` | what a model of users' access does; a second one is another implementation of it |
+//! | `request_gateway` | users behind a gateway that schedules their requests |
+//! | `world` | the loop over all of them |
+//! | `watch`, `capture`, `outcome` | what is to be seen of a run |
 
-mod access;
+mod access_model;
 mod addresses;
+mod agenda;
+mod ask_again;
 mod capture;
+mod check;
+mod connections;
 mod datagrams;
 mod end;
-mod events;
+mod error;
 mod format;
+mod headers;
+mod hosts;
+mod net;
+mod options;
 mod outcome;
 mod packets;
 mod queue;
+mod request_gateway;
 mod routes;
 mod scenario;
 mod sources;
 mod spec;
+mod watch;
 mod window;
 mod wire;
 mod world;
 
-use std::{
-    io::{self, Write},
-    net::Ipv6Addr,
-};
+use dovetail_sched::PolicySpec;
 
-use dovetail_sched::{Nanos, PolicyError, PolicySpec, flow::FiveTuple};
-use thiserror::Error;
-
-pub use access::Contender;
+pub use error::NetworkError;
+pub use options::{NetworkOptions, NetworkProgress};
 pub use outcome::{AccessOutcome, Exchange, NetworkOutcome, Stream, Transfer};
+pub use request_gateway::Contender;
 pub use spec::{
     Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport,
 };
 
 use crate::Observer;
+use access_model::NoUsers;
+use capture::Capture;
+use net::Net;
+use request_gateway::{RequestGateway, lay_out};
+use watch::Watch;
 use world::World;
-
-/// How to run a network.
-#[derive(Default)]
-pub struct NetworkOptions<'a> {
-    /// Told now and then how far the run is.
-    pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
-    /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
-    pub capture: Option<&'a mut dyn Write>,
-}
-
-impl<'a> NetworkOptions<'a> {
-    /// The same, lent for as long as one run lasts.
-    fn lend<'b>(self) -> NetworkOptions<'b>
-    where
-        'a: 'b,
-    {
-        NetworkOptions {
-            progress: self.progress.map(|told| told as &mut dyn FnMut(NetworkProgress)),
-            capture: self.capture.map(|file| file as &mut dyn Write),
-        }
-    }
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NetworkProgress {
-    /// Transfers that are done.
-    pub done: u64,
-    /// Transfers that there will be.
-    pub transfers: u64,
-    /// The virtual time.
-    pub now: Nanos,
-}
-
-/// Why a network cannot be run.
-#[derive(Debug, Error)]
-pub enum NetworkError {
-    /// It contradicts itself.
-    #[error("{0}")]
-    Network(String),
-    /// A policy cannot be built.
-    #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// The capture cannot be written.
-    #[error("the capture cannot be written: {0}")]
-    Capture(#[from] io::Error),
-}
-
-impl NetworkError {
-    fn no_way(network: &Network, from: usize, to: usize) -> Self {
-        let name = |node: usize| network.nodes.get(node).map_or("?", |node| node.name.as_str());
-        Self::Network(format!("there is no way from '{}' to '{}': add a link", name(from), name(to)))
-    }
-}
 
 /// Runs `network` with `policy` before its watched link.
 ///
@@ -137,7 +96,10 @@ pub fn simulate_network<O: Observer>(
     if network.access.is_some() {
         return Err(NetworkError::Network("users ask through a gateway here: say what that does".into()));
     }
-    World::new(network, policy, None, &[], observer, options.lend())?.run()
+    let NetworkOptions { progress, capture } = options.lend();
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let net = Net::new(network, policy, &[], watch)?;
+    World::new(net, NoUsers, progress).run()
 }
 
 /// Runs a network whose users ask through a gateway that does this.
@@ -151,17 +113,10 @@ pub fn simulate_access<O: Observer>(
     options: NetworkOptions<'_>,
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
-    let laid = access::lay_out(network, gateway)?;
-    let gateway = Some((&laid.access, &laid.requests));
-    World::new(&laid.network, &laid.far_end, gateway, &laid.by_traffic, observer, options.lend())?.run()
-}
-
-/// How a flow is called: `10.0.0.1:49152>10.0.0.2:80`.
-fn label(tuple: &FiveTuple) -> String {
-    let address = |bytes: [u8; 16]| {
-        let address = Ipv6Addr::from(bytes);
-        address.to_ipv4_mapped().map_or_else(|| address.to_string(), |mapped| mapped.to_string())
-    };
-    let FiveTuple { source, destination, source_port, destination_port, .. } = *tuple;
-    format!("{}:{source_port}>{}:{destination_port}", address(source), address(destination))
+    let laid = lay_out(network, gateway)?;
+    let NetworkOptions { progress, capture } = options.lend();
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
+    let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
+    World::new(net, gateway, progress).run()
 }

@@ -1,8 +1,8 @@
 //! What came out of a run.
 
 use dovetail_sched::Nanos;
+use dovetail_stats::Durations;
 
-use super::packets::Of;
 use crate::Outcome;
 
 /// How a network's run ended.
@@ -24,18 +24,6 @@ pub struct NetworkOutcome {
     pub counters: Vec<(&'static str, f64)>,
     /// What users got through a gateway, where there is one.
     pub access: Option<AccessOutcome>,
-}
-
-impl NetworkOutcome {
-    /// Packets at the watched link, and those that it dropped, of what a packet is part of; `None` for probes and for what
-    /// is on the users' side of the gateway.
-    pub(super) fn counts(&mut self, of: Of) -> Option<(&mut u64, &mut u64)> {
-        match of {
-            Of::Transfer(at) => self.transfers.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
-            Of::Stream(at) => self.streams.get_mut(at).map(|of| (&mut of.packets, &mut of.dropped)),
-            Of::Exchange(_) | Of::Asks(_) | Of::Answers { .. } | Of::Probe(_) => None,
-        }
-    }
 }
 
 /// What users got through a gateway.
@@ -85,35 +73,19 @@ pub struct Exchange {
     pub released: Option<Nanos>,
     /// When the user had the last byte.
     pub ended: Option<Nanos>,
-    /// Whether the user gave it up.
-    pub gave_up: bool,
-    // Bytes that are with the user, and the request's place at the gateway.
-    pub(super) delivered: u64,
-    pub(super) live: Option<usize>,
+    /// When the user gave it up.
+    pub gave_up: Option<Nanos>,
 }
 
 impl Exchange {
-    /// Of a user and what traffic that is of, of whom he asks how much, and what he sends there.
+    /// Of a user and what traffic that is of: whom they ask, for how much, and what they send there.
     pub(super) fn new(
         (traffic, user): (usize, usize),
         server: usize,
         [bytes, upload]: [u64; 2],
         wanted: Nanos,
     ) -> Self {
-        Self {
-            traffic,
-            user,
-            server,
-            bytes,
-            upload,
-            wanted,
-            arrived: None,
-            released: None,
-            ended: None,
-            gave_up: false,
-            delivered: 0,
-            live: None,
-        }
+        Self { traffic, user, server, bytes, upload, wanted, arrived: None, released: None, ended: None, gave_up: None }
     }
 
     /// From the user's wish to the last byte.
@@ -122,7 +94,16 @@ impl Exchange {
         self.ended.map(|ended| ended - self.wanted)
     }
 
-    /// How much of that it waited at the gateway before it was released.
+    /// Adds how long it took, in seconds. One that was not answered lasted at least until the user gave it up or, if they
+    /// did not, until the run ended.
+    pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
+        match self.took() {
+            Some(took) => durations.ended(took.as_secs_f64()),
+            None => durations.not_ended((self.gave_up.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
+        }
+    }
+
+    /// How much of its time it waited at the gateway before it was released.
     #[must_use]
     pub fn queued(&self) -> Option<Nanos> {
         Some(self.released? - self.arrived?)
@@ -151,6 +132,14 @@ impl Transfer {
     #[must_use]
     pub fn took(&self) -> Option<Nanos> {
         self.ended.map(|ended| ended - self.begun)
+    }
+
+    /// Adds how long it took, in seconds. One that was not done lasted at least until the run ended.
+    pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
+        match self.took() {
+            Some(took) => durations.ended(took.as_secs_f64()),
+            None => durations.not_ended((run_ended - self.begun).as_secs_f64()),
+        }
     }
 }
 

@@ -3,21 +3,21 @@
 use dovetail_sched::flow::FiveTuple;
 use slab::Slab;
 
-/// A packet under way.
+/// A packet under way; `P` is what the model of users' access sends.
 #[derive(Debug)]
-pub(super) struct Datagram {
+pub(super) struct Datagram<P> {
     /// As on the wire, from IP's header on.
     pub(super) bytes: Vec<u8>,
     /// What it says of itself.
     pub(super) tuple: FiveTuple,
     /// The node that it is for, as an index.
     pub(super) to: usize,
-    /// The connection's end that takes it there; `None`: it is only counted.
+    /// The connection's end that takes it there; `None`: it is of no connection.
     pub(super) taker: Option<EndId>,
     /// The traffic that it is of, as an index.
     pub(super) traffic: usize,
     /// Whose it is.
-    pub(super) of: Of,
+    pub(super) of: Of<P>,
     /// Its number among the packets that arrived at the watched link.
     pub(super) number: u64,
 }
@@ -46,23 +46,16 @@ impl Side {
     }
 }
 
-/// What a packet is part of, as an index into the outcome's.
+/// What a packet is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum Of<P> {
+    /// By its number.
     Transfer(usize),
+    /// By its number.
     Stream(usize),
-    /// A request or its response between gateway and server.
-    Exchange(usize),
-    /// A request between user and gateway.
-    Asks(usize),
-    /// So much of a response between gateway and user.
-    Answers {
-        exchange: usize,
-        payload: u32,
-    },
-    /// A probe of the far queue, by its number.
-    Probe(u64),
+    /// Something of users' access.
+    Access(P),
 }
 
 /// All packets under way; a packet's name is its place.
-pub(super) type Packets = Slab<Datagram>;
+pub(super) type Packets<P> = Slab<Datagram<P>>;

@@ -7,7 +7,7 @@ use dovetail_sched::{
     flow::{FiveTuple, FlowTable, Lookup},
 };
 
-use super::{Link, NetworkError};
+use super::{ask_again::AskAgain, error::NetworkError, spec::Link};
 
 /// After so long without a packet a flow is forgotten: the longest timeout of Claffy, Braun and Polyzos (IEEE JSAC 1995).
 const FLOW_TIMEOUT: Nanos = Nanos::from_secs(64);
@@ -21,8 +21,7 @@ pub(super) struct Queue {
     pub(super) is_asked: bool,
     // What is on the transmitter.
     sending: Option<Sending>,
-    // The time for which a question is on the agenda.
-    asked_at: Nanos,
+    ask_again: AskAgain,
 }
 
 /// Whose a packet is.
@@ -72,7 +71,7 @@ impl Queue {
             }
         };
         let nanos_per_byte = link.rate.nanos_for(1.0);
-        Ok(Self { scheduler, flows, nanos_per_byte, is_asked: false, sending: None, asked_at: Nanos::MAX })
+        Ok(Self { scheduler, flows, nanos_per_byte, is_asked: false, sending: None, ask_again: AskAgain::new() })
     }
 
     /// Whose packet this is; `None` if there is no room to tell.
@@ -128,12 +127,8 @@ impl Queue {
         if self.sending.is_some() || self.scheduler.backlog().packets == 0 {
             return None;
         }
-        // A policy that says "now" again would never let time pass.
-        let at = self.scheduler.poll_at()?.max(now + Nanos(1));
-        (at < self.asked_at || self.asked_at <= now).then(|| {
-            self.asked_at = at;
-            at
-        })
+        let at = self.scheduler.poll_at()?;
+        self.ask_again.at(at, now)
     }
 
     /// Flows that made way for others before their timeout.

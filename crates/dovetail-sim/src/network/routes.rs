@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Link;
+use super::spec::Link;
 
 const NONE: u32 = u32::MAX;
 

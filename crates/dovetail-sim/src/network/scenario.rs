@@ -10,12 +10,12 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
-    Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, NetworkError, Node, Requests, Traffic,
-    Transport,
+    check::MOST_LINKS,
+    error::NetworkError,
     format::{
         AccessForm, CongestionForm, Document, LinkForm, Names, RequestsForm, TrafficForm, TransfersForm, UdpForm,
     },
-    spec::MOST_LINKS,
+    spec::{Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport},
 };
 use crate::workload::{
     WorkloadError, clip,
@@ -70,32 +70,26 @@ impl Network {
         }
         let whole = |what: String| WorkloadError::File { file: file.into(), what };
         let watched = watched.ok_or_else(|| whole("one link is to have watched = true".into()))?;
+        let wrong = |form: &Spanned<TrafficForm>, what: String| {
+            let name = clip(&form.get_ref().name);
+            WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
+        };
         let traffic = document.traffic.iter().map(|form| {
-            let what = |what: String| {
-                let name = clip(&form.get_ref().name);
-                WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
-            };
-            let traffic = nodes.traffic(form, open).map_err(what)?;
-            traffic.check(nodes.nodes.len()).map_err(what)?;
+            let traffic = nodes.traffic(form, open).map_err(|what| wrong(form, what))?;
+            traffic.check(nodes.nodes.len()).map_err(|what| wrong(form, what))?;
             Ok::<_, WorkloadError>(traffic)
         });
         let mut traffic = traffic.collect::<Result<Vec<_>, _>>()?;
         for (at, form) in document.traffic.iter().enumerate() {
             let own = form.get_ref();
             let Some(class) = own.requests.as_ref().and_then(|requests| requests.class.as_deref()) else { continue };
-            let wrong = |what: String| {
-                let name = clip(&own.name);
-                WorkloadError::at(text, file, form.span().start, format!("traffic '{name}': {what}"))
-            };
             let known = traffic.iter().position(|other| other.name == class);
-            let known = known.ok_or_else(|| wrong(format!("no traffic is called '{}'", clip(class))))?;
+            let known = known.ok_or_else(|| wrong(form, format!("no traffic is called '{}'", clip(class))))?;
             if own.weight.is_some() {
-                return Err(wrong("its weight is that of its class: leave it out".into()));
+                return Err(wrong(form, "its weight is that of its class: leave it out".into()));
             }
             traffic[at].weight = traffic[known].weight;
-            if let Kind::Requests(requests) = &mut traffic[at].kind {
-                requests.class = Some(known);
-            }
+            traffic[at].class = Some(known);
         }
         let access = document.access.as_ref().map(|form| {
             let watched = &links[watched];
@@ -260,6 +254,7 @@ impl Nodes {
         Ok(Traffic {
             name: form.name.clone(),
             weight: Weight::new(weight).ok_or_else(|| format!("weight is from 0.000001 to 1000000, not {weight}"))?,
+            class: None,
             from: known(&form.from)?,
             to: known(&form.to)?,
             start: form.start.as_ref().map_or(Nanos::ZERO, |start| start.0),
@@ -307,7 +302,6 @@ fn requests(form: &RequestsForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>
     Ok(Requests {
         asks,
         size: read_size(&form.size, open).map_err(|what| format!("size: {what}"))?,
-        class: None,
         upload: upload.transpose().map_err(|what| format!("upload: {what}"))?,
         patience: form.patience.as_ref().map(|patience| patience.0),
         silent: form.silent.iter().map(|Pair(from, to)| (from.0, to.0)).collect(),

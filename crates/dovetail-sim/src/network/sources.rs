@@ -2,7 +2,7 @@
 
 use dovetail_sched::{Nanos, units::Rate};
 
-use super::{Arrivals, Datagrams, Kind, Traffic, Transport};
+use super::spec::{Arrivals, Datagrams, Kind, Traffic, Transport};
 use crate::workload::{Size, random::Random};
 
 /// Traffic at work.

@@ -7,7 +7,7 @@
 
 use smoltcp::wire::{Ipv4Packet, TcpPacket};
 
-use super::wire::Wire;
+use super::{headers::ip_header_bytes, wire::Wire};
 
 #[derive(Debug)]
 pub(super) struct Window {
@@ -29,6 +29,11 @@ impl Window {
         // As smoltcp scales it (RFC 7323, section 2.3).
         let shift = bits.saturating_sub(16) as u8;
         Self { edge: 0, told: 0, reachable: 0, shift, first: None, last: Vec::new() }
+    }
+
+    /// The first byte of the stream that may not be sent.
+    pub(super) const fn edge(&self) -> u64 {
+        self.edge
     }
 
     pub(super) fn reach(&mut self, edge: u64) {
@@ -53,7 +58,7 @@ impl Window {
 
     /// Sets the window of a segment; false if it has none that counts.
     fn tell(&mut self, packet: &mut [u8]) -> bool {
-        let header = header_bytes(packet);
+        let header = ip_header_bytes(packet);
         let ip = Ipv4Packet::new_unchecked(&packet[..]);
         let (from, to) = (ip.src_addr(), ip.dst_addr());
         let mut segment = TcpPacket::new_unchecked(&mut packet[header..]);
@@ -77,7 +82,7 @@ impl Window {
 
     /// Keeps an acknowledgement as wide as it was, without data: what was sent is not sent again.
     fn keep(&mut self, packet: &[u8]) {
-        let header = header_bytes(packet);
+        let header = ip_header_bytes(packet);
         let segment = TcpPacket::new_unchecked(&packet[header..]);
         if !counts(&segment) {
             return;
@@ -92,11 +97,6 @@ impl Window {
         bare.set_seq_number(from + data);
         bare.set_psh(false);
     }
-}
-
-/// Length of the IP header.
-fn header_bytes(packet: &[u8]) -> usize {
-    usize::from(packet[0] & 15) * 4
 }
 
 /// Whether a segment's window is scaled and binding.

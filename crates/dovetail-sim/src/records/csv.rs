@@ -5,7 +5,7 @@ use std::{
     io::{self, BufWriter, Write},
 };
 
-use super::{Row, Sink};
+use super::row::{Row, Sink};
 
 pub(super) struct CsvSink {
     writer: csv::Writer<BufWriter<File>>,

@@ -6,6 +6,7 @@
 
 mod csv;
 mod parquet;
+mod row;
 
 use std::{
     fs::File,
@@ -16,6 +17,7 @@ use std::{
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
+use self::row::{Row, Sink};
 use crate::{Observer, Passage, Profile};
 
 /// How records are written.
@@ -57,18 +59,6 @@ pub fn path_for(folder: &Path, policy: &str, format: Format) -> PathBuf {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' };
     let name: String = policy.chars().map(plain).collect();
     folder.join(format!("{name}.{}", format.extension()))
-}
-
-/// What is written of one packet.
-struct Row<'a> {
-    packet: &'a Packet,
-    label: &'a str,
-    passage: Option<&'a Passage>,
-}
-
-trait Sink {
-    fn write(&mut self, row: &Row<'_>) -> io::Result<()>;
-    fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
 /// Writes records while a run goes on.

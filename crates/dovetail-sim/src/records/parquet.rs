@@ -14,7 +14,7 @@ use parquet::{
     schema::types::Type,
 };
 
-use super::{Row, Sink};
+use super::row::{Row, Sink};
 
 const ROWS_A_GROUP: usize = 1 << 16;
 

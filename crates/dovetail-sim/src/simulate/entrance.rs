@@ -1,8 +1,11 @@
 //! Arrivals, drops and releases at the first resource.
 
-use dovetail_sched::{Packet, Scheduler, cost::ProgramId};
+use dovetail_sched::{Nanos, Packet, Scheduler, cost::ProgramId};
 
-use super::{Nanos, Options, Outcome, Progress, SimulateError, truths::Truths};
+use super::{
+    outcome::{Options, Outcome, Progress, SimulateError},
+    truths::Truths,
+};
 use crate::{
     Observer, Profile,
     workload::{Arrival, Workload},

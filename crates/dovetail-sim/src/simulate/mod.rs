@@ -10,69 +10,23 @@
 //! | `staged` | a scheduler before every resource: events, one after the other |
 //! | `entrance` | arrivals and drops, the same for both |
 //! | `truths` | what a scheduler that estimates is not told |
+//! | `outcome` | how to run, and how a run ended |
 //! | `in_order` | observers see packets in the order of their release |
 
 mod entrance;
 mod in_order;
 mod notifier;
+mod outcome;
 mod plain;
 mod staged;
 mod truths;
 
-use dovetail_sched::{Nanos, Scheduler};
+use dovetail_sched::Scheduler;
+
+pub use outcome::{Options, Outcome, Progress, SimulateError};
 
 use self::in_order::InOrder;
-use crate::{
-    Observer, PipelineMode,
-    workload::{Workload, WorkloadError},
-};
-
-/// How to run.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// Release nothing at or after this time; what waits then is left.
-    pub stop_at: Option<Nanos>,
-    /// Told now and then how far the run is.
-    pub progress: Option<&'a mut dyn FnMut(Progress)>,
-}
-
-/// How far a run is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Progress {
-    /// Packets that arrived so far.
-    pub arrived: u64,
-    /// The virtual time.
-    pub now: Nanos,
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Outcome {
-    /// Packets that arrived.
-    pub arrived: u64,
-    /// Packets that crossed the pipeline.
-    pub sent: u64,
-    /// Packets that were refused or evicted.
-    pub dropped: u64,
-    /// Packets that still waited when the run was stopped.
-    pub left: u64,
-}
-
-/// Why a run could not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum SimulateError {
-    /// The workload could not be read on.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// The policy holds packets back and nothing is to come that could change its mind.
-    #[error("the policy holds {packets} packets back for ever at {now}: that is a fault of the policy")]
-    Stuck {
-        /// How many wait.
-        packets: u64,
-        /// Since when.
-        now: Nanos,
-    },
-}
+use crate::{Observer, PipelineMode, workload::Workload};
 
 /// Runs `workload` through `scheduler` and a pipeline in `mode` until all is sent.
 ///

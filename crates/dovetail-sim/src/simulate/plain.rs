@@ -2,7 +2,11 @@
 
 use dovetail_sched::{Nanos, Scheduler};
 
-use super::{Options, Outcome, SimulateError, entrance::Entrance, notifier::Notifier};
+use super::{
+    entrance::Entrance,
+    notifier::Notifier,
+    outcome::{Options, Outcome, SimulateError},
+};
 use crate::{Observer, Pipeline, PipelineMode, workload::Workload};
 
 pub(super) fn run<O: Observer>(

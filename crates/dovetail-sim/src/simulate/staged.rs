@@ -6,7 +6,11 @@
 use dovetail_sched::{Feedback, Interest, Nanos, Packet, Scheduler, Stage};
 use slab::Slab;
 
-use super::{Options, Outcome, SimulateError, entrance::Entrance, in_order::InOrder};
+use super::{
+    entrance::Entrance,
+    in_order::InOrder,
+    outcome::{Options, Outcome, SimulateError},
+};
 use crate::{Observer, Passage, workload::Workload};
 
 /// A packet on its way, by the handle that it has in the schedulers before later resources.

@@ -44,6 +44,7 @@ pub fn traffic(hosts: usize, kind: Kind) -> Traffic {
     Traffic {
         name: "web".into(),
         weight: Weight::ONE,
+        class: None,
         from: (2..2 + hosts).collect(),
         to: (2 + hosts..2 + 2 * hosts).collect(),
         start: Nanos::ZERO,

@@ -29,7 +29,7 @@ pub(super) struct Got {
 impl Got {
     /// All seeds together.
     pub(super) fn of(runs: &[Figures]) -> Self {
-        let median_of = |figure: fn(&Figures) -> Option<f64>| median(runs.iter().filter_map(figure).collect());
+        let median_of = |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median(runs.iter().filter_map(figure));
         let requests: u64 = runs.iter().map(|run| run.all.requests).sum();
         let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.gave_up).sum();
         Self {
@@ -39,12 +39,6 @@ impl Got {
             unanswered: unanswered as f64 / requests.max(1) as f64,
         }
     }
-}
-
-/// The median, of an even number the upper one.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]
@@ -57,6 +51,7 @@ mod tests {
         let run = |mean_s, long_mean_s, unfinished, gave_up| Figures {
             all: Latency { requests: 10, unfinished, gave_up, mean_s, p99_s: mean_s, ..Latency::default() },
             long_mean_s,
+            long_mean_at_least: false,
             utilisation: 0.0,
             dropped: 0.0,
             lost_probes: 0,

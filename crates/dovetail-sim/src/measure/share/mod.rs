@@ -46,6 +46,7 @@ mod tally;
 use std::collections::VecDeque;
 
 use dovetail_sched::{Demand, FlowId, Nanos, Packet};
+use dovetail_stats::Quantile;
 
 use crate::{Observer, Passage, Profile};
 use claims::Claims;
@@ -161,8 +162,8 @@ impl FairShare {
             window: self.window,
             counted: self.tally.count(),
             worst: self.tally.worst(),
-            first_percentile: self.tally.at(0.01),
-            median: self.tally.at(0.5),
+            first_percentile: self.tally.at(Quantile::of(0.01)),
+            median: self.tally.at(Quantile::MEDIAN),
             shortfall: self.promise.map(|_| Nanos::from_f64(self.shortfall)),
             flows_at_once: self.flows_at_once as u64,
             resources: self.resources as u64,

@@ -1,7 +1,7 @@
 //! What comes of many flow-windows: the worst, the count, and two percentiles.
 
 use dovetail_sched::{FlowId, Nanos};
-use hdrhistogram::Histogram;
+use dovetail_stats::{Histogram, Quantile};
 
 /// The flow-window in which a flow had least of its fair share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,17 +20,15 @@ pub struct Worst {
 #[derive(Debug)]
 pub(super) struct Tally {
     worst: Option<Worst>,
-    count: u64,
-    // Shares in millionths, with three significant digits.
-    shares: Histogram<u64>,
+    // In millionths. A hostile run has more windows than can be counted.
+    shares: Histogram,
 }
 
 const MILLIONTHS: f64 = 1e6;
 
 impl Tally {
     pub(super) fn new() -> Self {
-        let shares = Histogram::new(3).expect("3 is in the histogram's range of 0 to 5");
-        Self { worst: None, count: 0, shares }
+        Self { worst: None, shares: Histogram::new() }
     }
 
     /// The flow received `received` nanoseconds in each of `windows` windows, the first of which begins at `from`.
@@ -43,13 +41,7 @@ impl Tally {
         if worse {
             self.worst = Some(Worst { share, flow, from, fair_nanos });
         }
-        // A hostile run has more windows than can be counted; the histogram adds its counts up without a check.
-        let windows = windows.min(u64::MAX - self.count);
-        self.count += windows;
-        let millionths = (share * MILLIONTHS) as u64;
-        if self.shares.record_n(millionths, windows).is_err() {
-            self.shares.saturating_record_n(millionths, windows);
-        }
+        self.shares.record_many((share * MILLIONTHS) as u64, windows);
     }
 
     pub(super) fn worst(&self) -> Option<Worst> {
@@ -57,11 +49,11 @@ impl Tally {
     }
 
     pub(super) fn count(&self) -> u64 {
-        self.count
+        self.shares.count()
     }
 
-    /// The share that a part `quantile` of the flow-windows did not exceed, within 0.1 %.
-    pub(super) fn at(&self, quantile: f64) -> Option<f64> {
-        (self.count > 0).then(|| self.shares.value_at_quantile(quantile) as f64 / MILLIONTHS)
+    /// The share that this part of the flow-windows did not exceed, within 0.1 %.
+    pub(super) fn at(&self, quantile: Quantile) -> Option<f64> {
+        self.shares.quantile(quantile).map(|millionths| millionths as f64 / MILLIONTHS)
     }
 }

@@ -186,14 +186,6 @@ impl Scenario {
         loads
     }
 
-    /// The stream of packets.
-    ///
-    /// # Errors
-    /// [`WorkloadError`] when the scenario has no flows, would never end, or cannot be scaled to its load.
-    pub fn workload(&self) -> Result<Synthetic, WorkloadError> {
-        Synthetic::new(self).map_err(|what| WorkloadError::File { file: self.file.clone(), what })
-    }
-
     /// By what all rates are multiplied.
     fn rate_factor(&self) -> Result<f64, String> {
         let Some(load) = self.load else { return Ok(1.0) };

@@ -15,6 +15,16 @@ use super::{
 };
 use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix, random::Random};
 
+impl Scenario {
+    /// The stream of packets.
+    ///
+    /// # Errors
+    /// [`WorkloadError`] when the scenario has no flows, would never end, or cannot be scaled to its load.
+    pub fn workload(&self) -> Result<Synthetic, WorkloadError> {
+        Synthetic::new(self).map_err(|what| WorkloadError::File { file: self.file.clone(), what })
+    }
+}
+
 /// A scenario as a workload.
 #[derive(Debug)]
 pub struct Synthetic {
@@ -77,7 +87,7 @@ struct TransferFlow {
 }
 
 impl Synthetic {
-    pub(super) fn new(scenario: &Scenario) -> Result<Self, String> {
+    fn new(scenario: &Scenario) -> Result<Self, String> {
         let classes = scenario.classes.clone();
         let seed = scenario.seed;
         if scenario.flows.is_empty() && scenario.transfers.is_empty() {

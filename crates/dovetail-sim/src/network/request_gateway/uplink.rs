@@ -9,15 +9,14 @@ use dovetail_sched::{
     request::{Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UPLOADS, UplinkUse, UserId},
 };
 
-use crate::network::{NetworkError, end::HEADERS_BYTES};
+use crate::network::{ask_again::AskAgain, error::NetworkError, headers::TCP_HEADERS_BYTES};
 
 /// The gateway's end of the uplink.
 #[derive(Debug)]
 pub(super) struct Uplink {
     /// Gives leave to send, where the rate is known.
     pub(super) pacer: Option<Box<dyn RequestScheduler>>,
-    // The time for which a question is on the agenda.
-    asked_at: Nanos,
+    ask_again: AskAgain,
     used: UplinkUse,
 }
 
@@ -31,7 +30,7 @@ impl Uplink {
             }
             None => None,
         };
-        Ok(Self { pacer, asked_at: Nanos::MAX, used: UplinkUse::new(f64::from(HEADERS_BYTES)) })
+        Ok(Self { pacer, ask_again: AskAgain::new(), used: UplinkUse::new(f64::from(TCP_HEADERS_BYTES)) })
     }
 
     /// A request that carries something is released; false where nothing is held back.
@@ -54,14 +53,25 @@ impl Uplink {
         if let Some(turn) = pacer.dequeue(now) {
             return Ok(turn);
         }
-        let Some(at) = pacer.poll_at() else { return Err(None) };
-        // A policy that says "now" again would never let time pass.
-        let at = at.max(now + Nanos(1));
-        let is_news = at < self.asked_at || self.asked_at <= now;
-        if is_news {
-            self.asked_at = at;
+        let again = pacer.poll_at();
+        Err(again.and_then(|at| self.ask_again.at(at, now)))
+    }
+
+    /// Bytes of a turn's request were handed over; whether those were the last.
+    pub(super) fn handed_over(&mut self, id: RequestId, bytes: u64, is_over: bool, now: Nanos) {
+        if let Some(pacer) = &mut self.pacer {
+            pacer.received(id, bytes, now);
+            if is_over {
+                pacer.ended(id, now);
+            }
         }
-        Err(is_news.then_some(at))
+    }
+
+    /// A connection has room for more of an upload; false where nothing is held back.
+    pub(super) fn ready(&mut self, id: RequestId, now: Nanos) -> bool {
+        let Some(pacer) = &mut self.pacer else { return false };
+        pacer.ready(id, now);
+        true
     }
 
     /// So many bytes came down, and are acknowledged: a packet for two.

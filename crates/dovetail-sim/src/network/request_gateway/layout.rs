@@ -2,8 +2,12 @@
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, request::RequestSpec, units::Rate};
 
-use super::Contender;
-use crate::network::{Access, Link, Network, NetworkError, Node, routes::Routes};
+use super::contender::Contender;
+use crate::network::{
+    error::NetworkError,
+    routes::Routes,
+    spec::{Access, Link, Network, Node},
+};
 
 /// What is run.
 pub(in crate::network) struct Layout {

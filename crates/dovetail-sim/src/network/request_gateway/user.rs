@@ -1,10 +1,12 @@
 //! Users: when they ask, for how much, and whom. Nothing here depends on what becomes of requests, but when a user who
 //! waits for answers asks next.
 
+use std::net::SocketAddrV4;
+
 use dovetail_sched::Nanos;
 
 use crate::{
-    network::{Asks, Network, Requests, Traffic, end::Place},
+    network::spec::{Asks, Network, Requests, Traffic},
     workload::random::Random,
 };
 
@@ -13,7 +15,7 @@ use crate::{
 pub(super) struct User {
     pub(super) traffic: usize,
     pub(super) node: usize,
-    pub(super) place: Place,
+    pub(super) socket: SocketAddrV4,
     // Apart, so that one does not change the other.
     sizes: Random,
     servers: Random,
@@ -39,12 +41,12 @@ const STAGGER: Nanos = Nanos::from_secs(1);
 
 impl User {
     /// Number `number` of all users.
-    pub(super) fn new(network: &Network, traffic: usize, node: usize, place: Place, number: usize) -> Self {
+    pub(super) fn new(network: &Network, traffic: usize, node: usize, socket: SocketAddrV4, number: usize) -> Self {
         let random = |what: u64| Random::new(network.seed, (1 << 40) + 4 * number as u64 + what);
         Self {
             traffic,
             node,
-            place,
+            socket,
             sizes: random(0),
             servers: random(1),
             gaps: random(2),

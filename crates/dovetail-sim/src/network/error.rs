@@ -1,0 +1,20 @@
+//! Why a network cannot be run.
+
+use std::io;
+
+use dovetail_sched::PolicyError;
+use thiserror::Error;
+
+/// Why a network cannot be run.
+#[derive(Debug, Error)]
+pub enum NetworkError {
+    /// It contradicts itself.
+    #[error("{0}")]
+    Network(String),
+    /// A policy cannot be built.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// The capture cannot be written.
+    #[error("the capture cannot be written: {0}")]
+    Capture(#[from] io::Error),
+}

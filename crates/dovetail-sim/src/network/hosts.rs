@@ -1,0 +1,190 @@
+//! Hosts that send to one another: transfers, connections without end, and datagrams.
+
+use std::net::SocketAddrV4;
+
+use dovetail_sched::Nanos;
+
+use super::{
+    addresses::{SERVICE, port},
+    agenda::Event,
+    connections::Opening,
+    end::{Application, Party, UNUSED_BYTES},
+    error::NetworkError,
+    net::{Net, Turned},
+    outcome::{Stream, Transfer},
+    packets::{EndId, Of},
+    sources::{Act, Source},
+    spec::{Kind, Network},
+    watch::Watch,
+};
+
+/// All of them at work.
+pub(super) struct Hosts {
+    sources: Vec<Source>,
+    // Of each traffic that sends UDP.
+    datagrams: Vec<Option<Udp>>,
+    transfers: Vec<Transfer>,
+    // Bytes that each transfer's receiver is still to get.
+    missing: Vec<u64>,
+    streams: Vec<Stream>,
+    /// Transfers that have not begun or not ended.
+    pub(super) pending: u64,
+}
+
+/// UDP traffic under way: the stream that it is, and where its packets come from and go.
+#[derive(Debug, Clone, Copy)]
+struct Udp {
+    stream: usize,
+    nodes: [usize; 2],
+    sockets: [SocketAddrV4; 2],
+}
+
+impl Hosts {
+    /// Puts what they do first on the agenda.
+    pub(super) fn begin<E: Copy + Ord, P: Copy>(net: &mut Net<'_, E, P>) -> Self {
+        let spec = net.spec;
+        let watched = spec.links[spec.watched].rate;
+        let source = |(at, traffic)| Source::new(traffic, at, spec.seed, &spec.transport, watched);
+        let mut hosts = Self {
+            sources: spec.traffic.iter().enumerate().map(source).collect(),
+            datagrams: Vec::new(),
+            transfers: Vec::new(),
+            missing: Vec::new(),
+            streams: Vec::new(),
+            pending: spec.transfers(),
+        };
+        for (at, traffic) in spec.traffic.iter().enumerate() {
+            if matches!(traffic.kind, Kind::Requests(_)) {
+                hosts.datagrams.push(None);
+                continue;
+            }
+            net.agenda.add(traffic.start, Event::Traffic { at });
+            let udp = matches!(traffic.kind, Kind::Datagrams(_)).then(|| hosts.udp(at, net));
+            hosts.datagrams.push(udp);
+        }
+        hosts
+    }
+
+    fn udp<E: Copy + Ord, P: Copy>(&mut self, traffic: usize, net: &mut Net<'_, E, P>) -> Udp {
+        let nodes = self.nodes(traffic, net.spec);
+        let sockets = [net.addresses.dynamic(nodes[0]), port(nodes[1], SERVICE)];
+        Udp { stream: self.stream(traffic), nodes, sockets }
+    }
+
+    fn nodes(&mut self, traffic: usize, spec: &Network) -> [usize; 2] {
+        self.sources[traffic].places(&spec.traffic[traffic]).into()
+    }
+
+    fn stream(&mut self, traffic: usize) -> usize {
+        self.streams.push(Stream { traffic, ..Stream::default() });
+        self.streams.len() - 1
+    }
+
+    /// Traffic does what it does next.
+    pub(super) fn act<E: Copy + Ord, P: Copy>(
+        &mut self,
+        at: usize,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let now = net.now;
+        let stop = net.spec.traffic[at].stop;
+        if now >= stop {
+            // Transfers that would begin only now never do.
+            self.pending -= u64::from(self.sources[at].transfers_left());
+            return Ok(());
+        }
+        let (act, again) = self.sources[at].act(now);
+        if let Some(again) = again {
+            net.agenda.add(again, Event::Traffic { at });
+        }
+        match act {
+            Act::Nothing => Ok(()),
+            Act::Datagram(bytes) => self.datagram(at, bytes, net),
+            Act::Transfer(bytes) => {
+                let of = Of::Transfer(self.transfers.len());
+                let begun = now;
+                self.transfers.push(Transfer { traffic: at, bytes, begun, ended: None, packets: 0, dropped: 0 });
+                self.missing.push(bytes);
+                self.connect(at, of, bytes, Nanos::MAX, net)
+            }
+            Act::LongLived => {
+                let of = Of::Stream(self.stream(at));
+                self.connect(at, of, u64::MAX, stop, net)
+            }
+        }
+    }
+
+    /// Opens a connection for `bytes` bytes.
+    fn connect<E: Copy + Ord, P: Copy>(
+        &mut self,
+        traffic: usize,
+        of: Of<P>,
+        bytes: u64,
+        stop: Nanos,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let nodes = self.nodes(traffic, net.spec);
+        let source = &mut self.sources[traffic];
+        let seeds = [source.seed(), source.seed()];
+        let window = net.spec.transport.window_bytes as usize;
+        // The end that receives needs room for segments only, and the one that sends for acknowledgements.
+        let opener = Party {
+            receive_bytes: UNUSED_BYTES,
+            send_bytes: window.min(usize::try_from(bytes).unwrap_or(window)).max(1),
+            application: Application { to_send: bytes, to_read: u64::MAX, closes: true },
+        };
+        let listener = Party {
+            receive_bytes: window,
+            send_bytes: UNUSED_BYTES,
+            application: Application { to_send: 0, to_read: u64::MAX, closes: false },
+        };
+        let id = net.open(&Opening { nodes, parties: [opener, listener], seeds, traffic, of, stop })?;
+        self.turn(id, net)
+    }
+
+    fn turn<E: Copy + Ord, P: Copy>(&mut self, id: EndId, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
+        if let Some(Turned { of, read, .. }) = net.turn(id)? {
+            self.received(of, read, net.now);
+        }
+        Ok(())
+    }
+
+    fn datagram<E: Copy + Ord, P: Copy>(
+        &mut self,
+        traffic: usize,
+        bytes: u32,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let Some(Udp { stream, nodes, sockets: [here, there] }) = self.datagrams[traffic] else { return Ok(()) };
+        let here = if self.sources[traffic].is_flow_each() { net.addresses.forged() } else { here };
+        net.send_alone(nodes, [here, there], bytes, Of::Stream(stream), traffic)
+    }
+
+    /// A receiver got so many bytes.
+    pub(super) fn received<P>(&mut self, of: Of<P>, bytes: u64, now: Nanos) {
+        match of {
+            Of::Transfer(at) if bytes > 0 => {
+                self.missing[at] -= bytes;
+                if self.missing[at] == 0 {
+                    self.transfers[at].ended = Some(now);
+                    self.pending -= 1;
+                }
+            }
+            Of::Stream(at) if bytes > 0 => self.streams[at].received(bytes, now),
+            Of::Transfer(_) | Of::Stream(_) | Of::Access(_) => {}
+        }
+    }
+
+    /// What became of transfers and streams.
+    pub(super) fn finish(mut self, watch: &Watch<'_>) -> (Vec<Transfer>, Vec<Stream>) {
+        for (at, transfer) in self.transfers.iter_mut().enumerate() {
+            let tally = watch.of_transfer(at);
+            (transfer.packets, transfer.dropped) = (tally.packets, tally.dropped);
+        }
+        for (at, stream) in self.streams.iter_mut().enumerate() {
+            let tally = watch.of_stream(at);
+            (stream.packets, stream.dropped) = (tally.packets, tally.dropped);
+        }
+        (self.transfers, self.streams)
+    }
+}

@@ -1,0 +1,299 @@
+//! A network at work: the time, what is to happen, links, connections, and packets on their way.
+//!
+//! What any model of a network needs. Who sends over it is no part: they learn what came of their packets and of their
+//! connections' turns from what calls return. `E` and `P` are what a model of users' access puts on the agenda, and what its
+//! packets are part of.
+
+use std::{mem, net::SocketAddrV4};
+
+use dovetail_sched::{Nanos, Packet, PolicySpec};
+
+use super::{
+    addresses::Addresses,
+    agenda::{Agenda, Event},
+    connections::{Connections, Opening},
+    datagrams,
+    error::NetworkError,
+    headers::{UDP, five_tuple, flow_label, tcp_payload_bytes},
+    packets::{Datagram, EndId, Of, Packets, Side},
+    queue::{Queue, Tells},
+    routes::Routes,
+    spec::{Link, Network},
+    watch::Watch,
+    wire::Wire,
+};
+use crate::Profile;
+
+/// A network at work.
+pub(super) struct Net<'a, E, P> {
+    pub(super) spec: &'a Network,
+    pub(super) now: Nanos,
+    pub(super) agenda: Agenda<E>,
+    pub(super) addresses: Addresses,
+    pub(super) connections: Connections<P>,
+    pub(super) watch: Watch<'a>,
+    /// What users' access sent and links dropped, until it is told.
+    pub(super) lost: Vec<P>,
+    wire: Wire,
+    routes: Routes,
+    queues: Vec<Queue>,
+    // Links that may begin to send now.
+    asked: Vec<usize>,
+    packets: Packets<P>,
+}
+
+/// What came of a turn of a connection's end.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Turned<P> {
+    pub(super) of: Of<P>,
+    /// Bytes that the application read.
+    pub(super) read: u64,
+    /// Bytes that the segments which it sent carry, where those are counted; some for the second time.
+    pub(super) sent: u64,
+}
+
+/// A packet that came to the node it is for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Arrival<P> {
+    /// It is on the wire, and this end's turn is due.
+    Segment(EndId),
+    /// It is of no connection.
+    Alone { of: Of<P>, bytes: u64 },
+}
+
+impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
+    /// `policy` is before the watched link. Links in `by_traffic` tell packets apart by what traffic they are of.
+    pub(super) fn new(
+        spec: &'a Network,
+        policy: &PolicySpec,
+        by_traffic: &[usize],
+        watch: Watch<'a>,
+    ) -> Result<Self, NetworkError> {
+        let queue = |(at, link): (usize, &Link)| {
+            let watched = at == spec.watched;
+            let policy = if watched { policy } else { &link.policy };
+            let tells = match by_traffic.contains(&at) {
+                true => Tells::Traffic,
+                false if watched => Tells::Flows,
+                false => Tells::AsNeeded,
+            };
+            Queue::new(link, policy, tells, spec.hash_key())
+        };
+        Ok(Self {
+            spec,
+            now: Nanos::ZERO,
+            agenda: Agenda::new(),
+            addresses: Addresses::new(spec.nodes.len()),
+            connections: Connections::new(),
+            watch,
+            lost: Vec::new(),
+            wire: Wire::new(spec.transport.mtu_bytes),
+            routes: Routes::new(spec.nodes.len(), &spec.links),
+            queues: spec.links.iter().enumerate().map(queue).collect::<Result<_, _>>()?,
+            asked: Vec::new(),
+            packets: Packets::new(),
+        })
+    }
+
+    /// The watched link's queue.
+    pub(super) fn watched(&self) -> &Queue {
+        &self.queues[self.spec.watched]
+    }
+
+    /// A new connection, and its opener, whose first turn opens it.
+    pub(super) fn open(&mut self, opening: &Opening<P>) -> Result<EndId, NetworkError> {
+        self.connections.open(opening, &self.spec.transport, &mut self.addresses, &mut self.wire, self.now)
+    }
+
+    /// An end's wake-up has come; false if it was for a time that is no longer the first.
+    pub(super) fn is_woken(&mut self, id: EndId) -> bool {
+        let now = self.now;
+        self.connections.end(id).is_some_and(|connected| connected.end.woken(now))
+    }
+
+    /// An end takes what is on the wire, and what it sends goes on its way. `None` if the connection is over.
+    pub(super) fn turn(&mut self, id: EndId) -> Result<Option<Turned<P>>, NetworkError> {
+        let connection = &mut self.connections[id];
+        let (traffic, of) = (connection.traffic, connection.of);
+        let (is_stopped, counts_sent) = (self.now >= connection.stop, connection.counts_sent);
+        let to = connection.side(id.side.other()).node;
+        let connected = connection.side(id.side);
+        if is_stopped {
+            connected.end.writes_no_more();
+        }
+        let (from, tuple) = (connected.node, connected.tuple);
+        let read = connected.end.turn(&mut self.wire, self.now);
+        if let Some(at) = connected.end.wake_at(self.now) {
+            self.agenda.add(at, Event::Wake { end: id });
+        }
+        // The side that closed first waits for stragglers (TIME-WAIT); after it nobody is left who would answer.
+        let is_over = id.side == Side::Opener && connected.end.is_closed();
+        if is_over {
+            self.connections.remove(id);
+        }
+        let taker = Some(EndId { side: id.side.other(), ..id });
+        let mut sent = 0;
+        while let Some(bytes) = self.wire.next_leaving() {
+            if counts_sent && id.side == Side::Opener {
+                sent += tcp_payload_bytes(&bytes);
+            }
+            self.send(from, Datagram { bytes, tuple, to, taker, traffic, of, number: 0 })?;
+        }
+        Ok((!is_over).then_some(Turned { of, read, sent }))
+    }
+
+    /// Sends a packet without a connection from a node to another.
+    pub(super) fn send_alone(
+        &mut self,
+        [from, to]: [usize; 2],
+        sockets: [SocketAddrV4; 2],
+        bytes: u32,
+        of: Of<P>,
+        traffic: usize,
+    ) -> Result<(), NetworkError> {
+        let mut buffer = self.wire.buffer();
+        datagrams::write(&mut buffer, bytes, sockets);
+        let tuple = five_tuple(UDP, sockets);
+        self.send(from, Datagram { bytes: buffer, tuple, to, taker: None, traffic, of, number: 0 })
+    }
+
+    fn send(&mut self, from: usize, datagram: Datagram<P>) -> Result<(), NetworkError> {
+        let packet = self.packets.insert(datagram);
+        self.pass_on(from, packet)
+    }
+
+    /// A packet is at a node: it goes on, if it is not for that one.
+    pub(super) fn arrive(&mut self, at: usize, packet: usize) -> Result<Option<Arrival<P>>, NetworkError> {
+        if at != self.packets[packet].to {
+            self.pass_on(at, packet)?;
+            return Ok(None);
+        }
+        let Datagram { bytes, taker, of, .. } = self.packets.remove(packet);
+        match taker {
+            Some(end) if self.connections.end(end).is_some() => {
+                self.wire.arrives(bytes);
+                Ok(Some(Arrival::Segment(end)))
+            }
+            _ => {
+                let length = bytes.len() as u64;
+                self.wire.recycle(bytes);
+                // What is for a connection's end that is gone is a straggler.
+                Ok(taker.is_none().then_some(Arrival::Alone { of, bytes: length }))
+            }
+        }
+    }
+
+    fn pass_on(&mut self, at: usize, packet: usize) -> Result<(), NetworkError> {
+        let to = self.packets[packet].to;
+        let Some(link) = self.routes.next(at, to) else {
+            let name = |node: usize| self.spec.nodes.get(node).map_or("?", |node| node.name.as_str());
+            let why = format!("there is no way from '{}' to '{}': add a link", name(at), name(to));
+            return Err(NetworkError::Network(why));
+        };
+        self.offer(link, packet);
+        Ok(())
+    }
+
+    /// A packet joins the queue before a link.
+    fn offer(&mut self, link: usize, place: usize) {
+        let watched = link == self.spec.watched;
+        let queue = &mut self.queues[link];
+        let datagram = &mut self.packets[place];
+        if watched {
+            datagram.number = self.watch.comes(datagram.of);
+        }
+        let class = self.spec.class_of(datagram.traffic);
+        let Some(found) = queue.flow_of(&datagram.tuple, class, self.now) else {
+            let Datagram { bytes, of, .. } = self.packets.remove(place);
+            self.wire.recycle(bytes);
+            if watched {
+                self.watch.is_unknown(of);
+            }
+            return;
+        };
+        if found.new {
+            let traffic = &self.spec.traffic[datagram.traffic];
+            queue.scheduler.set_weight(found.flow, traffic.weight);
+            if watched {
+                let label = flow_label(&datagram.tuple);
+                let profile = Profile { weight: traffic.weight, label: &label, class: Some(&traffic.name) };
+                self.watch.appeared(found.flow, &profile);
+            }
+        }
+        let packet = queue.packet(found.flow, datagram.bytes.len(), place as u64, self.now);
+        if watched {
+            self.watch.arrived(&packet, datagram);
+        }
+        let admission = queue.scheduler.enqueue(&packet, self.now);
+        if admission.evicted {
+            while let Some(evicted) = self.queues[link].scheduler.poll_evicted() {
+                self.drop(watched, &evicted);
+            }
+        }
+        if !admission.is_queued() {
+            self.drop(watched, &packet);
+        }
+        self.ask(link);
+    }
+
+    fn drop(&mut self, watched: bool, packet: &Packet) {
+        let Datagram { bytes, of, number, .. } = self.packets.remove(packet.handle as usize);
+        self.wire.recycle(bytes);
+        if let Of::Access(part) = of {
+            self.lost.push(part);
+        }
+        if watched {
+            self.watch.dropped(packet, number, of, self.now);
+        }
+    }
+
+    /// A link has sent its packet whole.
+    pub(super) fn sent(&mut self, link: usize) {
+        if let Some(packet) = self.queues[link].end(self.now) {
+            let link = &self.spec.links[link];
+            let arrives = Event::Arrives { at: link.to, packet: packet.handle as usize };
+            self.agenda.add(self.now + link.delay, arrives);
+        }
+        self.ask(link);
+    }
+
+    /// A link may have a packet to send: it is asked before time goes on, when all that happens now has happened.
+    pub(super) fn ask(&mut self, link: usize) {
+        if !mem::replace(&mut self.queues[link].is_asked, true) {
+            self.asked.push(link);
+        }
+    }
+
+    /// Whether a link is to be asked before time goes on.
+    pub(super) fn is_asked(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Asks the links that are to be asked.
+    pub(super) fn begin_asked(&mut self) -> Result<(), NetworkError> {
+        let mut asked = mem::take(&mut self.asked);
+        for link in asked.drain(..) {
+            self.queues[link].is_asked = false;
+            self.begin(link)?;
+        }
+        // Its room is kept.
+        self.asked = asked;
+        Ok(())
+    }
+
+    /// A link sends its next packet, if it is idle and has one.
+    fn begin(&mut self, link: usize) -> Result<(), NetworkError> {
+        let queue = &mut self.queues[link];
+        let Some(sending) = queue.begin(self.now) else {
+            if let Some(at) = queue.ask_at(self.now) {
+                self.agenda.add(at, Event::Ask { link });
+            }
+            return Ok(());
+        };
+        self.agenda.add(sending.ends, Event::Sent { link });
+        if link == self.spec.watched {
+            self.watch.sent(&sending, &self.packets[sending.packet.handle as usize])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! How to run a network.
+
+use std::io::Write;
+
+use dovetail_sched::Nanos;
+
+/// How to run a network.
+#[derive(Default)]
+pub struct NetworkOptions<'a> {
+    /// Told now and then how far the run is.
+    pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
+    /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
+    pub capture: Option<&'a mut dyn Write>,
+}
+
+impl<'a> NetworkOptions<'a> {
+    /// The same, lent for as long as one run lasts.
+    pub(super) fn lend<'b>(self) -> NetworkOptions<'b>
+    where
+        'a: 'b,
+    {
+        NetworkOptions {
+            progress: self.progress.map(|told| told as &mut dyn FnMut(NetworkProgress)),
+            capture: self.capture.map(|file| file as &mut dyn Write),
+        }
+    }
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NetworkProgress {
+    /// Transfers that are done.
+    pub done: u64,
+    /// Transfers that there will be.
+    pub transfers: u64,
+    /// The virtual time.
+    pub now: Nanos,
+}

@@ -1,0 +1,212 @@
+//! A gateway that schedules requests, as a model of users' access: what comes to it, and what it foresees.
+
+use dovetail_sched::{
+    Nanos,
+    request::{ClassId, FarQueue, RequestSetup, RequestSpec, UserId},
+};
+
+use super::{
+    relay::Relay,
+    told::{GatewayNet, Part, Told},
+    uplink::Uplink,
+    user::User,
+    users::Users,
+};
+use crate::network::{
+    access_model::AccessModel,
+    addresses::port,
+    agenda::Event,
+    error::NetworkError,
+    net::Turned,
+    outcome::AccessOutcome,
+    packets::{EndId, Of},
+    spec::Access,
+};
+
+/// A probe's length: an ICMP echo with 8 bytes of data is 36, a UDP packet with a number and a time 44; rounded up.
+const PROBE_BYTES: u32 = 64;
+/// The port of the echo service (RFC 862).
+const ECHO: u16 = 7;
+/// From one note of the scheduler's figures to the next.
+const NOTE_EVERY: Nanos = Nanos::from_secs(1);
+/// From one look at what was sent up to the next.
+const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+/// More than a day's are not kept.
+const MOST_NOTES: usize = 100_000;
+
+/// A gateway at work.
+pub(in crate::network) struct RequestGateway<'a> {
+    relay: Relay<'a>,
+    far: FarQueue,
+    notes: Vec<(Nanos, Vec<(&'static str, f64)>)>,
+    lost_among_users: u64,
+}
+
+impl<'a> RequestGateway<'a> {
+    /// A gateway under this policy of requests; puts what it and its users do first on the agenda.
+    pub(in crate::network) fn begin(
+        access: &'a Access,
+        policy: &RequestSpec,
+        net: &mut GatewayNet<'a>,
+    ) -> Result<Self, NetworkError> {
+        let spec = net.spec;
+        let goodput = spec.goodput_bytes_per_s();
+        let rate = access.capacity_bytes_per_s.unwrap_or(goodput);
+        // What is told as a response's length has the header in it.
+        let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(rate) };
+        let mut scheduler = policy.build(&setup)?;
+        let mut uplink = Uplink::new(access.uplink.map(|rate| spec.payload_bytes_per_s(rate)))?;
+        let mut users = Vec::new();
+        let asking = || (0..spec.traffic.len()).filter(|&at| spec.requests(at).is_some());
+        // All classes before any user: one may be of a class that is written later.
+        for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
+            for at in asking() {
+                scheduler.set_class(ClassId(at as u32), spec.traffic[at].weight, Nanos::ZERO);
+            }
+        }
+        for at in asking() {
+            for &node in &spec.traffic[at].to {
+                let (user, class) = (UserId(users.len() as u32), ClassId(spec.class_of(at) as u32));
+                for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
+                    scheduler.set_user(user, class, Nanos::ZERO);
+                }
+                users.push(User::new(spec, at, node, net.addresses.dynamic(node), users.len()));
+            }
+        }
+        let mut users = Users::new(spec, users);
+        users.begin(net);
+        if let Some(period) = access.probe {
+            net.agenda.add(period, Event::Access(Told::Probe));
+        }
+        net.agenda.add(NOTE_EVERY, Event::Access(Told::Note));
+        if spec.has_uploads() {
+            net.agenda.add(LOOK_EVERY, Event::Access(Told::Look));
+        }
+        let relay = Relay::new(access, scheduler, setup, uplink, users);
+        Ok(Self { relay, far: FarQueue::default(), notes: Vec::new(), lost_among_users: 0 })
+    }
+
+    /// A probe leaves, and what is known of the far queue without it is told.
+    fn probe(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let access = self.relay.access;
+        let number = self.far.probe(net.now);
+        self.tell_far_queue(net.now);
+        if let Some(period) = access.probe {
+            net.agenda.add(net.now + period, Event::Access(Told::Probe));
+        }
+        self.send_probe([access.gateway, access.provider], number, net)
+    }
+
+    fn send_probe(
+        &mut self,
+        [from, to]: [usize; 2],
+        number: u64,
+        net: &mut GatewayNet<'_>,
+    ) -> Result<(), NetworkError> {
+        net.send_alone(
+            [from, to],
+            [from, to].map(|node| port(node, ECHO)),
+            PROBE_BYTES,
+            Of::Access(Part::Probe(number)),
+            0,
+        )
+    }
+
+    /// A probe is at one end of the link.
+    fn probed(&mut self, number: u64, at: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let gateway = self.relay.access.gateway;
+        if at != gateway {
+            return self.send_probe([at, gateway], number, net);
+        }
+        self.far.back(number, net.now);
+        self.tell_far_queue(net.now);
+        Ok(())
+    }
+
+    fn tell_far_queue(&mut self, now: Nanos) {
+        self.relay.scheduler.far_queue(self.far.delay(now), now);
+        self.relay.is_asked = true;
+    }
+
+    fn note(&mut self, net: &mut GatewayNet<'_>) {
+        let mut figures = Vec::new();
+        self.relay.scheduler.figures(&mut |name, value| figures.push((name, value)));
+        self.notes.push((net.now, figures));
+        if self.notes.len() < MOST_NOTES {
+            net.agenda.add(net.now + NOTE_EVERY, Event::Access(Told::Note));
+        }
+    }
+}
+
+impl AccessModel for RequestGateway<'_> {
+    type Event = Told;
+    type Part = Part;
+
+    fn happen(&mut self, event: Told, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        match event {
+            Told::User(user) => {
+                if let Some(exchange) = self.relay.users.wants(user, net)? {
+                    self.relay.ask(exchange, net)?;
+                }
+            }
+            Told::GivesUp(exchange) => self.relay.gives_up(exchange, net)?,
+            Told::Poll => self.relay.is_asked = true,
+            Told::Look => {
+                self.relay.look_up(net.now);
+                net.agenda.add(net.now + LOOK_EVERY, Event::Access(Told::Look));
+            }
+            Told::Probe => self.probe(net)?,
+            Told::Note => self.note(net),
+        }
+        Ok(())
+    }
+
+    fn is_asked(&self) -> bool {
+        self.relay.is_asked
+    }
+
+    fn serve(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        self.relay.serve(net)
+    }
+
+    fn turned(&mut self, id: EndId, turned: &Turned<Part>, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        self.relay.turned(id, turned, net)
+    }
+
+    fn arrived(&mut self, part: Part, at: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        match part {
+            Part::Asks(exchange) => self.relay.asked(exchange, net.now),
+            Part::Answers { exchange, payload } => self.relay.answered(exchange, payload, net),
+            Part::Probe(number) => self.probed(number, at, net)?,
+            // Those come over TCP.
+            Part::Exchange => {}
+        }
+        Ok(())
+    }
+
+    fn strayed(&mut self, at: usize, bytes: u64, net: &GatewayNet<'_>) {
+        if at == self.relay.access.gateway {
+            self.relay.scheduler.stray(None::<ClassId>, bytes, net.now);
+            self.relay.is_asked = true;
+        }
+    }
+
+    fn lost(&mut self, part: Part) {
+        // Nobody sends those again.
+        self.lost_among_users += u64::from(matches!(part, Part::Asks(_) | Part::Answers { .. }));
+    }
+
+    fn is_satisfied(&self, net: &GatewayNet<'_>) -> bool {
+        self.relay.users.is_satisfied(net.now)
+    }
+
+    fn finish(self) -> Option<AccessOutcome> {
+        Some(AccessOutcome {
+            notes: self.notes,
+            lost_probes: self.far.lost(),
+            lost_among_users: self.lost_among_users,
+            dialled: self.relay.dialled(),
+            ..self.relay.users.outcome
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! Users behind a gateway: who asks for what, and what the gateway does about it.
+//!
+//! A request goes from the user to the gateway as one packet, over links but without TCP: the users' own network has room.
+//! The gateway asks its [`RequestScheduler`](dovetail_sched::request::RequestScheduler); released, the request goes to its
+//! server over TCP, on a connection that is kept for the next one. What the gateway reads of the response goes on to the user
+//! in packets, likewise without TCP. A response that the gateway may not read yet stays in the connection's buffer and closes
+//! its window. Who breaks a connection off ends both its ends at once: a server sends nothing more in the half round trip
+//! until it would learn.
+//!
+//! | file | what |
+//! |---|---|
+//! | `gateway` | the model of access: what comes to the gateway and what it foresees |
+//! | `relay` | requests to servers, and responses to users, as schedulers let them |
+//! | `users`, `user` | who asks for what, and what became of it |
+//! | `live` | a request at the gateway |
+//! | `upstreams` | connections to servers |
+//! | `uplink` | what uploads may use |
+//! | `told` | the gateway's events, and what its packets are part of |
+//! | `contender`, `layout` | what may be compared, and the network that it makes |
+
+mod contender;
+mod gateway;
+mod layout;
+mod live;
+mod relay;
+mod told;
+mod uplink;
+mod upstreams;
+mod user;
+mod users;
+
+pub use contender::Contender;
+pub(super) use gateway::RequestGateway;
+pub(super) use layout::lay_out;

@@ -1,0 +1,355 @@
+//! Requests on their way to servers, and responses on their way to users, as the schedulers let them.
+
+use dovetail_sched::{
+    Nanos,
+    request::{Request, RequestScheduler, RequestSetup, Turn, UserId},
+};
+use slab::Slab;
+
+use super::{
+    live::{Live, id_of},
+    told::{GatewayNet, Part, Told},
+    uplink::Uplink,
+    upstreams::Upstreams,
+    users::Users,
+};
+use crate::network::{
+    addresses::port,
+    agenda::Event,
+    ask_again::AskAgain,
+    error::NetworkError,
+    headers::TCP_HEADERS_BYTES,
+    net::Turned,
+    outcome::Exchange,
+    packets::{EndId, Of, Side},
+    spec::Access,
+};
+
+/// The port that users ask at (Squid's).
+const PROXY: u16 = 3128;
+
+/// The part of a gateway that requests and responses go through.
+pub(super) struct Relay<'a> {
+    pub(super) access: &'a Access,
+    pub(super) scheduler: Box<dyn RequestScheduler>,
+    pub(super) users: Users<'a>,
+    /// Whether schedulers are to be asked before time goes on.
+    pub(super) is_asked: bool,
+    setup: RequestSetup,
+    uplink: Uplink,
+    upstreams: Upstreams,
+    // A request's id is its place.
+    live: Slab<Live>,
+    ask_again: AskAgain,
+}
+
+impl<'a> Relay<'a> {
+    pub(super) fn new(
+        access: &'a Access,
+        scheduler: Box<dyn RequestScheduler>,
+        setup: RequestSetup,
+        uplink: Uplink,
+        users: Users<'a>,
+    ) -> Self {
+        Self {
+            access,
+            scheduler,
+            users,
+            is_asked: false,
+            upstreams: Upstreams::new(access, &setup),
+            setup,
+            uplink,
+            live: Slab::new(),
+            ask_again: AskAgain::new(),
+        }
+    }
+
+    /// How many connections were opened.
+    pub(super) fn dialled(&self) -> u64 {
+        self.upstreams.dialled
+    }
+
+    /// Sends a user's request to the gateway.
+    pub(super) fn ask(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let user = self.users.user(self.users.exchange(exchange).user);
+        let (node, socket, traffic, to) = (user.node, user.socket, user.traffic, self.access.gateway);
+        // Who is on the gateway's own node crosses no link.
+        if node == to {
+            self.asked(exchange, net.now);
+            return Ok(());
+        }
+        let of = Of::Access(Part::Asks(exchange));
+        net.send_alone([node, to], [socket, port(to, PROXY)], self.access.request_bytes, of, traffic)
+    }
+
+    /// A request is at the gateway.
+    pub(super) fn asked(&mut self, exchange: usize, now: Nanos) {
+        let Exchange { user, bytes, upload, ended, gave_up, .. } = *self.users.exchange(exchange);
+        if gave_up.is_some() || ended.is_some() {
+            return;
+        }
+        let whole = u64::from(self.access.header_bytes) + bytes;
+        let live = self.live.insert(Live::new(exchange, whole, upload));
+        self.users.arrived(exchange, live, now);
+        let request = Request { id: id_of(live), user: UserId(user as u32), length: None };
+        self.scheduler.enqueue(&request, now);
+        self.is_asked = true;
+    }
+
+    /// Asks the schedulers for all that may be done now.
+    pub(super) fn serve(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        self.serve_downlink(net)?;
+        self.serve_uplink(net)
+    }
+
+    fn serve_downlink(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        loop {
+            self.is_asked = false;
+            let Some(turn) = self.scheduler.dequeue(net.now) else {
+                let again = self.scheduler.poll_at().and_then(|at| self.ask_again.at(at, net.now));
+                if let Some(at) = again {
+                    net.agenda.add(at, Event::Access(Told::Poll));
+                }
+                return Ok(());
+            };
+            let live = turn.request.0 as usize;
+            if !self.live.contains(live) {
+                continue;
+            }
+            if turn.releases {
+                self.release(live, turn, net)?;
+            } else {
+                self.grant(live, turn, net)?;
+            }
+        }
+    }
+
+    /// Sends up what may be sent now.
+    fn serve_uplink(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        loop {
+            let turn = match self.uplink.poll(net.now) {
+                Ok(turn) => turn,
+                Err(again) => {
+                    if let Some(at) = again {
+                        net.agenda.add(at, Event::Access(Told::Poll));
+                    }
+                    return Ok(());
+                }
+            };
+            let Some(live) = self.live.get_mut(turn.request.0 as usize) else { continue };
+            let Some(id) = live.end else { continue };
+            let bytes = turn.units.min(live.upload_left);
+            live.upload_left -= bytes;
+            self.uplink.handed_over(turn.request, bytes, live.upload_left == 0, net.now);
+            net.connections[id].opener.end.application.to_send += bytes;
+            self.turn(id, net)?;
+        }
+    }
+
+    /// A request leaves for its server.
+    fn release(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let exchange = self.live[live].exchange;
+        self.users.released(exchange, net.now);
+        let Exchange { traffic, server, bytes, upload, .. } = *self.users.exchange(exchange);
+        let id = match self.upstreams.take_idle(server) {
+            Some(id) => id,
+            None => self.upstreams.dial(server, traffic, turn.window, net)?,
+        };
+        let header = u64::from(self.access.request_bytes);
+        let connection = &mut net.connections[id];
+        connection.traffic = traffic;
+        // Who carries nothing is a header, and short.
+        connection.counts_sent = upload > 0;
+        let upstream = self.upstreams.of(id);
+        upstream.live = Some(live);
+        upstream.asks = header + upload;
+        upstream.answers = u64::from(self.access.header_bytes) + bytes;
+        self.live[live].begins = upstream.taken;
+        // A window cannot be taken back: the server may send what it was let send before.
+        let offered = connection.opener.end.edge().saturating_sub(upstream.taken);
+        if offered > turn.window {
+            self.scheduler.offers(turn.request, offered, net.now);
+            self.is_asked = true;
+        }
+        self.live[live].end = Some(id);
+        connection.opener.end.application.to_send += header;
+        self.begin_upload(live, net);
+        self.grant(live, turn, net)
+    }
+
+    /// A request was released, and what it carries goes after it.
+    fn begin_upload(&mut self, live: usize, net: &mut GatewayNet<'_>) {
+        let Live { exchange, end, upload_left, .. } = self.live[live];
+        let Some(id) = end.filter(|_| upload_left > 0) else { return };
+        let user = UserId(self.users.exchange(exchange).user as u32);
+        if self.uplink.arrived(id_of(live), user, net.now) {
+            self.is_asked = true;
+        } else {
+            net.connections[id].opener.end.application.to_send += upload_left;
+            self.live[live].upload_left = 0;
+        }
+    }
+
+    /// More of a response may be read.
+    fn grant(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Live { begins, granted, window, end, ready_told, .. } = &mut self.live[live];
+        let Some(id) = *end else { return Ok(()) };
+        *granted = granted.saturating_add(turn.units);
+        *window = turn.window;
+        *ready_told = false;
+        let end = &mut net.connections[id].opener.end;
+        end.application.to_read = end.application.to_read.saturating_add(turn.units);
+        if turn.units != u64::MAX && turn.window != u64::MAX {
+            end.reach(*begins + *granted + turn.window);
+        }
+        self.turn(id, net)
+    }
+
+    fn turn(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        match net.turn(id)? {
+            Some(turned) => self.turned(id, &turned, net),
+            None => Ok(()),
+        }
+    }
+
+    /// An end of a connection to a server had its turn.
+    pub(super) fn turned(
+        &mut self,
+        id: EndId,
+        turned: &Turned<Part>,
+        net: &mut GatewayNet<'_>,
+    ) -> Result<(), NetworkError> {
+        if id.side == Side::Listener {
+            return match self.upstreams.server_read(id, turned.read) {
+                Some(answers) => {
+                    net.connections[id].listener.end.application.to_send += answers;
+                    self.turn(id, net)
+                }
+                None => Ok(()),
+            };
+        }
+        if turned.sent > 0 {
+            self.sent_up(id, turned.sent, net.now);
+        }
+        self.goes_on_up(id, net);
+        self.gateway_read(id, turned.read, net)
+    }
+
+    /// The gateway's end of a connection sent so many bytes, some for the second time.
+    fn sent_up(&mut self, id: EndId, bytes: u64, now: Nanos) {
+        if self.upstreams.of(id).live.is_none() {
+            return;
+        }
+        if let Some(is_busy) = self.uplink.sent(bytes, now) {
+            self.scheduler.uplink(is_busy, now);
+            self.is_asked = true;
+        }
+    }
+
+    /// Looks whether still much is sent up.
+    pub(super) fn look_up(&mut self, now: Nanos) {
+        if let Some(is_busy) = self.uplink.look(now) {
+            self.scheduler.uplink(is_busy, now);
+            self.is_asked = true;
+        }
+    }
+
+    /// The gateway's end of a connection may have room for more of an upload.
+    fn goes_on_up(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
+        let Some(at) = self.upstreams.of(id).live else { return };
+        // More is asked for when the socket has taken what there was.
+        let is_taken = net.connections[id].opener.end.application.to_send == 0;
+        if self.live[at].upload_left > 0 && is_taken && self.uplink.ready(id_of(at), net.now) {
+            self.is_asked = true;
+        }
+    }
+
+    /// The gateway read of a response; it goes on to the user.
+    fn gateway_read(&mut self, id: EndId, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let now = net.now;
+        let upstream = self.upstreams.of(id);
+        upstream.taken += bytes;
+        let Some(at) = upstream.live else { return Ok(()) };
+        let (request, live) = (id_of(at), &mut self.live[at]);
+        let end = &mut net.connections[id].opener.end;
+        let starved = end.application.to_read == 0;
+        if bytes == 0 && !(starved && !live.ready_told && end.is_readable()) {
+            return Ok(());
+        }
+        self.is_asked = true;
+        let exchange = live.exchange;
+        if bytes > 0 {
+            live.left = live.left.saturating_sub(bytes);
+            if self.access.tells_length && !live.length_told {
+                live.length_told = true;
+                let whole = u64::from(self.access.header_bytes) + self.users.exchange(exchange).bytes;
+                self.scheduler.length(request, whole, now);
+            }
+            self.scheduler.received(request, bytes, now);
+            self.uplink.acknowledges(bytes, now);
+        }
+        if live.left == 0 {
+            self.scheduler.ended(request, now);
+            let grown = live.window > 2 * self.setup.window && live.window != u64::MAX;
+            self.live.remove(at);
+            self.users.left_gateway(exchange);
+            upstream.live = None;
+            end.application.to_read = 0;
+            if grown {
+                // A window cannot be taken back: the next response would come with it.
+                end.application.closes = true;
+                self.turn(id, net)?;
+            } else {
+                self.upstreams.rests(id);
+            }
+        } else if starved && end.is_readable() {
+            live.ready_told = true;
+            self.scheduler.ready(request, now);
+        }
+        self.pass_on(exchange, bytes, net)
+    }
+
+    /// What the gateway read goes on to the user, in packets.
+    fn pass_on(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Exchange { user, traffic, .. } = *self.users.exchange(exchange);
+        let (node, there, from) = (self.users.user(user).node, self.users.user(user).socket, self.access.gateway);
+        let here = port(from, PROXY);
+        let most = u64::from(net.spec.transport.mtu_bytes - TCP_HEADERS_BYTES);
+        let mut left = bytes;
+        while left > 0 {
+            let payload = left.min(most) as u32;
+            left -= u64::from(payload);
+            if node == from {
+                self.answered(exchange, payload, net);
+                continue;
+            }
+            let of = Of::Access(Part::Answers { exchange, payload });
+            net.send_alone([from, node], [here, there], payload + TCP_HEADERS_BYTES, of, traffic)?;
+        }
+        Ok(())
+    }
+
+    /// Some of a response is with the user.
+    pub(super) fn answered(&mut self, exchange: usize, bytes: u32, net: &mut GatewayNet<'_>) {
+        self.users.answered(exchange, bytes, self.access.header_bytes, net);
+    }
+
+    /// A user waits no longer, and the gateway breaks the response off.
+    pub(super) fn gives_up(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some((user, live)) = self.users.gives_up(exchange, net.now) else { return Ok(()) };
+        let mut end = None;
+        if let Some(live) = live {
+            self.scheduler.cancel(id_of(live), net.now);
+            self.uplink.gave_up(id_of(live), net.now);
+            self.is_asked = true;
+            end = self.live.remove(live).end;
+        }
+        if let Some(id) = end {
+            self.upstreams.of(id).live = None;
+            net.connections[id].opener.end.abort();
+            self.turn(id, net)?;
+        }
+        self.users.thinks(user, net);
+        Ok(())
+    }
+}

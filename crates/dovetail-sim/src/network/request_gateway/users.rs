@@ -1,0 +1,149 @@
+//! All users: what they want now, what they have, and what became of it.
+
+use dovetail_sched::Nanos;
+
+use super::{
+    told::{GatewayNet, Told},
+    user::{User, Wish},
+};
+use crate::network::{
+    agenda::Event,
+    check::MOST_TRANSFERS,
+    error::NetworkError,
+    outcome::{AccessOutcome, Exchange},
+    spec::{Kind, Network, Traffic},
+};
+
+/// Users at work.
+pub(super) struct Users<'a> {
+    spec: &'a Network,
+    users: Vec<User>,
+    // By exchange.
+    progress: Vec<Progress>,
+    pub(super) outcome: AccessOutcome,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Progress {
+    /// Bytes that are with the user.
+    delivered: u64,
+    /// The request's place at the gateway.
+    live: Option<usize>,
+}
+
+impl<'a> Users<'a> {
+    pub(super) fn new(spec: &'a Network, users: Vec<User>) -> Self {
+        Self { spec, users, progress: Vec::new(), outcome: AccessOutcome::new(spec.traffic.len()) }
+    }
+
+    /// Puts what users do first on the agenda.
+    pub(super) fn begin(&mut self, net: &mut GatewayNet<'_>) {
+        for (number, user) in self.users.iter_mut().enumerate() {
+            let Some(requests) = self.spec.requests(user.traffic) else { continue };
+            let start = self.spec.traffic[user.traffic].start;
+            for begins in user.begins(requests) {
+                net.agenda.add(start + begins, Event::Access(Told::User(number)));
+            }
+        }
+    }
+
+    pub(super) fn user(&self, number: usize) -> &User {
+        &self.users[number]
+    }
+
+    pub(super) fn exchange(&self, at: usize) -> &Exchange {
+        &self.outcome.exchanges[at]
+    }
+
+    /// A user may want something now; what that is, as an exchange.
+    pub(super) fn wants(&mut self, number: usize, net: &mut GatewayNet<'_>) -> Result<Option<usize>, NetworkError> {
+        let now = net.now;
+        let user = &mut self.users[number];
+        let traffic = &self.spec.traffic[user.traffic];
+        let Some(requests) = self.spec.requests(user.traffic) else { return Ok(None) };
+        if now >= traffic.stop {
+            return Ok(None);
+        }
+        let silence = requests.silent.iter().find(|(from, to)| (*from..*to).contains(&now));
+        let next = user.next();
+        let again = next.map(|gap| now + gap).or(silence.map(|(_, to)| *to));
+        if let Some(again) = again {
+            net.agenda.add(again, Event::Access(Told::User(number)));
+        }
+        if silence.is_some() {
+            return Ok(None);
+        }
+        if self.outcome.exchanges.len() as u64 >= MOST_TRANSFERS {
+            let why = format!("at {now} users have asked {MOST_TRANSFERS} times: lower the rate, or stop earlier");
+            return Err(NetworkError::Network(why));
+        }
+        let Wish { bytes, server, upload } = user.asks(traffic, requests);
+        let exchange = self.outcome.exchanges.len();
+        self.outcome.open += 1;
+        self.outcome.exchanges.push(Exchange::new((user.traffic, number), server, [bytes, upload], now));
+        self.progress.push(Progress::default());
+        if let Some(patience) = requests.patience {
+            net.agenda.add(now + patience, Event::Access(Told::GivesUp(exchange)));
+        }
+        Ok(Some(exchange))
+    }
+
+    /// A request came to the gateway, and has this place there.
+    pub(super) fn arrived(&mut self, exchange: usize, live: usize, now: Nanos) {
+        self.progress[exchange].live = Some(live);
+        self.outcome.exchanges[exchange].arrived = Some(now);
+    }
+
+    pub(super) fn released(&mut self, exchange: usize, now: Nanos) {
+        self.outcome.exchanges[exchange].released = Some(now);
+    }
+
+    /// The gateway has read the whole response, and is done with the request.
+    pub(super) fn left_gateway(&mut self, exchange: usize) {
+        self.progress[exchange].live = None;
+    }
+
+    /// Some of a response is with the user; `header_bytes` of it come before the body.
+    pub(super) fn answered(&mut self, exchange: usize, bytes: u32, header_bytes: u32, net: &mut GatewayNet<'_>) {
+        let progress = &mut self.progress[exchange];
+        let done = &mut self.outcome.exchanges[exchange];
+        progress.delivered += u64::from(bytes);
+        self.outcome.classes[done.traffic].received(u64::from(bytes), net.now);
+        if progress.delivered < u64::from(header_bytes) + done.bytes || done.gave_up.is_some() {
+            return;
+        }
+        done.ended = Some(net.now);
+        let user = done.user;
+        self.thinks(user, net);
+    }
+
+    /// A user waits no longer: their number, and the request's place at the gateway. `None` if the answer came in time.
+    pub(super) fn gives_up(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
+        let over = &mut self.outcome.exchanges[exchange];
+        if over.ended.is_some() {
+            return None;
+        }
+        over.gave_up = Some(now);
+        Some((over.user, self.progress[exchange].live.take()))
+    }
+
+    /// A request is over for its user, who may want another.
+    pub(super) fn thinks(&mut self, number: usize, net: &mut GatewayNet<'_>) {
+        self.outcome.open -= 1;
+        let user = &mut self.users[number];
+        let Some(requests) = self.spec.requests(user.traffic) else { return };
+        if let Some(time) = user.thinks(requests) {
+            net.agenda.add(net.now + time, Event::Access(Told::User(number)));
+        }
+    }
+
+    /// Nobody wants anything any more, and everybody has what they wanted.
+    pub(super) fn is_satisfied(&self, now: Nanos) -> bool {
+        let over = |user: &User| now >= self.spec.traffic[user.traffic].stop;
+        // What is sent without end is seen through.
+        let sends = |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_));
+        let is_sent = |traffic: &Traffic| sends(traffic) && now < traffic.stop;
+        self.outcome.open == 0 && self.users.iter().all(over) && !self.spec.traffic.iter().any(is_sent)
+    }
+}

@@ -1,0 +1,42 @@
+//! Percentiles and means as one definition, so that what is simulated and what is measured can be compared.
+//!
+//! The quantile q of n samples is the *nearest rank*: the least sample that at least q·n samples do not exceed. It is always
+//! a value that was seen; of an even number the median is the lower of the two in the middle. q is a whole number of
+//! billionths, so that no rank depends on how a fraction is rounded.
+//!
+//! | what is at hand | by | precise to |
+//! |---|---|---|
+//! | all samples, in order | [`quantile`] | exact |
+//! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile |
+//! | durations, of which some have not ended | [`Durations`] | exact, or a lower bound that says so |
+//!
+//! # What has not ended
+//!
+//! Leaving out what had not ended when a run did makes the worst runs look best. So it counts as having lasted until it was
+//! last seen, and takes that place among the others: it lasts at least so long. A quantile is exact all the same if as many
+//! durations as its rank ended within it; otherwise it is a lower bound, as the mean is whenever anything has not ended. An
+//! [`Estimate`] says which. What failed has no duration, and is to be counted apart.
+//!
+//! ```
+//! use dovetail_stats::{Durations, Quantile};
+//!
+//! let mut durations = Durations::new();
+//! for seconds in [1.0, 2.0, 3.0] {
+//!     durations.ended(seconds);
+//! }
+//! durations.not_ended(2.5);
+//! let durations = durations.sorted();
+//! let median = durations.quantile(Quantile::MEDIAN).expect("there are samples");
+//! assert_eq!((median.value, median.is_lower_bound), (2.0, false));
+//! let p99 = durations.quantile(Quantile::P99).expect("there are samples");
+//! assert_eq!((p99.value, p99.is_lower_bound), (3.0, true), "what goes on may still last longer");
+//! ```
+#![forbid(unsafe_code)]
+
+mod durations;
+mod histogram;
+mod quantile;
+
+pub use durations::{Durations, Estimate, SortedDurations};
+pub use histogram::Histogram;
+pub use quantile::{Quantile, mean, median, quantile};
