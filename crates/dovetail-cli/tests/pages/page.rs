@@ -180,6 +180,8 @@ pub fn load(bed: &Bed, browser: &Path, over: Over, profile: &Path) -> f64 {
     command
         .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic"])
+        // So that it is no process of a lower priority.
+        .args(["--disable-renderer-backgrounding", "--disable-backgrounding-occluded-windows"])
         .args(["--ignore-certificate-errors", "--timeout=120000", "--dump-dom"])
         .arg(format!("--proxy-server=http://{LISTEN}"))
         .arg(format!("--user-data-dir={}", profile.display()))
