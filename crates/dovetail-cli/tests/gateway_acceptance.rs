@@ -5,36 +5,8 @@
 
 mod gateways;
 
-use std::{env, process::Command, thread};
-
-use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What, check};
-use gateways::{Settings, download, gateway, link, ms, play};
-
-fn possible() -> bool {
-    if env::var_os("DOVETAIL_LONG").is_none() {
-        eprintln!("skipped: takes minutes, DOVETAIL_LONG=1 runs it");
-        return false;
-    }
-    check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
-}
-
-fn has_squid() -> bool {
-    let is_there = Command::new("squid").arg("-v").output().is_ok();
-    if !is_there {
-        eprintln!("skipped: there is no squid");
-    }
-    is_there
-}
-
-/// All at once, so many at a time.
-fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(at_a_time: usize, of: &[T], run: fn(T) -> R) -> Vec<R> {
-    let mut done = Vec::new();
-    for some in of.chunks(at_a_time) {
-        let begun: Vec<_> = some.iter().map(|&one| thread::spawn(move || run(one))).collect();
-        done.extend(begun.into_iter().map(|run| run.join().unwrap()));
-    }
-    done
-}
+use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What};
+use gateways::{Settings, alone, download, gateway, has_squid, link, ms, play, possible, side_by_side};
 
 /// By what one class or user with one connection gets less than its share beside another with so many: 1 is exact.
 fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f64) {
@@ -77,17 +49,6 @@ fn shares_are_kept_whatever_the_connections() {
         share
     });
     assert!(done.iter().all(|share| (0.9..1.1).contains(share)), "{done:.3?}");
-}
-
-/// How long one response alone takes, of eight seconds of the link or what the bed can send.
-fn alone(rate_bps: u64, trip: u64, via: Via, proxy: &Proxy<'_>) -> f64 {
-    let bytes = rate_bps.min(64_000_000);
-    let what = What::Get { bytes };
-    let job = Job { what, repeat: Repeat::Times(1), ..download(0, 0, via) };
-    let spec = PlaySpec { warm_up: ms(0), duration: ms(50), drain: ms(120_000), rates: Vec::new(), queue_every: None };
-    let bed = BedSpec { gso: rate_bps > 100_000_000, ..link(rate_bps, ms(trip), &[1]) };
-    let played = play(&bed, proxy, &[job], &spec);
-    played.jobs[0].took().unwrap_or_else(|| panic!("{rate_bps} bit/s, {trip} ms, {via:?}: unfinished")).as_secs_f64()
 }
 
 #[test]

@@ -1,9 +1,51 @@
 //! `dovetail gateway` as the proxy of a bed.
 #![allow(dead_code)]
 
-use std::{fmt::Write, fs, process::Command, time::Duration};
+use std::{env, fmt::Write, fs, process::Command, thread, time::Duration};
 
-use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Via, What};
+use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Via, What, check};
+
+/// Whether a test of minutes is to run, and can.
+pub fn possible() -> bool {
+    if env::var_os("DOVETAIL_LONG").is_none() {
+        eprintln!("skipped: takes minutes, DOVETAIL_LONG=1 runs it");
+        return false;
+    }
+    check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
+}
+
+pub fn has_squid() -> bool {
+    has("squid", "-v")
+}
+
+/// Whether there is this program, which says its version when it is asked so.
+pub fn has(program: &str, version: &str) -> bool {
+    let is_there = Command::new(program).arg(version).output().is_ok();
+    if !is_there {
+        eprintln!("skipped: there is no {program}");
+    }
+    is_there
+}
+
+/// All at once, so many at a time.
+pub fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(
+    at_a_time: usize,
+    of: &[T],
+    run: fn(T) -> R,
+) -> Vec<R> {
+    let mut done = Vec::new();
+    for some in of.chunks(at_a_time) {
+        let begun: Vec<_> = some.iter().map(|&one| thread::spawn(move || run(one))).collect();
+        done.extend(begun.into_iter().map(|run| run.join().unwrap()));
+    }
+    done
+}
+
+/// The middle of an odd number of them.
+pub fn median(mut of: Vec<f64>) -> f64 {
+    of.sort_by(f64::total_cmp);
+    of[of.len() / 2]
+}
 
 pub const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -38,6 +80,17 @@ pub fn play(bed: &BedSpec, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> 
     played
 }
 
+/// How long one response alone takes, of eight seconds of the link or what the bed can send.
+pub fn alone(rate_bps: u64, trip: u64, via: Via, proxy: &Proxy<'_>) -> f64 {
+    let bytes = rate_bps.min(64_000_000);
+    let what = What::Get { bytes };
+    let job = Job { what, repeat: Repeat::Times(1), ..download(0, 0, via) };
+    let spec = PlaySpec { warm_up: ms(0), duration: ms(50), drain: ms(120_000), rates: Vec::new(), queue_every: None };
+    let bed = BedSpec { gso: rate_bps > 100_000_000, ..link(rate_bps, ms(trip), &[1]) };
+    let played = play(&bed, proxy, &[job], &spec);
+    played.jobs[0].took().unwrap_or_else(|| panic!("{rate_bps} bit/s, {trip} ms, {via:?}: unfinished")).as_secs_f64()
+}
+
 /// What a run sets of a gateway's configuration.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings<'a> {
@@ -60,7 +113,7 @@ pub fn gateway(settings: Settings<'_>) -> Proxy<'_> {
         let file = site.folder.join("gateway.toml");
         let mut text = format!(
             "[proxy]\nlisten = \"{}\"\n[downlink]\nrate = \"{}bps\"\nprobe = \"{}\"\npolicy = \"{}\"\n\
-             [access]\nclients = [\"10.0.0.0/16\"]\nconnect_ports = [80]\ndestinations = {{ allow = [\"10.200.0.0/16\"] }}\n",
+             [access]\nclients = [\"10.0.0.0/16\"]\nconnect_ports = [80, 443]\ndestinations = {{ allow = [\"10.200.0.0/16\"] }}\n",
             site.listen, site.rate_bps, site.provider, settings.policy
         );
         for (number, weight) in (1..).zip(settings.weights) {

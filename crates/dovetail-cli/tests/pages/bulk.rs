@@ -1,0 +1,83 @@
+//! A download of the bed's first user that goes on beside whatever else is done.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Ipv4Addr, Shutdown, SocketAddrV4, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::{self, JoinHandle},
+};
+
+use dovetail_bed::{Bed, Place, Via};
+use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
+
+use super::running::LISTEN;
+
+const USER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 0);
+
+pub struct Bulk {
+    stream: TcpStream,
+    bytes: Arc<AtomicU64>,
+    reading: JoinHandle<io::Result<()>>,
+}
+
+impl Bulk {
+    /// Of as much as a server of the bed gives.
+    pub fn new(bed: &Bed, via: Via) -> Self {
+        let begin = || {
+            let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+            bind(&socket, &USER)?;
+            connect(&socket, &LISTEN)?;
+            let stream = TcpStream::from(socket);
+            let other = stream.try_clone()?;
+            let bytes = Arc::<AtomicU64>::default();
+            let counter = Arc::clone(&bytes);
+            Ok(Self { stream, bytes, reading: thread::spawn(move || read(other, via, &counter)) })
+        };
+        bed.within(Place::Clients, begin).unwrap()
+    }
+
+    /// How many bytes of it have come.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Breaks it off. It has to have been under way.
+    pub fn end(self) {
+        assert!(!self.reading.is_finished(), "the download is over already");
+        // It ends with what it is told, or with a reset.
+        let _ = self.stream.shutdown(Shutdown::Both);
+        let _ = self.reading.join().unwrap();
+    }
+}
+
+fn read(mut stream: TcpStream, via: Via, bytes: &AtomicU64) -> io::Result<()> {
+    let mut from = BufReader::new(stream.try_clone()?);
+    let server = if via == Via::Absolute { "http://10.200.0.1" } else { "" };
+    if via == Via::Connect {
+        stream.write_all(b"CONNECT 10.200.0.1:80 HTTP/1.1\r\nHost: 10.200.0.1:80\r\n\r\n")?;
+        head(&mut from)?;
+    }
+    stream.write_all(format!("GET {server}/64000000/bulk HTTP/1.1\r\nHost: 10.200.0.1\r\n\r\n").as_bytes())?;
+    head(&mut from)?;
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => return Ok(()),
+            some => bytes.fetch_add(some as u64, Ordering::Relaxed),
+        };
+    }
+}
+
+fn head(from: &mut impl BufRead) -> io::Result<()> {
+    let mut line = String::new();
+    from.read_line(&mut line)?;
+    assert!(line.contains(" 200 "), "{line}");
+    while line.trim_end() != "" {
+        line.clear();
+        from.read_line(&mut line)?;
+    }
+    Ok(())
+}
