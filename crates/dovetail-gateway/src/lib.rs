@@ -1,6 +1,6 @@
 //! The HTTP gateway: a forward proxy in front of a narrow downlink that schedules requests and responses.
 //!
-//! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Desk),
+//! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Dispatcher),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
 //! What happens meanwhile is said through [`tracing`]: whoever runs a gateway chooses where that goes.

@@ -19,7 +19,7 @@ use dovetail_sched::{
     Nanos, PolicyError, Weight,
     request::{ClassId, RequestSetup, RequestSpec, UPLOADS, UplinkUse},
 };
-use dovetail_tower::Desk;
+use dovetail_tower::Dispatcher;
 
 use crate::{place::Place, who::Who};
 
@@ -32,19 +32,20 @@ const LEAST: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Uplink {
     // Where its rate is known.
-    desk: Option<Desk<Who>>,
+    dispatcher: Option<Dispatcher<Who>>,
     // The downlink's, to be told.
-    told: Desk<Who>,
+    told: Dispatcher<Who>,
     began: Instant,
     used: RefCell<UplinkUse>,
 }
 
 impl Uplink {
     /// `rate`: bytes of payload a second, if known. Classes as the downlink's.
-    pub(crate) fn new(rate: Option<f64>, classes: &[Weight], downlink: &Desk<Who>) -> Result<Self, PolicyError> {
-        let desk = |rate: f64| Desk::new(&UPLOADS.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
+    pub(crate) fn new(rate: Option<f64>, classes: &[Weight], downlink: &Dispatcher<Who>) -> Result<Self, PolicyError> {
+        let dispatcher =
+            |rate: f64| Dispatcher::new(&UPLOADS.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
         Ok(Self {
-            desk: rate.map(desk).transpose()?,
+            dispatcher: rate.map(dispatcher).transpose()?,
             told: downlink.clone(),
             began: Instant::now(),
             used: RefCell::new(UplinkUse::new(ACK_BYTES)),
@@ -52,8 +53,8 @@ impl Uplink {
     }
 
     /// Where uploads wait.
-    pub(crate) const fn desk(&self) -> Option<&Desk<Who>> {
-        self.desk.as_ref()
+    pub(crate) const fn dispatcher(&self) -> Option<&Dispatcher<Who>> {
+        self.dispatcher.as_ref()
     }
 
     /// A way up for so many bytes, or for an upload of unknown length.
@@ -71,10 +72,10 @@ impl Uplink {
 
     /// So many bytes came down, and are acknowledged.
     pub(crate) fn acknowledges(&self, bytes: usize) {
-        if let Some(desk) = &self.desk
+        if let Some(dispatcher) = &self.dispatcher
             && let Some(acked) = self.used.borrow_mut().acknowledges(bytes as u64)
         {
-            desk.stray(None, acked);
+            dispatcher.stray(None, acked);
         }
     }
 
@@ -116,8 +117,8 @@ pub(crate) struct Lane {
 impl Lane {
     /// How many of these bytes may be sent now, not none; the task is woken when some may.
     pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
-        let Some(desk) = self.uplink.desk().filter(|_| self.is_upload) else { return Poll::Ready(bytes) };
-        let place = self.place.get_or_insert_with(|| desk.arrive(&self.who, self.class, None, "upload".into()));
+        let Some(dispatcher) = self.uplink.dispatcher().filter(|_| self.is_upload) else { return Poll::Ready(bytes) };
+        let place = self.place.get_or_insert_with(|| dispatcher.arrive(&self.who, self.class, None, "upload".into()));
         ready!(place.poll_released(cx));
         place.poll_allowed(cx).map(|(most, _)| usize::try_from(most).unwrap_or(usize::MAX).min(bytes))
     }
@@ -125,9 +126,9 @@ impl Lane {
     /// So many were.
     pub(crate) fn sent(&self, bytes: usize) {
         self.uploaded.set(self.uploaded.get() + bytes as u64);
-        match (&self.place, self.uplink.desk()) {
+        match (&self.place, self.uplink.dispatcher()) {
             (Some(place), _) => place.received(bytes as u64),
-            (None, Some(desk)) => desk.stray(Some(self.class), bytes as u64),
+            (None, Some(dispatcher)) => dispatcher.stray(Some(self.class), bytes as u64),
             (None, None) => {}
         }
         self.uplink.sent(bytes);

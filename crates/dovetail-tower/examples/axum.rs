@@ -11,7 +11,7 @@ use dovetail_sched::{
     PolicyError, Weight,
     request::{ClassId, RequestSetup, RequestSpec},
 };
-use dovetail_tower::{Desk, ScheduleLayer};
+use dovetail_tower::{Dispatcher, ScheduleLayer};
 use futures_util::stream;
 use http::request::Parts;
 use tokio::{
@@ -41,9 +41,9 @@ fn app() -> Result<Router, PolicyError> {
     let setup = RequestSetup { rate: TOKENS_PER_S, quantum: 8, window: 0, longest_window: 0, overhead: 0 };
     // Tolerances, which are meant for bytes, in a few turns' tokens; and no more saved up than the model makes in 20 ms.
     let policy: RequestSpec = "grants:lag=32,slack=32,delay=20ms,learn=off".parse()?;
-    let desk = Desk::new(&policy, &setup, &[Weight::ONE; 2])?;
-    desk.set_weight(PAID, Weight::new(2.0).ok_or_else(|| PolicyError::unfit("no such weight"))?);
-    tokio::spawn(desk.drive());
+    let dispatcher = Dispatcher::new(&policy, &setup, &[Weight::ONE; 2])?;
+    dispatcher.set_weight(PAID, Weight::new(2.0).ok_or_else(|| PolicyError::unfit("no such weight"))?);
+    tokio::spawn(dispatcher.drive());
 
     // The model: all streams take their tokens from it, first come, first served.
     let model = Arc::new(Mutex::new(interval(Duration::from_secs_f64(1.0 / TOKENS_PER_S))));
@@ -54,7 +54,7 @@ fn app() -> Result<Router, PolicyError> {
         });
         ([("content-type", "text/event-stream")], Body::from_stream(tokens))
     };
-    let schedule = ScheduleLayer::new(desk, classify).meter(tokens);
+    let schedule = ScheduleLayer::new(dispatcher, classify).meter(tokens);
     Ok(Router::new().route("/generate", get(generate)).layer(schedule))
 }
 

@@ -16,14 +16,14 @@ use bodies::{Made, Piped, reads};
 use bytes::Bytes;
 use dovetail_sched::request::{ClassId, RequestSetup};
 use dovetail_tower::{
-    Desk, ScheduleLayer, Units,
-    desk::{ClassView, Stage, WaitLimits},
+    Dispatcher, ScheduleLayer, Units,
+    dispatcher::{ClassView, Stage, WaitLimits},
     schedule::{ByteMeter, ScheduledBody},
 };
 use http::{HeaderMap, Request, Response, StatusCode, request::Parts};
 use http_body::{Body, Frame};
 use http_body_util::BodyExt;
-use support::{FAIR, arrive, desk, pass, tokens};
+use support::{FAIR, arrive, dispatcher, pass, tokens};
 use tokio::sync::mpsc;
 use tower::{Layer, Service, ServiceExt, limit::ConcurrencyLimitLayer, service_fn};
 
@@ -53,12 +53,12 @@ where
     })
 }
 
-/// The body as it comes through the layer with this desk.
-async fn through<R>(desk: &Desk<u32>, body: R) -> ScheduledBody<R, u32, ByteMeter>
+/// The body as it comes through the layer with this dispatcher.
+async fn through<R>(dispatcher: &Dispatcher<u32>, body: R) -> ScheduledBody<R, u32, ByteMeter>
 where
     R: Body<Data = Bytes> + Send + 'static,
 {
-    let service = ScheduleLayer::new(desk.clone(), by_path).layer(gives(Response::new(body)));
+    let service = ScheduleLayer::new(dispatcher.clone(), by_path).layer(gives(Response::new(body)));
     let Ok(response) = service.oneshot(ask("/1")).await;
     response.into_body()
 }
@@ -69,41 +69,41 @@ fn poll<B: Body + Unpin>(body: &mut B) -> PolledFrame<B> {
     Pin::new(body).poll_frame(&mut Context::from_waker(Waker::noop()))
 }
 
-fn narrow_desk() -> Desk<u32> {
-    desk("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 1.0])
+fn narrow_dispatcher() -> Dispatcher<u32> {
+    dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 1.0])
 }
 
-fn class(desk: &Desk<u32>) -> ClassView {
-    desk.view().totals.classes[0]
+fn class(dispatcher: &Dispatcher<u32>) -> ClassView {
+    dispatcher.view().totals.classes[0]
 }
 
-fn stages(desk: &Desk<u32>) -> Vec<Stage> {
-    desk.view().live.iter().map(|live| live.stage).collect()
+fn stages(dispatcher: &Dispatcher<u32>) -> Vec<Stage> {
+    dispatcher.view().live.iter().map(|live| live.stage).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_service_is_asked_when_the_request_is_released() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let (tell, mut told) = mpsc::unbounded_channel();
-    let service = ScheduleLayer::new(desk.clone(), by_path).layer(service_fn(move |request: Request<()>| {
+    let service = ScheduleLayer::new(dispatcher.clone(), by_path).layer(service_fn(move |request: Request<()>| {
         tell.send(request.uri().path().to_owned()).expect("the test listens");
         async { Ok::<_, Infallible>(Response::new(String::new())) }
     }));
-    let first = arrive(&desk, 9, 0);
+    let first = arrive(&dispatcher, 9, 0);
     let waits = tokio::spawn(service.oneshot(ask("/1")));
     pass(MS * 40).await;
     assert!(told.try_recv().is_err());
-    assert_eq!(desk.view().live.iter().map(|live| &*live.label).collect::<Vec<_>>(), ["", "/1"]);
+    assert_eq!(dispatcher.view().live.iter().map(|live| &*live.label).collect::<Vec<_>>(), ["", "/1"]);
     first.end();
     let response = waits.await.expect("no panic").expect("no error");
     assert_eq!(told.try_recv().as_deref(), Ok("/1"));
     assert_eq!(response.headers()["server-timing"], "queue;dur=40.0");
-    assert_eq!(desk.live(), 0, "an empty body is over at once");
+    assert_eq!(dispatcher.live(), 0, "an empty body is over at once");
 }
 
 #[tokio::test(start_paused = true)]
 async fn timing_joins_what_the_service_says_or_is_left_out() {
-    let layer = ScheduleLayer::new(narrow_desk(), by_path);
+    let layer = ScheduleLayer::new(narrow_dispatcher(), by_path);
     let inner = service_fn(async |_: Request<()>| {
         Ok::<_, Infallible>(Response::builder().header("server-timing", "db;dur=5").body(String::new()).expect("one"))
     });
@@ -115,14 +115,14 @@ async fn timing_joins_what_the_service_says_or_is_left_out() {
 
 #[tokio::test(start_paused = true)]
 async fn frames_are_passed_as_they_come() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let (send, pipe) = mpsc::unbounded_channel();
-    let mut body = through(&desk, Piped(pipe)).await;
+    let mut body = through(&dispatcher, Piped(pipe)).await;
     assert!(poll(&mut body).is_pending());
     send.send(Ok(Frame::data(Bytes::from("one")))).expect("it is there");
     let Poll::Ready(Some(Ok(first))) = poll(&mut body) else { panic!("no need to wait for more") };
     assert_eq!(first.into_data().expect("data"), "one");
-    assert_eq!((class(&desk).units, desk.live()), (3, 1));
+    assert_eq!((class(&dispatcher).units, dispatcher.live()), (3, 1));
     assert!(poll(&mut body).is_pending());
     let trailers = HeaderMap::from_iter([(http::header::ETAG, http::HeaderValue::from_static("x"))]);
     send.send(Ok(Frame::trailers(trailers.clone()))).expect("it is there");
@@ -130,52 +130,52 @@ async fn frames_are_passed_as_they_come() {
     assert_eq!(last.into_trailers().expect("trailers"), trailers);
     drop(send);
     assert!(matches!(poll(&mut body), Poll::Ready(None)));
-    assert_eq!((class(&desk).units, class(&desk).gave_up, desk.live()), (3, 0, 0));
+    assert_eq!((class(&dispatcher).units, class(&dispatcher).gave_up, dispatcher.live()), (3, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_fails_midway_is_over() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let (send, pipe) = mpsc::unbounded_channel();
-    let mut body = through(&desk, Piped(pipe)).await;
+    let mut body = through(&dispatcher, Piped(pipe)).await;
     send.send(Ok(Frame::data(Bytes::from("one")))).expect("it is there");
     send.send(Err("the line is cut")).expect("it is there");
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Ok(_)))));
-    assert_eq!(desk.live(), 1);
+    assert_eq!(dispatcher.live(), 1);
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Err("the line is cut")))));
     // It broke off: nobody gave up.
-    assert_eq!((class(&desk).outstanding, class(&desk).gave_up, desk.live()), (0, 0, 0));
+    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).gave_up, dispatcher.live()), (0, 0, 0));
     drop(body);
-    assert_eq!(class(&desk).gave_up, 0);
+    assert_eq!(class(&dispatcher).gave_up, 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_is_polled_as_far_as_is_allowed() {
-    let desk = desk(FAIR, &tokens(1_000.0), &[1.0]);
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     let (made, polled) = Made::new([1; 200]);
-    let body = through(&desk, made).await;
+    let body = through(&dispatcher, made).await;
     assert_eq!(polled.load(Ordering::Relaxed), 0, "nobody read");
     let reader = reads(body);
     // Four turns at once: three are paid for from what was saved up, and the last on credit.
     tokio::task::yield_now().await;
     pass(MS).await;
     assert_eq!(polled.load(Ordering::Relaxed), 64);
-    assert_eq!(stages(&desk), [Stage::Held]);
+    assert_eq!(stages(&dispatcher), [Stage::Held]);
     // From then on at 0.95 of the rate.
     pass(MS * 100).await;
     let after = polled.load(Ordering::Relaxed);
     assert!((64 + 80..=64 + 112).contains(&after) && after.is_multiple_of(16), "{after}");
     reader.await.expect("no panic").expect("no error");
-    assert_eq!((polled.load(Ordering::Relaxed), class(&desk).units, desk.live()), (200, 200, 0));
+    assert_eq!((polled.load(Ordering::Relaxed), class(&dispatcher).units, dispatcher.live()), (200, 200, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_long_frame_is_passed_whole_and_paid_for_afterwards() {
-    let desk = desk(FAIR, &tokens(1_000.0), &[1.0]);
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     let (made, polled) = Made::new([950, 1]);
-    let reader = reads(through(&desk, made).await);
+    let reader = reads(through(&dispatcher, made).await);
     pass(MS).await;
-    assert_eq!((polled.load(Ordering::Relaxed), class(&desk).units), (1, 950));
+    assert_eq!((polled.load(Ordering::Relaxed), class(&dispatcher).units), (1, 950));
     // 950 tokens less what was saved up are not there again for 940 ms.
     pass(MS * 900).await;
     assert_eq!(polled.load(Ordering::Relaxed), 1);
@@ -186,7 +186,7 @@ async fn a_long_frame_is_passed_whole_and_paid_for_afterwards() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_a_known_length_costs_no_turn() {
-    let desk = desk(FAIR, &tokens(1_000.0), &[1.0]);
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     let response = |units| {
         let mut response = Response::new(Made::singles(64));
         response.extensions_mut().extend(units);
@@ -197,14 +197,14 @@ async fn the_end_of_a_known_length_costs_no_turn() {
         extensions.insert(Units(units));
         extensions
     };
-    let layer = ScheduleLayer::new(desk.clone(), by_path);
+    let layer = ScheduleLayer::new(dispatcher.clone(), by_path);
     // 64 are what may be taken in at once, and then the end.
     let Ok(known) = layer.layer(gives(response(extensions(64)))).oneshot(ask("/1")).await;
     let reader = reads(known.into_body());
     tokio::task::yield_now().await;
     pass(MS).await;
     assert!(reader.is_finished());
-    assert_eq!(class(&desk).gave_up, 0);
+    assert_eq!(class(&dispatcher).gave_up, 0);
     pass(MS * 1_000).await;
     let Ok(unknown) = layer.layer(gives(response(http::Extensions::new()))).oneshot(ask("/1")).await;
     let reader = reads(unknown.into_body());
@@ -217,13 +217,13 @@ async fn the_end_of_a_known_length_costs_no_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_length_that_is_no_length_lets_nothing_pass() {
-    let desk = desk(FAIR, &tokens(1_000.0), &[1.0]);
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     let mut request = ask("/1");
     request.extensions_mut().insert(Units(10));
     let (made, polled) = Made::new([1; 5_000]);
-    let service = ScheduleLayer::new(desk.clone(), by_path).layer(gives(Response::new(made)));
+    let service = ScheduleLayer::new(dispatcher.clone(), by_path).layer(gives(Response::new(made)));
     let Ok(response) = service.oneshot(request).await;
-    assert_eq!(desk.view().live[0].length, Some(10));
+    assert_eq!(dispatcher.view().live[0].length, Some(10));
     let _reader = reads(response.into_body());
     pass(MS * 1_000).await;
     assert!((1_000..1_040).contains(&polled.load(Ordering::Relaxed)), "{polled:?}");
@@ -231,60 +231,61 @@ async fn a_length_that_is_no_length_lets_nothing_pass() {
 
 #[tokio::test(start_paused = true)]
 async fn a_body_whose_length_is_known_in_bytes_says_it() {
-    let desk = narrow_desk();
-    let mut body = through(&desk, "hello".to_owned()).await;
-    assert_eq!((desk.view().live[0].length, body.size_hint().exact()), (Some(5), Some(5)));
+    let dispatcher = narrow_dispatcher();
+    let mut body = through(&dispatcher, "hello".to_owned()).await;
+    assert_eq!((dispatcher.view().live[0].length, body.size_hint().exact()), (Some(5), Some(5)));
     assert!(!body.is_end_stream());
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Ok(_)))));
-    assert_eq!((class(&desk).units, desk.live()), (5, 0), "its last frame was its end");
+    assert_eq!((class(&dispatcher).units, dispatcher.live()), (5, 0), "its last frame was its end");
     assert!(body.is_end_stream());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_body_that_is_dropped_gave_up_unless_all_has_come() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let mut extensions = http::Extensions::new();
     extensions.insert(Units(2));
     for (frames, gave_up) in [(1, 1), (2, 1)] {
         let mut response = Response::new(Made::singles(2));
         response.extensions_mut().extend(extensions.clone());
-        let Ok(response) = ScheduleLayer::new(desk.clone(), by_path).layer(gives(response)).oneshot(ask("/1")).await;
+        let Ok(response) =
+            ScheduleLayer::new(dispatcher.clone(), by_path).layer(gives(response)).oneshot(ask("/1")).await;
         let mut body = response.into_body();
         for _ in 0..frames {
             assert!(matches!(poll(&mut body), Poll::Ready(Some(Ok(_)))));
         }
         drop(body);
-        assert_eq!((class(&desk).gave_up, desk.live()), (gave_up, 0));
+        assert_eq!((class(&dispatcher).gave_up, dispatcher.live()), (gave_up, 0));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_request_that_is_dropped_gives_up() {
-    let desk = narrow_desk();
-    let first = arrive(&desk, 9, 0);
-    let service = ScheduleLayer::new(desk.clone(), by_path)
+    let dispatcher = narrow_dispatcher();
+    let first = arrive(&dispatcher, 9, 0);
+    let service = ScheduleLayer::new(dispatcher.clone(), by_path)
         .layer(service_fn(async |_: Request<()>| std::future::pending::<Result<Response<String>, Infallible>>().await));
     let (waits, outstanding) = (service.clone().oneshot(ask("/1")), service.oneshot(ask("/2")));
     let (waits, outstanding) = (tokio::spawn(waits), tokio::spawn(outstanding));
     pass(MS).await;
     waits.abort();
     pass(MS).await;
-    assert_eq!((class(&desk).waiting, class(&desk).gave_up), (1, 1));
+    assert_eq!((class(&dispatcher).waiting, class(&dispatcher).gave_up), (1, 1));
     first.end();
     pass(MS).await;
-    assert_eq!((class(&desk).waiting, class(&desk).outstanding), (0, 1));
+    assert_eq!((class(&dispatcher).waiting, class(&dispatcher).outstanding), (0, 1));
     outstanding.abort();
     pass(MS).await;
-    assert_eq!((class(&desk).outstanding, class(&desk).gave_up, desk.live()), (0, 2, 0));
+    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).gave_up, dispatcher.live()), (0, 2, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_of_the_service_is_passed_and_is_the_end() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let fails = service_fn(async |_: Request<()>| Err::<Response<String>, _>("no server"));
-    let error = ScheduleLayer::new(desk.clone(), by_path).layer(fails).oneshot(ask("/1")).await.err();
+    let error = ScheduleLayer::new(dispatcher.clone(), by_path).layer(fails).oneshot(ask("/1")).await.err();
     assert_eq!(error, Some("no server"));
-    assert_eq!((class(&desk).requests, class(&desk).gave_up, desk.live()), (1, 0, 0));
+    assert_eq!((class(&dispatcher).requests, class(&dispatcher).gave_up, dispatcher.live()), (1, 0, 0));
 }
 
 /// A service that is never ready for long.
@@ -307,27 +308,27 @@ impl Service<Request<()>> for Unwilling {
 
 #[tokio::test(start_paused = true)]
 async fn a_service_that_is_not_ready_is_not_called() {
-    let desk = narrow_desk();
-    let error = ScheduleLayer::new(desk.clone(), by_path).layer(Unwilling).oneshot(ask("/1")).await.err();
-    assert_eq!((error, desk.live(), class(&desk).gave_up), (Some("broken"), 0, 0));
+    let dispatcher = narrow_dispatcher();
+    let error = ScheduleLayer::new(dispatcher.clone(), by_path).layer(Unwilling).oneshot(ask("/1")).await.err();
+    assert_eq!((error, dispatcher.live(), class(&dispatcher).gave_up), (Some("broken"), 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn requests_wait_at_the_desk_and_not_before_it() {
     // `none` releases all at once; the service behind takes one at a time, for 10 ms.
-    let desk = desk("none", &tokens(1_000.0), &[1.0]);
+    let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0]);
     let slow = ConcurrencyLimitLayer::new(1).layer(service_fn(async |_: Request<()>| {
         pass(MS * 10).await;
         Ok::<_, Infallible>(Response::new(String::new()))
     }));
-    let mut service = ScheduleLayer::new(desk.clone(), by_path).layer(slow);
+    let mut service = ScheduleLayer::new(dispatcher.clone(), by_path).layer(slow);
     let asked: Vec<_> = (0..3)
         .map(|_| {
             assert!(service.poll_ready(&mut Context::from_waker(Waker::noop())).is_ready());
             tokio::spawn(service.call(ask("/1")))
         })
         .collect();
-    assert_eq!(class(&desk).requests, 3);
+    assert_eq!(class(&dispatcher).requests, 3);
     let began = tokio::time::Instant::now();
     for response in asked {
         response.await.expect("no panic").expect("no error");
@@ -337,9 +338,9 @@ async fn requests_wait_at_the_desk_and_not_before_it() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_too_many_is_told_to_come_again() {
-    let desk = narrow_desk();
-    let released = arrive(&desk, 9, 0);
-    let service = ScheduleLayer::new(desk.clone(), by_path)
+    let dispatcher = narrow_dispatcher();
+    let released = arrive(&dispatcher, 9, 0);
+    let service = ScheduleLayer::new(dispatcher.clone(), by_path)
         .limits(WaitLimits { user: 1, all: 2 }, 7)
         .layer(service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new("done".to_owned()))));
     let waits = ["/1", "/2"].map(|path| tokio::spawn(service.clone().oneshot(ask(path))));
@@ -354,23 +355,23 @@ async fn who_is_too_many_is_told_to_come_again() {
         assert!(refused.body().is_end_stream());
         assert_eq!(refused.into_body().collect().await.expect("no error").to_bytes(), "");
     }
-    assert_eq!(class(&desk).requests, 3);
+    assert_eq!(class(&dispatcher).requests, 3);
     released.end();
     for waits in waits {
         let Ok(response) = waits.await.expect("no panic");
         assert_eq!(response.into_body().collect().await.expect("no error").to_bytes(), "done");
     }
-    assert_eq!((desk.live(), class(&desk).gave_up), (0, 0));
+    assert_eq!((dispatcher.live(), class(&dispatcher).gave_up), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn units_are_what_the_meter_counts() {
-    let desk = narrow_desk();
+    let dispatcher = narrow_dispatcher();
     let lines = |data: &Bytes| data.iter().filter(|&&letter| letter == b'\n').count() as u64;
     let service =
-        ScheduleLayer::new(desk.clone(), by_path).meter(lines).layer(gives(Response::new("a\nb\nc".to_owned())));
+        ScheduleLayer::new(dispatcher.clone(), by_path).meter(lines).layer(gives(Response::new("a\nb\nc".to_owned())));
     let Ok(response) = service.oneshot(ask("/1")).await;
-    assert_eq!(desk.view().live[0].length, None, "the length in bytes says nothing");
+    assert_eq!(dispatcher.view().live[0].length, None, "the length in bytes says nothing");
     assert_eq!(response.into_body().collect().await.expect("no error").to_bytes(), "a\nb\nc");
-    assert_eq!((class(&desk).units, desk.live()), (2, 0));
+    assert_eq!((class(&dispatcher).units, dispatcher.live()), (2, 0));
 }

@@ -8,9 +8,9 @@ use std::{convert::Infallible, time::Duration};
 
 use bodies::{Made, reads};
 use dovetail_sched::request::{ClassId, RequestSetup};
-use dovetail_tower::{Desk, ScheduleLayer};
+use dovetail_tower::{Dispatcher, ScheduleLayer};
 use http::{Request, Response, request::Parts};
-use support::{FAIR, desk, pass, tokens};
+use support::{FAIR, dispatcher, pass, tokens};
 use tokio::sync::mpsc;
 use tower::{Layer, ServiceExt, service_fn};
 
@@ -30,8 +30,8 @@ fn request(from: From) -> Request<()> {
 }
 
 /// Lets so many endless responses of users of each class be read for so long. Each class's units for a unit of the first's.
-async fn ratios(desk: &Desk<u32>, users: &[u32], seconds: u64) -> Vec<f64> {
-    let service = ScheduleLayer::new(desk.clone(), classify)
+async fn ratios(dispatcher: &Dispatcher<u32>, users: &[u32], seconds: u64) -> Vec<f64> {
+    let service = ScheduleLayer::new(dispatcher.clone(), classify)
         .layer(service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Made::singles(1_000_000)))));
     let mut readers = Vec::new();
     let mut user = 0;
@@ -50,15 +50,15 @@ async fn ratios(desk: &Desk<u32>, users: &[u32], seconds: u64) -> Vec<f64> {
     }
     pass(Duration::from_secs(seconds)).await;
     assert!(readers.iter().all(|reader| !reader.is_finished()), "all still read");
-    let units: Vec<_> = desk.view().totals.classes.iter().map(|class| class.units as f64).collect();
+    let units: Vec<_> = dispatcher.view().totals.classes.iter().map(|class| class.units as f64).collect();
     units.iter().map(|of_class| of_class / units[0]).collect()
 }
 
 #[tokio::test(start_paused = true)]
 async fn tokens_are_shared_by_weight_and_users() {
     for (weights, users) in [([1.0, 2.0, 4.0], [1, 1, 1]), ([1.0, 1.0, 2.0], [1, 3, 2]), ([5.0, 1.0, 1.0], [2, 1, 1])] {
-        let desk = desk(FAIR, &tokens(1_000.0), &weights);
-        let ours = ratios(&desk, &users, 60).await;
+        let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &weights);
+        let ours = ratios(&dispatcher, &users, 60).await;
         let parts = [0, 1, 2].map(|class: usize| weights[class] * f64::from(users[class]));
         for (class, ours) in ours.iter().enumerate() {
             let fair = parts[class] / parts[0];
@@ -71,7 +71,7 @@ async fn tokens_are_shared_by_weight_and_users() {
 async fn an_ordinary_desk_holds_nothing_back() {
     // The same bodies and readers, so that what the test above sees is the policy's doing.
     let began = tokio::time::Instant::now();
-    let service = ScheduleLayer::new(desk("none", &tokens(1_000.0), &[1.0, 4.0]), classify)
+    let service = ScheduleLayer::new(dispatcher("none", &tokens(1_000.0), &[1.0, 4.0]), classify)
         .layer(service_fn(async |_: Request<()>| Ok::<_, Infallible>(Response::new(Made::singles(10_000)))));
     for from in [From(1, 0), From(2, 1)] {
         let Ok(response) = service.clone().oneshot(request(from)).await;
@@ -83,9 +83,9 @@ async fn an_ordinary_desk_holds_nothing_back() {
 #[tokio::test(start_paused = true)]
 async fn requests_leave_in_the_order_of_weights() {
     // msf-rs with one response at a time: its order is by what classes got over their weights.
-    let desk = desk("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 2.0]);
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 2.0]);
     let (tell, mut told) = mpsc::unbounded_channel();
-    let service = ScheduleLayer::new(desk.clone(), classify).layer(service_fn(move |request: Request<()>| {
+    let service = ScheduleLayer::new(dispatcher.clone(), classify).layer(service_fn(move |request: Request<()>| {
         let From(_, class) = *request.extensions().get().expect("every request has one");
         tell.send(class).expect("the test listens");
         // The service takes 10 ms for 1,000 bytes, one request after another as the window has it.

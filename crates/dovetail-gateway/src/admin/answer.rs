@@ -53,7 +53,7 @@ impl Admin {
     /// A second is over.
     pub(super) fn sample(&self) {
         let goodput = self.seen.settings.config().downlink.goodput_bytes_per_s();
-        self.history.borrow_mut().take(&self.seen.link.desk().totals(), goodput);
+        self.history.borrow_mut().take(&self.seen.link.dispatcher().totals(), goodput);
     }
 
     /// What a request is answered.

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use dovetail_tower::desk::Totals;
+use dovetail_tower::dispatcher::Totals;
 use serde::Serialize;
 
 use super::link::Link;
@@ -78,7 +78,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use dovetail_sched::{Nanos, Weight};
-    use dovetail_tower::desk::ClassView;
+    use dovetail_tower::dispatcher::ClassView;
 
     use super::*;
 

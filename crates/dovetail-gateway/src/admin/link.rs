@@ -1,6 +1,6 @@
 //! What is known of the link, whichever policy knows it.
 
-use dovetail_tower::desk::Totals;
+use dovetail_tower::dispatcher::Totals;
 use serde::Serialize;
 
 /// The link at a moment.

@@ -233,7 +233,7 @@ mod tests {
         let one = scraped(&seen).lines().count();
         for number in 0..10_000_u32 {
             let who = Who::Address(Ipv4Addr::from(0x0a00_0000 + number).into());
-            let ticket = seen.link.desk().arrive(&who, ClassId(number % 2), None, "a".into());
+            let ticket = seen.link.dispatcher().arrive(&who, ClassId(number % 2), None, "a".into());
             ticket.received(u64::from(number) + 1);
             ticket.end();
         }
@@ -280,7 +280,7 @@ mod tests {
     #[tokio::test]
     async fn names_of_users_cannot_break_out_of_their_labels() {
         let seen = seen();
-        let ticket = seen.link.desk().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());
+        let ticket = seen.link.dispatcher().arrive(&Who::Name("a\"} 9\\".into()), ClassId(0), None, "a".into());
         let text = scraped(&seen);
         assert!(text.contains("user=\"a\\\"} 9\\\\\"} 0\n"), "{text}");
         drop(ticket);

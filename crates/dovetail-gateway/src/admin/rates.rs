@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dovetail_sched::Nanos;
-use dovetail_tower::desk::UserView;
+use dovetail_tower::dispatcher::UserView;
 
 use crate::who::Who;
 

@@ -1,6 +1,6 @@
 //! What a scrape of the metrics tells: copies of what is counted anyway, so that nothing else pays for it.
 
-use dovetail_tower::desk::{Totals, UserView};
+use dovetail_tower::dispatcher::{Totals, UserView};
 
 use super::{history::Sample, link::Link, process::Process, seen::Seen, status::class_name};
 use crate::{
@@ -64,7 +64,7 @@ impl Scrape {
     /// What there is now. O(users + requests).
     pub(super) fn of(seen: &Seen, sample: Option<&Sample>) -> Self {
         let config = seen.settings.config();
-        let view = seen.link.desk().view();
+        let view = seen.link.dispatcher().view();
         let active = view.active_users();
         let counters = seen.notes.classes();
         let classes = config.classes.iter().zip(counters.iter().zip(&active));

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use dovetail_sched::Nanos;
-use dovetail_tower::desk::{LiveView, Stage, UserView, View};
+use dovetail_tower::dispatcher::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
 use super::{history::Sample, link::Link, rates::Rates, seen::Seen};
@@ -91,7 +91,7 @@ impl Status {
     /// What there is now. O(n log n) in users and requests.
     pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>) -> Self {
         let config = seen.settings.config();
-        let view = seen.link.desk().view();
+        let view = seen.link.dispatcher().view();
         rates.look(view.totals.now, &view.users);
         let active = view.active_users();
         let (users, more_users) = users(&config, &view.users, rates);

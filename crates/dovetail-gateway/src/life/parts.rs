@@ -114,7 +114,7 @@ impl Parts {
 
     pub(super) fn counts(&self) -> Counts {
         Counts {
-            requests: self.link.desk().live(),
+            requests: self.link.dispatcher().live(),
             watched: self.watch.live(),
             connections: self.seats.taken(),
             pooled: self.pool.len(),

@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, rc::Rc, time::Duration};
 
-use dovetail_tower::Desk;
+use dovetail_tower::Dispatcher;
 
 use super::probing::Probing;
 use crate::{
@@ -41,8 +41,8 @@ impl Probes {
         }
     }
 
-    pub(super) fn desk(&self) -> &Desk<Who> {
-        self.link.desk()
+    pub(super) fn dispatcher(&self) -> &Dispatcher<Who> {
+        self.link.dispatcher()
     }
 
     pub(super) fn round_trips(&self) -> &RoundTrips {
@@ -76,7 +76,7 @@ impl Probes {
     /// Tells what is known of round-trip times once more.
     pub(super) fn tell_again(&self) {
         if let Some((queue, _)) = self.round_trips.told() {
-            self.desk().far_queue(Some(queue));
+            self.dispatcher().far_queue(Some(queue));
         }
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_tower::Desk;
+use dovetail_tower::Dispatcher;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
@@ -52,14 +52,14 @@ impl Echo {
 }
 
 /// Hears what comes back.
-pub(super) async fn listen(desk: Desk<Who>, echo: Rc<Echo>, health: Rc<Health>) {
+pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: Rc<Health>) {
     loop {
         match echo.back().await {
             Ok(number) => {
                 if let Some(what) = health.back(Instant::now()) {
                     info!("{what}");
                 }
-                desk.probed(number);
+                dispatcher.probed(number);
             }
             // Unreachable for now: the far queue is unknown, and the policy goes on without.
             Err(error) => {
@@ -72,11 +72,11 @@ pub(super) async fn listen(desk: Desk<Who>, echo: Rc<Echo>, health: Rc<Health>) 
 
 /// Sends one after the other.
 pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>) {
-    let desk = probes.desk();
+    let dispatcher = probes.dispatcher();
     loop {
-        let (is_idle, server) = (desk.live() == 0, probes.server());
+        let (is_idle, server) = (dispatcher.live() == 0, probes.server());
         if echo.has_somebody(server) {
-            let number = desk.probe();
+            let number = dispatcher.probe();
             // One that cannot be sent is lost.
             if let Err(error) = echo.send(number, server) {
                 health.failed(&error);

@@ -26,11 +26,11 @@ pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayEr
     let echo = echo(probe).map_err(|error| cannot(probe, &error))?;
     probes.probing().stop();
     // What is known is of another way.
-    probes.desk().forget_probes();
+    probes.dispatcher().forget_probes();
     if let Some(echo) = echo {
         let health = Rc::new(Health::new(probe.to_string(), Instant::now()));
         let echo = Rc::new(echo);
-        let listens = spawn_local(listen(probes.desk().clone(), Rc::clone(&echo), Rc::clone(&health)));
+        let listens = spawn_local(listen(probes.dispatcher().clone(), Rc::clone(&echo), Rc::clone(&health)));
         let sends = spawn_local(send(Rc::clone(probes), echo, Rc::clone(&health)));
         probes.probing().set(health, vec![listens, sends]);
     }

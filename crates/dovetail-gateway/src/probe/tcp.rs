@@ -28,7 +28,7 @@ pub(super) async fn tell(probes: Rc<Probes>) {
             probes.tell_again();
         } else if trips.told().is_some_and(|(_, at)| at.elapsed() >= SILENT) {
             trips.tell_nothing();
-            probes.desk().far_queue(None);
+            probes.dispatcher().far_queue(None);
         }
     }
 }

@@ -6,7 +6,7 @@ use dovetail_sched::{
     PolicyError, Weight,
     request::{ClassId, RequestSetup},
 };
-use dovetail_tower::Desk;
+use dovetail_tower::Dispatcher;
 use tokio::task::spawn_local;
 
 use super::settings::Settings;
@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_millis(6);
 #[derive(Debug)]
 pub(crate) struct Link {
     settings: Rc<Settings>,
-    desk: Desk<Who>,
+    dispatcher: Dispatcher<Who>,
     window: Option<Window>,
     uplink: Rc<Uplink>,
     free: Free,
@@ -42,26 +42,26 @@ impl Link {
         let config = settings.config();
         let setup = setup(config.downlink.goodput_bytes_per_s());
         let weights: Vec<_> = config.classes.iter().map(|class| class.weight).collect();
-        let desk = Desk::new(&config.downlink.policy, &setup, &weights)?;
+        let dispatcher = Dispatcher::new(&config.downlink.policy, &setup, &weights)?;
         let window = first_window(&config, &setup)?;
         let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
-        let uplink = Rc::new(Uplink::new(up, &weights, &desk)?);
-        Ok(Self { settings, desk, window, uplink, free: Free::new(setup.rate) })
+        let uplink = Rc::new(Uplink::new(up, &weights, &dispatcher)?);
+        Ok(Self { settings, dispatcher, window, uplink, free: Free::new(setup.rate) })
     }
 
     /// Gives turns from now on.
     pub(crate) fn drive(&self) {
-        self.desks().for_each(|desk| drop(spawn_local(desk.drive())));
+        self.dispatchers().for_each(|dispatcher| drop(spawn_local(dispatcher.drive())));
     }
 
     /// The downlink's scheduler.
-    pub(crate) const fn desk(&self) -> &Desk<Who> {
-        &self.desk
+    pub(crate) const fn dispatcher(&self) -> &Dispatcher<Who> {
+        &self.dispatcher
     }
 
     /// Both ways', where there are two.
-    pub(crate) fn desks(&self) -> impl Iterator<Item = &Desk<Who>> {
-        [Some(&self.desk), self.uplink.desk()].into_iter().flatten()
+    pub(crate) fn dispatchers(&self) -> impl Iterator<Item = &Dispatcher<Who>> {
+        [Some(&self.dispatcher), self.uplink.dispatcher()].into_iter().flatten()
     }
 
     pub(crate) const fn uplink(&self) -> &Rc<Uplink> {
@@ -81,10 +81,10 @@ impl Link {
     /// A place among those that wait, unless its user has too many.
     pub(crate) fn arrive(&self, who: &Who, class: ClassId, label: &Arc<str>) -> Result<Place, Refusal> {
         let most = self.settings.config().limits.requests_per_user;
-        if self.desk.requests(who) >= most {
+        if self.dispatcher.requests(who) >= most {
             return Err(Refusal::TooManyRequests(most));
         }
-        Ok(self.desk.arrive(who, class, None, Arc::clone(label)))
+        Ok(self.dispatcher.arrive(who, class, None, Arc::clone(label)))
     }
 
     /// How long a request waited for its release.
@@ -97,27 +97,27 @@ impl Link {
     pub(crate) fn reload(&self, old: &Config, new: &Config) {
         let rate = new.downlink.goodput_bytes_per_s();
         if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
-            self.desk.set_rate(rate);
+            self.dispatcher.set_rate(rate);
             self.free.set_rate(rate);
         }
-        if let (Some(desk), Some(uplink)) = (self.uplink.desk(), &new.uplink) {
-            desk.set_rate(uplink.goodput_bytes_per_s());
+        if let (Some(dispatcher), Some(uplink)) = (self.uplink.dispatcher(), &new.uplink) {
+            dispatcher.set_rate(uplink.goodput_bytes_per_s());
         }
-        for desk in self.desks() {
+        for dispatcher in self.dispatchers() {
             for (at, class) in new.classes.iter().enumerate() {
                 if at < old.classes.len() {
-                    desk.set_weight(class_id(at), class.weight);
+                    dispatcher.set_weight(class_id(at), class.weight);
                 } else {
-                    let _ = desk.add_class(class.weight);
+                    let _ = dispatcher.add_class(class.weight);
                 }
             }
-            desk.reclassify(|who| class_of(new, who));
+            dispatcher.reclassify(|who| class_of(new, who));
         }
     }
 
     /// Another weight for a class, until a reload.
     pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
-        self.desks().for_each(|desk| desk.set_weight(class_id(class), weight));
+        self.dispatchers().for_each(|dispatcher| dispatcher.set_weight(class_id(class), weight));
     }
 }
 

@@ -348,7 +348,7 @@ impl Tunnel {
                 }
                 place.received(bytes);
             }
-            None => self.link.desk().stray(Some(self.record.class), bytes),
+            None => self.link.dispatcher().stray(Some(self.record.class), bytes),
         }
     }
 

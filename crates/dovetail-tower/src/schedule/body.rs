@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::Meter;
-use crate::desk::Ticket;
+use crate::dispatcher::Ticket;
 
 pin_project! {
     /// A response's body, read no further than its turns allow. Frames are passed as they come.

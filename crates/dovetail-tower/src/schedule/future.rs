@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::{Meter, ScheduledBody, Settings, Units, timing};
-use crate::desk::{Overloaded, Ticket};
+use crate::dispatcher::{Overloaded, Ticket};
 
 pin_project! {
     /// A response that comes once its request was released. Dropped before, the request gives up.

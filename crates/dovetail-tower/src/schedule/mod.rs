@@ -1,7 +1,7 @@
 //! A tower layer that lets requests to an HTTP service go when it is their turn, and responses as far as they may.
 //!
 //! ```text
-//! request -> classify -> Desk::arrive -> wait for the release -> inner service -> response
+//! request -> classify -> Dispatcher::arrive -> wait for the release -> inner service -> response
 //!                                                                                    |
 //!                           meter each frame <- read no further than is allowed <- body
 //! ```
@@ -15,16 +15,16 @@
 //! [`Units`] into the response's extensions, or whoever is outside of this layer into the request's. It need not be true.
 //! A response whose length is known may end without a turn; where it is not, the end may cost one.
 //!
-//! A response that ends, breaks off or never comes is over for the desk; one that its client drops gave up. Of a response whose
+//! A response that ends, breaks off or never comes is over for the dispatcher; one that its client drops gave up. Of a response whose
 //! units have all come the drop is the end.
 //!
-//! The service asks for nothing before its call: requests have to be at the desk to be put in order there, not queued in
+//! The service asks for nothing before its call: requests have to be at the dispatcher to be put in order there, not queued in
 //! front of it. So [`Schedule`] is always ready, and [`Scheduled`] makes a clone of the inner service ready once the request is
 //! released. What waits is bounded by [`WaitLimits`].
 //!
 //! ```
 //! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
-//! use dovetail_tower::{Desk, ScheduleLayer};
+//! use dovetail_tower::{Dispatcher, ScheduleLayer};
 //! use http::{Request, Response, request::Parts};
 //! use http_body_util::BodyExt;
 //! use tower::{Layer, ServiceExt, service_fn};
@@ -32,16 +32,16 @@
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let setup = RequestSetup::for_bytes(239_000.0);
-//! let desk = Desk::new(&"grants".parse::<RequestSpec>()?, &setup, &[Weight::ONE; 2])?;
-//! desk.set_weight(ClassId(1), Weight::new(2.0).expect("in range"));
-//! tokio::spawn(desk.drive());
+//! let dispatcher = Dispatcher::new(&"grants".parse::<RequestSpec>()?, &setup, &[Weight::ONE; 2])?;
+//! dispatcher.set_weight(ClassId(1), Weight::new(2.0).expect("in range"));
+//! tokio::spawn(dispatcher.drive());
 //!
 //! let classify = |request: &Parts| {
 //!     let user = request.headers.get("x-user").map(|name| name.as_bytes().to_vec()).unwrap_or_default();
 //!     let class = ClassId(u32::from(request.headers.contains_key("x-paid")));
 //!     (user, class)
 //! };
-//! let service = ScheduleLayer::new(desk, classify).layer(service_fn(async |_: Request<()>| {
+//! let service = ScheduleLayer::new(dispatcher, classify).layer(service_fn(async |_: Request<()>| {
 //!     Ok::<_, std::convert::Infallible>(Response::new("hello".to_owned()))
 //! }));
 //!
@@ -75,11 +75,11 @@ pub use self::{
     future::Scheduled,
     meter::{ByteMeter, Meter, Units},
 };
-use crate::desk::{Desk, WaitLimits};
+use crate::dispatcher::{Dispatcher, WaitLimits};
 
 /// Puts a [`Schedule`] in front of services.
 pub struct ScheduleLayer<K, C, M = ByteMeter> {
-    desk: Desk<K>,
+    dispatcher: Dispatcher<K>,
     classify: C,
     settings: Settings<M>,
 }
@@ -87,7 +87,7 @@ pub struct ScheduleLayer<K, C, M = ByteMeter> {
 /// An HTTP service that is asked when it is each request's turn.
 pub struct Schedule<S, K, C, M = ByteMeter> {
     inner: S,
-    desk: Desk<K>,
+    dispatcher: Dispatcher<K>,
     classify: C,
     settings: Settings<M>,
 }
@@ -101,26 +101,26 @@ struct Settings<M> {
 }
 
 impl<K, C> ScheduleLayer<K, C> {
-    /// Requests wait at this desk, whose [driver](Desk::drive) has to run. `classify` says who asks and of what class he is;
+    /// Requests wait at this dispatcher, whose [driver](Dispatcher::drive) has to run. `classify` says who asks and of what class he is;
     /// as any header may be written by anybody, it should look at what was proved. Units are bytes.
     #[must_use]
-    pub fn new(desk: Desk<K>, classify: C) -> Self
+    pub fn new(dispatcher: Dispatcher<K>, classify: C) -> Self
     where
         C: Fn(&Parts) -> (K, ClassId),
     {
         let settings =
             Settings { meter: ByteMeter, limits: WaitLimits::UNLIMITED, retry_after_s: 1, tells_timing: true };
-        Self { desk, classify, settings }
+        Self { dispatcher, classify, settings }
     }
 }
 
 impl<K, C, M> ScheduleLayer<K, C, M> {
-    /// Counts units otherwise: the desk's rate, and whatever its policy says in bytes, is in these.
+    /// Counts units otherwise: the dispatcher's rate, and whatever its policy says in bytes, is in these.
     #[must_use]
     pub fn meter<N>(self, meter: N) -> ScheduleLayer<K, C, N> {
         let Settings { limits, retry_after_s, tells_timing, .. } = self.settings;
         let settings = Settings { meter, limits, retry_after_s, tells_timing };
-        ScheduleLayer { desk: self.desk, classify: self.classify, settings }
+        ScheduleLayer { dispatcher: self.dispatcher, classify: self.classify, settings }
     }
 
     /// Answers 503 in place of the service when too many wait, and tells the client to come again after so many seconds. Without
@@ -144,8 +144,8 @@ impl<S, K, C: Clone, M: Clone> Layer<S> for ScheduleLayer<K, C, M> {
     type Service = Schedule<S, K, C, M>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        let Self { desk, classify, settings } = self.clone();
-        Schedule { inner, desk, classify, settings }
+        let Self { dispatcher, classify, settings } = self.clone();
+        Schedule { inner, dispatcher, classify, settings }
     }
 }
 
@@ -170,7 +170,7 @@ where
         let (who, class) = (self.classify)(&parts);
         let length = parts.extensions.get().map(|&Units(units)| units);
         let label = Arc::from(parts.uri.path());
-        let place = self.desk.arrive_within(&self.settings.limits, &who, class, length, label);
+        let place = self.dispatcher.arrive_within(&self.settings.limits, &who, class, length, label);
         let request = Request::from_parts(parts, body);
         Scheduled::new(self.inner.clone(), request, place, length, self.settings.clone())
     }
@@ -178,15 +178,20 @@ where
 
 impl<K, C: Clone, M: Clone> Clone for ScheduleLayer<K, C, M> {
     fn clone(&self) -> Self {
-        let Self { desk, classify, settings } = self;
-        Self { desk: desk.clone(), classify: classify.clone(), settings: settings.clone() }
+        let Self { dispatcher, classify, settings } = self;
+        Self { dispatcher: dispatcher.clone(), classify: classify.clone(), settings: settings.clone() }
     }
 }
 
 impl<S: Clone, K, C: Clone, M: Clone> Clone for Schedule<S, K, C, M> {
     fn clone(&self) -> Self {
-        let Self { inner, desk, classify, settings } = self;
-        Self { inner: inner.clone(), desk: desk.clone(), classify: classify.clone(), settings: settings.clone() }
+        let Self { inner, dispatcher, classify, settings } = self;
+        Self {
+            inner: inner.clone(),
+            dispatcher: dispatcher.clone(),
+            classify: classify.clone(),
+            settings: settings.clone(),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Desks to test with, and time that passes.
+//! Dispatchers to test with, and time that passes.
 #![allow(dead_code)]
 
 use std::{
@@ -11,7 +11,7 @@ use dovetail_sched::{
     Weight,
     request::{ClassId, RequestSetup, RequestSpec},
 };
-use dovetail_tower::{Desk, Ticket};
+use dovetail_tower::{Dispatcher, Ticket};
 
 /// An inference server's tokens: turns of 16, nothing under way beyond.
 pub fn tokens(rate: f64) -> RequestSetup {
@@ -21,21 +21,21 @@ pub fn tokens(rate: f64) -> RequestSetup {
 /// `grants` with the tolerances of a few turns.
 pub const FAIR: &str = "grants:lag=64,slack=64,learn=off";
 
-/// A desk with classes of these weights, without a driver.
-pub fn still_desk(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Desk<u32> {
+/// A dispatcher with classes of these weights, without a driver.
+pub fn still_dispatcher(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Dispatcher<u32> {
     let weights: Vec<_> = weights.iter().map(|&weight| Weight::new(weight).expect("in range")).collect();
-    Desk::new(&policy.parse::<RequestSpec>().expect("a policy"), setup, &weights).expect("a desk")
+    Dispatcher::new(&policy.parse::<RequestSpec>().expect("a policy"), setup, &weights).expect("a dispatcher")
 }
 
-/// A desk with classes of these weights and a driver.
-pub fn desk(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Desk<u32> {
-    let desk = still_desk(policy, setup, weights);
-    tokio::spawn(desk.drive());
-    desk
+/// A dispatcher with classes of these weights and a driver.
+pub fn dispatcher(policy: &str, setup: &RequestSetup, weights: &[f64]) -> Dispatcher<u32> {
+    let dispatcher = still_dispatcher(policy, setup, weights);
+    tokio::spawn(dispatcher.drive());
+    dispatcher
 }
 
-pub fn arrive(desk: &Desk<u32>, who: u32, class: u32) -> Ticket<u32> {
-    desk.arrive(&who, ClassId(class), None, Arc::from(""))
+pub fn arrive(dispatcher: &Dispatcher<u32>, who: u32, class: u32) -> Ticket<u32> {
+    dispatcher.arrive(&who, ClassId(class), None, Arc::from(""))
 }
 
 /// What may be taken in now; the scheduler is told if that is nothing.

@@ -1,25 +1,25 @@
 //! A request scheduler at work: with tokio's clock, the names of those who ask, and the tasks that wait.
 //!
-//! A [`RequestScheduler`] is told what happens and says whose turn it is. A [`Desk`] is where both meet the program: whoever
+//! A [`RequestScheduler`] is told what happens and says whose turn it is. A [`Dispatcher`] is where both meet the program: whoever
 //! wants something takes a [`Ticket`], waits until it is called, tells what came and asks how much more may come. Tickets
 //! that are dropped give up, so nothing that a program forgets stays counted.
 //!
 //! ```text
-//! Desk::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
+//! Dispatcher::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
 //! ```
 //!
 //! The time is tokio's, so that tests may stop it. One mutex guards all; it is never held while a task is woken.
 //!
 //! ```
 //! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
-//! use dovetail_tower::Desk;
+//! use dovetail_tower::Dispatcher;
 //!
 //! # #[tokio::main(flavor = "current_thread", start_paused = true)]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let desk = Desk::new(&"msf-rs".parse::<RequestSpec>()?, &RequestSetup::for_bytes(239_000.0), &[Weight::ONE])?;
-//! tokio::spawn(desk.drive());
-//! let first = desk.arrive(&"ann", ClassId(0), None, "a".into());
-//! let second = desk.arrive(&"bob", ClassId(0), None, "b".into());
+//! let dispatcher = Dispatcher::new(&"msf-rs".parse::<RequestSpec>()?, &RequestSetup::for_bytes(239_000.0), &[Weight::ONE])?;
+//! tokio::spawn(dispatcher.drive());
+//! let first = dispatcher.arrive(&"ann", ClassId(0), None, "a".into());
+//! let second = dispatcher.arrive(&"bob", ClassId(0), None, "b".into());
 //! first.released().await;
 //! assert!(!second.is_released(), "the window is one response at first");
 //! first.received(5_000);
@@ -30,8 +30,9 @@
 //! ```
 
 mod limits;
-mod people;
+mod live;
 mod ticket;
+mod users;
 mod view;
 
 use std::{
@@ -59,14 +60,14 @@ pub use self::{
     view::{ClassView, LiveView, Stage, Totals, UserView, View},
 };
 use self::{
-    people::{People, Requests},
-    ticket::Live,
+    live::Live,
+    users::{Requests, Users},
 };
 
-/// Where requests wait for their turn. Clones are the same desk.
+/// Where requests wait for their turn. Clones are the same dispatcher.
 ///
 /// `K` is what users are known by: an address, a name that was proved.
-pub struct Desk<K>(Arc<Shared<K>>);
+pub struct Dispatcher<K>(Arc<Shared<K>>);
 
 struct Shared<K> {
     began: Instant,
@@ -80,7 +81,7 @@ struct State<K> {
     policy: RequestSpec,
     setup: RequestSetup,
     live: Slab<Live>,
-    people: People<K>,
+    users: Users<K>,
     classes: Vec<Account>,
     far: FarQueue,
     // When the driver wakes.
@@ -99,20 +100,20 @@ struct Account {
     gave_up: u64,
 }
 
-impl<K> Clone for Desk<K> {
+impl<K> Clone for Dispatcher<K> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
     }
 }
 
-impl<K> fmt::Debug for Desk<K> {
+impl<K> fmt::Debug for Dispatcher<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
+        f.debug_struct("Dispatcher").finish_non_exhaustive()
     }
 }
 
-impl<K: Clone + Eq + Hash> Desk<K> {
-    /// A desk with classes of these weights, numbered from 0.
+impl<K: Clone + Eq + Hash> Dispatcher<K> {
+    /// A dispatcher with classes of these weights, numbered from 0.
     ///
     /// # Errors
     /// [`PolicyError`] when the policy cannot be made of the setup, or there is no class.
@@ -129,7 +130,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
             policy: policy.clone(),
             setup: *setup,
             live: Slab::new(),
-            people: People::default(),
+            users: Users::default(),
             classes: classes.iter().map(|&weight| Account { weight, ..Account::default() }).collect(),
             far: FarQueue::default(),
             armed: Nanos::MAX,
@@ -138,22 +139,22 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         Ok(Self(Arc::new(Shared { began: Instant::now(), state: Mutex::new(state), rearmed: Arc::default() })))
     }
 
-    /// Gives turns that only time brings. To be spawned once; ends when the desk and its tickets are gone.
+    /// Gives turns that only time brings. To be spawned once; ends when the dispatcher and its tickets are gone.
     pub fn drive(&self) -> impl Future<Output = ()> + use<K> {
-        // It waits without a hold on the desk, which may go away meanwhile, and says so.
-        let desk = Arc::downgrade(&self.0);
+        // It waits without a hold on the dispatcher, which may go away meanwhile, and says so.
+        let dispatcher = Arc::downgrade(&self.0);
         let began = self.0.began;
         let rearmed = Arc::clone(&self.0.rearmed);
         async move {
             loop {
-                let Some(armed) = desk.upgrade().map(|shared| shared.lock().armed) else { return };
+                let Some(armed) = dispatcher.upgrade().map(|shared| shared.lock().armed) else { return };
                 if armed == Nanos::MAX {
                     rearmed.notified().await;
                     continue;
                 }
                 select! {
                     () = sleep_until(began + Duration::from_nanos(armed.0)) => {
-                        let Some(shared) = desk.upgrade() else { return };
+                        let Some(shared) = dispatcher.upgrade() else { return };
                         let mut state = shared.lock();
                         state.armed = Nanos::MAX;
                         shared.pump(state);
@@ -187,7 +188,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         label: Arc<str>,
     ) -> Result<Ticket<K>, Overloaded> {
         let (guard, now) = self.0.enter();
-        let of_user = guard.people.number(who).map_or(0, |user| guard.people.at(user).requests.waiting);
+        let of_user = guard.users.number(who).map_or(0, |user| guard.users.at(user).requests.waiting);
         let of_all = guard.classes.iter().map(|account| account.requests.waiting).sum();
         limits.check(of_user, of_all)?;
         Ok(self.admit(guard, now, who, class, length, label))
@@ -205,17 +206,17 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         let state = &mut *guard;
         state.forget(now);
         let class = ClassId(class.0.min(state.classes.len() as u32 - 1));
-        let user = match state.people.number(who) {
+        let user = match state.users.number(who) {
             Some(user) => user,
             None => {
-                let user = state.people.meet(who, class, now);
+                let user = state.users.meet(who, class, now);
                 state.scheduler.set_user(user, class, now);
                 user
             }
         };
         state.place(user, class, now);
         let id = state.live.insert(Live::new(user, length, label, now));
-        state.people.arrived(user);
+        state.users.arrived(user);
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
         account.asked += 1;
@@ -224,7 +225,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
         Ticket::new(self.clone(), id)
     }
 
-    /// What time it is at this desk: since it was made.
+    /// What time it is at this dispatcher: since it was made.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.now()
@@ -252,12 +253,12 @@ impl<K: Clone + Eq + Hash> Desk<K> {
 
     /// Puts everybody who is known into the class that `class_of` says, if there is such a class. O(users).
     pub fn reclassify(&self, class_of: impl Fn(&K) -> ClassId) {
-        // Whoever decides may look at the desk, so it is not locked meanwhile.
-        let everybody: Vec<K> = self.0.enter().0.people.iter().map(|user| user.who.clone()).collect();
+        // Whoever decides may look at the dispatcher, so it is not locked meanwhile.
+        let everybody: Vec<K> = self.0.enter().0.users.iter().map(|user| user.who.clone()).collect();
         let decided: Vec<_> = everybody.iter().map(|who| (who, class_of(who))).collect();
         let (mut guard, now) = self.0.enter();
         for (who, class) in decided {
-            if let Some(user) = guard.people.number(who).filter(|_| (class.0 as usize) < guard.classes.len()) {
+            if let Some(user) = guard.users.number(who).filter(|_| (class.0 as usize) < guard.classes.len()) {
                 guard.place(user, class, now);
             }
         }
@@ -332,7 +333,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
     /// Tickets that somebody has: waiting and released. O(1).
     #[must_use]
     pub fn requests(&self, who: &K) -> usize {
-        self.0.lock().people.requests(who)
+        self.0.lock().users.requests(who)
     }
 
     /// Tickets there are: waiting and released.
@@ -352,7 +353,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
 impl<K: Clone + Eq + Hash> State<K> {
     /// Frees the numbers of users who had nothing to do for long.
     fn forget(&mut self, now: Nanos) {
-        while let Some(user) = self.people.forgotten(now) {
+        while let Some(user) = self.users.forgotten(now) {
             self.scheduler.forget_user(user);
         }
     }
@@ -361,7 +362,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 impl<K> State<K> {
     /// The user is of this class from now on, with all he has.
     fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
-        let entry = self.people.at_mut(user);
+        let entry = self.users.at_mut(user);
         let before = std::mem::replace(&mut entry.class, class);
         if before == class {
             return;
@@ -408,7 +409,7 @@ impl<K> Shared<K> {
             let Some(live) = state.live.get_mut(turn.request.0 as usize) else { continue };
             if turn.releases {
                 live.released = Some(now);
-                let entry = state.people.at_mut(live.user);
+                let entry = state.users.at_mut(live.user);
                 entry.requests.release();
                 state.classes[entry.class.0 as usize].requests.release();
             }

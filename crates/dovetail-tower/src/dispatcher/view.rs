@@ -1,4 +1,4 @@
-//! What somebody who looks on sees of a desk.
+//! What somebody who looks on sees of a dispatcher.
 
 use std::{hash::Hash, sync::Arc};
 
@@ -7,9 +7,9 @@ use dovetail_sched::{
     request::{ClassId, FarDelay},
 };
 
-use super::{Desk, State};
+use super::{Dispatcher, State};
 
-/// A desk at a moment.
+/// A dispatcher at a moment.
 #[derive(Debug, Clone)]
 pub struct View<K> {
     /// What there is by class and in all.
@@ -23,7 +23,7 @@ pub struct View<K> {
 /// What there is at a moment by class and in all, and what the policy says of itself.
 #[derive(Debug, Clone)]
 pub struct Totals {
-    /// The desk's time.
+    /// The dispatcher's time.
     pub now: Nanos,
     /// Classes, by their numbers.
     pub classes: Vec<ClassView>,
@@ -105,13 +105,13 @@ pub enum Stage {
     Held,
 }
 
-impl<K: Clone + Eq + Hash> Desk<K> {
+impl<K: Clone + Eq + Hash> Dispatcher<K> {
     /// What there is now. O(requests and users): for those who look on, not for each event.
     #[must_use]
     pub fn view(&self) -> View<K> {
         let (mut state, now) = self.0.enter();
         state.forget(now);
-        let users = state.people.iter().map(|user| UserView {
+        let users = state.users.iter().map(|user| UserView {
             who: user.who.clone(),
             class: user.class,
             live: user.requests.in_all(),
@@ -125,7 +125,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
                 Some(_) if live.received == 0 => Stage::Asked,
                 Some(_) => Stage::Comes,
             };
-            let user = state.people.at(live.user);
+            let user = state.users.at(live.user);
             LiveView {
                 who: user.who.clone(),
                 class: user.class,
@@ -143,7 +143,7 @@ impl<K: Clone + Eq + Hash> Desk<K> {
     }
 }
 
-impl<K> Desk<K> {
+impl<K> Dispatcher<K> {
     /// What there is now by class and in all. O(classes).
     #[must_use]
     pub fn totals(&self) -> Totals {
@@ -196,14 +196,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn totals_are_the_view_s_and_count_what_no_ticket_asked_for() {
         let policy = "grants".parse::<RequestSpec>().expect("a policy");
-        let desk = Desk::new(&policy, &RequestSetup::for_bytes(100_000.0), &[Weight::ONE; 2]).expect("a desk");
-        let tickets =
-            ["ann", "bob", "ann"].map(|who| desk.arrive(&who, ClassId(u32::from(who == "bob")), None, "a".into()));
+        let dispatcher =
+            Dispatcher::new(&policy, &RequestSetup::for_bytes(100_000.0), &[Weight::ONE; 2]).expect("a dispatcher");
+        let tickets = ["ann", "bob", "ann"]
+            .map(|who| dispatcher.arrive(&who, ClassId(u32::from(who == "bob")), None, "a".into()));
         tickets[0].received(700);
         tokio::time::sleep(std::time::Duration::from_millis(250)).await;
-        desk.stray(Some(ClassId(1)), 40);
-        desk.stray(None, 2);
-        let (view, totals) = (desk.view(), desk.totals());
+        dispatcher.stray(Some(ClassId(1)), 40);
+        dispatcher.stray(None, 2);
+        let (view, totals) = (dispatcher.view(), dispatcher.totals());
         assert_eq!(view.active_users(), [1, 1]);
         let units = |totals: &Totals| totals.classes.iter().map(|class| class.units).collect::<Vec<_>>();
         assert_eq!((units(&totals), totals.units), (vec![700, 40], 742));
@@ -213,6 +214,6 @@ mod tests {
         still.sort();
         assert_eq!(still, [None, None, Some(Nanos::from_millis(250))]);
         drop(tickets);
-        assert_eq!(desk.view().active_users(), [0, 0]);
+        assert_eq!(dispatcher.view().active_users(), [0, 0]);
     }
 }

@@ -1,62 +1,21 @@
-//! A request's place at the desk.
+//! A request's place at the dispatcher.
 
 use std::{
     fmt,
     future::poll_fn,
     hash::Hash,
-    sync::Arc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
-use dovetail_sched::{
-    Nanos,
-    request::{RequestId, UserId},
-};
+use dovetail_sched::{Nanos, request::RequestId};
 
-use super::Desk;
+use super::Dispatcher;
 
-/// A request's place at the desk. Dropped before its [`end`](Ticket::end), it gives up.
+/// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), it gives up.
 pub struct Ticket<K> {
-    desk: Desk<K>,
+    dispatcher: Dispatcher<K>,
     id: usize,
     is_over: bool,
-}
-
-/// What the desk knows of a request.
-#[derive(Debug)]
-pub(super) struct Live {
-    pub(super) user: UserId,
-    pub(super) label: Arc<str>,
-    pub(super) arrived: Nanos,
-    pub(super) released: Option<Nanos>,
-    pub(super) length: Option<u64>,
-    pub(super) received: u64,
-    /// When units came last.
-    pub(super) moved: Option<Nanos>,
-    /// Units that may be taken in and were not.
-    pub(super) allowed: u64,
-    pub(super) window: u64,
-    /// Whether the scheduler knows that units wait.
-    pub(super) ready: bool,
-    pub(super) waker: Option<Waker>,
-}
-
-impl Live {
-    pub(super) fn new(user: UserId, length: Option<u64>, label: Arc<str>, now: Nanos) -> Self {
-        Self {
-            user,
-            label,
-            arrived: now,
-            released: None,
-            length,
-            received: 0,
-            moved: None,
-            allowed: 0,
-            window: 0,
-            ready: false,
-            waker: None,
-        }
-    }
 }
 
 impl<K> fmt::Debug for Ticket<K> {
@@ -68,16 +27,16 @@ impl<K> fmt::Debug for Ticket<K> {
 impl<K: Clone + Eq + Hash> Ticket<K> {
     /// The response will have so many units in all, as its sender says.
     pub fn length(&self, units: u64) {
-        let (mut state, now) = self.desk.0.enter();
+        let (mut state, now) = self.dispatcher.0.enter();
         state.live[self.id].length = Some(units);
         state.scheduler.length(self.request(), units, now);
-        self.desk.0.pump(state);
+        self.dispatcher.0.pump(state);
     }
 }
 
 impl<K> Ticket<K> {
-    pub(super) fn new(desk: Desk<K>, id: usize) -> Self {
-        Self { desk, id, is_over: false }
+    pub(super) fn new(dispatcher: Dispatcher<K>, id: usize) -> Self {
+        Self { dispatcher, id, is_over: false }
     }
 
     fn request(&self) -> RequestId {
@@ -86,11 +45,11 @@ impl<K> Ticket<K> {
 
     /// The connection that the response comes on offers a window of so many units whatever turns say.
     pub fn offers(&self, window: u64) {
-        let (mut state, now) = self.desk.0.enter();
+        let (mut state, now) = self.dispatcher.0.enter();
         let live = &mut state.live[self.id];
         live.window = live.window.max(window);
         state.scheduler.offers(self.request(), window, now);
-        self.desk.0.pump(state);
+        self.dispatcher.0.pump(state);
     }
 
     /// Waits for the request's turn to leave.
@@ -100,7 +59,7 @@ impl<K> Ticket<K> {
 
     /// Whether the request may leave; the task is woken when it may.
     pub fn poll_released(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.desk.0.lock();
+        let mut state = self.dispatcher.0.lock();
         let live = &mut state.live[self.id];
         if live.released.is_some() {
             return Poll::Ready(());
@@ -114,25 +73,25 @@ impl<K> Ticket<K> {
     /// Whether the request may leave.
     #[must_use]
     pub fn is_released(&self) -> bool {
-        self.desk.0.lock().live[self.id].released.is_some()
+        self.dispatcher.0.lock().live[self.id].released.is_some()
     }
 
     /// Units of the response that may be taken in now; [`u64::MAX`] for all there will be.
     #[must_use]
     pub fn allowed(&self) -> u64 {
-        self.desk.0.lock().live[self.id].allowed
+        self.dispatcher.0.lock().live[self.id].allowed
     }
 
     /// Units that may be on their way beyond those that may be taken in.
     #[must_use]
     pub fn window(&self) -> u64 {
-        self.desk.0.lock().live[self.id].window
+        self.dispatcher.0.lock().live[self.id].window
     }
 
     /// Units of the response that may be taken in, and the window. Where there are none, units wait: the scheduler is told,
     /// and the task is woken at the next turn.
     pub fn poll_allowed(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
-        let (mut state, now) = self.desk.0.enter();
+        let (mut state, now) = self.dispatcher.0.enter();
         let live = &mut state.live[self.id];
         if live.allowed > 0 {
             return Poll::Ready((live.allowed, live.window));
@@ -141,7 +100,7 @@ impl<K> Ticket<K> {
         if !live.ready && live.released.is_some() {
             live.ready = true;
             state.scheduler.ready(self.request(), now);
-            self.desk.0.pump(state);
+            self.dispatcher.0.pump(state);
         } else {
             drop(state);
         }
@@ -154,7 +113,7 @@ impl<K> Ticket<K> {
         if units == 0 {
             return;
         }
-        let (mut guard, now) = self.desk.0.enter();
+        let (mut guard, now) = self.dispatcher.0.enter();
         let state = &mut *guard;
         let live = &mut state.live[self.id];
         live.received = live.received.saturating_add(units);
@@ -162,13 +121,13 @@ impl<K> Ticket<K> {
         if live.allowed != u64::MAX {
             live.allowed = live.allowed.saturating_sub(units);
         }
-        let user = state.people.at_mut(live.user);
+        let user = state.users.at_mut(live.user);
         let of_class = &mut state.classes[user.class.0 as usize].units;
         for sum in [&mut user.units, of_class, &mut state.units] {
             *sum = sum.saturating_add(units);
         }
         state.scheduler.received(self.request(), units, now);
-        self.desk.0.pump(guard);
+        self.dispatcher.0.pump(guard);
     }
 
     /// The response is over: whole, or broken off by its sender.
@@ -176,10 +135,10 @@ impl<K> Ticket<K> {
         self.over(true);
     }
 
-    /// When the request arrived and when it was released, in the desk's time.
+    /// When the request arrived and when it was released, in the dispatcher's time.
     #[must_use]
     pub fn times(&self) -> (Nanos, Option<Nanos>) {
-        let state = self.desk.0.lock();
+        let state = self.dispatcher.0.lock();
         let live = &state.live[self.id];
         (live.arrived, live.released)
     }
@@ -188,12 +147,12 @@ impl<K> Ticket<K> {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
-        let (mut guard, now) = self.desk.0.enter();
+        let (mut guard, now) = self.dispatcher.0.enter();
         let state = &mut *guard;
-        // Its waker goes with it, but not before the desk is free: that may be the end of a task with a ticket of its own.
+        // Its waker goes with it, but not before the dispatcher is free: that may be the end of a task with a ticket of its own.
         let live = state.live.remove(self.id);
         let was_released = live.released.is_some();
-        let account = &mut state.classes[state.people.at(live.user).class.0 as usize];
+        let account = &mut state.classes[state.users.at(live.user).class.0 as usize];
         account.requests.over(was_released);
         if ended {
             state.scheduler.ended(self.request(), now);
@@ -201,20 +160,8 @@ impl<K> Ticket<K> {
             account.gave_up += 1;
             state.scheduler.cancel(self.request(), now);
         }
-        state.people.over(live.user, was_released, now);
-        self.desk.0.pump(guard);
-    }
-}
-
-impl Live {
-    /// The task is to be woken at the next turn. What it was to be woken by before: dropped, that may be the end of a task with
-    /// a ticket, so the desk has to be free then.
-    #[must_use]
-    fn wait(&mut self, cx: &Context<'_>) -> Option<Waker> {
-        match &self.waker {
-            Some(waker) if waker.will_wake(cx.waker()) => None,
-            _ => self.waker.replace(cx.waker().clone()),
-        }
+        state.users.over(live.user, was_released, now);
+        self.dispatcher.0.pump(guard);
     }
 }
 

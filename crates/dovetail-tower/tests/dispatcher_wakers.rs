@@ -1,4 +1,4 @@
-//! A waker may be the last thing that holds a task, and the task a ticket: the desk is free whenever it lets go of one.
+//! A waker may be the last thing that holds a task, and the task a ticket: the dispatcher is free whenever it lets go of one.
 
 mod support;
 
@@ -10,8 +10,8 @@ use std::{
 };
 
 use dovetail_sched::request::RequestSetup;
-use dovetail_tower::{Desk, Ticket};
-use support::{arrive, still_desk};
+use dovetail_tower::{Dispatcher, Ticket};
+use support::{arrive, still_dispatcher};
 
 /// A task that owns a ticket, and ends when it is woken.
 struct Task(Mutex<Option<Ticket<u32>>>);
@@ -26,16 +26,16 @@ fn task(ticket: Ticket<u32>) -> Waker {
     Arc::new(Task(Mutex::new(Some(ticket)))).into()
 }
 
-/// Does it in a thread of its own, with a desk of one released ticket and two that wait. Tickets that are left after it.
+/// Does it in a thread of its own, with a dispatcher of one released ticket and two that wait. Tickets that are left after it.
 #[track_caller]
 fn left_after(what: fn([Ticket<u32>; 3])) -> usize {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let _entered = runtime.enter();
-        let desk: Desk<u32> = still_desk("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
-        what([0, 1, 2].map(|who| arrive(&desk, who, 0)));
-        tell.send(desk.live()).expect("somebody waits");
+        let dispatcher: Dispatcher<u32> = still_dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+        what([0, 1, 2].map(|who| arrive(&dispatcher, who, 0)));
+        tell.send(dispatcher.live()).expect("somebody waits");
     });
     told.recv_timeout(Duration::from_secs(20)).expect("no deadlock")
 }

@@ -16,7 +16,7 @@ pub(super) const REMEMBERED: Nanos = Nanos::from_secs(60);
 
 /// Users by name and by number. Names are hashed with a key: the network chooses them.
 #[derive(Debug)]
-pub(super) struct People<K> {
+pub(super) struct Users<K> {
     numbers: HashMap<K, UserId>,
     users: Slab<User<K>>,
     // Who has no requests, by when the last was over. Nobody is here twice, however often he comes and goes.
@@ -58,13 +58,13 @@ impl Requests {
     }
 }
 
-impl<K> Default for People<K> {
+impl<K> Default for Users<K> {
     fn default() -> Self {
         Self { numbers: HashMap::new(), users: Slab::new(), idle: BTreeSet::new() }
     }
 }
 
-impl<K: Clone + Eq + Hash> People<K> {
+impl<K: Clone + Eq + Hash> Users<K> {
     /// By what number he is known.
     pub(super) fn number(&self, who: &K) -> Option<UserId> {
         self.numbers.get(who).copied()
@@ -98,7 +98,7 @@ impl<K: Clone + Eq + Hash> People<K> {
     }
 }
 
-impl<K> People<K> {
+impl<K> Users<K> {
     /// He has one more request, which waits.
     pub(super) fn arrived(&mut self, user: UserId) {
         let entry = &mut self.users[user.0 as usize];
@@ -141,31 +141,31 @@ mod tests {
 
     #[test]
     fn who_comes_and_goes_is_noted_once() {
-        let mut people = People::default();
-        let user = people.meet(&"ann", CLASS, Nanos::ZERO);
+        let mut users = Users::default();
+        let user = users.meet(&"ann", CLASS, Nanos::ZERO);
         for second in 0..1_000 {
-            people.arrived(user);
-            assert!(people.idle.is_empty());
-            people.over(user, false, Nanos::from_secs(second));
-            assert_eq!(people.idle.len(), 1);
+            users.arrived(user);
+            assert!(users.idle.is_empty());
+            users.over(user, false, Nanos::from_secs(second));
+            assert_eq!(users.idle.len(), 1);
         }
-        assert_eq!((people.numbers.len(), people.users.len()), (1, 1));
+        assert_eq!((users.numbers.len(), users.users.len()), (1, 1));
     }
 
     #[test]
     fn a_minute_after_the_last_request_the_number_is_free() {
-        let mut people = People::default();
-        let (ann, bob) = (people.meet(&"ann", CLASS, Nanos::ZERO), people.meet(&"bob", CLASS, Nanos::ZERO));
+        let mut users = Users::default();
+        let (ann, bob) = (users.meet(&"ann", CLASS, Nanos::ZERO), users.meet(&"bob", CLASS, Nanos::ZERO));
         assert_ne!(ann, bob);
-        people.arrived(ann);
-        people.arrived(bob);
-        people.at_mut(ann).requests.release();
-        people.over(ann, true, Nanos::from_secs(1));
+        users.arrived(ann);
+        users.arrived(bob);
+        users.at_mut(ann).requests.release();
+        users.over(ann, true, Nanos::from_secs(1));
         let minute = REMEMBERED + Nanos::from_secs(1);
-        assert_eq!(people.forgotten(minute - Nanos(1)), None);
-        assert_eq!(people.forgotten(minute), Some(ann));
-        assert_eq!((people.number(&"ann"), people.number(&"bob")), (None, Some(bob)));
-        assert_eq!(people.forgotten(Nanos::MAX), None, "bob still waits");
-        assert_eq!(people.meet(&"cid", CLASS, minute), ann);
+        assert_eq!(users.forgotten(minute - Nanos(1)), None);
+        assert_eq!(users.forgotten(minute), Some(ann));
+        assert_eq!((users.number(&"ann"), users.number(&"bob")), (None, Some(bob)));
+        assert_eq!(users.forgotten(Nanos::MAX), None, "bob still waits");
+        assert_eq!(users.meet(&"cid", CLASS, minute), ann);
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever happens at a desk in whatever order, it counts what a list of all that happened counts, and nobody waits for ever.
+//! Whatever happens at a dispatcher in whatever order, it counts what a list of all that happened counts, and nobody waits for ever.
 
 mod support;
 
@@ -11,9 +11,9 @@ use dovetail_sched::{
     Nanos, Weight,
     request::{ClassId, REGISTRY, RequestSetup},
 };
-use dovetail_tower::{Desk, Ticket};
+use dovetail_tower::{Dispatcher, Ticket};
 use proptest::prelude::*;
-use support::{arrive, desk, pass, poll_allowed, tokens};
+use support::{arrive, dispatcher, pass, poll_allowed, tokens};
 
 const USERS: u32 = 5;
 const MINUTE: Nanos = Nanos::from_secs(60);
@@ -68,7 +68,7 @@ enum Line {
 }
 
 struct Book {
-    desk: Desk<u32>,
+    dispatcher: Dispatcher<u32>,
     lines: Vec<Line>,
     open: Vec<(u32, Ticket<u32>)>,
     class_of: [u32; USERS as usize],
@@ -78,9 +78,9 @@ struct Book {
 }
 
 impl Book {
-    fn new(desk: Desk<u32>) -> Self {
+    fn new(dispatcher: Dispatcher<u32>) -> Self {
         let (lines, open, known) = (Vec::new(), Vec::new(), BTreeMap::new());
-        Self { desk, lines, open, class_of: [0; USERS as usize], classes: 2, known }
+        Self { dispatcher, lines, open, class_of: [0; USERS as usize], classes: 2, known }
     }
 
     fn over(&mut self, at: usize, gave_up: bool) {
@@ -94,14 +94,14 @@ impl Book {
         } else {
             ticket.end();
         }
-        self.known.get_mut(&who).expect("he had a request").1 = self.desk.now();
+        self.known.get_mut(&who).expect("he had a request").1 = self.dispatcher.now();
     }
 
     async fn play(&mut self, event: Event) {
         let ticket = |at: usize| self.open.get(at).map(|(_, ticket)| ticket);
         match event {
             Event::Arrive(who, class) => {
-                self.open.push((who, arrive(&self.desk, who, class)));
+                self.open.push((who, arrive(&self.dispatcher, who, class)));
                 let class = class.min(self.classes - 1);
                 self.class_of[who as usize] = class;
                 self.known.entry(who).or_insert((self.lines.len(), Nanos::ZERO));
@@ -127,27 +127,27 @@ impl Book {
             }
             Event::Pass(ms) => pass(Duration::from_millis(ms)).await,
             Event::Reclassify(classes) => {
-                self.desk.reclassify(|&who| ClassId(classes[who as usize]));
+                self.dispatcher.reclassify(|&who| ClassId(classes[who as usize]));
                 for (&who, _) in self.known.iter().filter(|&(&who, _)| classes[who as usize] < self.classes) {
                     self.class_of[who as usize] = classes[who as usize];
                 }
             }
             Event::Weight(class, weight) => {
-                self.desk.set_weight(ClassId(class), Weight::new(weight).expect("in range"))
+                self.dispatcher.set_weight(ClassId(class), Weight::new(weight).expect("in range"))
             }
             Event::AddClass => {
-                assert_eq!(self.desk.add_class(Weight::ONE), ClassId(self.classes));
+                assert_eq!(self.dispatcher.add_class(Weight::ONE), ClassId(self.classes));
                 self.classes += 1;
             }
-            Event::Rate(rate) => self.desk.set_rate(rate),
+            Event::Rate(rate) => self.dispatcher.set_rate(rate),
             Event::Stray(class, units) => {
-                self.desk.stray(class.map(ClassId), units);
+                self.dispatcher.stray(class.map(ClassId), units);
                 // Of a class that there is not yet they are nobody's.
                 let class = class.filter(|&class| class < self.classes);
                 self.lines.push(Line::Stray { class, units });
             }
-            Event::Probe => drop(self.desk.probe()),
-            Event::Probed(number) => self.desk.probed(number),
+            Event::Probe => drop(self.dispatcher.probe()),
+            Event::Probed(number) => self.dispatcher.probed(number),
         }
     }
 
@@ -157,10 +157,10 @@ impl Book {
     }
 
     fn check(&mut self) -> Result<(), TestCaseError> {
-        let now = self.desk.now();
+        let now = self.dispatcher.now();
         let has_requests = |who: u32| self.open.iter().any(|(of, _)| *of == who);
         self.known.retain(|&who, (_, idle_since)| has_requests(who) || now - *idle_since < MINUTE);
-        let view = self.desk.view();
+        let view = self.dispatcher.view();
         prop_assert_eq!(view.totals.classes.len(), self.classes as usize);
         for (number, class) in (0..).zip(&view.totals.classes) {
             let of_class = |&&(who, _): &&(u32, Ticket<u32>)| self.class_of[who as usize] == number;
@@ -203,7 +203,7 @@ impl Book {
             };
             prop_assert_eq!(user.units, self.sum(from, came));
         }
-        prop_assert_eq!((view.live.len(), self.desk.live()), (self.open.len(), self.open.len()));
+        prop_assert_eq!((view.live.len(), self.dispatcher.live()), (self.open.len(), self.open.len()));
         Ok(())
     }
 
@@ -232,7 +232,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async {
             let setup = if bytes { RequestSetup::for_bytes(239_000.0) } else { tokens(1_000.0) };
-            let mut book = Book::new(desk(policy.name, &setup, &[1.0, 2.0]));
+            let mut book = Book::new(dispatcher(policy.name, &setup, &[1.0, 2.0]));
             for event in events {
                 book.play(event).await;
                 book.check()?;

@@ -1,0 +1,129 @@
+//! All network functions there are.
+
+use dovetail_sched::cost::Processing;
+
+use super::{contract::NetworkFunction, forwarding, ipsec, jpeg, monitoring, redundancy};
+
+/// A function that there is.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// As it is called on the command line.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub summary: &'static str,
+    /// What its time grows with.
+    pub processing: Processing,
+    build: fn(u64) -> Box<dyn NetworkFunction>,
+}
+
+impl Entry {
+    /// The function with tables and keys made up from a seed: for measurements and tests, where no secret is kept.
+    #[must_use]
+    pub fn example(&self, seed: u64) -> Box<dyn NetworkFunction> {
+        (self.build)(seed)
+    }
+}
+
+/// All functions.
+pub const REGISTRY: &[Entry] = &[
+    Entry {
+        name: forwarding::NAME,
+        summary: "next hop by longest prefix, hop limit, addresses of the link",
+        processing: Processing::Header,
+        build: |seed| Box::new(forwarding::Forwarding::example(seed)),
+    },
+    Entry {
+        name: monitoring::NAME,
+        summary: "packets, bytes, size histogram and moments of each flow",
+        processing: Processing::Header,
+        build: |seed| Box::new(monitoring::Monitoring::example(seed)),
+    },
+    Entry {
+        name: ipsec::NAME,
+        summary: "ESP tunnel with AES-128-GCM",
+        processing: Processing::Payload,
+        build: |seed| Box::new(ipsec::Ipsec::example(seed)),
+    },
+    Entry {
+        name: redundancy::NAME,
+        summary: "repeated content becomes references to chunks seen before",
+        processing: Processing::Payload,
+        build: |seed| Box::new(redundancy::Redundancy::example(seed)),
+    },
+    Entry {
+        name: jpeg::NAME,
+        summary: "raw square pictures in 4:2:0 become JPEG",
+        processing: Processing::Payload,
+        build: |_| Box::new(jpeg::Jpeg::new()),
+    },
+];
+
+/// The function of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Entry> {
+    REGISTRY.iter().find(|entry| entry.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{contract::Verdict, testing::*},
+        *,
+    };
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_function_is_what_its_entry_says() {
+        for entry in REGISTRY {
+            let function = entry.example(1);
+            assert_eq!((function.name(), function.processing()), (entry.name, entry.processing));
+            assert_eq!(find(entry.name).map(|found| found.summary), Some(entry.summary));
+        }
+        assert!(find("frobnication").is_none());
+    }
+
+    fn all() -> Vec<Box<dyn NetworkFunction>> {
+        let restoration = redundancy::Restoration::new(64, [1; 16]);
+        REGISTRY.iter().map(|entry| entry.example(1)).chain([Box::new(restoration) as _]).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn no_bytes_are_too_strange(
+            frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..20),
+        ) {
+            for mut function in all() {
+                for frame in &frames {
+                    let mut frame = frame.clone();
+                    function.process(&mut frame);
+                }
+            }
+        }
+
+        /// Real packets, damaged: what a parser meets when somebody means it harm.
+        #[test]
+        fn no_damage_is_too_strange(
+            packets in prop::collection::vec(packet(), 1..8),
+            damage in prop::collection::vec((0usize..120, any::<u8>()), 0..6),
+            cut in prop::option::of(0usize..1600),
+        ) {
+            for mut function in all() {
+                for packet in &packets {
+                    let mut frame = packet.frame();
+                    for &(at, byte) in &damage {
+                        if let Some(place) = frame.get_mut(at) {
+                            *place = byte;
+                        }
+                    }
+                    frame.truncate(cut.unwrap_or(usize::MAX));
+                    let before = frame.clone();
+                    if function.process(&mut frame) != Verdict::Forward {
+                        prop_assert_eq!(frame, before, "{} changed what it did not handle", function.name());
+                    }
+                }
+            }
+        }
+    }
+}
