@@ -39,7 +39,6 @@ impl Admission {
     pub const QUEUED: Self = Self { refused: None, evicted: false };
 
     /// It is refused, and nobody had to go.
-    #[must_use]
     pub const fn refused(reason: DropReason) -> Self {
         Self { refused: Some(reason), evicted: false }
     }

@@ -1,6 +1,6 @@
 //! A request scheduler at work: with tokio's clock, the names of those who ask, and the tasks that wait.
 //!
-//! A [`RequestScheduler`] is told what happens and says whose turn it is. A [`Dispatcher`] is where both meet the program: whoever
+//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is told what happens and says whose turn it is. A [`Dispatcher`] is where both meet the program: whoever
 //! wants something takes a [`Ticket`], waits until it is called, tells what came and asks how much more may come. Tickets
 //! that are dropped give up, so nothing that a program forgets stays counted.
 //!
@@ -31,6 +31,7 @@
 
 mod limits;
 mod live;
+mod state;
 mod ticket;
 mod users;
 mod view;
@@ -39,18 +40,16 @@ use std::{
     fmt,
     future::Future,
     hash::Hash,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Waker,
+    sync::{Arc, Mutex, MutexGuard},
 };
 
 use dovetail_sched::{
     Nanos, PolicyError, Weight,
-    request::{ClassId, FarDelay, FarQueue, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+    request::{ClassId, FarDelay, FarQueue, Request, RequestId, RequestSetup, RequestSpec},
 };
 use slab::Slab;
 use tokio::{
     select,
-    sync::Notify,
     time::{Duration, Instant, sleep_until},
 };
 
@@ -61,44 +60,14 @@ pub use self::{
 };
 use self::{
     live::Live,
-    users::{Requests, Users},
+    state::{Account, Shared, State},
+    users::Users,
 };
 
 /// Where requests wait for their turn. Clones are the same dispatcher.
 ///
 /// `K` is what users are known by: an address, a name that was proved.
 pub struct Dispatcher<K>(Arc<Shared<K>>);
-
-struct Shared<K> {
-    began: Instant,
-    state: Mutex<State<K>>,
-    /// The driver is to look again when to wake.
-    rearmed: Arc<Notify>,
-}
-
-struct State<K> {
-    scheduler: Box<dyn RequestScheduler>,
-    policy: RequestSpec,
-    setup: RequestSetup,
-    live: Slab<Live>,
-    users: Users<K>,
-    classes: Vec<Account>,
-    far: FarQueue,
-    // When the driver wakes.
-    armed: Nanos,
-    // Units that came, all in all.
-    units: u64,
-}
-
-/// What a class has, and had.
-#[derive(Debug, Clone, Copy, Default)]
-struct Account {
-    weight: Weight,
-    requests: Requests,
-    units: u64,
-    asked: u64,
-    gave_up: u64,
-}
 
 impl<K> Clone for Dispatcher<K> {
     fn clone(&self) -> Self {
@@ -222,7 +191,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         account.asked += 1;
         state.scheduler.enqueue(&Request { id: RequestId(id as u32), user, length }, now);
         self.0.pump(guard);
-        Ticket::new(self.clone(), id)
+        Ticket::new(Arc::clone(&self.0), id)
     }
 
     /// What time it is at this dispatcher: since it was made.
@@ -347,88 +316,5 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     pub fn policy(&self) -> (RequestSpec, RequestSetup) {
         let state = self.0.lock();
         (state.policy.clone(), state.setup)
-    }
-}
-
-impl<K: Clone + Eq + Hash> State<K> {
-    /// Frees the numbers of users who had nothing to do for long.
-    fn forget(&mut self, now: Nanos) {
-        while let Some(user) = self.users.forgotten(now) {
-            self.scheduler.forget_user(user);
-        }
-    }
-}
-
-impl<K> State<K> {
-    /// The user is of this class from now on, with all he has.
-    fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
-        let entry = self.users.at_mut(user);
-        let before = std::mem::replace(&mut entry.class, class);
-        if before == class {
-            return;
-        }
-        let Requests { waiting, outstanding } = entry.requests;
-        let requests = &mut self.classes[before.0 as usize].requests;
-        requests.waiting -= waiting;
-        requests.outstanding -= outstanding;
-        let requests = &mut self.classes[class.0 as usize].requests;
-        requests.waiting += waiting;
-        requests.outstanding += outstanding;
-        self.scheduler.set_user(user, class, now);
-    }
-}
-
-impl<K> Drop for Shared<K> {
-    fn drop(&mut self) {
-        self.rearmed.notify_one();
-    }
-}
-
-impl<K> Shared<K> {
-    fn now(&self) -> Nanos {
-        self.began.elapsed().into()
-    }
-
-    /// The state, and what time it is once nobody else has it, so that time never runs back between events.
-    fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
-        let guard = self.lock();
-        (guard, self.now())
-    }
-
-    // A panic elsewhere leaves the state as it was before an event or after it.
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives all turns that there are now, and wakes whom they concern.
-    fn pump(&self, mut guard: MutexGuard<'_, State<K>>) {
-        let now = self.now();
-        let state = &mut *guard;
-        let mut wake = Vec::<Waker>::new();
-        while let Some(turn) = state.scheduler.dequeue(now) {
-            let Some(live) = state.live.get_mut(turn.request.0 as usize) else { continue };
-            if turn.releases {
-                live.released = Some(now);
-                let entry = state.users.at_mut(live.user);
-                entry.requests.release();
-                state.classes[entry.class.0 as usize].requests.release();
-            }
-            live.allowed = live.allowed.saturating_add(turn.units);
-            live.window = turn.window;
-            live.ready = false;
-            wake.extend(live.waker.take());
-        }
-        let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
-        // A policy that says "now" again would never let time pass.
-        let next = next.max(now + Nanos(1));
-        let is_earlier = next < state.armed;
-        if is_earlier {
-            state.armed = next;
-        }
-        drop(guard);
-        if is_earlier {
-            self.rearmed.notify_one();
-        }
-        wake.into_iter().for_each(Waker::wake);
     }
 }

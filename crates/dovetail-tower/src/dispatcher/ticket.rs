@@ -4,16 +4,17 @@ use std::{
     fmt,
     future::poll_fn,
     hash::Hash,
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use dovetail_sched::{Nanos, request::RequestId};
 
-use super::Dispatcher;
+use super::state::Shared;
 
 /// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), it gives up.
 pub struct Ticket<K> {
-    dispatcher: Dispatcher<K>,
+    shared: Arc<Shared<K>>,
     id: usize,
     is_over: bool,
 }
@@ -27,16 +28,16 @@ impl<K> fmt::Debug for Ticket<K> {
 impl<K: Clone + Eq + Hash> Ticket<K> {
     /// The response will have so many units in all, as its sender says.
     pub fn length(&self, units: u64) {
-        let (mut state, now) = self.dispatcher.0.enter();
+        let (mut state, now) = self.shared.enter();
         state.live[self.id].length = Some(units);
         state.scheduler.length(self.request(), units, now);
-        self.dispatcher.0.pump(state);
+        self.shared.pump(state);
     }
 }
 
 impl<K> Ticket<K> {
-    pub(super) fn new(dispatcher: Dispatcher<K>, id: usize) -> Self {
-        Self { dispatcher, id, is_over: false }
+    pub(super) fn new(shared: Arc<Shared<K>>, id: usize) -> Self {
+        Self { shared, id, is_over: false }
     }
 
     fn request(&self) -> RequestId {
@@ -45,11 +46,11 @@ impl<K> Ticket<K> {
 
     /// The connection that the response comes on offers a window of so many units whatever turns say.
     pub fn offers(&self, window: u64) {
-        let (mut state, now) = self.dispatcher.0.enter();
+        let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
         live.window = live.window.max(window);
         state.scheduler.offers(self.request(), window, now);
-        self.dispatcher.0.pump(state);
+        self.shared.pump(state);
     }
 
     /// Waits for the request's turn to leave.
@@ -59,7 +60,7 @@ impl<K> Ticket<K> {
 
     /// Whether the request may leave; the task is woken when it may.
     pub fn poll_released(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut state = self.dispatcher.0.lock();
+        let mut state = self.shared.lock();
         let live = &mut state.live[self.id];
         if live.released.is_some() {
             return Poll::Ready(());
@@ -73,25 +74,25 @@ impl<K> Ticket<K> {
     /// Whether the request may leave.
     #[must_use]
     pub fn is_released(&self) -> bool {
-        self.dispatcher.0.lock().live[self.id].released.is_some()
+        self.shared.lock().live[self.id].released.is_some()
     }
 
     /// Units of the response that may be taken in now; [`u64::MAX`] for all there will be.
     #[must_use]
     pub fn allowed(&self) -> u64 {
-        self.dispatcher.0.lock().live[self.id].allowed
+        self.shared.lock().live[self.id].allowed
     }
 
     /// Units that may be on their way beyond those that may be taken in.
     #[must_use]
     pub fn window(&self) -> u64 {
-        self.dispatcher.0.lock().live[self.id].window
+        self.shared.lock().live[self.id].window
     }
 
     /// Units of the response that may be taken in, and the window. Where there are none, units wait: the scheduler is told,
     /// and the task is woken at the next turn.
     pub fn poll_allowed(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
-        let (mut state, now) = self.dispatcher.0.enter();
+        let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
         if live.allowed > 0 {
             return Poll::Ready((live.allowed, live.window));
@@ -100,7 +101,7 @@ impl<K> Ticket<K> {
         if !live.ready && live.released.is_some() {
             live.ready = true;
             state.scheduler.ready(self.request(), now);
-            self.dispatcher.0.pump(state);
+            self.shared.pump(state);
         } else {
             drop(state);
         }
@@ -113,7 +114,7 @@ impl<K> Ticket<K> {
         if units == 0 {
             return;
         }
-        let (mut guard, now) = self.dispatcher.0.enter();
+        let (mut guard, now) = self.shared.enter();
         let state = &mut *guard;
         let live = &mut state.live[self.id];
         live.received = live.received.saturating_add(units);
@@ -127,7 +128,7 @@ impl<K> Ticket<K> {
             *sum = sum.saturating_add(units);
         }
         state.scheduler.received(self.request(), units, now);
-        self.dispatcher.0.pump(guard);
+        self.shared.pump(guard);
     }
 
     /// The response is over: whole, or broken off by its sender.
@@ -138,7 +139,7 @@ impl<K> Ticket<K> {
     /// When the request arrived and when it was released, in the dispatcher's time.
     #[must_use]
     pub fn times(&self) -> (Nanos, Option<Nanos>) {
-        let state = self.dispatcher.0.lock();
+        let state = self.shared.lock();
         let live = &state.live[self.id];
         (live.arrived, live.released)
     }
@@ -147,7 +148,7 @@ impl<K> Ticket<K> {
         if std::mem::replace(&mut self.is_over, true) {
             return;
         }
-        let (mut guard, now) = self.dispatcher.0.enter();
+        let (mut guard, now) = self.shared.enter();
         let state = &mut *guard;
         // Its waker goes with it, but not before the dispatcher is free: that may be the end of a task with a ticket of its own.
         let live = state.live.remove(self.id);
@@ -161,7 +162,7 @@ impl<K> Ticket<K> {
             state.scheduler.cancel(self.request(), now);
         }
         state.users.over(live.user, was_released, now);
-        self.dispatcher.0.pump(guard);
+        self.shared.pump(guard);
     }
 }
 

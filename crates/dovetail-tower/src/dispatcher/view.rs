@@ -7,7 +7,11 @@ use dovetail_sched::{
     request::{ClassId, FarDelay},
 };
 
-use super::{Dispatcher, State};
+use super::{
+    Dispatcher,
+    state::{Account, State},
+    users::Requests,
+};
 
 /// A dispatcher at a moment.
 #[derive(Debug, Clone)]
@@ -180,9 +184,9 @@ impl<K> State<K> {
 }
 
 impl ClassView {
-    fn of(account: &super::Account) -> Self {
-        let super::Account { weight, requests, units, asked, gave_up } = *account;
-        let super::Requests { waiting, outstanding } = requests;
+    fn of(account: &Account) -> Self {
+        let Account { weight, requests, units, asked, gave_up } = *account;
+        let Requests { waiting, outstanding } = requests;
         Self { weight, waiting, outstanding, units, requests: asked, gave_up }
     }
 }

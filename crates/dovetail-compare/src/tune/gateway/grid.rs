@@ -140,9 +140,8 @@ pub(super) fn sweep<'a>(
     let points: Vec<Point> = points.collect();
     let beside: Vec<(&str, Got)> = BESIDE.into_iter().zip(got).collect();
     let ordinary = beside.iter().find(|(policy, _)| *policy == ORDINARY).map(|(_, got)| *got);
-    let (ordinary, choice) = ordinary
-        .and_then(|ordinary| Some((ordinary, choose(points.iter(), ordinary)?)))
-        .ok_or_else(|| Error::Missing)?;
+    let (ordinary, choice) =
+        ordinary.and_then(|ordinary| Some((ordinary, choose(points.iter(), ordinary)?))).ok_or(Error::Missing)?;
     if ordinary.mean_s.is_infinite() {
         let why = "there is nothing to weigh: with the ordinary gateway no request that was wanted after the warm-up was answered";
         return Err(Error::NothingToWeigh(format!("{}: {why}", network.name)));

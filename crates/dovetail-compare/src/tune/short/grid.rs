@@ -73,7 +73,7 @@ pub(super) fn sweep(
     let points: Vec<Point> = points.collect();
     let beside: Vec<(&str, Got)> = BESIDE.into_iter().zip(got).collect();
     let drr = beside.iter().find(|(policy, _)| *policy == FAIR).map(|(_, got)| *got);
-    let drr = drr.ok_or_else(|| Error::Missing)?;
+    let drr = drr.ok_or(Error::Missing)?;
     let choice = choose(&points, drr);
     Ok(Tuning { network: network.name.clone(), ratios, thresholds_bytes, points, beside, choice, drr })
 }

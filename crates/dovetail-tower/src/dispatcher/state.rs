@@ -1,0 +1,133 @@
+//! What all tickets and handles of a dispatcher share.
+
+use std::{
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::Waker,
+};
+
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, FarQueue, RequestScheduler, RequestSetup, RequestSpec, UserId},
+};
+use slab::Slab;
+use tokio::{sync::Notify, time::Instant};
+
+use super::{
+    live::Live,
+    users::{Requests, Users},
+};
+
+pub(super) struct Shared<K> {
+    pub(super) began: Instant,
+    pub(super) state: Mutex<State<K>>,
+    /// The driver is to look again when to wake.
+    pub(super) rearmed: Arc<Notify>,
+}
+
+pub(super) struct State<K> {
+    pub(super) scheduler: Box<dyn RequestScheduler>,
+    pub(super) policy: RequestSpec,
+    pub(super) setup: RequestSetup,
+    pub(super) live: Slab<Live>,
+    pub(super) users: Users<K>,
+    pub(super) classes: Vec<Account>,
+    pub(super) far: FarQueue,
+    // When the driver wakes.
+    pub(super) armed: Nanos,
+    // Units that came, all in all.
+    pub(super) units: u64,
+}
+
+/// What a class has, and had.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Account {
+    pub(super) weight: Weight,
+    pub(super) requests: Requests,
+    pub(super) units: u64,
+    pub(super) asked: u64,
+    pub(super) gave_up: u64,
+}
+
+impl<K: Clone + Eq + Hash> State<K> {
+    /// Frees the numbers of users who had nothing to do for long.
+    pub(super) fn forget(&mut self, now: Nanos) {
+        while let Some(user) = self.users.forgotten(now) {
+            self.scheduler.forget_user(user);
+        }
+    }
+}
+
+impl<K> State<K> {
+    /// The user is of this class from now on, with all he has.
+    pub(super) fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
+        let entry = self.users.at_mut(user);
+        let before = std::mem::replace(&mut entry.class, class);
+        if before == class {
+            return;
+        }
+        let Requests { waiting, outstanding } = entry.requests;
+        let requests = &mut self.classes[before.0 as usize].requests;
+        requests.waiting -= waiting;
+        requests.outstanding -= outstanding;
+        let requests = &mut self.classes[class.0 as usize].requests;
+        requests.waiting += waiting;
+        requests.outstanding += outstanding;
+        self.scheduler.set_user(user, class, now);
+    }
+}
+
+impl<K> Drop for Shared<K> {
+    fn drop(&mut self) {
+        self.rearmed.notify_one();
+    }
+}
+
+impl<K> Shared<K> {
+    pub(super) fn now(&self) -> Nanos {
+        self.began.elapsed().into()
+    }
+
+    /// The state, and what time it is once nobody else has it, so that time never runs back between events.
+    pub(super) fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
+        let guard = self.lock();
+        (guard, self.now())
+    }
+
+    // A panic elsewhere leaves the state as it was before an event or after it.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State<K>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives all turns that there are now, and wakes whom they concern.
+    pub(super) fn pump(&self, mut guard: MutexGuard<'_, State<K>>) {
+        let now = self.now();
+        let state = &mut *guard;
+        let mut wake = Vec::<Waker>::new();
+        while let Some(turn) = state.scheduler.dequeue(now) {
+            let Some(live) = state.live.get_mut(turn.request.0 as usize) else { continue };
+            if turn.releases {
+                live.released = Some(now);
+                let entry = state.users.at_mut(live.user);
+                entry.requests.release();
+                state.classes[entry.class.0 as usize].requests.release();
+            }
+            live.allowed = live.allowed.saturating_add(turn.units);
+            live.window = turn.window;
+            live.ready = false;
+            wake.extend(live.waker.take());
+        }
+        let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
+        // A policy that says "now" again would never let time pass.
+        let next = next.max(now + Nanos(1));
+        let is_earlier = next < state.armed;
+        if is_earlier {
+            state.armed = next;
+        }
+        drop(guard);
+        if is_earlier {
+            self.rearmed.notify_one();
+        }
+        wake.into_iter().for_each(Waker::wake);
+    }
+}
