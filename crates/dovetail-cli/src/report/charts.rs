@@ -190,8 +190,7 @@ pub(crate) fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOu
         let all = SizeClass::Short.transfers(outcome).count();
         let step = times.len().div_ceil(POINTS).max(1);
         let shown = (0..times.len()).step_by(step).map(|at| (round(times[at] * 1e3), at));
-        let (times, shares) =
-            shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / all as f64))).unzip();
+        let (times, shares) = shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / all as f64))).unzip();
         plot.add_trace(line(policy, times, shares));
     }
     let time = Axis::new().title("time, ms").type_(AxisType::Log);
