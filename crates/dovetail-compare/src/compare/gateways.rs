@@ -233,7 +233,7 @@ fn percent(part: f64) -> String {
 const LEGEND: [(&str, &str); 5] = [
     ("link %", "how much of the downlink was used while users asked"),
     ("mean … p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
-    ("queued s", "how much of the mean was spent at the gateway before the request was released"),
+    ("queued s", "how long answered requests were at the gateway in the mean before they were released"),
     ("unfinished", "requests that were not answered by the end, or given up; they lasted until then at least: ≥"),
     ("a user's part", "what a user got, over what a user of the class that got least did"),
 ];

@@ -185,7 +185,7 @@ pub(super) const LEGEND: [(&str, &str); 6] = [
     ),
     ("d*", "how long the far queue shall be: the knob delay"),
     ("mean, p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
-    ("unanswered", "requests that were not answered by the end, or given up"),
+    ("unanswered", "requests that were not answered by the end, or given up; they count as long as they lasted"),
     ("breaks", "what is worse than a setting may be, against none"),
 ];
 
