@@ -20,6 +20,7 @@ mod requests;
 mod row;
 mod simulator;
 mod spread;
+mod subject;
 mod testbed;
 mod traffic;
 

@@ -21,7 +21,12 @@ use dovetail_sched::{
     PolicySpec, Scheduler, Setup, Stage,
 };
 
-use crate::{clock::Stopwatch, peers::firq::Firq, traffic::cpu_and_link};
+use crate::{
+    clock::Stopwatch,
+    peers::firq::Firq,
+    subject::{SIZES, Subject, packets_of, sizes},
+    traffic::cpu_and_link,
+};
 
 /// How often each subject is measured.
 pub const ROUNDS: usize = 9;
@@ -31,7 +36,6 @@ const LONGEST: Duration = Duration::from_millis(60);
 // Between two looks at the clock.
 const CHUNK: u32 = 5_000;
 // A prime, so that no pattern of flows falls in step with the sizes.
-const SIZES: usize = 61;
 const RESOURCES: usize = 2;
 
 /// What the packets are like.
@@ -49,34 +53,6 @@ pub enum Setting {
 pub const MODULES: [Nanos; 3] = [Nanos(6_000), Nanos(14_140), Nanos(97_600)];
 /// What a packet of 800 bytes takes on 200 Mbit/s.
 const TESTBED_LINK: Nanos = Nanos(32_000);
-
-/// Something that can be stepped.
-pub trait Subject {
-    /// What is measured: here one dequeue and one enqueue.
-    ///
-    /// # Errors
-    /// What went wrong, if the subject would not.
-    fn step(&mut self) -> Result<(), String>;
-
-    /// Whether every flow still has the packets that [`packets_of`] says; in a full buffer, whether all have together.
-    fn is_as_filled(&self, flows: u32) -> bool;
-}
-
-/// How many packets of the flow wait between steps.
-pub fn packets_of(flow: u32) -> u32 {
-    2 + flow % 2
-}
-
-/// Pseudo-random sizes, the same every time (SplitMix64).
-pub fn sizes() -> [u32; SIZES] {
-    let mut state = 0u64;
-    std::array::from_fn(|_| {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        64 + ((z ^ (z >> 31)) % (1500 - 64 + 1)) as u32
-    })
-}
 
 /// A subject's name and the nanoseconds a step of its measurements, in order of the rounds.
 pub struct Measured {

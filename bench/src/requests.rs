@@ -12,9 +12,10 @@ use dovetail_sched::{
 };
 
 use crate::{
-    operations::{self, Subject},
+    operations::take_turns,
     row::{Row, Unit},
     spread::Spread,
+    subject::Subject,
 };
 
 const CLASSES: [u32; 5] = [10, 100, 1_000, 10_000, 100_000];
@@ -37,7 +38,7 @@ pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {
                 Err(error) => failed(format!("{label}: {error}")),
             }
         }
-        for measured in operations::take_turns(subjects, classes, &mut failed) {
+        for measured in take_turns(subjects, classes, &mut failed) {
             let spread = Spread::of(&measured.nanos);
             rows.extend(spread.map(|spread| Row {
                 benchmark: "four events of a request".into(),

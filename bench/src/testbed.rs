@@ -7,7 +7,7 @@ use dovetail_sched::PolicySpec;
 
 use crate::{
     goals,
-    operations::{self, MODULES, Setting},
+    operations::{MODULES, Setting, run},
     row::{Row, Unit},
     spread::Spread,
 };
@@ -20,7 +20,7 @@ const POLICIES: [&str; 4] = [PEER, "drfq", "tradeoff:alpha=1", "tradeoff:alpha=0
 pub fn rows(failed: impl FnMut(String)) -> Vec<Row> {
     eprintln!("testbed, {FLOWS} flows");
     let policies: Vec<PolicySpec> = POLICIES.iter().filter_map(|name| name.parse().ok()).collect();
-    let measured = operations::run(&policies, Setting::Testbed, FLOWS, failed);
+    let measured = run(&policies, Setting::Testbed, FLOWS, failed);
     let peer = measured.iter().find(|measured| measured.subject == PEER).map_or(&[][..], |peer| &peer.nanos);
     let mut rows = Vec::new();
     let mut add = |benchmark: String, subject: &str, values: &[f64], unit, goal| {

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use firq_core::{DequeueResult, EnqueueResult, Priority, Scheduler, SchedulerConfig, Task, TenantKey};
 
-use crate::operations::{Subject, packets_of, sizes};
+use crate::subject::{Subject, packets_of, sizes};
 
 /// The scheduler with its environment.
 pub struct Firq {

@@ -71,10 +71,13 @@ fn fate(number: u64) -> Life {
     }
 }
 
-fn events(life: Life) -> &'static [(Stage, u8, Nanos)] {
-    const BEGUN: (Stage, u8, Nanos) = (Stage::Started, 0, Nanos::ZERO);
-    const WORKED: (Stage, u8, Nanos) = (Stage::Finished, 0, CPU);
-    const SENDS: (Stage, u8, Nanos) = (Stage::Started, 1, Nanos::ZERO);
+/// A stage, on which resource, and how long it took.
+type Step = (Stage, u8, Nanos);
+
+fn events(life: Life) -> &'static [Step] {
+    const BEGUN: Step = (Stage::Started, 0, Nanos::ZERO);
+    const WORKED: Step = (Stage::Finished, 0, CPU);
+    const SENDS: Step = (Stage::Started, 1, Nanos::ZERO);
     match life {
         Life::Whole => &[BEGUN, WORKED, SENDS, (Stage::Finished, 1, LINK)],
         Life::Refused => &[BEGUN, WORKED, (Stage::Dropped, 1, Nanos::ZERO)],
@@ -90,7 +93,7 @@ struct Box2 {
     sent: u64,
     of_flow: [u64; FLOWS as usize],
     /// Packets in the pipeline, with what is still to happen to them.
-    pipeline: VecDeque<(Packet, u64, &'static [(Stage, u8, Nanos)])>,
+    pipeline: VecDeque<(Packet, u64, &'static [Step])>,
     dies: bool,
 }
 
