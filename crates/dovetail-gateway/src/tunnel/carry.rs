@@ -105,7 +105,7 @@ impl Tunnel {
             link: Rc::clone(link),
             record,
             label,
-            offered: Offered::new(upstream.window),
+            offered: Offered::new(upstream.window, upstream.is_free),
             place: RefCell::default(),
             replaced: Notify::new(),
             came: Cell::new(0),

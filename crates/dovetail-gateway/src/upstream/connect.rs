@@ -38,6 +38,8 @@ pub(crate) struct Upstream {
     /// Where it leads, as far as that is known.
     pub(crate) server: Option<IpAddr>,
     pub(crate) window: Option<Window>,
+    /// Whether the kernel lengthens the buffer, as it would not make one as long as the window asks for.
+    pub(crate) is_free: bool,
 }
 
 impl Upstream {
@@ -50,9 +52,9 @@ impl Upstream {
         within: Duration,
     ) -> Result<Self, Failure> {
         match timeout(within, race(addresses, port, window)).await {
-            Ok(Ok(stream)) => {
+            Ok(Ok((stream, is_free))) => {
                 let server = stream.peer_addr().ok().map(|address| address.ip());
-                Ok(Self { stream, server, window })
+                Ok(Self { stream, server, window, is_free })
             }
             Ok(Err(error)) => Err(Failure::Error(error)),
             Err(_) => Err(Failure::Timeout),
@@ -60,7 +62,7 @@ impl Upstream {
     }
 }
 
-async fn race(addresses: &[IpAddr], port: u16, window: Option<Window>) -> io::Result<TcpStream> {
+async fn race(addresses: &[IpAddr], port: u16, window: Option<Window>) -> io::Result<(TcpStream, bool)> {
     let mut left = alternating(addresses).into_iter();
     // Those that are late are given up with it.
     let mut attempts = JoinSet::new();
@@ -72,7 +74,7 @@ async fn race(addresses: &[IpAddr], port: u16, window: Option<Window>) -> io::Re
         select! {
             done = attempts.join_next() => match done {
                 None => return Err(last),
-                Some(Ok(Ok(stream))) => return Ok(stream),
+                Some(Ok(Ok(made))) => return Ok(made),
                 Some(Ok(Err(error))) => last = error,
                 Some(Err(error)) => last = error.into(),
             },
@@ -99,21 +101,24 @@ pub(crate) enum Failure {
     Timeout,
 }
 
-async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<TcpStream> {
+/// A connection, and whether the kernel lengthens its buffer.
+async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<(TcpStream, bool)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
-    let Some(window) = window else { return socket.connect(address).await };
+    let Some(window) = window else { return Ok((socket.connect(address).await?, false)) };
     socket.set_recv_buffer_size(u32::try_from(window.begins).unwrap_or(u32::MAX))?;
-    let is_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
-    if is_free {
+    // `net.core.rmem_max` bounds what can be asked for; the kernel itself may go further, as more is read.
+    let is_short = u64::from(socket.recv_buffer_size()?) < window.begins.saturating_mul(2);
+    let can_be_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
+    if can_be_free {
         sys::set_window_clamp(socket.as_fd(), window.longest)?;
     }
     let stream = socket.connect(address).await?;
-    if is_free {
-        sys::fix_receive_buffer(stream.as_fd(), true)?;
+    if can_be_free {
+        sys::fix_receive_buffer(stream.as_fd(), !is_short)?;
         sys::set_window_clamp(stream.as_fd(), window.begins)?;
     }
-    Ok(stream)
+    Ok((stream, can_be_free && is_short))
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ impl Gated {
     pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
-            offered: Offered::new(upstream.window),
+            offered: Offered::new(upstream.window, upstream.is_free),
             sampled,
             head: Cell::default(),
             received: Cell::new(0),

@@ -26,10 +26,10 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    /// As it is at first.
-    pub(crate) fn new(window: Option<Window>) -> Self {
+    /// As it is at first; `is_free` where the kernel lengthens the buffer.
+    pub(crate) fn new(window: Option<Window>, is_free: bool) -> Self {
         let bytes = window.map_or(u64::MAX, |window| window.begins);
-        Self { window, bytes: Cell::new(bytes), is_free: Cell::new(false) }
+        Self { window, bytes: Cell::new(bytes), is_free: Cell::new(is_free) }
     }
 
     /// The window as it was asked for.
