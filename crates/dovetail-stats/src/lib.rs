@@ -6,7 +6,7 @@
 //!
 //! | what is at hand | by | precise to |
 //! |---|---|---|
-//! | all samples, in order | [`quantile`] | exact |
+//! | all samples, in order | [`quantile()`] | exact |
 //! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile |
 //! | durations, of which some have not ended | [`Durations`] | exact, or a lower bound that says so |
 //!
