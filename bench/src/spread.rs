@@ -1,5 +1,6 @@
 //! Repeated measurements.
 
+use dovetail_stats::median_of_runs;
 use serde::Serialize;
 
 /// The median of some repetitions and how far they lie apart.
@@ -14,12 +15,10 @@ pub struct Spread {
 impl Spread {
     /// `None` without measurements.
     pub fn of(measurements: &[f64]) -> Option<Self> {
-        let mut sorted = measurements.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let (min, max) = (*sorted.first()?, *sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 { sorted[middle] } else { (sorted[middle - 1] + sorted[middle]) / 2.0 };
-        Some(Self { median, min, max, repetitions: sorted.len() })
+        let median = median_of_runs(measurements.iter().copied())?;
+        let min = measurements.iter().copied().fold(f64::INFINITY, f64::min);
+        let max = measurements.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Some(Self { median, min, max, repetitions: measurements.len() })
     }
 
     /// Of `ours[r] / theirs[r]`, round by round, so that a slow moment of the machine weighs on both.

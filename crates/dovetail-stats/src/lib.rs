@@ -10,6 +10,8 @@
 //! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile |
 //! | durations, of which some have not ended | [`Durations`] | exact, or a lower bound that says so |
 //!
+//! Repeated runs are something else: few, and compared with each other. Their median is [`median_of_runs`].
+//!
 //! # What has not ended
 //!
 //! Leaving out what had not ended when a run did makes the worst runs look best. So it counts as having lasted until it was
@@ -39,4 +41,4 @@ mod quantile;
 
 pub use durations::{Durations, Estimate, SortedDurations};
 pub use histogram::Histogram;
-pub use quantile::{Quantile, mean, median, quantile};
+pub use quantile::{Quantile, mean, median_of_runs, quantile};

@@ -29,7 +29,8 @@ pub(super) struct Got {
 impl Got {
     /// All seeds together.
     pub(super) fn of(runs: &[Figures]) -> Self {
-        let median_of = |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median(runs.iter().filter_map(figure));
+        let median_of =
+            |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median_of_runs(runs.iter().filter_map(figure));
         let requests: u64 = runs.iter().map(|run| run.all.requests).sum();
         let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.gave_up).sum();
         Self {
