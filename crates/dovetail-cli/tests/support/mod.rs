@@ -1,7 +1,7 @@
 //! Runs the command as a user would.
 #![allow(dead_code)]
 
-#[path = "../../../dovetail-sim/tests/support/recompute.rs"]
+#[path = "../../../dovetail-sim/tests/all/support/recompute.rs"]
 pub mod recompute;
 
 pub mod figures;

@@ -58,7 +58,7 @@ pub(super) fn table2(_: &Given<'_>) -> Result<Finding, Error> {
     finding.remarks.push(format!(
         "Worst delays are of {PACKETS} packets of each flow, {GAP_MS} ms apart, with costs known (estimator=known) and \
          flow 2 ahead of flow 1 by 0 to {} ms, a run for each millisecond. That they stay below eq. 14 here does not make \
-         it a bound: crates/dovetail-sched/tests/cbcs_delay.rs has flows that keep to what they reserved and exceed it.",
+         it a bound: crates/dovetail-sched/tests/all/cbcs_delay.rs has flows that keep to what they reserved and exceed it.",
         GAP_MS - 1
     ));
     Ok(finding)

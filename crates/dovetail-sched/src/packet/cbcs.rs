@@ -27,12 +27,12 @@
 //! ahead of it by up to `1 - 1/m` of the time that has passed, the order is that of start-time tags, and a flow that
 //! returns goes before the others until its own tags have caught up. And it counts only backlogged flows: while few are
 //! backlogged it runs away, and a flow that arrives then is stamped behind them. Packets cross later resources in the
-//! order in which they leave the first. For what this does to the delay guarantee of eq. 14, see `tests/cbcs_delay.rs`.
+//! order in which they leave the first. For what this does to the delay guarantee of eq. 14, see `tests/all/cbcs_delay.rs`.
 //!
 //! With `clock=self`, `V` is instead the stamp of the packet that was served last, as in [`scfq`](super::scfq): it
 //! moves as service does, keeps all flows' tags, and shares charges fairly to within a packet of each flow, however
 //! they arise. With the paper's clock a sender that pays for its packets late is forgiven what `V` has advanced in the
-//! meantime (`tests/hostile_costs.rs`).
+//! meantime (`tests/all/hostile_costs.rs`).
 //!
 //! O(log n + m) per packet.
 //!

@@ -5,7 +5,7 @@
 //! waits in front of the link in the queues of another, by its true length and the weights on the link. Each one
 //! guarantees a flow of rate `r` on a resource of rate `R` a delay of `L_i/r_i + L_max/R` (Parekh and Gallager, ToN
 //! 1993). Together they guarantee the sum, eq. 13, to flows whose packets are spaced by at least the larger of
-//! `P/r_cpu` and `L/r_bw` of each (proof and test in `tests/cbcs_delay.rs`).
+//! `P/r_cpu` and `L/r_bw` of each (proof and test in `tests/all/cbcs_delay.rs`).
 //!
 //! Where nothing may wait between resources (`no-wait`), only the first of them ever orders anything. A flow's packets
 //! stay in order: every stage is first in, first out for each flow. Limits are those of the first stage.

@@ -33,7 +33,7 @@
 //! faster than it reserved, the delay of its own backlog is added. How far they can be relied on:
 //!
 //! - **Eq. 13** holds for flows whose packets are spaced by at least the largest of their normalised costs P_kj / r_ij;
-//!   the proof is at the head of `tests/cbcs_delay.rs`, which also tries it.
+//!   the proof is at the head of `tests/all/cbcs_delay.rs`, which also tries it.
 //! - **Eq. 14 is no bound in general.** The paper derives it from that of one fair queue and does not prove it. Behind
 //!   the one scheduler all flows share a first-in-first-out queue for the next resource, and packets of other flows
 //!   which gather there can delay a packet for longer than eq. 14 says; the same file shows traffic that breaks it. It

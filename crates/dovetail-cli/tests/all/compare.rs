@@ -1,0 +1,181 @@
+//! `dovetail compare` from outside: what it prints follows from the records it writes, and wrong use is answered.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::support::{
+    dovetail,
+    figures::{check_fairness, check_figures},
+    folder, small_table, stdout, trace,
+};
+use serde_json::Value;
+
+/// Recomputes every number of every policy of a `compare --json` from the records it names.
+fn check(document: &Value, policies: usize) {
+    let listed = document["policies"].as_array().expect("policies");
+    assert_eq!(listed.len(), policies);
+    for policy in listed {
+        let records = check_figures(policy, &["cpu", "link"]);
+        let mut numbers = records.numbers.clone();
+        numbers.sort_unstable();
+        assert!(numbers.iter().enumerate().all(|(at, &number)| at as u64 == number), "{policy}: every packet once");
+        assert_eq!(document["workload"]["packets"], numbers.len() as u64);
+        check_fairness(policy, &records);
+    }
+}
+
+const FOUR: [&str; 8] = ["--policy", "fifo", "--policy", "drfq", "--policy", "mr3", "--policy", "atfq:batch=20"];
+
+fn compare(input: &[&str], records: &Path) -> Value {
+    let records = records.to_str().expect("a plain path");
+    let args = [&["compare"], input, &FOUR, &["--records", records, "--json"]].concat();
+    serde_json::from_str(&stdout(&args)).expect("one JSON document and nothing else")
+}
+
+#[test]
+fn every_number_follows_from_the_records() {
+    let folder = folder("compare-table");
+    let table = small_table(&folder);
+    let table = table.to_str().expect("a plain path");
+    check(&compare(&["--workload", table], &folder), 4);
+    check(&compare(&["--workload", table, "--queue-packets", "5", "--pipeline", "buffer=2"], &folder), 4);
+    check(&compare(&["--workload", table, "--load", "0.5", "--pipeline", "unbounded"], &folder), 4);
+}
+
+#[test]
+fn every_number_follows_from_the_records_of_a_real_capture() {
+    let Some(trace) = trace("mix-dev.pcap") else { return };
+    let folder = folder("compare-trace");
+    let document = compare(&["--trace", trace.to_str().expect("a plain path"), "--load", "1.2"], &folder);
+    assert_eq!(document["workload"]["packets"], 94_100);
+    check(&document, 4);
+}
+
+#[test]
+fn no_argument_runs_the_built_in_scenario() {
+    let text = stdout(&["compare"]);
+    assert!(text.contains("policy") && text.contains("makespan s") && text.contains("atfq:batch=20"), "{text}");
+    assert!(text.contains("Most carried:"), "{text}");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    let run = |seed: &str| {
+        let text = stdout(&["compare", "--policy", "drfq", "--seed", seed, "--json"]);
+        let mut document: Value = serde_json::from_str(&text).expect("JSON");
+        document["policies"][0]["wall_s"] = Value::Null;
+        document
+    };
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7"), run("8"));
+}
+
+#[test]
+fn parquet_records_hold_what_csv_records_hold() {
+    use parquet::{
+        file::reader::{FileReader, SerializedFileReader},
+        record::Field,
+    };
+    let folder = folder("compare-parquet");
+    let table = small_table(&folder);
+    let args = ["compare", "--workload", table.to_str().expect("plain"), "--policy", "drr", "--queue-packets", "9"];
+    let records = folder.to_str().expect("plain");
+    stdout(&[&args[..], &["--records", records]].concat());
+    stdout(&[&args[..], &["--records", records, "--format", "parquet"]].concat());
+    let text = fs::read_to_string(folder.join("drr.csv")).expect("records");
+    let file = fs::File::open(folder.join("drr.parquet")).expect("records");
+    let reader = SerializedFileReader::new(file).expect("a Parquet file");
+    let mut lines = text.lines().skip(1);
+    let mut rows = 0;
+    for row in reader.get_row_iter(None).expect("rows") {
+        let row = row.expect("a row");
+        let fields = row.get_column_iter().map(|(_, field)| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            other => other.to_string(),
+        });
+        assert_eq!(Some(fields.collect::<Vec<_>>().join(",").as_str()), lines.next());
+        rows += 1;
+    }
+    assert_eq!(rows, 6000);
+    assert_eq!(lines.next(), None);
+    assert!(text.contains("dropped"));
+}
+
+#[test]
+fn wrong_use_is_answered_with_status_2_and_what_there_is() {
+    let asked = |args: &[&str], said: &[&str]| {
+        let output = dovetail(args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(output.stdout.is_empty());
+        for word in said {
+            assert!(errors.contains(word), "{args:?}: no '{word}' in: {errors}");
+        }
+    };
+    asked(&["compare", "--policy", "fastest"], &["fastest", "drfq", "atfq"]);
+    asked(&["compare", "--policy", "atfq:batches=20"], &["batches", "batch", "domain"]);
+    asked(&["compare", "--policy", "atfq:batch=0"], &["batch=0"]);
+    asked(&["compare", "--policy", "drr", "--policy", "drr"], &["twice"]);
+    asked(&["compare", "--link", "0Mbps"], &["--link"]);
+    asked(&["compare", "--load", "-1"], &["load"]);
+    asked(&["compare", "--load", "nan"], &["load"]);
+    asked(&["compare", "--queue-packets", "0"], &["queue-packets"]);
+    asked(&["compare", "--pipeline", "buffer=x"], &["no-wait", "unbounded", "buffer=K"]);
+    asked(&["reproduce", "atfq-fig99"], &["atfq-fig9"]);
+    asked(&["frobnicate"], &["frobnicate"]);
+}
+
+#[test]
+fn bad_input_is_a_clear_error_with_status_1() {
+    let folder = folder("compare-bad");
+    let refused = |flag: &str, name: &str, content: &[u8], said: &[&str]| {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("written");
+        let path = path.to_str().expect("plain");
+        let args = if flag.is_empty() { vec!["compare", path] } else { vec!["compare", flag, path] };
+        let output = dovetail(&args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{name}: {errors}");
+        assert!(errors.contains(name), "{name} is not named in: {errors}");
+        for word in said {
+            assert!(errors.contains(word), "{name}: no '{word}' in: {errors}");
+        }
+        assert!(!errors.contains("panicked"), "{errors}");
+    };
+    refused("--trace", "empty.pcap", b"", &[]);
+    refused("--trace", "picture.pcap", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", &[]);
+    refused("--workload", "empty.csv", b"", &[]);
+    refused("--workload", "none.csv", b"arrival_ns,flow,bytes,cpu_ns\n", &["no packets"]);
+    let header = "arrival_ns,flow,bytes,cpu_ns,link_ns\n0,a,100,5,5\n";
+    for (name, row) in [
+        ("negative.csv", "1,a,100,-5,5\n"),
+        ("missing.csv", "1,a,100,,5\n"),
+        ("short.csv", "1,a,100,5\n"),
+        ("overflow.csv", "1,a,100,99999999999999999999999,5\n"),
+        ("words.csv", "soon,a,100,5,5\n"),
+    ] {
+        refused("--workload", name, format!("{header}{row}").as_bytes(), &["line 3"]);
+    }
+    refused("", "rate.toml", b"name = \"x\"\n[[resource]]\nname = \"link\"\nrate = \"0Mbps\"\n", &[]);
+    refused("", "not.toml", b"this is [not toml", &[]);
+    let output = dovetail(&["compare", "--trace", "/there/is/no/such.pcap"]);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dovetail"))
+        .arg("policies")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command runs");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert!(output.status.success());
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -1,0 +1,18 @@
+//! Every integration test of the command that needs no real link, as one program.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod access;
+mod admit;
+mod compare;
+mod describe;
+mod embedding;
+mod network;
+mod page;
+#[cfg(feature = "profile")]
+mod profile;
+mod programs;
+mod reproduce;
+mod tune;
+mod tune_access;

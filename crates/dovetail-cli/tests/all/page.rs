@@ -1,0 +1,140 @@
+//! The report in a real browser: it opens without a network, draws its charts, fits a phone, and is dark where the
+//! reader's desktop is dark. Skipped with a message where there is no Chromium.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use crate::support::{SMALL_NETWORK, folder, small_table, stdout, written};
+
+fn browser() -> Option<PathBuf> {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
+    let found = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|p| p.exists());
+    if found.is_none() {
+        eprintln!("skipped: no Chromium on this machine");
+    }
+    found
+}
+
+/// Runs the browser on a page; what it printed.
+fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path) -> String {
+    let output = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"])
+        .args(["--allow-file-access-from-files", "--virtual-time-budget=15000", "--disable-dev-shm-usage"])
+        // Blink's setting: 0 is dark, 1 is light.
+        .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)))
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(args)
+        .arg(format!("file://{}", page.display()))
+        .stderr(Stdio::null())
+        .output()
+        .expect("the browser runs");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The report of a command; `network` is that of a comparison over one.
+fn report(folder: &Path, command: &str) -> PathBuf {
+    let table = small_table(folder);
+    let page = folder.join("report.html");
+    let (command, input) = match command {
+        "profile" => (command, ["all", "--packets=50"].map(str::to_owned)),
+        "network" => ("compare", [written(folder, "small.toml", SMALL_NETWORK), "--seed=1".to_owned()]),
+        _ => (command, ["--workload".to_owned(), table.display().to_string()]),
+    };
+    let said = stdout(&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")]);
+    assert!(said.contains("report.html"), "the report is named: {said}");
+    page
+}
+
+#[test]
+fn charts_are_drawn_and_a_phone_can_read_them() {
+    // Lines of five policies in several charts.
+    read_on_a_phone("compare", 6, 15);
+}
+
+#[test]
+fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Of each policy makespan, two utilisations, and shares by three lines, with what was promised.
+    read_on_a_phone("tune", 6, 13);
+}
+
+#[cfg(feature = "profile")]
+#[test]
+fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Two lines of each of five functions, and a line of each in the distribution.
+    read_on_a_phone("profile", 6, 15);
+}
+
+#[test]
+fn a_network_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Of five policies times by size, shares of short transfers, rates of two streams, and time at the link.
+    read_on_a_phone("network", 5, 25);
+}
+
+fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
+    let Some(browser) = browser() else { return };
+    let folder = folder(&format!("page-phone-{command}"));
+    report(&folder, command);
+    // A page that looks at the report in a frame as wide as a phone and writes down what it sees.
+    let probe = folder.join("probe.html");
+    let script = "\
+        const frame = document.querySelector('iframe');
+        frame.onload = () => setTimeout(() => {
+          const page = frame.contentDocument;
+          const charts = [...page.querySelectorAll('.chart')];
+          document.body.dataset.charts = charts.length;
+          document.body.dataset.drawn = charts.filter((chart) => chart.querySelector('svg.main-svg')).length;
+          document.body.dataset.lines = page.querySelectorAll('.scatterlayer .js-line').length;
+          document.body.dataset.width = page.scrollingElement.scrollWidth;
+          document.body.dataset.loaded = frame.contentWindow.performance.getEntriesByType('resource').length;
+        }, 5000);";
+    let html = format!("<body><iframe src=report.html width=390 height=800></iframe><script>{script}</script></body>");
+    fs::write(&probe, html).expect("written");
+    let seen = browse(&browser, &folder.join("profile"), false, &["--dump-dom"], &probe);
+    let number = |name: &str| -> u32 {
+        let from = seen.find(&format!("data-{name}=\"")).unwrap_or_else(|| panic!("no {name} in {seen:.400}"));
+        let digits = &seen[from + name.len() + 7..];
+        digits[..digits.find('"').expect("a quote")].parse().expect("a number")
+    };
+    assert!(number("charts") >= least_charts, "only {} charts", number("charts"));
+    assert_eq!(number("drawn"), number("charts"), "every chart is drawn");
+    assert!(number("lines") >= least_lines, "only {} lines", number("lines"));
+    assert!(number("width") <= 390, "the page is {} wide on a phone of 390", number("width"));
+    assert_eq!(number("loaded"), 0, "the page loads nothing");
+}
+
+/// Mean lightness of a picture, 0 to 255, and how many colours it has.
+fn look_at(picture: &Path) -> (f64, usize) {
+    let decoder = png::Decoder::new(std::io::BufReader::new(fs::File::open(picture).expect("a screenshot")));
+    let mut reader = decoder.read_info().expect("a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("it fits")];
+    let info = reader.next_frame(&mut pixels).expect("a frame");
+    let channels = info.color_type.samples();
+    let mut sum = 0.0;
+    let mut colours = std::collections::HashSet::new();
+    for pixel in pixels.chunks(channels) {
+        sum += pixel[..3].iter().map(|&part| f64::from(part)).sum::<f64>() / 3.0;
+        colours.insert([pixel[0], pixel[1], pixel[2]]);
+    }
+    (sum / (pixels.len() / channels) as f64, colours.len())
+}
+
+#[test]
+fn light_is_light_and_dark_is_dark() {
+    let Some(browser) = browser() else { return };
+    let folder = folder("page-dark");
+    let page = report(&folder, "compare");
+    for (name, width, dark) in [("light", 1100, false), ("dark", 1100, true), ("phone-dark", 390, true)] {
+        let picture = folder.join(format!("{name}.png"));
+        let args = [format!("--screenshot={}", picture.display()), format!("--window-size={width},1600")];
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        browse(&browser, &folder.join("profile"), dark, &args, &page);
+        let (lightness, colours) = look_at(&picture);
+        assert!(if dark { lightness < 90.0 } else { lightness > 180.0 }, "{name}: mean lightness {lightness}");
+        assert!(colours > 100, "{name}: only {colours} colours, nothing is drawn");
+    }
+}

@@ -1,0 +1,52 @@
+//! Every integration test of the crate, as one program: one link step, and threads share the work.
+
+#[path = "support/far_link.rs"]
+mod far_link;
+#[path = "support/gps.rs"]
+mod fluid;
+#[path = "support/fluid_run.rs"]
+mod fluid_run;
+#[path = "support/heads.rs"]
+mod heads;
+#[path = "support/link.rs"]
+mod link;
+#[path = "support/lp.rs"]
+mod lp;
+mod released;
+#[path = "support/single.rs"]
+mod single;
+mod support;
+
+mod admission;
+mod allocation;
+mod allocation_warm;
+mod atfq;
+mod atfq_paper;
+mod atfq_sequence;
+mod cbcs;
+mod cbcs_delay;
+mod delay_pools;
+mod drfq;
+mod drops;
+mod drr_sff;
+mod estimating;
+mod extremes;
+mod fairness;
+mod feasible;
+mod firewall;
+mod gmr3;
+mod gps;
+mod grants;
+mod grants_dead;
+mod grants_fair;
+mod grants_link;
+mod hostile_costs;
+mod mr3;
+mod msf_rs;
+mod msf_rs_fairness;
+mod msf_rs_link;
+mod requests;
+mod retune;
+mod size_based;
+mod tradeoff;
+mod tradeoff_forms;

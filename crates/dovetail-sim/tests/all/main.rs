@@ -1,0 +1,27 @@
+//! Every integration test of the crate that needs no kernel, as one program.
+
+mod described;
+mod dumbbell;
+mod recorded;
+mod support;
+mod watch;
+
+mod access;
+mod access_grants;
+mod access_hazards;
+mod access_scenario;
+mod measure;
+mod network;
+mod network_books;
+mod network_capture;
+mod network_errors;
+mod network_scenario;
+mod network_shares;
+mod pipeline;
+mod share;
+mod unknown_costs;
+mod workload_capture;
+mod workload_csv;
+mod workload_hostile;
+mod workload_scenario;
+mod workload_traces;

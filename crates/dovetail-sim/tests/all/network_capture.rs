@@ -1,0 +1,115 @@
+//! The capture of the watched link, and runs that are equal to the byte.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{collections::BTreeMap, io::Cursor};
+
+use dovetail_sched::{Nanos, units::Rate};
+use dovetail_sim::{
+    network::{Arrivals, Congestion, Datagrams, Kind, Network, Traffic},
+    workload::{Capture, CaptureOptions, ClassSet, Resource, Size, Workload},
+};
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+
+use crate::dumbbell::{dumbbell, traffic};
+use crate::recorded::records;
+use crate::watch::{Run, lines, run};
+
+/// Transfers and UDP that keep the buffer full at times.
+fn small(congestion: Congestion) -> Network {
+    let web =
+        Kind::Transfers { count: 30, size: Size::Uniform(1, 60), unit_bytes: 1000, arrivals: Arrivals::Load(0.8) };
+    let udp = Datagrams { bytes: 333, gap: Nanos::from_millis(20), random: false, on_off: None, flow_each: true };
+    let udp = Traffic { name: "udp".into(), ..traffic(3, Kind::Datagrams(udp)) };
+    let mut network = dumbbell(3, 3.0, 15, vec![traffic(3, web), udp]);
+    network.stop_at = Some(Nanos::from_secs(60));
+    network.transport.congestion = congestion;
+    network
+}
+
+fn digest(bytes: &[u8]) -> u32 {
+    let mut crc = flate2::Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Sums of what the run says of transfers and streams, and of its capture.
+fn digests(run: &Run) -> [u32; 2] {
+    [digest(lines(&run.outcome).as_bytes()), digest(&run.capture)]
+}
+
+#[test]
+fn equal_seeds_give_equal_runs_and_others_others() {
+    for policy in ["fifo", "drr", "sfq"] {
+        let network = small(Congestion::Reno);
+        let [first, again] = [(); 2].map(|()| run(&network, policy));
+        assert!(first.outcome.link.dropped > 0);
+        assert!(first.capture == again.capture && lines(&first.outcome) == lines(&again.outcome));
+        assert_eq!(first.watch.sent, again.watch.sent);
+        let other = run(&Network { seed: 2, ..network }, policy);
+        assert!(first.capture != other.capture && lines(&first.outcome) != lines(&other.outcome));
+    }
+}
+
+/// Pins the runs: they change with smoltcp, and with what the network does on purpose. CUBIC computes in floating point
+/// with the standard library's `powi`, which promises no bits: its sums may differ where Reno's agree.
+#[test]
+fn golden() {
+    let of = |congestion| digests(&run(&small(congestion), "drr"));
+    assert_eq!(of(Congestion::Reno), [2_171_647_349, 2_005_587_648]);
+    assert_eq!(of(Congestion::Cubic), [417_037_162, 369_063_585]);
+}
+
+#[test]
+fn a_capture_is_what_the_observer_saw() {
+    let run = run(&small(Congestion::Reno), "drr");
+    let records = records(&run.capture);
+    assert_eq!(records.len(), run.watch.sent.len());
+    for ((nanos, bytes), sent) in records.iter().zip(&run.watch.sent) {
+        assert_eq!((*nanos, bytes.len() as u64), (sent.begun.0, u64::from(sent.bytes)));
+    }
+}
+
+#[test]
+fn the_projects_reader_reads_it() {
+    let run = run(&small(Congestion::Reno), "drr");
+    let link = Resource::with_rate("link", Rate::from_bps(3e6).unwrap());
+    let classes = ClassSet::new(vec![link], vec![]).unwrap();
+    let mut capture =
+        Capture::open(Box::new(Cursor::new(run.capture)), "run.pcap", CaptureOptions::new(classes)).unwrap();
+    let first = run.watch.sent[0].begun;
+    let mut flows = BTreeMap::new();
+    for sent in &run.watch.sent {
+        let arrival = capture.next().unwrap().unwrap();
+        assert_eq!((arrival.at, arrival.bytes), (sent.begun - first, sent.bytes));
+        // An id may come again here once a flow is forgotten, but never twice at a time: 60 s are too few for that.
+        assert_eq!(*flows.entry(sent.flow).or_insert(arrival.flow), arrival.flow);
+    }
+    assert!(capture.next().unwrap().is_none() && capture.notices().is_empty(), "{:?}", capture.notices());
+}
+
+#[test]
+fn packets_are_whole_and_their_checksums_right() {
+    let run = run(&small(Congestion::Cubic), "fifo");
+    let (mut tcp_packets, mut udp_packets) = (0, 0);
+    for (_, bytes) in records(&run.capture) {
+        let packet = SlicedPacket::from_ip(bytes).unwrap();
+        let Some(NetSlice::Ipv4(ip)) = packet.net else { panic!("not IPv4") };
+        assert_eq!(usize::from(ip.header().total_len()), bytes.len());
+        assert_eq!(ip.header().header_checksum(), ip.header().to_header().calc_header_checksum());
+        match packet.transport {
+            Some(TransportSlice::Tcp(tcp)) => {
+                assert_eq!(Ok(tcp.checksum()), tcp.calc_checksum_ipv4(ip.header().source(), ip.header().destination()));
+                tcp_packets += 1;
+            }
+            Some(TransportSlice::Udp(udp)) => {
+                let header = udp.to_header();
+                let ip = ip.header().to_header();
+                assert_eq!(Ok(udp.checksum()), header.calc_checksum_ipv4(&ip, udp.payload()));
+                udp_packets += 1;
+            }
+            other => panic!("neither TCP nor UDP: {other:?}"),
+        }
+    }
+    assert!(tcp_packets > 500 && udp_packets > 1000, "{tcp_packets} {udp_packets}");
+}

@@ -1,0 +1,268 @@
+//! A dispatcher in time that stands still until a test lets it pass.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::support::{FAIR, arrive, dispatcher, pass, poll_allowed, still_dispatcher, takes, tokens};
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, RequestSetup, RequestSpec},
+};
+use dovetail_tower::{
+    Dispatcher,
+    dispatcher::{Overloaded, Stage, WaitLimits},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn waiting_and_outstanding(dispatcher: &Dispatcher<u32>) -> Vec<(u32, u32)> {
+    dispatcher.view().totals.classes.iter().map(|class| (class.waiting, class.outstanding)).collect()
+}
+
+/// Units that classes got in so many seconds.
+async fn got(dispatcher: &Dispatcher<u32>, seconds: u32) -> Vec<f64> {
+    let units = || dispatcher.view().totals.classes.iter().map(|class| class.units as f64).collect::<Vec<_>>();
+    let before = units();
+    pass(SECOND * seconds).await;
+    // A class that came meanwhile had nothing before.
+    let before = before.into_iter().chain(std::iter::repeat(0.0));
+    units().into_iter().zip(before).map(|(after, before)| after - before).collect()
+}
+
+/// Shares of what all got.
+fn shares(units: &[f64]) -> Vec<f64> {
+    let all: f64 = units.iter().sum();
+    units.iter().map(|units| units / all).collect()
+}
+
+fn assert_close(ours: &[f64], expected: &[f64], within: f64) {
+    let close = ours.len() == expected.len() && ours.iter().zip(expected).all(|(a, b)| (a / b - 1.0).abs() <= within);
+    assert!(close, "{ours:?} is not {expected:?} within {within}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn time_alone_gives_turns() {
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
+    takes(arrive(&dispatcher, 0, 0));
+    // The pace is 0.95 of the rate, and what was saved up before is 60 ms of it.
+    let [units] = got(&dispatcher, 20).await[..] else { panic!("one class") };
+    assert!((19_000.0..19_000.0 + 57.0 + 16.0).contains(&units), "{units}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_driver_time_gives_nothing() {
+    let dispatcher = still_dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
+    takes(arrive(&dispatcher, 0, 0));
+    // Four turns are what 57 tokens pay for, the last of them on credit.
+    assert_eq!(got(&dispatcher, 20).await, [64.0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_drops_a_ticket_gives_up() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let [first, second, third] = [0, 1, 2].map(|who| arrive(&dispatcher, who, 0));
+    assert_eq!([&first, &second, &third].map(|ticket| ticket.is_released()), [true, false, false]);
+    drop(second);
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(1, 1)]);
+    drop(first);
+    assert!(third.is_released(), "the window is free");
+    third.received(10);
+    third.end();
+    let class = dispatcher.view().totals.classes[0];
+    assert_eq!((class.waiting, class.outstanding), (0, 0));
+    assert!(dispatcher.view().active_users().iter().all(|&users| users == 0));
+    assert_eq!((class.requests, class.gave_up, class.units), (3, 2, 10));
+    assert_eq!(dispatcher.live(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_woken_when_another_ends() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let (first, second) = (arrive(&dispatcher, 0, 0), arrive(&dispatcher, 1, 0));
+    let waits = tokio::spawn(async move {
+        second.released().await;
+        second.times()
+    });
+    pass(SECOND).await;
+    assert!(!waits.is_finished());
+    first.end();
+    let (arrived, released) = waits.await.expect("it was released");
+    assert_eq!((arrived, released), (Nanos::ZERO, Some(Nanos::from_secs(1))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn users_are_forgotten_after_a_minute() {
+    let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0, 1.0]);
+    let known = || {
+        let mut known: Vec<_> = dispatcher.view().users.iter().map(|user| (user.who, user.requests)).collect();
+        known.sort_unstable();
+        known
+    };
+    let stays = arrive(&dispatcher, 1, 0);
+    arrive(&dispatcher, 2, 1).end();
+    pass(SECOND * 30).await;
+    arrive(&dispatcher, 3, 1).end();
+    pass(SECOND * 29).await;
+    assert_eq!(known(), [(1, 1), (2, 1), (3, 1)]);
+    pass(SECOND).await;
+    assert_eq!(known(), [(1, 1), (3, 1)]);
+    arrive(&dispatcher, 3, 1).end();
+    pass(SECOND * 59).await;
+    assert_eq!(known(), [(1, 1), (3, 2)]);
+    // Whoever comes takes a number that was used before, and is nobody else.
+    let new = arrive(&dispatcher, 4, 0);
+    pass(SECOND).await;
+    assert_eq!(known(), [(1, 1), (4, 1)]);
+    drop((stays, new));
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(0, 0), (0, 0)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crowd_that_comes_once_is_not_remembered() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let mut most = 0;
+    for who in 0..20_000 {
+        arrive(&dispatcher, who, 0).end();
+        pass(Duration::from_millis(10)).await;
+        if who % 500 == 0 {
+            most = most.max(dispatcher.view().users.len());
+        }
+    }
+    assert!((5_900..=6_001).contains(&most), "a minute of them: {most}");
+    assert_eq!(dispatcher.live(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_takes_his_requests_along() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0, 1.0]);
+    let _tickets = [(7, 0), (7, 0), (8, 0)].map(|(who, class)| arrive(&dispatcher, who, class));
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(2, 1), (0, 0)]);
+    dispatcher.reclassify(|&who| ClassId(u32::from(who == 7)));
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(1, 0), (1, 1)]);
+    // A class that there is not changes nothing.
+    dispatcher.reclassify(|_| ClassId(2));
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(1, 0), (1, 1)]);
+    // So does a request in another class.
+    let _one_more = arrive(&dispatcher, 7, 0);
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(3, 1), (0, 0)]);
+    let view = dispatcher.view();
+    assert_eq!(view.active_users(), [2, 0]);
+    assert!(view.live.iter().all(|live| live.class == ClassId(0)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_user_who_moves_has_a_share_of_the_other_class() {
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0, 3.0]);
+    for user in [0, 0, 1, 1] {
+        takes(arrive(&dispatcher, user, user));
+    }
+    assert_close(&got(&dispatcher, 10).await, &[2_375.0, 7_125.0], 0.03);
+    let of_users = || {
+        let mut users: Vec<_> = dispatcher.view().users.iter().map(|user| (user.who, user.units as f64)).collect();
+        users.sort_by_key(|&(who, _)| who);
+        users.into_iter().map(|(_, units)| units).collect::<Vec<_>>()
+    };
+    let before = of_users();
+    dispatcher.reclassify(|&who| ClassId(1 - who));
+    pass(SECOND * 10).await;
+    let moved: Vec<_> = of_users().iter().zip(before).map(|(after, before)| after - before).collect();
+    assert_close(&moved, &[7_125.0, 2_375.0], 0.03);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_decides_on_classes_may_look_at_the_dispatcher() {
+    let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0, 1.0]);
+    let _ticket = arrive(&dispatcher, 0, 0);
+    dispatcher.reclassify(|_| ClassId(dispatcher.live() as u32));
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(0, 0), (0, 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn weights_rate_and_classes_change_while_it_works() {
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0, 1.0]);
+    // A class with one response only has nothing to be turned to while that is read: so two, of one user.
+    for class in [0, 0, 1, 1] {
+        takes(arrive(&dispatcher, class, class));
+    }
+    assert_close(&got(&dispatcher, 10).await, &[4_750.0, 4_750.0], 0.02);
+    dispatcher.set_weight(ClassId(0), Weight::new(3.0).expect("in range"));
+    assert_close(&got(&dispatcher, 10).await, &[7_125.0, 2_375.0], 0.02);
+    dispatcher.set_rate(2_000.0);
+    assert_close(&got(&dispatcher, 10).await, &[14_250.0, 4_750.0], 0.02);
+    let added = dispatcher.add_class(Weight::new(4.0).expect("in range"));
+    takes(arrive(&dispatcher, 2, added.0));
+    takes(arrive(&dispatcher, 2, added.0));
+    let units = got(&dispatcher, 10).await;
+    assert_close(&shares(&units), &[0.375, 0.125, 0.5], 0.03);
+    assert_close(&[units.iter().sum()], &[19_000.0], 0.02);
+    dispatcher.set_weight(ClassId(9), Weight::ONE);
+    dispatcher.set_rate(f64::NAN);
+    assert_eq!(dispatcher.policy().1.rate, 2_000.0);
+    assert_close(&[got(&dispatcher, 10).await.iter().sum()], &[19_000.0], 0.02);
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_refuse_who_waits_too_much_already() {
+    let dispatcher = dispatcher("msf-rs", &RequestSetup::for_bytes(239_000.0), &[1.0]);
+    let limits = WaitLimits { user: 2, all: 3 };
+    let try_one = |who| dispatcher.arrive_within(&limits, &who, ClassId(0), None, Arc::from(""));
+    let released = try_one(1).expect("nobody waits");
+    let _two = [try_one(1), try_one(1)].map(|ticket| ticket.expect("two may wait"));
+    assert_eq!(try_one(1).err(), Some(Overloaded::User));
+    let third = try_one(2).expect("three may wait in all");
+    assert_eq!(try_one(3).err(), Some(Overloaded::All));
+    assert_eq!(dispatcher.view().users.len(), 2, "who is refused is not remembered");
+    assert_eq!(dispatcher.view().totals.classes[0].requests, 4);
+    drop(third);
+    drop(try_one(3).expect("there is room again"));
+    released.end();
+    assert!(try_one(1).is_ok(), "one of his was released");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_says_how_far_requests_are() {
+    let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
+    let first = dispatcher.arrive(&1, ClassId(0), Some(100), Arc::from("/first"));
+    let stage = || dispatcher.view().live.iter().find(|live| &*live.label == "/first").map(|live| live.stage);
+    assert_eq!(stage(), Some(Stage::Asked));
+    first.received(16);
+    assert_eq!(stage(), Some(Stage::Comes));
+    // 57 tokens are there: three more turns, and then it has to wait.
+    for _ in 0..3 {
+        assert_eq!(poll_allowed(&first), None);
+        assert_eq!(poll_allowed(&first), Some(16));
+        first.received(16);
+    }
+    assert_eq!(poll_allowed(&first), None);
+    assert_eq!(stage(), Some(Stage::Held));
+    let _second = arrive(&dispatcher, 2, 0);
+    pass(Duration::from_millis(5)).await;
+    let view = dispatcher.view();
+    let waits = view.live.iter().find(|live| live.who == 2).expect("it is there");
+    assert_eq!((waits.stage, waits.age, waits.waited), (Stage::Waits, Nanos::from_millis(5), Nanos::from_millis(5)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_driver_ends_with_the_desk_and_its_tickets() {
+    let dispatcher = still_dispatcher("none", &tokens(1_000.0), &[1.0]);
+    let driver = tokio::spawn(dispatcher.drive());
+    let ticket = arrive(&dispatcher, 0, 0);
+    pass(SECOND).await;
+    drop(dispatcher);
+    pass(SECOND).await;
+    assert!(!driver.is_finished());
+    drop(ticket);
+    driver.await.expect("it ends");
+}
+
+#[test]
+fn a_desk_has_a_class() {
+    let spec: RequestSpec = "none".parse().expect("a policy");
+    assert!(Dispatcher::<u32>::new(&spec, &tokens(1_000.0), &[]).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_class_that_there_is_not_is_the_last() {
+    let dispatcher = dispatcher("none", &tokens(1_000.0), &[1.0, 1.0]);
+    let _ticket = arrive(&dispatcher, 0, 9);
+    assert_eq!(waiting_and_outstanding(&dispatcher), [(0, 0), (0, 1)]);
+}

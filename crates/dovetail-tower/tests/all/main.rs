@@ -1,0 +1,12 @@
+//! Every integration test of the crate, as one program.
+
+#[path = "support/bodies.rs"]
+mod bodies;
+mod support;
+
+mod axum_example;
+mod dispatcher;
+mod dispatcher_random;
+mod dispatcher_wakers;
+mod layer;
+mod layer_shares;
