@@ -23,6 +23,10 @@ fn run(spec: &BedSpec, settings: Settings<'_>, jobs: &[Job], from: u64) -> Playe
 
 #[test]
 fn weights_hold_with_one_tunnel_each() {
+    dovetail_bed::patiently(weights_hold_with_one_tunnel_each_once);
+}
+
+fn weights_hold_with_one_tunnel_each_once() {
     if !possible() {
         return;
     }
@@ -43,6 +47,10 @@ fn weights_hold_with_one_tunnel_each() {
 
 #[test]
 fn users_of_a_class_share_alike_whatever_their_tunnels() {
+    dovetail_bed::patiently(users_of_a_class_share_alike_whatever_their_tunnels_once);
+}
+
+fn users_of_a_class_share_alike_whatever_their_tunnels_once() {
     if !possible() {
         return;
     }
@@ -59,6 +67,10 @@ fn users_of_a_class_share_alike_whatever_their_tunnels() {
 
 #[test]
 fn uploads_leave_the_downlink_alone() {
+    dovetail_bed::patiently(uploads_leave_the_downlink_alone_once);
+}
+
+fn uploads_leave_the_downlink_alone_once() {
     if !possible() {
         return;
     }

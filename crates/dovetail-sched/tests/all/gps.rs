@@ -1,6 +1,5 @@
 //! `wfq` and `wf2q+` against the fluid that they approximate, and the bounds that were published for them.
 
-
 use std::collections::VecDeque;
 
 use crate::fluid::Gps;
