@@ -7,6 +7,7 @@ use dovetail_sched::{
     cost::admission::{Amount, Amounts, BestEffort, Node, Reservation, ReservationError, Resource},
     units::parse_time,
 };
+use dovetail_toml::Fault;
 use toml::Spanned;
 
 use super::{
@@ -39,46 +40,14 @@ pub(super) struct Named {
     capacity: f64,
 }
 
-/// What is wrong, and where in the text if it is one place.
-struct Wrong {
-    at: Option<usize>,
-    what: String,
-}
-
-impl Wrong {
-    fn at(at: usize) -> impl Fn(String) -> Self {
-        move |what| Self { at: Some(at), what }
-    }
-
-    /// Names the place where a more precise one is not known, and what it is about.
-    fn of(self, at: usize, about: &str) -> Self {
-        Self { at: self.at.or(Some(at)), what: format!("{about}: {}", self.what) }
-    }
-}
-
-impl From<String> for Wrong {
-    fn from(what: String) -> Self {
-        Self { at: None, what }
-    }
-}
-
 impl Request {
     /// Reads a file. `file` is its name for messages, which say what is wrong and in which line.
     pub(super) fn parse(text: &str, file: &str) -> Result<Self, String> {
-        let document = toml::from_str(text).map_err(|error| Wrong {
-            at: error.span().map(|span| span.start),
-            what: error.message().trim().replace('\n', "; "),
-        });
-        document.and_then(|document| Self::resolve(&document)).map_err(|Wrong { at, what }| match at {
-            Some(at) => {
-                let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
-                format!("{file}, line {line}: {what}")
-            }
-            None => format!("{file}: {what}"),
-        })
+        let request = dovetail_toml::read(text).and_then(|document| Self::resolve(&document));
+        request.map_err(|fault| fault.located(text, file).to_string())
     }
 
-    fn resolve(document: &Document) -> Result<Self, Wrong> {
+    fn resolve(document: &Document) -> Result<Self, Fault> {
         if !(1..=MAX_RESOURCES).contains(&document.resource.len()) {
             return Err(format!("there are 1 to {MAX_RESOURCES} [[resource]], not {}", document.resource.len()).into());
         }
@@ -88,27 +57,27 @@ impl Request {
         for form in &document.resource {
             let (at, form) = (form.span().start, form.get_ref());
             let about = format!("resource {}", quoted(&form.name));
-            let (named, resource) = resource(form).map_err(|wrong| wrong.of(at, &about))?;
+            let (named, resource) = resource(form).map_err(|wrong| wrong.about(at, &about))?;
             if !names.insert(form.name.as_str()) {
-                return Err(Wrong::at(at)(format!("{about}: another has the same name")));
+                return Err(Fault::at(at, format!("{about}: another has the same name")));
             }
             resources.push(named);
             made.push(resource);
         }
-        let about = |wrong: Wrong| Wrong { what: format!("best_effort: {}", wrong.what), ..wrong };
+        let about = |wrong: Fault| Fault { what: format!("best_effort: {}", wrong.what), ..wrong };
         let (best_effort, flows, waiting) = best_effort(&document.best_effort, &resources).map_err(about)?;
         let node = Node::new(&made, best_effort).map_err(|error| error.to_string())?;
         if let Some(form) = document.reservation.get(MOST_RESERVATIONS) {
-            return Err(Wrong::at(form.span().start)(format!("there are over {MOST_RESERVATIONS} [[reservation]]")));
+            return Err(Fault::at(form.span().start, format!("there are over {MOST_RESERVATIONS} [[reservation]]")));
         }
         let mut names = HashSet::new();
         let mut reservations = Vec::new();
         for form in &document.reservation {
             let (at, form) = (form.span().start, form.get_ref());
             let about = format!("reservation {}", quoted(&form.name));
-            let reservation = reservation(form, &resources).map_err(|wrong| wrong.of(at, &about))?;
+            let reservation = reservation(form, &resources).map_err(|wrong| wrong.about(at, &about))?;
             if !names.insert(form.name.as_str()) {
-                return Err(Wrong::at(at)(format!("{about}: another has the same name")));
+                return Err(Fault::at(at, format!("{about}: another has the same name")));
             }
             reservations.push((form.name.clone(), reservation));
         }
@@ -116,7 +85,7 @@ impl Request {
     }
 }
 
-fn resource(form: &ResourceForm) -> Result<(Named, Resource), Wrong> {
+fn resource(form: &ResourceForm) -> Result<(Named, Resource), Fault> {
     let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
     if form.name.is_empty() || form.name.len() > 32 || !form.name.chars().all(letter) {
         return Err("a name is 1 to 32 of the characters A-Z a-z 0-9 - _".to_owned().into());
@@ -125,26 +94,26 @@ fn resource(form: &ResourceForm) -> Result<(Named, Resource), Wrong> {
         (Some(text), None) | (None, Some(text)) => text,
         _ => return Err("it has a capacity, or for a link a rate: one of the two".to_owned().into()),
     };
-    let (units, unit) = capacity(text.get_ref()).map_err(Wrong::at(text.span().start))?;
+    let (units, unit) = capacity(text.get_ref()).map_err(|what| Fault::at(text.span().start, what))?;
     if form.rate.is_some() && unit != Unit::Bytes {
         let what = format!("{}: a rate is that of a link, such as \"100Mbps\"; write capacity", quoted(text.get_ref()));
-        return Err(Wrong::at(text.span().start)(what));
+        return Err(Fault::at(text.span().start, what));
     }
     let (at, target) = form.target.as_ref().map_or((0, 1.0), |target| (target.span().start, *target.get_ref()));
     // The target first, so that what is still wrong then is the capacity.
-    Resource::new(1.0, target).map_err(|error| Wrong::at(at)(format!("target = {target}: {error}")))?;
-    let resource = Resource::new(units, target).map_err(|error| Wrong::at(text.span().start)(error.to_string()))?;
+    Resource::new(1.0, target).map_err(|error| Fault::at(at, format!("target = {target}: {error}")))?;
+    let resource = Resource::new(units, target).map_err(|error| Fault::at(text.span().start, error.to_string()))?;
     Ok((Named { name: form.name.clone(), unit, capacity: units }, resource))
 }
 
-fn best_effort(form: &BestEffortForm, resources: &[Named]) -> Result<(BestEffort, u32, Vec<u32>), Wrong> {
+fn best_effort(form: &BestEffortForm, resources: &[Named]) -> Result<(BestEffort, u32, Vec<u32>), Fault> {
     let flows = form.flows.as_ref().map_or(0, |flows| *flows.get_ref());
     if let Some(given) = form.flows.as_ref().filter(|_| flows > MOST_FLOWS) {
-        return Err(Wrong::at(given.span().start)(format!("flows = {flows}: there are at most {MOST_FLOWS}")));
+        return Err(Fault::at(given.span().start, format!("flows = {flows}: there are at most {MOST_FLOWS}")));
     }
     if let Some(queue) = form.waiting.get(flows as usize) {
         let what = format!("waiting lists more queues than there are flows, which are {flows}");
-        return Err(Wrong::at(queue.span().start)(what));
+        return Err(Fault::at(queue.span().start, what));
     }
     let best_effort = BestEffort {
         most_flows: form.most_flows.unwrap_or(u32::MAX),
@@ -154,7 +123,7 @@ fn best_effort(form: &BestEffortForm, resources: &[Named]) -> Result<(BestEffort
     Ok((best_effort, flows, form.waiting.iter().map(|waiting| *waiting.get_ref()).collect()))
 }
 
-fn reservation(form: &ReservationForm, resources: &[Named]) -> Result<Reservation, Wrong> {
+fn reservation(form: &ReservationForm, resources: &[Named]) -> Result<Reservation, Fault> {
     if form.name.is_empty() || form.name.len() > 64 || form.name.chars().any(char::is_control) {
         return Err("a name is 1 to 64 bytes long, without control characters".to_owned().into());
     }
@@ -172,12 +141,12 @@ fn reservation(form: &ReservationForm, resources: &[Named]) -> Result<Reservatio
     })
 }
 
-fn delay(text: &Spanned<String>) -> Result<Nanos, Wrong> {
+fn delay(text: &Spanned<String>) -> Result<Nanos, Fault> {
     let wrong = |error| format!("{}: {error}; a delay is such as \"130ms\"", quoted(text.get_ref()));
-    parse_time(text.get_ref()).map_err(|error| Wrong::at(text.span().start)(wrong(error)))
+    parse_time(text.get_ref()).map_err(|error| Fault::at(text.span().start, wrong(error)))
 }
 
-fn kinds(forms: &[Texts], resources: &[Named]) -> Result<Vec<Amounts>, Wrong> {
+fn kinds(forms: &[Texts], resources: &[Named]) -> Result<Vec<Amounts>, Fault> {
     if forms.len() > MOST_KINDS {
         return Err(format!("packets: there are over {MOST_KINDS} kinds").into());
     }
@@ -189,16 +158,16 @@ fn read(
     texts: &Texts,
     resources: &[Named],
     amount: impl Fn(&str, &Named) -> Result<Amount, String>,
-) -> Result<Amounts, Wrong> {
+) -> Result<Amounts, Fault> {
     let mut amounts = vec![Amount::ZERO; resources.len()];
     for (name, text) in texts {
         let Some(which) = resources.iter().position(|named| named.name == *name.get_ref()) else {
             let known: Vec<_> = resources.iter().map(|named| named.name.as_str()).collect();
             let what = format!("there is no resource {}, only {}", quoted(name.get_ref()), known.join(", "));
-            return Err(Wrong::at(name.span().start)(what));
+            return Err(Fault::at(name.span().start, what));
         };
         let about = |what| format!("{}: {what}", name.get_ref());
-        let wrong = |what| Wrong::at(text.span().start)(about(what));
+        let wrong = |what| Fault::at(text.span().start, about(what));
         amounts[which] = amount(text.get_ref(), &resources[which]).map_err(wrong)?;
     }
     Amounts::from_amounts(&amounts).map_err(|error| error.to_string().into())

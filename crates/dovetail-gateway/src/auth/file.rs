@@ -5,7 +5,9 @@ use std::{collections::HashMap, path::Path, sync::Arc};
 use bcrypt::HashParts;
 use dovetail_sched::units::clip;
 
-use crate::config::{ConfigError, Wrong, read_text};
+use dovetail_toml::Fault;
+
+use crate::config::{ConfigError, read_text};
 
 /// The most users that a file may name.
 const MOST_USERS: usize = 10_000;
@@ -27,10 +29,10 @@ pub(super) fn read(path: &Path) -> Result<Users, ConfigError> {
 }
 
 pub(super) fn parse(text: &str, file: &str) -> Result<Users, ConfigError> {
-    users(text).map_err(|wrong| wrong.of(text, file))
+    users(text).map_err(|wrong| wrong.located(text, file).into())
 }
 
-fn users(text: &str) -> Result<Users, Wrong> {
+fn users(text: &str) -> Result<Users, Fault> {
     let mut hashes: HashMap<Arc<str>, Arc<str>> = HashMap::new();
     let mut costliest: Option<(u32, Arc<str>)> = None;
     let mut at = 0;
@@ -41,7 +43,7 @@ fn users(text: &str) -> Result<Users, Wrong> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        let wrong = |what: &str| Wrong::at(start, what);
+        let wrong = |what: &str| Fault::at(start, what);
         // The rest of the line is not for a message: it may be a password.
         let (name, hash) = line.split_once(':').ok_or_else(|| wrong("it is not name:hash: use htpasswd -B"))?;
         let shown = clip(name).escape_debug().to_string();
@@ -67,6 +69,6 @@ fn users(text: &str) -> Result<Users, Wrong> {
             return Err(wrong("it is there twice: leave one line out"));
         }
     }
-    let (_, decoy) = costliest.ok_or_else(|| Wrong::whole("it names nobody: add users with htpasswd -B"))?;
+    let (_, decoy) = costliest.ok_or_else(|| Fault::whole("it names nobody: add users with htpasswd -B"))?;
     Ok(Users { hashes, decoy })
 }

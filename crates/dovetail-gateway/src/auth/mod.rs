@@ -28,6 +28,8 @@ use base64::{
 use http::HeaderValue;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use dovetail_toml::Fault;
+
 use crate::config::ConfigError;
 use recent::Recent;
 
@@ -125,9 +127,9 @@ impl Passwords {
 
     fn new(file::Users { hashes, decoy }: file::Users) -> Result<Self, ConfigError> {
         let mut key = [0; 16];
-        getrandom::fill(&mut key).map_err(|why| ConfigError::File {
-            file: "passwords".into(),
-            what: format!("the system gives no random numbers: {why}"),
+        getrandom::fill(&mut key).map_err(|why| {
+            let what = format!("the system gives no random numbers: {why}");
+            Fault::whole(what).located("", "passwords")
         })?;
         let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), under_way: Vec::new() };
         Ok(Self { shared: Arc::new(Shared { hashes, decoy, key, state: Mutex::new(state) }) })

@@ -9,9 +9,9 @@ use std::{
 };
 
 use dovetail_sched::Weight;
+use dovetail_toml::Fault;
 
 use super::{
-    error::Wrong,
     model::{Class, Config},
     name::{EXPECTED, LONGEST_NAME, is_in_name},
     section::{Section, number, quoted},
@@ -44,7 +44,7 @@ impl Config {
 }
 
 /// The classes, and which of them is the default one.
-pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(Vec<Class>, usize), Wrong> {
+pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(Vec<Class>, usize), Fault> {
     let mut classes: Vec<Class> = Vec::new();
     let mut names = HashSet::new();
     let mut prefixes = HashMap::new();
@@ -90,7 +90,7 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
     Ok((classes, default))
 }
 
-fn read_one(section: &mut Section<'_>) -> Result<Class, Wrong> {
+fn read_one(section: &mut Section<'_>) -> Result<Class, Fault> {
     let in_user = |letter: char| !letter.is_control() && letter != ':';
     let user = "a user's name of 1 to 64 characters, without colons";
     let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;

@@ -11,11 +11,12 @@ use std::{
 };
 
 use dovetail_sched::request::{RequestSetup, RequestSpec};
+use dovetail_toml::Fault;
 use toml::de::{DeTable, DeValue};
 
 use super::{
     classes,
-    error::{ConfigError, Wrong},
+    error::ConfigError,
     model::{Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink},
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
     prefixes::Prefixes,
@@ -57,9 +58,9 @@ impl Config {
     }
 
     fn parse_in(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
-        is_short(text.len()).map_err(|wrong| wrong.of(text, file))?;
-        let table = DeTable::parse(text).map_err(|wrong| Wrong::toml(&wrong, text).of(text, file))?;
-        config(Section::root(table.get_ref()), folder).map_err(|wrong| wrong.of(text, file))
+        is_short(text.len()).map_err(|wrong| wrong.located(text, file))?;
+        let table = DeTable::parse(text).map_err(|wrong| Fault::of_toml(&wrong, text).located(text, file))?;
+        config(Section::root(table.get_ref()), folder).map_err(|wrong| wrong.located(text, file).into())
     }
 }
 
@@ -69,19 +70,19 @@ pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|read| read.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
     read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
-    is_short(bytes.len()).map_err(|wrong| wrong.of("", &file))?;
-    String::from_utf8(bytes).map_err(|_| Wrong::whole("it is not text in UTF-8").of("", &file))
+    is_short(bytes.len()).map_err(|wrong| wrong.located("", &file))?;
+    String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
 }
 
-fn is_short(bytes: usize) -> Result<(), Wrong> {
+fn is_short(bytes: usize) -> Result<(), Fault> {
     if bytes as u64 > LONGEST_FILE {
-        Err(Wrong::whole("it is longer than 1 MiB: this is another file"))
+        Err(Fault::whole("it is longer than 1 MiB: this is another file"))
     } else {
         Ok(())
     }
 }
 
-fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Wrong> {
+fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (in_proxy, in_downlink) = (root.section("proxy")?, root.section("downlink")?);
     let (in_uplink, in_access) = (root.section("uplink")?, root.section("access")?);
     let in_classes = root.sections("class")?;
@@ -101,7 +102,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Wrong> {
     Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log })
 }
 
-fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
+fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {
     let forwarded = [("off", Forwarded::Off), ("unknown", Forwarded::Unknown), ("address", Forwarded::Address)];
     let proxy = Proxy {
         listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
@@ -126,7 +127,7 @@ fn proxy(mut section: Section<'_>) -> Result<Proxy, Wrong> {
     Ok(proxy)
 }
 
-fn downlink(mut section: Section<'_>) -> Result<Downlink, Wrong> {
+fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
     let share = |share: f64| (share > 0.0 && share <= 1.0).then_some(share);
     let every = Duration::from_millis(10)..=Duration::from_secs(10);
     let rate = section.one("rate", values::rate)?;
@@ -146,7 +147,7 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Wrong> {
     Ok(downlink)
 }
 
-fn uplink(mut section: Section<'_>, payload: f64) -> Result<Option<Uplink>, Wrong> {
+fn uplink(mut section: Section<'_>, payload: f64) -> Result<Option<Uplink>, Fault> {
     let rate = section.one("rate", values::rate)?;
     section.end()?;
     Ok(rate.map(|rate| Uplink { rate, payload }))
@@ -176,7 +177,7 @@ fn learning(policy: RequestSpec, written: Option<bool>) -> Result<(RequestSpec, 
     }
 }
 
-fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Wrong> {
+fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Fault> {
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
     let mut destinations = section.section("destinations")?;
     let allow = destinations.list("allow", values::prefix)?.unwrap_or_default();
@@ -208,7 +209,7 @@ fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
     text("a file's name", move |name| (!name.is_empty() && !name.contains('\0')).then(|| folder.join(name)))
 }
 
-fn limits(mut section: Section<'_>) -> Result<Limits, Wrong> {
+fn limits(mut section: Section<'_>) -> Result<Limits, Fault> {
     let mut count = |key, range, default: usize| {
         section.one(key, whole(range)).map(|value| value.map_or(default, |value| value as usize))
     };
@@ -222,7 +223,7 @@ fn limits(mut section: Section<'_>) -> Result<Limits, Wrong> {
     Ok(Limits { connections, connections_per_user, requests_per_user, header_bytes, headers, idle_per_server })
 }
 
-fn timeouts(mut section: Section<'_>) -> Result<Timeouts, Wrong> {
+fn timeouts(mut section: Section<'_>) -> Result<Timeouts, Fault> {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let mut time = |key, seconds| {
         let range = Duration::from_millis(10)..=DAY;
@@ -243,7 +244,7 @@ fn timeouts(mut section: Section<'_>) -> Result<Timeouts, Wrong> {
     Ok(timeouts)
 }
 
-fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Option<Admin>, Wrong> {
+fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Option<Admin>, Fault> {
     if !section.is_there() {
         return Ok(None);
     }
@@ -296,7 +297,7 @@ fn token_of(path: &Path) -> Result<Arc<str>, String> {
     if is_token(token) { Ok(token.into()) } else { Err(format!("{name} does not hold {}", expected_token())) }
 }
 
-fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Wrong> {
+fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Fault> {
     if !section.is_there() {
         return Ok(None);
     }

@@ -14,6 +14,7 @@ mod reload;
 mod section;
 mod values;
 
+pub(crate) use self::file::read_text;
 pub use self::{
     error::ConfigError,
     model::{
@@ -21,4 +22,3 @@ pub use self::{
     },
     prefixes::{Prefix, Prefixes},
 };
-pub(crate) use self::{error::Wrong, file::read_text};

@@ -12,7 +12,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::error::Wrong;
+use dovetail_toml::Fault;
 
 /// The most values that a list may have.
 const LONGEST_LIST: usize = 4096;
@@ -32,11 +32,11 @@ impl<'t> Section<'t> {
         Self { name: String::new(), at: None, table: Some(table), known: Vec::new() }
     }
 
-    fn named(name: String, value: &'t Spanned<DeValue<'t>>) -> Result<Self, Wrong> {
+    fn named(name: String, value: &'t Spanned<DeValue<'t>>) -> Result<Self, Fault> {
         let at = value.span().start;
         match value.get_ref() {
             DeValue::Table(table) => Ok(Self { name, at: Some(at), table: Some(table), known: Vec::new() }),
-            other => Err(Wrong::at(at, format!("{name}: {} is not a table of keys", shown(other)))),
+            other => Err(Fault::at(at, format!("{name}: {} is not a table of keys", shown(other)))),
         }
     }
 
@@ -55,14 +55,14 @@ impl<'t> Section<'t> {
     }
 
     /// An error of a key, at its value or at the table that lacks it.
-    pub(super) fn wrong(&self, key: &str, what: impl AsRef<str>) -> Wrong {
+    pub(super) fn wrong(&self, key: &str, what: impl AsRef<str>) -> Fault {
         let found = self.table.and_then(|table| table.iter().find(|(known, _)| known.get_ref() == key));
         let at = found.map(|(_, value)| value.span().start).or(self.at);
-        Wrong { at, what: format!("{}: {}", self.path(key), what.as_ref()) }
+        Fault { at, what: format!("{}: {}", self.path(key), what.as_ref()) }
     }
 
     /// The table under this key, empty if there is none.
-    pub(super) fn section(&mut self, key: &'static str) -> Result<Self, Wrong> {
+    pub(super) fn section(&mut self, key: &'static str) -> Result<Self, Fault> {
         let name = self.path(key);
         match self.get(key) {
             Some(value) => Self::named(name, value),
@@ -71,12 +71,12 @@ impl<'t> Section<'t> {
     }
 
     /// The tables under this key.
-    pub(super) fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, Wrong> {
+    pub(super) fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, Fault> {
         let name = self.path(key);
         match self.get(key).map(|value| (value.span().start, value.get_ref())) {
             None => Ok(Vec::new()),
             Some((_, DeValue::Array(tables))) => tables.iter().map(|table| Self::named(name.clone(), table)).collect(),
-            Some((at, _)) => Err(Wrong::at(at, format!("{name}: write [[{name}]], with two brackets"))),
+            Some((at, _)) => Err(Fault::at(at, format!("{name}: write [[{name}]], with two brackets"))),
         }
     }
 
@@ -85,9 +85,9 @@ impl<'t> Section<'t> {
         &mut self,
         key: &'static str,
         read: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
-    ) -> Result<Option<T>, Wrong> {
+    ) -> Result<Option<T>, Fault> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        read(value.get_ref()).map(Some).map_err(|what| Wrong::at(value.span().start, self.described(key, &what)))
+        read(value.get_ref()).map(Some).map_err(|what| Fault::at(value.span().start, self.described(key, &what)))
     }
 
     /// The values of a key that has a list, or one value.
@@ -95,15 +95,15 @@ impl<'t> Section<'t> {
         &mut self,
         key: &'static str,
         each: impl Fn(&DeValue<'_>) -> Result<T, String>,
-    ) -> Result<Option<Vec<T>>, Wrong> {
+    ) -> Result<Option<Vec<T>>, Fault> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let read = |value: &Spanned<DeValue<'_>>| {
-            each(value.get_ref()).map_err(|what| Wrong::at(value.span().start, self.described(key, &what)))
+            each(value.get_ref()).map_err(|what| Fault::at(value.span().start, self.described(key, &what)))
         };
         match value.get_ref() {
             DeValue::Array(values) if values.len() > LONGEST_LIST => {
                 let what = format!("{} values, and at most {LONGEST_LIST} are read", values.len());
-                Err(Wrong::at(value.span().start, self.described(key, &what)))
+                Err(Fault::at(value.span().start, self.described(key, &what)))
             }
             DeValue::Array(values) => values.iter().map(read).collect::<Result<_, _>>().map(Some),
             _ => read(value).map(|value| Some(vec![value])),
@@ -118,7 +118,7 @@ impl<'t> Section<'t> {
     ///
     /// # Errors
     /// The first key that was not.
-    pub(super) fn end(&self) -> Result<(), Wrong> {
+    pub(super) fn end(&self) -> Result<(), Fault> {
         let keys = self.table.into_iter().flat_map(|table| table.keys());
         let unknown = keys.filter(|key| !self.known.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
@@ -127,7 +127,7 @@ impl<'t> Section<'t> {
         let meant = near.map_or(String::new(), |near| format!("; did you mean '{near}'?"));
         let (key, at) = (clip(key.get_ref()).escape_debug().to_string(), key.span().start);
         let colon = if meant.is_empty() { ":" } else { "" };
-        Err(Wrong::at(at, format!("there is no key '{key}' here{meant}{colon} {place} has {}", self.known.join(", "))))
+        Err(Fault::at(at, format!("there is no key '{key}' here{meant}{colon} {place} has {}", self.known.join(", "))))
     }
 }
 

@@ -56,7 +56,7 @@ impl Network {
         file: &str,
         open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
     ) -> Result<Self, WorkloadError> {
-        let document: Document = toml::from_str(text).map_err(|wrong| WorkloadError::toml(text, file, &wrong))?;
+        let document: Document = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
         let mut nodes = Nodes::default();
         let mut links = Vec::new();
         let mut watched = None;

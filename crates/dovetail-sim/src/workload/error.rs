@@ -2,6 +2,7 @@
 
 use std::io;
 
+use dovetail_toml::{Fault, Located};
 use thiserror::Error;
 
 /// Why a workload cannot be read. The message says what is wrong, where, and what to do.
@@ -49,17 +50,15 @@ pub enum WorkloadError {
 impl WorkloadError {
     /// Something is wrong at byte `at` of `text`.
     pub(crate) fn at(text: &str, file: &str, at: usize, what: String) -> Self {
-        let before = &text.as_bytes()[..at.min(text.len())];
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() as u64 + 1;
-        Self::Line { file: file.into(), line, what }
+        Self::of(Fault::at(at, what), text, file)
     }
 
-    /// `text` is not the TOML that it should be.
-    pub(crate) fn toml(text: &str, file: &str, wrong: &toml::de::Error) -> Self {
-        let what = wrong.message().trim().replace('\n', "; ");
-        match wrong.span() {
-            Some(span) => Self::at(text, file, span.start, what),
-            None => Self::File { file: file.into(), what },
+    /// Something is wrong with `text`, which `file` holds.
+    pub(crate) fn of(fault: Fault, text: &str, file: &str) -> Self {
+        let Located { file, line, what } = fault.located(text, file);
+        match line {
+            Some(line) => Self::Line { file, line: line as u64, what },
+            None => Self::File { file, what },
         }
     }
 }

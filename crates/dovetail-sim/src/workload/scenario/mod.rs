@@ -87,7 +87,7 @@ impl Scenario {
         open: &mut dyn FnMut(&str) -> io::Result<Bytes>,
     ) -> Result<Self, WorkloadError> {
         let error = |at: usize, what: String| WorkloadError::at(text, file, at, what);
-        let document: Document = toml::from_str(text).map_err(|wrong| WorkloadError::toml(text, file, &wrong))?;
+        let document: Document = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
         let whole = |what: String| WorkloadError::File { file: file.into(), what };
         let classes = classes(&document.resource, &document.class).map_err(|(at, what)| match at {
             Some(at) => error(at, what),

@@ -1,0 +1,31 @@
+//! What is wrong with a TOML file, and in which line.
+//!
+//! Scenarios, networks, reservations and the gateway's configuration are read in two steps: TOML becomes a form, and the
+//! form is resolved into something that makes sense. Either can fail at a place in the text ([`Fault`]), which becomes a
+//! message with the file's name and a line ([`Located`]).
+//!
+//! ```
+//! use dovetail_toml::{Fault, read};
+//! use serde::Deserialize;
+//!
+//! #[derive(Debug, Deserialize)]
+//! struct Form {
+//!     rate: String,
+//! }
+//!
+//! let text = "# a link\nrate = 2Mbps\n";
+//! let wrong = read::<Form>(text).unwrap_err().located(text, "link.toml");
+//! assert_eq!(
+//!     wrong.to_string(),
+//!     "link.toml, line 2: 2Mbps is not a value: an address, a rate, a time or a word goes in quotes, such as \"2Mbps\""
+//! );
+//! let wrong = Fault::whole("there is no link").located(text, "link.toml");
+//! assert_eq!(wrong.to_string(), "link.toml: there is no link");
+//! ```
+#![forbid(unsafe_code)]
+
+mod fault;
+mod located;
+
+pub use fault::{Fault, read};
+pub use located::Located;
