@@ -1,8 +1,20 @@
 #!/usr/bin/env bash
 # Measures everything on one core, with the peers beside it, and prints one table. Arguments go to the program, see --help.
-# BENCH_CORE=N pins to another core than 1.
+# With --write first, the output also takes the last one's place in docs/speed.md, and the chart its picture's:
+# bench/run.sh --write, or bench/run.sh --write --only requests. BENCH_CORE=N pins to another core than 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+page=docs/speed.md
+place=
+if [ "${1:-}" = --write ]; then
+    shift
+    case "$*" in
+        "") place=all ;;
+        "--only requests") place=requests ;;
+        *) echo "$page has no place for the output of: bench/run.sh $*" >&2; exit 2 ;;
+    esac
+fi
 
 venv=bench/.venv
 peers=(--peers "$venv/bin/python")
@@ -24,5 +36,24 @@ if command -v taskset >/dev/null; then
 else
     echo "no taskset here: not pinned to one core" >&2
 fi
-exec "${pin[@]}" cargo run --quiet --release --package dovetail-bench -- \
-    "${peers[@]}" --json bench/results.json --chart bench/operations.svg "$@"
+measure() {
+    "${pin[@]}" cargo run --quiet --release --package dovetail-bench -- \
+        "${peers[@]}" --json bench/results.json --chart bench/operations.svg "$@"
+}
+if [ -z "$place" ]; then
+    measure "$@"
+    exit
+fi
+output=$(mktemp)
+trap 'rm -f "$output" "$output.page"' EXIT
+measure "$@" | tee "$output"
+# Whatever is between the place's marker and the next end gives way.
+awk -v marker="<!-- output: $place -->" -v output="$output" '
+    $0 == marker { print; print "```text"; while ((getline line < output) > 0) { sub(/ +$/, "", line); print line }; print "```"; within = 1; found = 1 }
+    $0 == "<!-- end -->" { within = 0 }
+    !within { print }
+    END { exit !found }
+' "$page" >"$output.page"
+cat "$output.page" >"$page"
+if [ "$place" = all ]; then cp bench/operations.svg docs/img/operations.svg; fi
+echo "written to $page; what it says about these figures is to be read again" >&2

@@ -26,15 +26,15 @@ use crate::{
 
 /// Scenarios that come with the command, by name.
 const BUILTIN: &[(&str, &str)] = &[
-    ("middlebox", include_str!("../../../scenarios/middlebox.toml")),
-    ("atfq-fig1", include_str!("../../../scenarios/atfq-fig1.toml")),
-    ("atfq-fig5", include_str!("../../../scenarios/atfq-fig5.toml")),
-    ("atfq-fig9", include_str!("../../../scenarios/atfq-fig9.toml")),
-    ("tradeoff-fig1", include_str!("../../../scenarios/tradeoff-fig1.toml")),
-    ("tradeoff-table2", include_str!("../../../scenarios/tradeoff-table2.toml")),
-    ("tradeoff-fig6", include_str!("../../../scenarios/tradeoff-fig6.toml")),
-    ("cbcs", include_str!("../../../scenarios/cbcs.toml")),
-    ("tradeoff-trace", include_str!("../../../scenarios/tradeoff-trace.toml")),
+    ("middlebox", include_str!("../scenarios/middlebox.toml")),
+    ("atfq-fig1", include_str!("../scenarios/atfq-fig1.toml")),
+    ("atfq-fig5", include_str!("../scenarios/atfq-fig5.toml")),
+    ("atfq-fig9", include_str!("../scenarios/atfq-fig9.toml")),
+    ("tradeoff-fig1", include_str!("../scenarios/tradeoff-fig1.toml")),
+    ("tradeoff-table2", include_str!("../scenarios/tradeoff-table2.toml")),
+    ("tradeoff-fig6", include_str!("../scenarios/tradeoff-fig6.toml")),
+    ("cbcs", include_str!("../scenarios/cbcs.toml")),
+    ("tradeoff-trace", include_str!("../scenarios/tradeoff-trace.toml")),
 ];
 
 /// The link of the published experiments, for captures whose link nobody named.

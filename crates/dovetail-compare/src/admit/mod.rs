@@ -56,8 +56,8 @@ mod tests {
     use proptest::prelude::*;
 
     const EXAMPLES: [&str; 2] = [
-        include_str!("../../../../scenarios/admit/cbcs-table2.toml"),
-        include_str!("../../../../scenarios/admit/refusals.toml"),
+        include_str!("../../scenarios/admit/cbcs-table2.toml"),
+        include_str!("../../scenarios/admit/refusals.toml"),
     ];
 
     /// Whether it was understood; whatever it was, an answer comes and every figure can be shown.

@@ -35,12 +35,12 @@ pub const LINK: &str = "link";
 
 /// Networks that come with the command, by name.
 const BUILTIN: &[(&str, &str)] = &[
-    ("access", include_str!("../../../../scenarios/access.toml")),
-    ("access-far", include_str!("../../../../scenarios/access-far.toml")),
-    ("msfrs", include_str!("../../../../scenarios/msfrs.toml")),
-    ("drr-sff", include_str!("../../../../scenarios/drr-sff.toml")),
-    ("drr-sff-ftp", include_str!("../../../../scenarios/drr-sff-ftp.toml")),
-    ("drr-sff-flood", include_str!("../../../../scenarios/drr-sff-flood.toml")),
+    ("access", include_str!("../../scenarios/access.toml")),
+    ("access-far", include_str!("../../scenarios/access-far.toml")),
+    ("msfrs", include_str!("../../scenarios/msfrs.toml")),
+    ("drr-sff", include_str!("../../scenarios/drr-sff.toml")),
+    ("drr-sff-ftp", include_str!("../../scenarios/drr-sff-ftp.toml")),
+    ("drr-sff-flood", include_str!("../../scenarios/drr-sff-flood.toml")),
 ];
 
 /// The network that the command line names, with what it changes; `None` where it names something else.

@@ -22,6 +22,7 @@ pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
 /// The most connections without end of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
+#[cfg(feature = "network")]
 pub(super) const MOST_OPEN: usize = 1 << 16;
 /// The largest transfer.
 const LARGEST_BYTES: f64 = 1e12;

@@ -17,4 +17,7 @@ pub enum NetworkError {
     /// The capture cannot be written.
     #[error("the capture cannot be written: {0}")]
     Capture(#[from] io::Error),
+    /// This build has no TCP.
+    #[error("this build cannot run networks: build it with the feature 'network'")]
+    LeftOut,
 }

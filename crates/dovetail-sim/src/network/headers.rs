@@ -5,8 +5,6 @@ use std::net::{Ipv6Addr, SocketAddrV4};
 use dovetail_sched::flow::FiveTuple;
 use smoltcp::wire::TcpPacket;
 
-/// TCP and IP headers without options.
-pub(super) const TCP_HEADERS_BYTES: u32 = 40;
 /// IP's protocol number of TCP.
 pub(super) const TCP: u8 = 6;
 /// UDP and IP headers.

@@ -25,98 +25,83 @@
 //! | file | what |
 //! |---|---|
 //! | `spec`, `check` | what a network is made of, and whether that fits together |
+//! | `contender` | what may be compared at a gateway |
+//! | `run` | a network described, made and run; `without` in its place says that this build has no TCP |
 //! | `format`, `scenario` | networks described in TOML |
 //! | `net` | a network at work: time, links, connections, packets on their way |
 //! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
 //! | `connections`, `end`, `window`, `wire` | connections, their ends, a window that closes, and the device under all |
-//! | `hosts`, `sources`, `datagrams` | traffic of hosts that send to one another |
+//! | `hosts`, `sources`, `sizes`, `datagrams` | traffic of hosts that send to one another |
 //! | `access_model` | what a model of users' access does; a second one is another implementation of it |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
 //! | `world` | the loop over all of them |
 //! | `watch`, `capture`, `outcome` | what is to be seen of a run |
 
-mod access_model;
-mod addresses;
-mod agenda;
-mod ask_again;
-mod capture;
 mod check;
-mod connections;
-mod datagrams;
-mod end;
+mod contender;
 mod error;
 mod format;
-mod headers;
-mod hosts;
-mod net;
 mod options;
 mod outcome;
-mod packets;
-mod queue;
-mod request_gateway;
-mod routes;
 mod scenario;
-mod sources;
+mod sizes;
 mod spec;
+
+// What runs a network, and the TCP that it needs.
+#[cfg(feature = "network")]
+mod access_model;
+#[cfg(feature = "network")]
+mod addresses;
+#[cfg(feature = "network")]
+mod agenda;
+#[cfg(feature = "network")]
+mod ask_again;
+#[cfg(feature = "network")]
+mod capture;
+#[cfg(feature = "network")]
+mod connections;
+#[cfg(feature = "network")]
+mod datagrams;
+#[cfg(feature = "network")]
+mod end;
+#[cfg(feature = "network")]
+mod headers;
+#[cfg(feature = "network")]
+mod hosts;
+#[cfg(feature = "network")]
+mod net;
+#[cfg(feature = "network")]
+mod packets;
+#[cfg(feature = "network")]
+mod queue;
+#[cfg(feature = "network")]
+mod request_gateway;
+#[cfg(feature = "network")]
+mod routes;
+#[cfg(feature = "network")]
+mod run;
+#[cfg(feature = "network")]
+mod sources;
+#[cfg(feature = "network")]
 mod watch;
+#[cfg(feature = "network")]
 mod window;
+#[cfg(feature = "network")]
 mod wire;
+#[cfg(not(feature = "network"))]
+mod without;
+#[cfg(feature = "network")]
 mod world;
 
-use dovetail_sched::PolicySpec;
-
+pub use contender::Contender;
 pub use error::NetworkError;
 pub use options::{NetworkOptions, NetworkProgress};
 pub use outcome::{AccessOutcome, Exchange, NetworkOutcome, Stream, Transfer};
-pub use request_gateway::Contender;
+#[cfg(feature = "network")]
+pub use run::{simulate_access, simulate_network};
 pub use spec::{
     Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport,
 };
-
-use crate::Observer;
-use access_model::NoUsers;
-use capture::Capture;
-use net::Net;
-use request_gateway::{RequestGateway, lay_out};
-use watch::Watch;
-use world::World;
-
-/// Runs `network` with `policy` before its watched link.
-///
-/// # Errors
-/// [`NetworkError`] when the network contradicts itself, a policy cannot be built or the capture cannot be written.
-pub fn simulate_network<O: Observer>(
-    network: &Network,
-    policy: &PolicySpec,
-    observer: &mut O,
-    options: NetworkOptions<'_>,
-) -> Result<NetworkOutcome, NetworkError> {
-    network.check()?;
-    if network.access.is_some() {
-        return Err(NetworkError::Network("users ask through a gateway here: say what that does".into()));
-    }
-    let NetworkOptions { progress, capture } = options.lend();
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
-    let net = Net::new(network, policy, &[], watch)?;
-    World::new(net, NoUsers, progress).run()
-}
-
-/// Runs a network whose users ask through a gateway that does this.
-///
-/// # Errors
-/// As [`simulate_network`], and when there is no gateway.
-pub fn simulate_access<O: Observer>(
-    network: &Network,
-    gateway: &Contender,
-    observer: &mut O,
-    options: NetworkOptions<'_>,
-) -> Result<NetworkOutcome, NetworkError> {
-    network.check()?;
-    let laid = lay_out(network, gateway)?;
-    let NetworkOptions { progress, capture } = options.lend();
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
-    let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
-    let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
-    World::new(net, gateway, progress).run()
-}
+#[cfg(not(feature = "network"))]
+pub use without::{simulate_access, simulate_network};

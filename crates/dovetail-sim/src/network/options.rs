@@ -13,6 +13,7 @@ pub struct NetworkOptions<'a> {
     pub capture: Option<&'a mut dyn Write>,
 }
 
+#[cfg(feature = "network")]
 impl<'a> NetworkOptions<'a> {
     /// The same, lent for as long as one run lasts.
     pub(super) fn lend<'b>(self) -> NetworkOptions<'b>

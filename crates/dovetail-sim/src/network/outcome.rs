@@ -45,6 +45,7 @@ pub struct AccessOutcome {
     pub open: u64,
 }
 
+#[cfg(feature = "network")]
 impl AccessOutcome {
     pub(super) fn new(traffic: usize) -> Self {
         let classes = (0..traffic).map(|traffic| Stream { traffic, ..Stream::default() }).collect();
@@ -79,6 +80,7 @@ pub struct Exchange {
 
 impl Exchange {
     /// Of a user and what traffic that is of: whom they ask, for how much, and what they send there.
+    #[cfg(feature = "network")]
     pub(super) fn new(
         (traffic, user): (usize, usize),
         server: usize,
@@ -159,6 +161,7 @@ pub struct Stream {
 }
 
 impl Stream {
+    #[cfg(feature = "network")]
     pub(super) fn received(&mut self, bytes: u64, now: Nanos) {
         let now_second = (now.0 / 1_000_000_000) as usize;
         if self.received_bytes.is_empty() {

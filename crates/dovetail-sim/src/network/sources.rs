@@ -2,8 +2,11 @@
 
 use dovetail_sched::{Nanos, units::Rate};
 
-use super::spec::{Arrivals, Datagrams, Kind, Traffic, Transport};
-use crate::workload::{Size, random::Random};
+use super::{
+    sizes::{Sizes, stream},
+    spec::{Arrivals, Datagrams, Kind, Traffic, Transport},
+};
+use crate::workload::random::Random;
 
 /// Traffic at work.
 #[derive(Debug)]
@@ -21,25 +24,6 @@ enum Doing {
     Datagrams { what: Datagrams, burst_ends: Nanos },
     // Users do, not the traffic.
     Nothing,
-}
-
-/// How large transfers are, one after the other.
-#[derive(Debug, Clone)]
-struct Sizes {
-    random: Random,
-    size: Size,
-    unit_bytes: u32,
-}
-
-impl Sizes {
-    /// Of traffic number `at`; every copy gives the same from its beginning.
-    fn new(size: &Size, unit_bytes: u32, at: usize, seed: u64) -> Self {
-        Self { random: Random::new(seed, stream(at, SIZES)), size: size.clone(), unit_bytes }
-    }
-
-    fn next(&mut self) -> u64 {
-        self.size.sample(&mut self.random) * u64::from(self.unit_bytes)
-    }
 }
 
 /// Something that traffic does at once.
@@ -145,23 +129,5 @@ impl Source {
     }
 }
 
-impl Traffic {
-    /// How many bytes each of its transfers will carry in a network with this seed, in order of beginning, where it is
-    /// number `at` of the network's traffic.
-    pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
-        let sizes = match &self.kind {
-            Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
-            Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Requests(_) => None,
-        };
-        sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))
-    }
-}
-
-/// The stream of random numbers for something about traffic number `at`.
-const fn stream(at: usize, what: u64) -> u64 {
-    4 * at as u64 + what
-}
-
-const SIZES: u64 = 0;
 const TIMES: u64 = 1;
 const PLACES: u64 = 2;

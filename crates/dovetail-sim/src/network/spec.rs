@@ -2,8 +2,10 @@
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
-use super::headers::TCP_HEADERS_BYTES;
 use crate::workload::Size;
+
+/// TCP and IP headers without options.
+pub(super) const TCP_HEADERS_BYTES: u32 = 40;
 
 /// Hosts and routers, the links between them, and what crosses them.
 #[derive(Debug, Clone)]
@@ -260,6 +262,7 @@ impl Network {
     }
 
     /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.
+    #[cfg(feature = "network")]
     pub(super) fn hash_key(&self) -> [u8; 16] {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());
@@ -267,6 +270,7 @@ impl Network {
     }
 
     /// What the users of this traffic ask for, if it is users'.
+    #[cfg(feature = "network")]
     pub(super) fn requests(&self, traffic: usize) -> Option<&Requests> {
         match &self.traffic[traffic].kind {
             Kind::Requests(requests) => Some(requests),
@@ -275,6 +279,7 @@ impl Network {
     }
 
     /// Whether requests carry anything.
+    #[cfg(feature = "network")]
     pub(super) fn has_uploads(&self) -> bool {
         (0..self.traffic.len()).any(|at| self.requests(at).is_some_and(|requests| requests.upload.is_some()))
     }

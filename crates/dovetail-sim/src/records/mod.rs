@@ -5,6 +5,7 @@
 //! Rows come in the order in which it was decided what becomes of the packet.
 
 mod csv;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod row;
 
@@ -47,11 +48,15 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "csv" => Ok(Self::Csv),
-            "parquet" => Ok(Self::Parquet),
+            "parquet" if cfg!(feature = "parquet") => Ok(Self::Parquet),
+            "parquet" => Err(NO_PARQUET.into()),
             _ => Err(format!("'{}' is not a format of records: use csv or parquet", text.escape_debug())),
         }
     }
 }
+
+/// What a build without Parquet says of it.
+const NO_PARQUET: &str = "this build cannot write Parquet: use csv, or build it with the feature 'parquet'";
 
 /// The file in `folder` for the records of a policy: its string with every character outside `[A-Za-z0-9.-]` as `_`.
 #[must_use]
@@ -77,7 +82,10 @@ impl Records {
         let file = BufWriter::with_capacity(1 << 18, File::create(path)?);
         let sink: Box<dyn Sink> = match format {
             Format::Csv => Box::new(csv::CsvSink::new(file, resources)?),
+            #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources)?),
+            #[cfg(not(feature = "parquet"))]
+            Format::Parquet => return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET)),
         };
         Ok(Self { sink, labels: Vec::new(), failed: None })
     }

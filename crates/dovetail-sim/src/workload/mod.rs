@@ -13,12 +13,16 @@
 //! messages. Input that is wrong gives a [`WorkloadError`]; input that is merely odd (a clock that runs back, a frame
 //! that was cut) is counted in [`Notice`]s.
 
+#[cfg(feature = "pcap")]
 mod capture;
+mod capture_options;
 mod cdf;
 mod class;
 mod csv;
 mod error;
 pub(crate) mod input;
+#[cfg(not(feature = "pcap"))]
+mod no_capture;
 mod noise;
 mod prefix;
 mod programs;
@@ -27,12 +31,16 @@ mod scenario;
 mod survey;
 pub(crate) mod written;
 
-pub use capture::{Capture, CaptureOptions};
+#[cfg(feature = "pcap")]
+pub use capture::Capture;
+pub use capture_options::CaptureOptions;
 pub use cdf::{Cdf, CdfError};
 pub use class::{Class, ClassError, ClassSet, Ports, Resource};
 pub use csv::{Csv, CsvOptions};
 pub use dovetail_sched::cost::{Cost, CostError};
 pub use error::WorkloadError;
+#[cfg(not(feature = "pcap"))]
+pub use no_capture::Capture;
 pub use noise::{Expansion, Noise};
 pub use prefix::{Prefix, PrefixError};
 pub use programs::{programs_from_toml, programs_to_toml};

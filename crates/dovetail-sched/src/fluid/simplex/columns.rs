@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use core::{array, ops::Range};
 
 use super::basis::{Column, Member, Prices, Shares, Worth};
-use crate::fluid::GroupId;
+use crate::{MAX_RESOURCES, fluid::GroupId};
 
 /// A gain below this is rounding.
 ///
@@ -101,7 +101,7 @@ impl Columns {
         let last = self.groups.len() - 1;
         self.relocate(last, hole);
         self.groups.truncate(last);
-        self.write(last, &[f64::NAN; _], f64::NAN);
+        self.write(last, &[f64::NAN; MAX_RESOURCES], f64::NAN);
         true
     }
 

@@ -2,8 +2,8 @@
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, request::RequestSpec, units::Rate};
 
-use super::contender::Contender;
 use crate::network::{
+    contender::Contender,
     error::NetworkError,
     routes::Routes,
     spec::{Access, Link, Network, Node},

@@ -16,9 +16,8 @@
 //! | `upstreams` | connections to servers |
 //! | `uplink` | what uploads may use |
 //! | `told` | the gateway's events, and what its packets are part of |
-//! | `contender`, `layout` | what may be compared, and the network that it makes |
+//! | `layout` | the network that a contender makes |
 
-mod contender;
 mod gateway;
 mod layout;
 mod live;
@@ -29,6 +28,5 @@ mod upstreams;
 mod user;
 mod users;
 
-pub use contender::Contender;
 pub(super) use gateway::RequestGateway;
 pub(super) use layout::lay_out;

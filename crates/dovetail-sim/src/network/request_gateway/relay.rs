@@ -18,11 +18,10 @@ use crate::network::{
     agenda::Event,
     ask_again::AskAgain,
     error::NetworkError,
-    headers::TCP_HEADERS_BYTES,
     net::Turned,
     outcome::Exchange,
     packets::{EndId, Of, Side},
-    spec::Access,
+    spec::{Access, TCP_HEADERS_BYTES},
 };
 
 /// The port that users ask at (Squid's).

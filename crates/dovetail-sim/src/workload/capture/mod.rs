@@ -6,6 +6,7 @@
 
 mod frame;
 mod records;
+mod steady;
 
 use dovetail_sched::{
     FlowId, Nanos,
@@ -18,32 +19,11 @@ use self::{
     records::{End, Next, Record, Records, Skipped, Unopened},
 };
 use super::{
-    Arrival, ClassSet, MAX_FLOWS, Notice, Workload, WorkloadError,
+    Arrival, CaptureOptions, MAX_FLOWS, Notice, Workload, WorkloadError,
     input::{Bytes, peek, unpack},
     mix,
     random::Random,
 };
-
-/// How a capture becomes a workload.
-#[derive(Debug, Clone)]
-pub struct CaptureOptions {
-    /// The resources, and what packets cost on them.
-    pub classes: ClassSet,
-    /// Decides which class a flow gets that matches none, by the classes' shares.
-    pub seed: u64,
-    /// Times are multiplied by this: 0.5 doubles the load.
-    pub time_scale: f64,
-    /// How many packets there are, if somebody has counted them.
-    pub packets: Option<u64>,
-}
-
-impl CaptureOptions {
-    /// Times as captured, seed 0.
-    #[must_use]
-    pub fn new(classes: ClassSet) -> Self {
-        Self { classes, seed: 0, time_scale: 1.0, packets: None }
-    }
-}
 
 /// A capture as a workload.
 pub struct Capture {

@@ -10,8 +10,11 @@ use pcap_parser::{
     traits::{PcapNGPacketBlock, PcapReaderIterator},
 };
 
-use super::frame::Link;
-use crate::workload::input::{Bytes, Failure, Steady};
+use super::{
+    frame::Link,
+    steady::{Failure, Steady},
+};
+use crate::workload::input::Bytes;
 
 /// A record is read whole; none that any tool writes comes near the larger of these.
 const BUFFER: usize = 1 << 18;

@@ -1,0 +1,57 @@
+//! A network described, made and run.
+
+use dovetail_sched::PolicySpec;
+
+use super::{
+    access_model::NoUsers,
+    capture::Capture,
+    contender::Contender,
+    error::NetworkError,
+    net::Net,
+    options::NetworkOptions,
+    outcome::NetworkOutcome,
+    request_gateway::{RequestGateway, lay_out},
+    spec::Network,
+    watch::Watch,
+    world::World,
+};
+use crate::Observer;
+
+/// Runs `network` with `policy` before its watched link.
+///
+/// # Errors
+/// [`NetworkError`] when the network contradicts itself, a policy cannot be built or the capture cannot be written.
+pub fn simulate_network<O: Observer>(
+    network: &Network,
+    policy: &PolicySpec,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, NetworkError> {
+    network.check()?;
+    if network.access.is_some() {
+        return Err(NetworkError::Network("users ask through a gateway here: say what that does".into()));
+    }
+    let NetworkOptions { progress, capture } = options.lend();
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let net = Net::new(network, policy, &[], watch)?;
+    World::new(net, NoUsers, progress).run()
+}
+
+/// Runs a network whose users ask through a gateway that does this.
+///
+/// # Errors
+/// As [`simulate_network`], and when there is no gateway.
+pub fn simulate_access<O: Observer>(
+    network: &Network,
+    gateway: &Contender,
+    observer: &mut O,
+    options: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, NetworkError> {
+    network.check()?;
+    let laid = lay_out(network, gateway)?;
+    let NetworkOptions { progress, capture } = options.lend();
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
+    let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
+    World::new(net, gateway, progress).run()
+}

@@ -1,0 +1,42 @@
+//! How large transfers are: known before a network runs, as loads are set by it.
+
+use super::spec::{Kind, Traffic};
+use crate::workload::{Size, random::Random};
+
+/// How large transfers are, one after the other.
+#[derive(Debug, Clone)]
+pub(super) struct Sizes {
+    random: Random,
+    size: Size,
+    unit_bytes: u32,
+}
+
+impl Sizes {
+    /// Of traffic number `at`; every copy gives the same from its beginning.
+    pub(super) fn new(size: &Size, unit_bytes: u32, at: usize, seed: u64) -> Self {
+        Self { random: Random::new(seed, stream(at, SIZES)), size: size.clone(), unit_bytes }
+    }
+
+    pub(super) fn next(&mut self) -> u64 {
+        self.size.sample(&mut self.random) * u64::from(self.unit_bytes)
+    }
+}
+
+impl Traffic {
+    /// How many bytes each of its transfers will carry in a network with this seed, in order of beginning, where it is
+    /// number `at` of the network's traffic.
+    pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
+        let sizes = match &self.kind {
+            Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
+            Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Requests(_) => None,
+        };
+        sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))
+    }
+}
+
+/// The stream of random numbers for something about traffic number `at`.
+pub(super) const fn stream(at: usize, what: u64) -> u64 {
+    4 * at as u64 + what
+}
+
+const SIZES: u64 = 0;

@@ -1,0 +1,36 @@
+//! A build without a TCP: networks are understood, but not run.
+
+use dovetail_sched::PolicySpec;
+
+use super::{
+    contender::Contender, error::NetworkError, options::NetworkOptions, outcome::NetworkOutcome, spec::Network,
+};
+use crate::Observer;
+
+/// Refuses to run `network`, which needs the feature `network`.
+///
+/// # Errors
+/// Always.
+pub fn simulate_network<O: Observer>(
+    network: &Network,
+    _: &PolicySpec,
+    _: &mut O,
+    _: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, NetworkError> {
+    network.check()?;
+    Err(NetworkError::LeftOut)
+}
+
+/// Refuses to run `network`, which needs the feature `network`.
+///
+/// # Errors
+/// Always.
+pub fn simulate_access<O: Observer>(
+    network: &Network,
+    _: &Contender,
+    _: &mut O,
+    _: NetworkOptions<'_>,
+) -> Result<NetworkOutcome, NetworkError> {
+    network.check()?;
+    Err(NetworkError::LeftOut)
+}
