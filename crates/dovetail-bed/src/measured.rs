@@ -114,7 +114,7 @@ pub struct Measured {
     pub received_bytes: Vec<u64>,
     /// The downlink between warm-up and duration.
     pub link: LinkUse,
-    /// The proxy, where the bed began it.
+    /// The proxy, where the testbed began it.
     pub proxy: Option<ProxyUse>,
     /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
     pub latest: Duration,

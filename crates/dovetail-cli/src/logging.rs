@@ -43,7 +43,7 @@ pub(crate) fn install() -> Result<(), Failure> {
 fn targets(wanted: &str) -> Result<Targets, Failure> {
     wanted.parse().map_err(|why| {
         Failure::misuse(format!(
-            "{LEVEL}={wanted}: {why}: say a level, such as debug, or some by their targets, such as {USUAL}"
+            "{LEVEL}={wanted}: {why}: give a level, such as debug, or levels by target, such as {USUAL}"
         ))
     })
 }

@@ -59,7 +59,7 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
     let dominant: u64 = waits.iter().filter_map(|wait| wait.dominant).map(|(start, end)| end - start).sum();
     near(&point["work_per_s"], dominant as f64 / makespan, 1e-9, "work");
     let weights: Vec<f64> = records.flows.iter().map(|flow| weight(flow)).collect();
-    let promise = point["promised_share"].as_f64();
+    let promise = point["guaranteed_share"].as_f64();
     let shares = recompute::shares(&waits, |flow| weights[flow as usize], window, promise.unwrap_or(0.0));
     assert_eq!(point["flow_windows"], shares.windows.len(), "{name}");
     match shares.windows.first() {
@@ -92,7 +92,7 @@ fn check_promise(document: &Value, sweep: &Value) {
     let best = recommended(sweep);
     let fair = point(sweep, "tradeoff:alpha=1");
     assert!(number(&best["makespan_s"]) < number(&fair["makespan_s"]), "{best} is not done before {fair}");
-    assert_eq!(number(&best["promised_share"]), number(&best["value"]));
+    assert_eq!(number(&best["guaranteed_share"]), number(&best["value"]));
     assert!(number(&best["shortfall_ms"]) <= number(&best["slack_ms"]), "{best}");
     for point in [best, fair] {
         check(point, document, &["cpu", "link"], |_| 1.0);
@@ -163,7 +163,7 @@ fn every_number_follows_from_the_records_with_drops_and_windows_of_choice() {
             check(point, &document, &["cpu", "link"], |_| 1.0);
         }
     }
-    assert!(sweep(&document, "tradeoff")["why"].as_str().expect("a reason").contains("the work done a second rises"));
+    assert!(sweep(&document, "tradeoff")["why"].as_str().expect("a reason").contains("the work done per second rises"));
 }
 
 #[test]
@@ -291,9 +291,9 @@ fn a_policy_out_of_its_pipeline_is_said_so_and_promises_nothing() {
         let document = tune(&["--workload", table, "--pipeline", mode, "--policy", "tradeoff", "--points", "2"]);
         let sweep = sweep(&document, "tradeoff");
         assert_eq!(sweep["pipeline"], mode);
-        assert!(points(sweep).iter().all(|point| point["promised_share"].is_number() == promised));
+        assert!(points(sweep).iter().all(|point| point["guaranteed_share"].is_number() == promised));
         let notes = document["notes"].to_string();
-        assert_eq!(notes.contains("nothing is promised"), !promised, "{mode}: {notes}");
+        assert_eq!(notes.contains("nothing is guaranteed"), !promised, "{mode}: {notes}");
     }
 }
 

@@ -26,11 +26,11 @@ pub struct ReproduceOptions {
     pub traces: Vec<PathBuf>,
     /// One JSON document instead of a text.
     pub json: bool,
-    /// Write a page with the published figures drawn again.
+    /// Write a page with the published figures redrawn.
     pub report: Option<PathBuf>,
 }
 
-/// Runs experiments, and writes to `out` what came out beside what was published. How many rows hold is for the caller
+/// Runs experiments, and writes to `out` the results beside what was published. How many rows hold is for the caller
 /// to judge.
 ///
 /// # Errors

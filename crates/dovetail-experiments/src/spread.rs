@@ -20,7 +20,7 @@ impl Spread {
         Self { median: at(Quantile::MEDIAN), least: at(Quantile::of(0.0)), most: at(Quantile::MAX) }
     }
 
-    /// `0.53 [0.42..0.61]`, with so many decimals.
+    /// `0.53 [0.42..0.61]`, with this many decimals.
     pub(super) fn to_decimals(self, digits: usize) -> String {
         format!("{:.digits$} [{:.digits$}..{:.digits$}]", self.median, self.least, self.most)
     }

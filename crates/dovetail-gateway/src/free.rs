@@ -18,7 +18,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// Of a link of so many bytes a second.
+    /// Of a link of this many bytes a second.
     pub(crate) fn new(goodput: f64) -> Self {
         Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
     }

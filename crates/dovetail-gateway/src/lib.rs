@@ -13,7 +13,7 @@
 //! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
 //! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `log` | what is shared, measured, counted and noted |
-//! | `client`, `held`, `watch` | clients' connections, and what is under way on them |
+//! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |

@@ -32,7 +32,7 @@ impl Own {
         match found {
             Ok(found) => *self.addresses.borrow_mut() = found,
             Err(error) => {
-                warn!("cannot read this machine's addresses: {error}: those known before stay refused");
+                warn!("cannot read this machine's addresses: {error}: those known before are still refused");
             }
         }
     }

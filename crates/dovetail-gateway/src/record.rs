@@ -67,7 +67,7 @@ impl Record {
         }
     }
 
-    /// A way up for so many bytes, or for a body of unknown length.
+    /// A way up for this many bytes, or for a body of unknown length.
     pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
         uplink.lane((&self.who, self.class), &self.uploaded, bytes)
     }

@@ -267,7 +267,7 @@ fn a_second_signal_ends_it_at_once() {
     let _held = ask(proxy, &format!("http://{origin}/held"));
     told.recv_timeout(LONG).unwrap();
     gateway.terminate();
-    gateway.says("finishing what is under way");
+    gateway.says("finishing open requests");
     thread::sleep(Duration::from_millis(300));
     assert!(gateway.child.try_wait().unwrap().is_none(), "it waits for what is under way");
     gateway.terminate();

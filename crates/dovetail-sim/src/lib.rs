@@ -11,7 +11,7 @@
 //! | [`workload`] | packets from captures, CSV and synthetic scenarios |
 //! | [`Pipeline`] | when a packet starts and ends on each resource |
 //! | [`simulate`] | the loop |
-//! | [`network`] | hosts with a real TCP, routers and links, in place of a workload |
+//! | [`network`] | hosts with a real TCP, routers and links, instead of a workload |
 //! | [`measure`] | utilisation, fairness, latency, series over time |
 //! | [`records`] | one row a packet, CSV or Parquet |
 

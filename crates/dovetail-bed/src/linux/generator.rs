@@ -1,4 +1,4 @@
-//! All users of a run, in open or closed loop: a thread for each request that is under way.
+//! All users of a run, in open or closed loop: a thread for each request that is in flight.
 
 use std::{
     io,

@@ -163,7 +163,7 @@ impl<'a> Playing<'a> {
         }
         let (moved, asked) = (if upload.is_some() { number(&said) } else { Some(came) }, job.what.bytes());
         if moved != Some(asked) {
-            return wrong(format!("{} bytes where {asked} were asked for", moved.unwrap_or_default()));
+            return wrong(format!("{} bytes where {asked} were requested", moved.unwrap_or_default()));
         }
         if head.keep && connection.is_empty() {
             self.connection = Some(connection);

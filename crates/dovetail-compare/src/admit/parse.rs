@@ -99,7 +99,7 @@ fn per_second(text: &str) -> Result<(f64, Unit), String> {
         let rate = parse_rate(text).map_err(|error| error.to_string())?;
         return Ok((rate.bps() / 8.0, Unit::Bytes));
     }
-    let stem = text.strip_suffix("/s").ok_or("it is not so much a second: end it with \"/s\"")?;
+    let stem = text.strip_suffix("/s").ok_or("it is not a rate: end it with \"/s\"")?;
     amount(stem)
 }
 

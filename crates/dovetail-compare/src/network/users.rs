@@ -26,7 +26,7 @@ impl LinkLoad {
         bytes as f64 * 8.0 / bps / to.saturating_sub(from).max(1) as f64
     }
 
-    /// How long packets waited in the link's queue, in the mean.
+    /// How long packets waited in the link's queue, on average.
     pub fn mean_wait_s(&self) -> f64 {
         self.waited_s / self.sent.max(1) as f64
     }
@@ -100,7 +100,7 @@ pub struct Latency {
     /// Not answered by the end.
     pub unfinished: u64,
     /// Given up.
-    pub gave_up: u64,
+    pub cancelled: u64,
     /// The mean.
     pub mean_s: Option<f64>,
     /// The median.
@@ -211,7 +211,7 @@ impl Latency {
             exchange.add_to(&mut durations, run_ended);
             match exchange.ended {
                 Some(_) => queued.extend(exchange.queued().map(Nanos::as_secs_f64)),
-                None if exchange.gave_up.is_some() => latency.gave_up += 1,
+                None if exchange.cancelled.is_some() => latency.cancelled += 1,
                 None => latency.unfinished += 1,
             }
         }

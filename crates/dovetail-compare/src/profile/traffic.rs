@@ -39,7 +39,7 @@ impl Traffic {
         Self { random, corpus, pictures, number: 0 }
     }
 
-    /// Sizes that a function is measured by when nobody says.
+    /// Sizes that a function is measured by when none is given.
     pub(super) fn usual_sizes(function: &str) -> Vec<usize> {
         if function == jpeg::NAME {
             // Squares of 32, 64, 96 and 128 pixels.

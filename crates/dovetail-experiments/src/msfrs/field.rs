@@ -88,8 +88,8 @@ fn finding(squid: &[Measured], msf_rs: &[Measured], grants: &[Measured]) -> Find
         tables: vec![("Median [least..most] over the seeds".into(), table)],
         remarks: vec![
             format!(
-                "The paper has {:.0} ms for Squid and {:.0} ms for MSF-RS, of which 515.5 ms in the queue; what its users asked \
-                 for and where from is not printed. Here the seeds ask for {} of the link.",
+                "The paper has {:.0} ms for Squid and {:.0} ms for MSF-RS, of which 515.5 ms in the queue; what its \
+                 users requested, and from where, is not published. Here the seeds have a load of {} of the link.",
                 PAPER_MS[0],
                 PAPER_MS[1],
                 offered.to_decimals(2)

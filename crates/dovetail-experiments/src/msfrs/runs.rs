@@ -21,13 +21,13 @@ pub(super) enum Setting {
     Phases,
     /// Ask, think, ask again.
     Thinking { equal: bool },
-    /// Ask at random, so often that the link is asked for so many percent of what it can carry.
+    /// Ask at random, so often that the link is asked for this many percent of what it can carry.
     Open { percent: u32, equal: bool },
-    /// Always more to ask, with so many users of gold.
+    /// Always more to ask, with this many users of gold.
     Users(u32),
     /// Gold and silver every second and bronze every ten, and from 500 s to 1000 s only bronze.
     Sparse,
-    /// Ask, think, ask again, while so many kbit/s that nobody asked for come and go, so many seconds each.
+    /// Ask, think, ask again, while this many kbit/s that nobody asked for come and go, this many seconds each.
     Crossed { kbps: u32, seconds: u64 },
 }
 

@@ -25,7 +25,7 @@ pub(super) fn host(uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
     if is_own {
         return Ok(());
     }
-    let what = "Ask by an IP address or as localhost: the name in Host is none that this port answers to.";
+    let what = "Use an IP address or localhost: this port does not serve the name in Host.";
     Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, what))
 }
 
@@ -41,7 +41,7 @@ pub(super) fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(),
     let own = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_elsewhere = |origin: &str| origin.split_once("://").is_none_or(|(_, from)| !from.eq_ignore_ascii_case(own));
     if headers.get(ORIGIN).is_some_and(|origin| origin.to_str().map_or(true, is_elsewhere)) {
-        return Err(Fault::new(StatusCode::FORBIDDEN, "A page of another origin may change nothing here."));
+        return Err(Fault::new(StatusCode::FORBIDDEN, "Pages of other origins cannot change anything here."));
     }
     let Some(token) = token else {
         let what = "Nothing can be changed here: the configuration has no token. Add token or token_file to [admin].";
@@ -52,8 +52,8 @@ pub(super) fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(),
         return Ok(());
     }
     let what = match said {
-        None => "Say that you may: send the token of [admin] as 'Authorization: Bearer TOKEN'.",
-        Some(_) => "This is not the token: it is what [admin] has as token, or in its token_file.",
+        None => "A token is required: send the token of [admin] as 'Authorization: Bearer TOKEN'.",
+        Some(_) => "The token is wrong: it is the one that [admin] has as token, or in its token_file.",
     };
     Err(Fault::new(StatusCode::UNAUTHORIZED, what))
 }

@@ -5,8 +5,8 @@
 //! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
 //! of this process. Without the key nobody can aim at one, or learn from the time that a look takes.
 //!
-//! Guessing is slow: at most [`MOST_JOBS`] are under way at once, no two for the same credentials, and a wrong answer is to
-//! be given after [`DELAY`]. A name that there is not costs as much as the
+//! Guessing is slow: at most [`MOST_JOBS`] are in flight at once, no two for the same credentials, and a wrong answer
+//! is to be given after [`DELAY`]. A name that there is not costs as much as the
 //! costliest that there is.
 
 mod file;
@@ -31,7 +31,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use crate::config::ConfigError;
 use recent::Recent;
 
-/// At most so many passwords are looked at with bcrypt at once.
+/// At most this many passwords are examined with bcrypt at once.
 pub const MOST_JOBS: usize = 4;
 /// An answer to wrong credentials is given so long after they were found to be wrong.
 pub const DELAY: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ pub const RETRY: Duration = Duration::from_millis(50);
 const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
 /// How long wrong ones are, and how many.
 const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
-/// The longest header that is looked at, in bytes.
+/// The longest header that is examined, in bytes.
 const LONGEST_HEADER: usize = 1024;
 
 /// With or without padding: clients differ.
@@ -70,7 +70,7 @@ struct Shared {
 struct State {
     right: Recent<Fingerprint, Arc<str>>,
     wrong: Recent<Fingerprint, ()>,
-    under_way: Vec<Fingerprint>,
+    in_flight: Vec<Fingerprint>,
 }
 
 /// What is known of a client's credentials.
@@ -85,7 +85,7 @@ pub enum Check {
     /// Nothing yet: run the job where it may block for tens of milliseconds. Let a client have one at a time, until its
     /// answer is sent: one who guesses without pause would keep the others busy.
     Work(Job),
-    /// Too many others are being looked at, or these are already: ask again in [`RETRY`].
+    /// Too many others are being examined, or these are already: ask again in [`RETRY`].
     Busy,
 }
 
@@ -127,9 +127,9 @@ impl Passwords {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|why| ConfigError::File {
             file: "passwords".into(),
-            what: format!("the system gives no random numbers: {why}"),
+            what: format!("the system provides no random numbers: {why}"),
         })?;
-        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), under_way: Vec::new() };
+        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), in_flight: Vec::new() };
         Ok(Self { shared: Arc::new(Shared { hashes, decoy, key, state: Mutex::new(state) }) })
     }
 
@@ -159,10 +159,10 @@ impl Passwords {
         if state.wrong.get(&fingerprint, now).is_some() {
             return Check::Unknown;
         }
-        if state.under_way.len() == MOST_JOBS || state.under_way.contains(&fingerprint) {
+        if state.in_flight.len() == MOST_JOBS || state.in_flight.contains(&fingerprint) {
             return Check::Busy;
         }
-        state.under_way.push(fingerprint);
+        state.in_flight.push(fingerprint);
         let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));
         Check::Work(Job {
             shared: self.shared.clone(),
@@ -197,7 +197,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         let fingerprint = self.fingerprint;
-        self.shared.state().under_way.retain(|other| *other != fingerprint);
+        self.shared.state().in_flight.retain(|other| *other != fingerprint);
     }
 }
 

@@ -66,9 +66,7 @@ impl Wrong {
         let what = match bare {
             Some(bare) => {
                 let bare = clip(bare).escape_debug().to_string();
-                format!(
-                    "{bare} is not a value: an address, a rate, a time or a word goes in quotes, such as \"{bare}\""
-                )
+                format!("{bare} is not a value: addresses, rates, times and words go in quotes, such as \"{bare}\"")
             }
             None => message.replace('\n', "; "),
         };

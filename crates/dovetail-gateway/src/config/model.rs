@@ -103,7 +103,7 @@ pub enum Probe {
     Icmp(std::net::IpAddr),
     /// By UDP packets that come back (RFC 862) from there.
     Udp(SocketAddr),
-    /// By ICMP echoes that expire at so many hops on the way to an address.
+    /// By ICMP echoes that expire at this many hops on the way to an address.
     Hop {
         /// Hops from here.
         hops: u8,
@@ -162,7 +162,7 @@ pub struct Class {
 /// `[limits]`
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections of clients, all in all.
+    /// Connections of clients, in total.
     pub connections: usize,
     /// Connections of one client.
     pub connections_per_user: usize,
@@ -195,7 +195,7 @@ pub struct Timeouts {
     pub tunnel: Duration,
     /// An idle connection to a server is closed after so long.
     pub pool: Duration,
-    /// What is under way may go on for so long after SIGTERM.
+    /// What is in flight may go on for so long after SIGTERM.
     pub drain: Duration,
 }
 

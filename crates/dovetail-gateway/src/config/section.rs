@@ -102,7 +102,7 @@ impl<'t> Section<'t> {
         };
         match value.get_ref() {
             DeValue::Array(values) if values.len() > LONGEST_LIST => {
-                let what = format!("{} values, and at most {LONGEST_LIST} are read", values.len());
+                let what = format!("{} values, and at most {LONGEST_LIST} are allowed", values.len());
                 Err(Wrong::at(value.span().start, self.described(key, &what)))
             }
             DeValue::Array(values) => values.iter().map(read).collect::<Result<_, _>>().map(Some),

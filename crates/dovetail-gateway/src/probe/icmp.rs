@@ -51,7 +51,7 @@ impl Icmp {
         Self::new(socket, address.is_ipv4(), None, is_raw)
     }
 
-    /// Echoes that expire after so many hops towards an address, or towards servers of IPv4.
+    /// Echoes that expire after this many hops towards an address, or towards servers of IPv4.
     pub(super) fn expiring(hops: u8, towards: Option<IpAddr>) -> io::Result<Self> {
         let is_v4 = towards.is_none_or(|address| address.is_ipv4());
         let (domain, protocol) = family(is_v4);

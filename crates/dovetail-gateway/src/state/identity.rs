@@ -74,7 +74,7 @@ impl Identities {
     }
 }
 
-/// A client whose password is being looked at.
+/// A client whose password is being examined.
 struct Guess<'a> {
     all: &'a RefCell<HashSet<IpAddr>>,
     client: IpAddr,
@@ -140,20 +140,20 @@ mod tests {
         assert_eq!(known.who(office, &HeaderMap::new()).await, Err(Refusal::WhoAreYou));
         assert_eq!(known.who(office, &says("ann:a")).await, Ok((Who::Name("ann".into()), ClassId(1))));
         assert_eq!(known.who(office, &says("bob:b")).await, Ok((Who::Name("bob".into()), ClassId(0))), "by address");
-        assert!(known.guessing.borrow().is_empty(), "nothing is being looked at any more");
+        assert!(known.guessing.borrow().is_empty(), "nothing is being examined any more");
         known.set_passwords(None);
         assert_eq!(known.who(office, &says("ann:a")).await, Ok(known.by_address(office)));
     }
 
     #[tokio::test]
-    async fn a_client_has_one_password_looked_at_at_a_time() {
+    async fn a_client_has_one_password_examined_at_a_time() {
         let known = identities(passwords());
         let client = address("10.1.2.3");
         let guess = Guess::new(&known.guessing, client);
         let (asked, other) = (says("ann:a"), says("bob:b"));
         let mut waits = std::pin::pin!(known.who(client, &asked));
         let soon = tokio::time::timeout(2 * auth::RETRY, &mut waits).await;
-        assert!(soon.is_err(), "another look is under way");
+        assert!(soon.is_err(), "another look is in flight");
         assert!(known.who(address("10.1.2.4"), &other).await.is_ok(), "which holds up nobody else");
         drop(guess);
         assert!(waits.await.is_ok());

@@ -37,9 +37,9 @@ impl Offered {
         self.bytes.get()
     }
 
-    /// What may lie unread before more is let come, of a response of which so many bytes came: a quarter of a window, so that the
-    /// rest is on its way meanwhile. Of one that is no longer than the first window all but two segments, as what is let
-    /// come at a response's end is let come for nothing.
+    /// What may lie unread before more is let come, of a response of which this many bytes came: a quarter of a window,
+    /// so that the rest is on its way meanwhile. Of one that is no longer than the first window all but two segments,
+    /// as what is let come at a response's end is let come for nothing.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
         let window = self.bytes.get().min(self.most(stream));
@@ -82,7 +82,7 @@ impl Offered {
         (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
     }
 
-    /// Offers at least so many bytes from now on, and no more than the longest.
+    /// Offers at least this many bytes from now on, and no more than the longest.
     pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
         let Some(Window { longest, .. }) = self.window else { return };
         let bytes = bytes.min(longest);

@@ -13,7 +13,7 @@ use hyper::client::conn::http1::SendRequest;
 use super::gated::Gate;
 use crate::upload::Upload;
 
-/// The most that wait, all in all.
+/// The most that wait, in total.
 const MOST: usize = 2_048;
 
 /// An HTTP connection to a server.

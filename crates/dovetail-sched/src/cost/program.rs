@@ -42,7 +42,7 @@ pub struct Program {
     pub processing: Processing,
     /// What a packet costs on the first resource, if anybody has measured it.
     pub cost: Option<Cost>,
-    /// Length after processing over length before, in the mean: the expansion factor.
+    /// Length after processing over length before, on average: the expansion factor.
     pub expansion: f64,
 }
 

@@ -78,8 +78,8 @@ mod tests {
             for (at, &cost) in costs.iter().enumerate() {
                 let estimate = smoothing.estimate().unwrap();
                 errors += cost - estimate;
-                for (back, &dear) in costs[..at].iter().rev().enumerate() {
-                    let floor = gain * f64::powi(1.0 - gain, back as i32) * dear;
+                for (back, &costly) in costs[..at].iter().rev().enumerate() {
+                    let floor = gain * f64::powi(1.0 - gain, back as i32) * costly;
                     prop_assert!(estimate >= floor * (1.0 - 1e-9), "{estimate} < {floor}, {back} packets back");
                 }
                 smoothing.observe(cost);

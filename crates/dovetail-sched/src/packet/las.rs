@@ -59,7 +59,7 @@ pub const ENTRY: Entry = Entry {
     knobs: &[Knob {
         key: "timeout",
         default: "10s",
-        meaning: "silence after which a flow is taken for a new one",
+        meaning: "silence after which a flow counts as new",
         retunable: true,
     }],
     cost: "O(log n)",

@@ -1,8 +1,8 @@
 //! Who is of which class, and who is active.
 //!
 //! A user is *active* while a request of his is waiting or outstanding. Shares are by users: a class of weight `w` with
-//! `u` active users has `w * u` parts. So the count has to be exact whatever becomes of requests: it changes only when a
-//! user's number of requests leaves or reaches zero, and goes along when the user changes his class.
+//! `u` active users has `w * u` parts. So the count has to be exact whatever happens to requests: it changes only when
+//! a user's number of requests leaves or reaches zero, and goes along when the user changes his class.
 
 use alloc::vec::Vec;
 

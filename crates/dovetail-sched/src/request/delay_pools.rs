@@ -20,8 +20,8 @@
 //! Traffic that no request asked for is not seen, as Squid does not see it.
 //!
 //! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough
-//! are in order of that clock, whatever becomes of `C` and the sum. A bucket that turns out too full when either sank is
-//! cut the next time that it is looked at.
+//! are in order of that clock, whatever happens to `C` and the sum. A bucket that turns out too full when either sank
+//! is cut the next time that it is examined.
 //!
 //! O(log n) for every event, n being the number of classes held back.
 //!
@@ -70,7 +70,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "delay-pools",
-    summary: "a fixed rate for each class; what one leaves is lost",
+    summary: "a fixed rate for each class; what one does not use is lost",
     knobs: &[Knob {
         key: "seconds",
         default: "1s",
@@ -356,7 +356,7 @@ impl RequestScheduler for DelayPools {
         knobs.of(ENTRY.name)?;
         let fills_in = fills_in(knobs)?;
         self.tick(now);
-        // Buckets are emptied to their new size when they are next looked at.
+        // Buckets are emptied to their new size when they are next examined.
         self.seconds = fills_in.as_secs_f64();
         Ok(())
     }

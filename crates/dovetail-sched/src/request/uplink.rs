@@ -17,7 +17,7 @@ pub const UPLOADS: &str = "grants:order=first,first=20kB,learn=off";
 const ACKED_BYTES: f64 = 2.0 * 1_448.0;
 /// So many acknowledgements are counted at once.
 const ACKS_AT_ONCE: f64 = 8.0;
-/// So many bytes in a spell may fill an uplink, and be on their way for as long again.
+/// This many bytes in a spell may fill an uplink, and be on their way for as long again.
 const MUCH_BYTES: u64 = 16_384;
 const SPELL: Nanos = Nanos::from_secs(2);
 
@@ -33,13 +33,13 @@ pub struct UplinkUse {
 }
 
 impl UplinkUse {
-    /// Of an uplink on which an acknowledgement takes so many bytes.
+    /// Of an uplink on which an acknowledgement takes this many bytes.
     #[must_use]
     pub const fn new(ack_bytes: f64) -> Self {
         Self { ack_bytes, acked_bytes: 0.0, is_busy: false, since: Nanos::ZERO, sent_bytes: 0 }
     }
 
-    /// So many bytes came down, and are acknowledged. What to count of that, if it is enough.
+    /// This many bytes came down, and are acknowledged. What to count of that, if it is enough.
     pub fn acknowledges(&mut self, bytes: u64) -> Option<u64> {
         self.acked_bytes += bytes as f64 * self.ack_bytes / ACKED_BYTES;
         if self.acked_bytes < ACKS_AT_ONCE * self.ack_bytes {
@@ -50,7 +50,7 @@ impl UplinkUse {
         Some(whole)
     }
 
-    /// So many bytes were sent. Whether much is sent, if that is news.
+    /// This many bytes were sent. Whether much is sent, if that is news.
     pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
         let over = self.look(now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);

@@ -1,7 +1,8 @@
 //! What becomes of a packet that is offered.
 
 /// What became of a packet that was offered to [`Scheduler::enqueue`](crate::Scheduler::enqueue), and of others because of
-/// it. Both are to be looked at: where limits in packets and in bytes meet, a packet can be refused after others had to go.
+/// it. Both are to be examined: where limits in packets and in bytes meet, a packet can be refused after others had to
+/// go.
 ///
 /// ```
 /// # use dovetail_sched::{Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};

@@ -74,7 +74,7 @@ pub struct Exchange {
     /// When the user had the last byte.
     pub ended: Option<Nanos>,
     /// When the user gave it up.
-    pub gave_up: Option<Nanos>,
+    pub cancelled: Option<Nanos>,
 }
 
 impl Exchange {
@@ -85,7 +85,18 @@ impl Exchange {
         [bytes, upload]: [u64; 2],
         wanted: Nanos,
     ) -> Self {
-        Self { traffic, user, server, bytes, upload, wanted, arrived: None, released: None, ended: None, gave_up: None }
+        Self {
+            traffic,
+            user,
+            server,
+            bytes,
+            upload,
+            wanted,
+            arrived: None,
+            released: None,
+            ended: None,
+            cancelled: None,
+        }
     }
 
     /// From the user's wish to the last byte.
@@ -99,7 +110,7 @@ impl Exchange {
     pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
         match self.took() {
             Some(took) => durations.ended(took.as_secs_f64()),
-            None => durations.not_ended((self.gave_up.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
+            None => durations.not_ended((self.cancelled.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
         }
     }
 

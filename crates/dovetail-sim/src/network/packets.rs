@@ -1,9 +1,9 @@
-//! Packets under way.
+//! Packets in flight.
 
 use dovetail_sched::flow::FiveTuple;
 use slab::Slab;
 
-/// A packet under way; `P` is what the model of users' access sends.
+/// A packet in flight; `P` is what the model of users' access sends.
 #[derive(Debug)]
 pub(super) struct Datagram<P> {
     /// As on the wire, from IP's header on.
@@ -57,5 +57,5 @@ pub(super) enum Of<P> {
     Access(P),
 }
 
-/// All packets under way; a packet's name is its place.
+/// All packets in flight; a packet's name is its place.
 pub(super) type Packets<P> = Slab<Datagram<P>>;

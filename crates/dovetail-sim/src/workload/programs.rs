@@ -21,7 +21,7 @@ pub fn programs_from_toml(text: &str, file: &str) -> Result<ProgramTable, Worklo
 /// The text of a file for these programs. Those that were never measured are left out: there is nothing to remember.
 #[must_use]
 pub fn programs_to_toml(table: &ProgramTable) -> String {
-    let mut text = "# What packets cost on the first resource, as it was learnt.\n\
+    let mut text = "# Costs of packets on the first resource, as learnt.\n\
                     name = \"programs\"\n\n[[resource]]\nname = \"cpu\"\n"
         .to_owned();
     let known = table.programs().iter().filter_map(|program| Some((program, program.cost?)));

@@ -134,10 +134,10 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// Somebody of a class wants something, of so many units if that is known. `label` is for those who look on.
+    /// Somebody of a class wants something, of this many units if that is known. `label` is for those who look on.
     ///
-    /// The class is the user's from now on, with all he has; in place of one that there is not, it is the last. O(log n), as
-    /// the policy.
+    /// The class is the user's from now on, with all he has; instead of one that there is not, it is the last. O(log
+    /// n), as the policy.
     #[must_use]
     pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
         let (guard, now) = self.0.enter();
@@ -188,7 +188,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         state.users.arrived(user);
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
-        account.asked += 1;
+        account.requested += 1;
         state.scheduler.enqueue(&Request { id: RequestId(id as u32), user, length }, now);
         self.0.pump(guard);
         Ticket::new(Arc::clone(&self.0), id)
@@ -234,7 +234,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// The link carries so many units a second. Nothing is done if no link could.
+    /// The link carries this many units a second. Nothing is done if no link could.
     pub fn set_rate(&self, units_per_s: f64) {
         if !RequestSetup::is_rate(units_per_s) {
             return;

@@ -35,7 +35,7 @@ pub(super) struct State<K> {
     pub(super) far: FarQueue,
     // When the driver wakes.
     pub(super) armed: Nanos,
-    // Units that came, all in all.
+    // Units that came, in total.
     pub(super) units: u64,
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Account {
     pub(super) weight: Weight,
     pub(super) requests: Requests,
     pub(super) units: u64,
-    pub(super) asked: u64,
-    pub(super) gave_up: u64,
+    pub(super) requested: u64,
+    pub(super) cancelled: u64,
 }
 
 impl<K: Clone + Eq + Hash> State<K> {

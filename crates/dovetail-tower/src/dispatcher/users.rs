@@ -29,7 +29,7 @@ pub(super) struct User<K> {
     pub(super) class: ClassId,
     pub(super) requests: Requests,
     pub(super) units: u64,
-    pub(super) asked: u64,
+    pub(super) requested: u64,
     idle_since: Nanos,
 }
 
@@ -73,7 +73,7 @@ impl<K: Clone + Eq + Hash> Users<K> {
     /// Somebody who is not known is to be, from now on.
     pub(super) fn meet(&mut self, who: &K, class: ClassId, now: Nanos) -> UserId {
         let requests = Requests::default();
-        let blank = User { who: who.clone(), class, requests, units: 0, asked: 0, idle_since: now };
+        let blank = User { who: who.clone(), class, requests, units: 0, requested: 0, idle_since: now };
         let user = UserId(self.users.insert(blank) as u32);
         self.numbers.insert(who.clone(), user);
         self.idle.insert((now, user));
@@ -106,7 +106,7 @@ impl<K> Users<K> {
             self.idle.remove(&(entry.idle_since, user));
         }
         entry.requests.waiting += 1;
-        entry.asked += 1;
+        entry.requested += 1;
     }
 
     /// A request of his is over.

@@ -38,7 +38,7 @@ pin_project! {
     }
 }
 
-const AFTER_THE_END: &str = "a response that came is not polled again";
+const AFTER_THE_END: &str = "a completed future is not polled again";
 
 impl<S: Service<Request<B>>, B, K, M> Scheduled<S, B, K, M> {
     pub(super) fn new(

@@ -123,8 +123,8 @@ impl<K, C, M> ScheduleLayer<K, C, M> {
         ScheduleLayer { dispatcher: self.dispatcher, classify: self.classify, settings }
     }
 
-    /// Answers 503 in place of the service when too many wait, and tells the client to come again after so many seconds. Without
-    /// this, as many wait as come.
+    /// Answers 503 instead of the service when too many wait, and tells the client to come again after this many
+    /// seconds. Without this, as many wait as come.
     #[must_use]
     pub fn limits(mut self, limits: WaitLimits, retry_after_s: u32) -> Self {
         self.settings.limits = limits;

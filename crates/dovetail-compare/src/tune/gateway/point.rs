@@ -31,7 +31,7 @@ impl Got {
     pub(super) fn of(runs: &[Figures]) -> Self {
         let median_of = |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median(runs.iter().filter_map(figure));
         let requests: u64 = runs.iter().map(|run| run.all.requests).sum();
-        let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.gave_up).sum();
+        let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.cancelled).sum();
         Self {
             mean_s: median_of(|run| run.all.mean_s).unwrap_or(f64::INFINITY),
             p99_s: median_of(|run| run.all.p99_s).unwrap_or(f64::INFINITY),
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn medians_over_the_seeds_that_have_the_figure_and_what_was_left_of_all() {
-        let run = |mean_s, long_mean_s, unfinished, gave_up| Figures {
-            all: Latency { requests: 10, unfinished, gave_up, mean_s, p99_s: mean_s, ..Latency::default() },
+        let run = |mean_s, long_mean_s, unfinished, cancelled| Figures {
+            all: Latency { requests: 10, unfinished, cancelled, mean_s, p99_s: mean_s, ..Latency::default() },
             long_mean_s,
             long_mean_at_least: false,
             utilisation: 0.0,

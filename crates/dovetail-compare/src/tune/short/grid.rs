@@ -130,7 +130,8 @@ impl Got {
         let sum = |figure: fn(&Flows) -> f64| runs.iter().map(figure).sum::<f64>();
         let (short, long_s) = (sum(|run| run.short), sum(|run| run.long_s));
         if short == 0.0 || long_s == 0.0 {
-            let why = "there is nothing to weigh: it takes transfers under 20 kB, and some over 1 MB or without end";
+            let why =
+                "there is nothing to compare: tuning needs transfers under 20 kB, and some over 1 MB or unlimited";
             return Err(Error::NothingToWeigh(why.to_owned()));
         }
         Ok(Self { short_s: sum(|run| run.short_s) / short, long_mbps: sum(|run| run.long_bits) / long_s / 1e6 })

@@ -17,8 +17,8 @@ pub struct Reservation {
 
 impl Reservation {
     /// A flow that reserves `rate_per_s` units a second of each resource and sends packets of these kinds, each given by
-    /// what one takes of each resource; the dearest of a kind counts. `most_delay` is the longest delay that it can bear,
-    /// if it minds. Flows of one `priority` level see to each other's delays.
+    /// what one takes of each resource; the costliest of a kind counts. `most_delay` is the longest delay that it can
+    /// bear, if it minds. Flows of one `priority` level see to each other's delays.
     ///
     /// A rate may be 0 where all its packets cost 0: the flow does not use that resource.
     ///
@@ -96,10 +96,7 @@ impl fmt::Display for ReservationError {
             Self::Nothing => f.write_str("all its rates are 0: it reserves nothing"),
             Self::NoPackets => f.write_str("no kind of packet is given, and without costs there is no delay bound"),
             Self::NoRate { resource } => {
-                write!(
-                    f,
-                    "its packets take of resource {resource}, of which it reserves nothing: they would wait for ever"
-                )
+                write!(f, "its packets use resource {resource}, of which it reserves nothing: they would wait forever")
             }
             Self::Packets(mismatch) => write!(f, "packets: {mismatch}"),
         }

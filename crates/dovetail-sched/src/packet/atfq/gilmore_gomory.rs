@@ -19,7 +19,7 @@
 
 use alloc::vec::Vec;
 
-/// Times below this and so many packets fit into one sort key together.
+/// Times below this and this many packets fit into one sort key together.
 const INDEX_BITS: u32 = 13;
 /// The most packets of one order.
 pub const LONGEST: usize = 4096;

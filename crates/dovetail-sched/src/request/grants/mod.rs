@@ -68,9 +68,10 @@
 //! ```
 //!
 //! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag` at once: `j` was charged
-//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was under way. So a
-//! class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this, whatever
-//! it says. What it says too little is charged when it comes, and a response that goes on after its end needs turns again.
+//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was in flight.
+//! So a class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this,
+//! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
+//! turns again.
 //!
 //! Within a class the same holds for users with `S` for `SC`, `lag + slack` for `lag` and `slack` more on the right.
 //!
@@ -81,7 +82,7 @@
 //!
 //! # Worked example
 //!
-//! An inference server's tokens: turns of 16, nothing under way beyond. Two classes, of weights 2 and 1, and three
+//! An inference server's tokens: turns of 16, nothing in flight beyond. Two classes, of weights 2 and 1, and three
 //! turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
 //! class 1 is at 16.
 //!
@@ -154,7 +155,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "ageing",
             default: "1000",
-            meaning: "srpt, las: units that a second's waiting takes off a size, 0 to 10^9",
+            meaning: "srpt, las: units that a second of waiting subtracts from a size, 0 to 10^9",
             retunable: false,
         },
         Knob {
@@ -166,34 +167,34 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "slack",
             default: "256kB",
-            meaning: "units that a user may be ahead of others and still go first, up to 1GB, or inf",
+            meaning: "units by which a user may lead others and still go first, up to 1GB, or inf",
             retunable: false,
         },
         Knob {
             key: "lag",
             default: "30kB",
-            meaning: "units for a weight and a user that a class may be behind, up to 1GB",
+            meaning: "units per weight and user that a class may lag, up to 1GB",
             retunable: true,
         },
         Knob {
             key: "users",
             default: "count",
-            meaning: "count: a class has a part for each active user; ignore: one for all",
+            meaning: "count: a class has a share for each active user; ignore: one for all",
             retunable: false,
         },
         Knob {
             key: "silence",
             default: "5s",
-            meaning: "time after which a user who waits for servers only has no part",
+            meaning: "time after which a user who only waits for servers has no share",
             retunable: true,
         },
         Knob {
             key: "delay",
             default: "60ms",
-            meaning: "how long the far queue shall be, 1us to 10s; half of its room if that turns out to be less",
+            meaning: "the target delay of the far queue, 1us to 10s; half of its room if that turns out to be less",
             retunable: true,
         },
-        Knob { key: "learn", default: "on", meaning: "off: take the link's rate as it is given", retunable: false },
+        Knob { key: "learn", default: "on", meaning: "off: use the link's rate as configured", retunable: false },
     ],
     cost: "O(log n)",
     source: "this work",
@@ -440,7 +441,7 @@ impl Grants {
         units
     }
 
-    /// More of a response: so many units, and what its window grows by. Units that may be taken in.
+    /// More of a response: this many units, and what its window grows by. Units that may be taken in.
     fn go_on(&mut self, request: RequestId, due: u64, has_lost: bool, now: Nanos) -> u64 {
         let RequestSetup { quantum, longest_window, .. } = self.setup;
         let response = &mut self.responses[request.0 as usize];

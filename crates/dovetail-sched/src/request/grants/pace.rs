@@ -169,7 +169,7 @@ impl Pace {
         self.add(0.0);
     }
 
-    /// So many units came.
+    /// This many units came.
     pub(super) fn came(&mut self, units: u64) {
         self.meter.came(units);
     }
@@ -208,12 +208,12 @@ impl Pace {
         self.run(now);
     }
 
-    /// A turn or an unasked-for arrival of so many units.
+    /// A turn or an unasked-for arrival of this many units.
     pub(super) fn spend(&mut self, units: u64) {
         self.add(-(units as f64));
     }
 
-    /// So many units will not come after all.
+    /// This many units will not come after all.
     pub(super) fn refund(&mut self, units: u64) {
         self.add(units as f64);
     }
@@ -401,8 +401,8 @@ mod tests {
         near(pace.capacity(), 77.0);
     }
 
-    /// Half a minute at a link of so many units a second, which brings all that is let in or what it can, and whose far queue
-    /// is so long: what is believed of it after each second, and the longest that turns had to wait in it.
+    /// Half a minute at a link of this many units a second, which brings all that is let in or what it can, and whose
+    /// far queue is so long: what is believed of it after each second, and the longest that turns had to wait in it.
     fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
         let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
         for step in 0..300 {

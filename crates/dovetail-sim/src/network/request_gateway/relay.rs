@@ -84,8 +84,8 @@ impl<'a> Relay<'a> {
 
     /// A request is at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, now: Nanos) {
-        let Exchange { user, bytes, upload, ended, gave_up, .. } = *self.users.exchange(exchange);
-        if gave_up.is_some() || ended.is_some() {
+        let Exchange { user, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
+        if cancelled.is_some() || ended.is_some() {
             return;
         }
         let whole = u64::from(self.access.header_bytes) + bytes;
@@ -235,7 +235,7 @@ impl<'a> Relay<'a> {
         self.gateway_read(id, turned.read, net)
     }
 
-    /// The gateway's end of a connection sent so many bytes, some for the second time.
+    /// The gateway's end of a connection sent this many bytes, some for the second time.
     fn sent_up(&mut self, id: EndId, bytes: u64, now: Nanos) {
         if self.upstreams.of(id).live.is_none() {
             return;
@@ -340,7 +340,7 @@ impl<'a> Relay<'a> {
         let mut end = None;
         if let Some(live) = live {
             self.scheduler.cancel(id_of(live), net.now);
-            self.uplink.gave_up(id_of(live), net.now);
+            self.uplink.cancelled(id_of(live), net.now);
             self.is_asked = true;
             end = self.live.remove(live).end;
         }

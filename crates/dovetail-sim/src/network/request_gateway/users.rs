@@ -75,7 +75,7 @@ impl<'a> Users<'a> {
             return Ok(None);
         }
         if self.outcome.exchanges.len() as u64 >= MOST_TRANSFERS {
-            let why = format!("at {now} users have asked {MOST_TRANSFERS} times: lower the rate, or stop earlier");
+            let why = format!("at {now} users have sent {MOST_TRANSFERS} requests: lower the rate, or stop earlier");
             return Err(NetworkError::Network(why));
         }
         let Wish { bytes, server, upload } = user.asks(traffic, requests);
@@ -110,7 +110,7 @@ impl<'a> Users<'a> {
         let done = &mut self.outcome.exchanges[exchange];
         progress.delivered += u64::from(bytes);
         self.outcome.classes[done.traffic].received(u64::from(bytes), net.now);
-        if progress.delivered < u64::from(header_bytes) + done.bytes || done.gave_up.is_some() {
+        if progress.delivered < u64::from(header_bytes) + done.bytes || done.cancelled.is_some() {
             return;
         }
         done.ended = Some(net.now);
@@ -124,7 +124,7 @@ impl<'a> Users<'a> {
         if over.ended.is_some() {
             return None;
         }
-        over.gave_up = Some(now);
+        over.cancelled = Some(now);
         Some((over.user, self.progress[exchange].live.take()))
     }
 
