@@ -1,4 +1,4 @@
-//! Explicit jobs: who asks for what, when and how, each measured on its own.
+//! Explicit jobs: which user requests what, when and how, each measured on its own.
 
 use std::time::Duration;
 

@@ -76,7 +76,7 @@ pub struct LoadSpec {
     pub seed: u64,
     /// Requests that are wanted before do not count, nor do bytes that arrive before.
     pub warm_up: Duration,
-    /// When nobody asks any more; an hour at most.
+    /// When the last request is sent; an hour at most.
     pub duration: Duration,
     /// How long answers may then still take, so that slow ones are not cut off; an hour at most.
     pub drain: Duration,

@@ -5,11 +5,11 @@ use std::{fmt::Display, process::ExitCode};
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
 
-/// A message for a person, and who has to act.
+/// A message, and whether it was the usage that was wrong.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
-    /// Exit status 2: it was used wrongly. Else 1: it could not be done.
+    /// Exit status 2: a usage error. Otherwise 1: it could not be done.
     misuse: bool,
 }
 
@@ -19,7 +19,7 @@ impl Failure {
         Self { message: message.to_string(), misuse: false }
     }
 
-    /// Exit status 2: it was used wrongly.
+    /// Exit status 2: a usage error.
     pub(crate) fn misuse(message: impl Display) -> Self {
         Self { message: message.to_string(), misuse: true }
     }
@@ -72,7 +72,7 @@ impl From<dovetail_experiments::Error> for Failure {
     }
 }
 
-/// What was used wrongly, with options as they are written on the command line.
+/// A usage error, with options as they are written on the command line.
 fn of_misuse(misuse: &Misuse) -> String {
     match misuse {
         Misuse::Option { fields, why } => {

@@ -1,4 +1,4 @@
-//! What a program that runs for long says of itself, on standard error.
+//! The log of a long-running command, on standard error.
 //!
 //! A line is `dovetail: ` and what happened, as the command's other messages are, and a word where that is no mere news. There
 //! is no time in it: who keeps such lines, systemd's journal for one, notes that anyway.

@@ -125,7 +125,7 @@ fn the_table_and_the_page_have_all_parts() {
         "gold kbit/s",
         "per user",
         "unfinished",
-        "latency of requests wanted from second 30 on; rates and link from there to second 150",
+        "latency of requests made from second 30 on; rates and link from there to second 150",
         "msf-rs at the end: window ",
         "grants at the end: pace ",
         "report.html",
@@ -199,6 +199,6 @@ fn what_cannot_run_is_a_clear_error_with_status_1() {
     wrong(&text.replace("each = 4, ", ""), "requests: one of each, rate and load");
     wrong(
         &text.replace("between = [\"gateway\", \"lan\"]", "between = [\"elsewhere\", \"lan\"]"),
-        "there is no way from ",
+        "there is no path from ",
     );
 }

@@ -218,7 +218,7 @@ fn a_real_capture_is_tuned_in_time_and_its_promise_is_in_the_records() {
     assert!(number(&recommended(atfq)["makespan_s"]) < number(&points(atfq)[0]["makespan_s"]));
     check(recommended(atfq), &document, &["cpu", "link"], |_| 1.0);
     let notes = document["notes"].to_string();
-    assert!(notes.contains("nobody said what box this is"), "{notes}");
+    assert!(notes.contains("no box is described"), "{notes}");
 }
 
 /// What is said of a table with these rows.

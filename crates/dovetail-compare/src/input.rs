@@ -37,13 +37,13 @@ const BUILTIN: &[(&str, &str)] = &[
     ("tradeoff-trace", include_str!("../../../scenarios/tradeoff-trace.toml")),
 ];
 
-/// The link of the published experiments, for captures whose link nobody named.
+/// The link of the published experiments, for captures whose link is not given.
 const DEFAULT_LINK: &str = "400Mbps";
 
 /// How hard the busiest resource is asked for when none is given: nearly all that it can do.
 const DEFAULT_LOAD: f64 = 0.95;
 
-/// The link of a capture that comes without a box: nobody named a link or a scenario.
+/// The link of a capture without a box: neither a link nor a scenario is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnnamedLink {
     /// The link of the published experiments.
@@ -209,7 +209,7 @@ impl Input {
         self.queue_packets
     }
 
-    /// What was made up because nobody said.
+    /// What was assumed because it was not given.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }

@@ -306,7 +306,7 @@ fn fig6(_: &Given) -> Result<Finding, Error> {
     }
     finding.remarks.push(
         "The paper says \"roughly below 100 µs\". One packet of flow 5 takes 99.5 µs, so no policy can be under that. The \
-         tolerance is 3 % beyond the 115 to 118 µs that an independent implementation gave. Looked at after each packet, \
+         tolerance is 3 % beyond the 115 to 118 µs that an independent implementation gave. Sampled after each packet, \
          from each flow's first packet (finish tag 0 by eq. 1) until the first flow runs dry."
             .to_owned(),
     );

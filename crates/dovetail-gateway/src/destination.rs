@@ -1,6 +1,6 @@
 //! Which addresses a gateway reaches for its clients.
 //!
-//! Whoever may use a gateway could reach through it what only the gateway can: itself, its network, the machines beside it.
+//! A client of a gateway could reach through it what only the gateway can: itself, its network, the machines beside it.
 //! So addresses that are not of the public internet are refused unless the configuration allows them. The check is of the
 //! address that is connected to, after names were resolved: a name may be anything.
 

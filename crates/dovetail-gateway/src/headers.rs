@@ -20,7 +20,7 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 ];
 
 /// Takes off what was for this hop: the fields above, and those that `Connection` names. `Transfer-Encoding` stays off
-/// too: whoever sends the message on frames it anew.
+/// too: the next hop's framing is written anew.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let named: Vec<HeaderName> = listed(headers, &header::CONNECTION)
@@ -79,7 +79,7 @@ pub(crate) enum Framing {
     Length(u64),
     /// With the last chunk.
     Chunked,
-    /// With the last chunk, though there is a length too: somebody else may have read it otherwise.
+    /// With the last chunk, though there is a length too: another proxy may have read it otherwise.
     Both,
 }
 

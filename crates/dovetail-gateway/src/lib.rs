@@ -3,7 +3,7 @@
 //! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Dispatcher),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
-//! What happens meanwhile is said through [`tracing`]: whoever runs a gateway chooses where that goes.
+//! What happens meanwhile is said through [`tracing`]: the program that runs a gateway chooses where that goes.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The access log.
 //!
-//! A thread of its own writes, so that a slow or full disk holds up nobody. What it cannot keep up with, or write, is counted
-//! and lost.
+//! A thread of its own writes, so that a slow or full disk delays no request. What it cannot keep up with, or write, is
+//! counted and lost.
 
 use std::{
     fmt::Write as _,

@@ -122,7 +122,7 @@ mod tests {
         Settings::new(Config::parse(TEXT).expect("a configuration"))
     }
 
-    /// A body whose length nobody knows.
+    /// A body of unknown length.
     struct Endless;
 
     impl Body for Endless {

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sees_what_proxies_are_told() {
+    fn headers_for_proxies_are_not_exposed() {
         assert!(matches!(asked("TRACE", "http://a.example/", ""), Some(Refusal::BadRequest(_))));
     }
 }

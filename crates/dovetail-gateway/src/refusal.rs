@@ -209,14 +209,14 @@ mod tests {
                 "destination_ip_prohibited",
                 "it is &lt;private&gt;",
             ),
-            (Refusal::Loop, 508, "proxy_loop_detected", "circle"),
+            (Refusal::Loop, 508, "proxy_loop_detected", "loop"),
             (Refusal::NoName { host: host.clone(), why: why() }, 502, "dns_error", "&lt;why&gt;"),
             (Refusal::NameTimeout(host.clone()), 504, "dns_timeout", "&lt;host&gt;"),
             (Refusal::Connect { host: host.clone(), why: why() }, 502, "connection_refused", "&lt;why&gt;"),
             (Refusal::ConnectTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
             (Refusal::BrokeOff { host: host.clone(), why: why() }, 502, "connection_terminated", "&lt;why&gt;"),
             (Refusal::ResponseTimeout(host), 504, "connection_read_timeout", "&lt;host&gt;"),
-            (Refusal::Full, 503, "connection_limit_reached", "as many connections"),
+            (Refusal::Full, 503, "connection_limit_reached", "limit of connections"),
             (Refusal::Internal("<&\">".into()), 500, "proxy_internal_error", "&lt;&amp;&quot;&gt;"),
         ]
     }

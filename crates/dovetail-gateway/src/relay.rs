@@ -21,7 +21,7 @@ use crate::{
     upstream::{Idle, Pool, Server},
 };
 
-/// A response's body: a server's, a page of the gateway's own, or nothing, which is nobody's.
+/// A response's body: a server's, a page of the gateway's own, or nothing, which needs no server.
 #[derive(Debug)]
 pub(crate) enum Relay {
     /// What follows is a tunnel.
@@ -52,7 +52,7 @@ pub(crate) struct Sending {
     flow: Rc<Flow>,
 }
 
-/// What goes with a response until its end. Dropped before, the response is given up.
+/// What goes with a response until its end. Dropped before, the response is cancelled.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     keeps: Keeps,

@@ -87,7 +87,7 @@ pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)
     Ok(Some((socket.into(), Taken(stream))))
 }
 
-/// Hands a socket over to whoever may have it, until somebody serves with it, which `taken_over` is told.
+/// Hands a socket over to a permitted successor, until one serves with it, which `taken_over` is told.
 pub(crate) fn offer(taken_over: &Rc<Notify>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
     let taken_over = Rc::clone(taken_over);
     spawn_local(async move { hand_over(&taken_over, address, &socket, &is_shared).await })

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_hyper_says_by_itself_is_taken_for_that() {
+    fn only_hyper_s_own_answers_are_taken_for_that() {
         let own = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\
                    date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n";
         assert_eq!(Unreadable::said_in(own.as_bytes()), Some(Unreadable::HeaderTooLong));

@@ -192,7 +192,7 @@ impl Progress {
         self.stopped.get()
     }
 
-    /// It was stopped and nobody took notice: a client that takes no more of its response is not asked for the next part.
+    /// It was stopped and that went unnoticed: a client that takes no more of its response is not asked for the next part.
     fn abandon(&self) {
         if let Some(client) = &self.client {
             client.abandon();

@@ -35,8 +35,8 @@ fn what_may_be_a_mistake_is_named() {
             sound("", "", "[proxy]\nlisten = [\"10.0.0.1:1\", \"0.0.0.0:3128\"]"),
             &["0.0.0.0:3128 listens on all of this machine's addresses: also on the downlink's"][..],
         ),
-        (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for everybody with IPv4"]),
-        (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for everybody with IPv6"]),
+        (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for every IPv4 address"]),
+        (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for every IPv6 address"]),
         (
             sound("", "passwords = \"p\"", ""),
             &["passwords cross the network in clear: anyone who can listen on the users' side can read them"],

@@ -137,11 +137,11 @@ fn addresses() {
         ),
         (
             proxy("redirect = \"127.0.0.1:3128\""),
-            ", line 6: proxy.redirect: 127.0.0.1:3128 is there twice: each way in needs a port of its own",
+            ", line 6: proxy.redirect: 127.0.0.1:3128 is listed twice: each listener needs its own port",
         ),
         (
             proxy("tproxy = [\"10.0.0.1:1\", \"10.0.0.1:1\"]"),
-            ", line 6: proxy.tproxy: 10.0.0.1:1 is there twice: each way in needs a port of its own",
+            ", line 6: proxy.tproxy: 10.0.0.1:1 is listed twice: each listener needs its own port",
         ),
         (
             proxy("nameservers = \"10.0.0.53:0\""),
@@ -189,7 +189,7 @@ fn addresses() {
         (with("", "passwords = \"\"", ""), r#", line 6: access.passwords: "" is not a file's name"#),
         (
             with("", &format!("ports = [{}]", "1,".repeat(4097)), ""),
-            ", line 6: access.ports: 4097 values, and at most 4096 are read",
+            ", line 6: access.ports: 4097 values, and at most 4096 are allowed",
         ),
     ]);
 }
@@ -225,11 +225,11 @@ fn the_downlink() {
         (key("learn = \"off\""), r#", line 3: downlink.learn: "off" is not true or false"#),
         (
             key("learn = false\npolicy = \"grants:learn=on\""),
-            r#", line 3: downlink.learn: it is false here and the contrary in the policy "grants:learn=on": say it once"#,
+            r#", line 3: downlink.learn: it is false here and the opposite in the policy "grants:learn=on": set it in one place"#,
         ),
         (
             key("learn = true\npolicy = \"grants:learn=off\""),
-            r#", line 3: downlink.learn: it is true here and the contrary in the policy "grants:learn=off": say it once"#,
+            r#", line 3: downlink.learn: it is true here and the opposite in the policy "grants:learn=off": set it in one place"#,
         ),
         (key("probe_every = \"9ms\""), r#", line 3: downlink.probe_every: "9ms" is out of range: from 10ms to 10s"#),
         (
@@ -242,11 +242,11 @@ fn the_downlink() {
         ),
         (
             key("policy = \"drr\""),
-            ", line 3: downlink.policy: 'drr' orders packets, not requests: of these there are none, msf-rs, grants, delay-pools",
+            ", line 3: downlink.policy: 'drr' orders packets, not requests: request policies are none, msf-rs, grants, delay-pools",
         ),
         (
             key("policy = \"gants\""),
-            ", line 3: downlink.policy: unknown policy 'gants' of requests: there are none, msf-rs, grants, delay-pools",
+            ", line 3: downlink.policy: unknown request policy 'gants': available are none, msf-rs, grants, delay-pools",
         ),
         (
             key("policy = \"grants:order=best\""),
@@ -404,7 +404,7 @@ fn admin_and_log() {
     refused(&[
         (
             section("admin", "listen = \"10.0.0.1:9180\""),
-            ", line 6: admin.listen: 10.0.0.1:9180 is reached from other machines: add token or token_file, or listen on 127.0.0.1:9180",
+            ", line 6: admin.listen: 10.0.0.1:9180 can be reached from other machines: add token or token_file, or listen on 127.0.0.1:9180",
         ),
         (
             section("admin", "listen = \"127.0.0.1:3128\""),

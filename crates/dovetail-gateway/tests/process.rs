@@ -316,7 +316,7 @@ fn another_process_takes_over_and_no_request_fails() {
     old.says("another process took over");
     // One who sends it a signal all the same does not break off what is under way.
     old.terminate();
-    old.says("finishing what is under way; the same");
+    old.says("finishing open requests; the same");
     thread::sleep(Duration::from_millis(300));
     assert!(health(admin).ends_with("ok\n"));
     lets.send(()).unwrap();

@@ -55,7 +55,7 @@ pub trait Observer {
     fn sent(&mut self, packet: &Packet, passage: &Passage);
 }
 
-/// Nobody watches.
+/// No observer.
 impl Observer for () {
     fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
     fn arrived(&mut self, _: &Packet) {}

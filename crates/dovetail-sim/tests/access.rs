@@ -507,7 +507,7 @@ fn what_a_gateway_does_is_one_string() {
         ("ingress:", "a shaper is"),
         ("grants:delays=3", "delays"),
         ("drr:quantum=0", "quantum"),
-        ("fastest", "unknown policy 'fastest': there are "),
+        ("fastest", "unknown policy 'fastest': available are "),
         ("", "unknown policy ''"),
     ] {
         let error = text.parse::<Contender>().unwrap_err().to_string();

@@ -79,8 +79,8 @@ fn traffic_that_contradicts_itself() {
     let datagrams = "datagrams are from 28 to 65535 bytes, with some time between them";
     let rate = "a rate or a load is from 0.000001 to 1000000000";
     let mut cases = vec![
-        ("traffic 'web': it needs somebody who sends", changed(&|t| t.from.clear())),
-        ("and somebody who receives", changed(&|t| t.to.clear())),
+        ("traffic 'web': it needs senders", changed(&|t| t.from.clear())),
+        ("and receivers", changed(&|t| t.to.clear())),
         ("a node cannot send to itself", changed(&|t| t.to = t.from.clone())),
         ("both ends are existing nodes", changed(&|t| t.to = vec![4])),
         ("count is at least 1", one(transfers(0, Arrivals::Together))),
@@ -109,9 +109,9 @@ fn there_has_to_be_a_way_there_and_back() {
         network
     };
     refused(vec![
-        ("there is no way from 'h0' to 'h1': add a link", without(2)),
-        ("there is no way from 'h1' to 'h0': add a link", without(3)),
-        ("there is no way from 'h1' to 'h0': add a link", without(4)),
+        ("there is no path from 'h0' to 'h1': add a link", without(2)),
+        ("there is no path from 'h1' to 'h0': add a link", without(3)),
+        ("there is no path from 'h1' to 'h0': add a link", without(4)),
     ]);
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Run {
     pub(super) proxy: SocketAddrV4,
     /// Time 0.
     pub(super) begins: Instant,
-    /// When what is not answered is given up.
+    /// When unanswered requests are cancelled.
     pub(super) ends: Instant,
 }
 

@@ -1,4 +1,4 @@
-//! Who asks for what, fixed by the seed.
+//! Which user requests what, fixed by the seed.
 //!
 //! Each user has a stream of random numbers of its own, so what a user asks for does not depend on what others do, on which
 //! classes ask or on how long anything takes.

@@ -31,7 +31,7 @@ pub(super) struct Player {
     begins: Instant,
     /// When jobs ask no more.
     until: Duration,
-    /// When what is not answered is given up.
+    /// When unanswered requests are cancelled.
     ends: Instant,
     /// The run has failed.
     over: AtomicBool,
@@ -42,7 +42,7 @@ impl Player {
         Self { proxy, begins, until, ends: begins + until + drain, over: AtomicBool::new(false) }
     }
 
-    /// Nobody asks any more.
+    /// No more requests are sent.
     pub(super) fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Everybody asked, in order.
+//! All reservations requested, in order.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Numbers with units, as people write them, in the one unit of a resource.
+//! Numbers with units, as they are written, in the one unit of a resource.
 //!
 //! A resource counts in seconds of its time, in bytes, or in anything with a name. Which of these it is follows from how
 //! its capacity is written, and every rate and cost of it has to be in the same: cycles are not bytes.

@@ -1,4 +1,4 @@
-//! The answers, for people.
+//! The answers, as text.
 
 use dovetail_sched::{
     Nanos,
@@ -172,7 +172,7 @@ pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
     }
     if answers.admission.by() == Bound::Composite && answers.list.iter().any(|answer| answer.said.is_ok()) {
         notes.push(
-            "eq. 14 is no bound for all traffic; for a promise that has to hold use --bound separate, and a scheduler for each \
+            "eq. 14 does not bound all traffic; for a guarantee use --bound separate, with a scheduler for each \
              resource"
                 .to_owned(),
         );

@@ -92,14 +92,14 @@ pub struct ClassFigures {
     pub latency: Latency,
 }
 
-/// From the wish to the last byte. Those without an answer lasted at least until they were given up, or the run ended.
+/// From the moment a response is wanted to its last byte. Unanswered requests last until cancelled, or the run's end.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Latency {
     /// Requests that count.
     pub requests: u64,
     /// Not answered by the end.
     pub unfinished: u64,
-    /// Given up.
+    /// Cancelled.
     pub cancelled: u64,
     /// The mean.
     pub mean_s: Option<f64>,
@@ -128,7 +128,7 @@ pub struct LatencyAtLeast {
     pub max_s: bool,
 }
 
-/// Who asks how much through which link, in a sentence.
+/// Which users request how much through which link, in a sentence.
 pub fn setting(network: &Network) -> String {
     let asks = |traffic: &Traffic| match &traffic.kind {
         Kind::Requests(requests) => {

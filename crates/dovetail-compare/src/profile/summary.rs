@@ -116,8 +116,8 @@ impl Profile {
             .collect();
         if !refused.is_empty() {
             notes.push(format!(
-                "{name}: least squares alone gives {}; a cost is not negative, so the best line without a \
-                 negative part is taken",
+                "{name}: least squares alone gives {}; a cost is not negative, so the best line without a negative \
+                 part is used",
                 refused.join(", ")
             ));
         }

@@ -1,4 +1,4 @@
-//! Packets to measure by, made up from a seed.
+//! Packets to measure by, generated from a seed.
 //!
 //! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload is pieces of a corpus that comes again
 //! and again, the other half random: without repetition there is nothing for redundancy elimination to find. `jpeg`

@@ -207,7 +207,7 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// A time that a person reads.
+/// A time, in readable form.
 fn span(time: Nanos) -> String {
     match time.as_f64() {
         nanos if nanos >= 1e9 => format!("{} s", figure(nanos / 1e9)),

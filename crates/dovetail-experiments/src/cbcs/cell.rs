@@ -29,7 +29,7 @@ pub(super) enum Arriving {
     Bursts,
 }
 
-/// How long what comes out of the MPEG encoder is.
+/// The length of the MPEG encoder's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// 0.11 to 0.36 of what went in (Table 3).

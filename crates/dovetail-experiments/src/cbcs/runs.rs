@@ -39,7 +39,7 @@ pub(super) struct Setting {
     pub(super) policies: Vec<String>,
 }
 
-/// What came out in one setting.
+/// The results of one setting.
 pub(super) struct Outcome {
     pub(super) setting: Setting,
     /// By seed, then by policy. All policies of a seed get the same packets.

@@ -1,4 +1,4 @@
-//! What a connection without end gets beside transfers that come and go.
+//! What an unlimited connection gets beside transfers that come and go.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::NetworkOutcome;

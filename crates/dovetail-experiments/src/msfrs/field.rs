@@ -2,7 +2,8 @@
 //!
 //! The paper's field trial has a list of URLs that an enterprise's users asked for and servers in the Internet. Here users ask
 //! in open loop at 0.9 of the link, so that order matters (Fig. 9 says why), for responses of the paper's simulated sizes from
-//! servers 10 to 250 ms away. A request counts from the wish to its last byte, and with its age when it was not answered.
+//! servers 10 to 250 ms away. A request counts from the moment it is wanted to its last byte, and with its age when it
+//! was not answered.
 
 use dovetail_bed::{BedSpec, LoadSpec, Measured};
 

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn our_settings_say_what_the_bed_is() {
+    fn our_settings_match_the_testbed() {
         let settings: toml::Table = our_settings(&site(), "grants", &[4, 1]).parse().unwrap();
         assert_eq!(settings["proxy"]["listen"].as_str(), Some("10.0.0.1:3128"));
         assert_eq!(settings["downlink"]["rate"].as_str(), Some("2000000bps"));
@@ -153,7 +153,7 @@ mod tests {
 
     /// The testbed, Squid and what is read off them, on a small scale; skipped where one is missing.
     #[test]
-    fn squid_serves_everybody_twice_alike() {
+    fn squid_serves_all_users_twice_alike() {
         if let Err(why) = possible() {
             return println!("skipped: {why}");
         }

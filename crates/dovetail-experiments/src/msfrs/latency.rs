@@ -190,11 +190,11 @@ fn closed(given: &Given<'_>) -> Result<(Table, Vec<Row>), Error> {
     Ok((table, rows))
 }
 
-/// Who asks at each client, and how long he thinks.
+/// The users of each client, and their think times.
 const LOOPS: f64 = 120.0;
 const THINK_S: f64 = 5.0;
 
-/// From the middle of the run on, when nobody is new.
+/// From the middle of the run on, when there are no new users.
 fn late(made: &Made) -> impl Iterator<Item = &Exchange> {
     let half = Nanos(made.outcome.ended.0 / 2);
     let exchanges = made.outcome.access.iter().flat_map(|access| &access.exchanges);

@@ -7,7 +7,7 @@
 //! | Figs. 8, 10 | who gets how much ([`shares`]) |
 //! | Fig. 9 | latency, and why it does not come out ([`latency`]) |
 //! | Figs. 11, 12 | the window, and the utilisation that it aims at ([`window`]) |
-//! | Table 1 | traffic that nobody asked for ([`crossing`]) |
+//! | Table 1 | unrequested traffic ([`crossing`]) |
 //! | Table 2 | latency at real gateways ([`field`]) |
 //! | Table 3 | their CPU time ([`cpu`]) |
 //!

@@ -1,4 +1,5 @@
-//! Fig. 6: three elephants and three mice. Who asks for little is served at once, however little fairness is asked for.
+//! Fig. 6: three elephants and three mice. A flow that needs little is served at once, however little fairness is
+//! guaranteed.
 
 use plotly::{
     Layout, Plot, Scatter,

@@ -1,6 +1,6 @@
 //! Which modules the flows of a trace get, so that a pattern of traffic comes out.
 //!
-//! The paper deals one of three modules to each flow by chance and sorts what comes out by the total times that it asks of
+//! The paper deals one of three modules to each flow by chance and sorts the results by the total times that it asks of
 //! CPU and link. Which ratio that is on average depends on the packets' sizes and on the modules' chances. Here
 //! forwarding and monitoring are equally likely, and IPsec is as likely as it has to be for the mean ratio `R` to lie in
 //! the middle of the pattern: with `C_m` the CPU time if all traffic went through module `m`, and `L` the link's,

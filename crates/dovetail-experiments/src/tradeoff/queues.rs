@@ -22,7 +22,7 @@ use dovetail_compare::report::charts::line;
 /// Packets of a flow that may wait.
 pub(super) const QUEUE: u32 = 200;
 
-/// Everybody sends in these seconds.
+/// All flows send in these seconds.
 const SENDING: std::ops::Range<usize> = 0..10;
 
 pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {

@@ -37,7 +37,7 @@ const PAPER_SECONDS: f64 = 55.68;
 const MAKESPAN_POINTS: f64 = 2.5;
 const MAKESPAN_SHARE: f64 = 0.03;
 
-/// Everybody is backlogged in these seconds at every alpha.
+/// All flows are backlogged in these seconds at every alpha.
 const BACKLOGGED: std::ops::Range<usize> = 1..20;
 
 /// What is known of the testbed beforehand.

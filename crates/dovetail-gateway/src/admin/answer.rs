@@ -25,7 +25,7 @@ use crate::auth;
 const PAGE: &str = include_str!("page.html");
 /// What stands in the page for a number that only this answer knows.
 const NONCE: &str = "NONCE";
-/// For so long an answer is that of the next who asks too.
+/// For this long an answer is reused for later requests.
 const FRESH: Duration = Duration::from_millis(500);
 const JSON: &str = "application/json";
 

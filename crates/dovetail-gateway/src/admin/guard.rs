@@ -1,6 +1,6 @@
-//! Who may ask the admin's port, and who may change something.
+//! Who can read the admin port, and who can change something.
 //!
-//! A browser on the admin's machine also runs other people's pages. One whose name was made to lead here (DNS rebinding)
+//! A browser on the admin's machine also runs other sites' pages. One whose name was made to lead here (DNS rebinding)
 //! gives itself away by `Host`: an address and `localhost` lead nowhere else. One that writes from elsewhere is told apart by
 //! `Origin`, and knows no token. None of their answers is readable to others, for nothing here allows it (CORS).
 

@@ -3,7 +3,7 @@
 //! Clients send name and password with every request; bcrypt takes tens of milliseconds for each look, on purpose. So
 //! credentials that were found right are remembered for five minutes, wrong ones for ten seconds, and everything else is
 //! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
-//! of this process. Without the key nobody can aim at one, or learn from the time that a look takes.
+//! of this process. Without the key no client can aim at one, or learn from the time that a look takes.
 //!
 //! Guessing is slow: at most [`MOST_JOBS`] are in flight at once, no two for the same credentials, and a wrong answer
 //! is to be given after [`DELAY`]. A name that there is not costs as much as the
@@ -78,7 +78,7 @@ struct State {
 pub enum Check {
     /// They are this user's.
     Known(Arc<str>),
-    /// They are wrong, as found before, or cannot be anybody's. Answer after [`DELAY`].
+    /// They are wrong, as found before, or cannot be any user's. Answer after [`DELAY`].
     Unknown,
     /// There are none: ask for them.
     Missing,
@@ -175,7 +175,7 @@ impl Passwords {
 }
 
 impl Job {
-    /// Whose the credentials are, if they are anybody's, which is remembered. Blocks for as long as bcrypt takes. If the
+    /// Whose the credentials are, if they are any user's, which is remembered. Blocks for as long as bcrypt takes. If the
     /// answer is `None`, tell the client so after [`DELAY`].
     #[must_use]
     pub fn run(self) -> Option<Arc<str>> {

@@ -1,6 +1,6 @@
-//! Which class somebody belongs to.
+//! Which class a user belongs to.
 //!
-//! Names of users count before addresses, longer prefixes before shorter ones. Whoever is in no class is in the one that
+//! Names of users count before addresses, longer prefixes before shorter ones. A user in no class is in the one that
 //! is called `default`: the file's, or one of weight 1 after all others.
 
 use std::{
@@ -18,7 +18,7 @@ use super::{
     values,
 };
 
-/// The name of the class for everybody else.
+/// The name of the class for all other users.
 pub(super) const DEFAULT: &str = "default";
 /// The most classes there may be, the default one included: each is a label of metrics.
 const MOST_CLASSES: usize = 64;

@@ -71,7 +71,7 @@ impl Config {
     }
 }
 
-/// Whether anybody in this prefix may ask.
+/// Whether any client in this prefix is permitted.
 fn may_ask(access: &Access, prefix: &Prefix) -> bool {
     access.clients.prefixes().any(|clients| clients.contains(prefix) || prefix.contains(clients))
 }

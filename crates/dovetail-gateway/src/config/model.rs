@@ -9,17 +9,17 @@ use super::prefixes::{Prefix, Prefixes};
 /// A gateway's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens and what it says of itself.
+    /// Where it listens and how it identifies itself.
     pub proxy: Proxy,
     /// The narrow link behind which it stands.
     pub downlink: Downlink,
     /// The way back, where its rate is known.
     pub uplink: Option<Uplink>,
-    /// Who may ask, and for what.
+    /// Permitted clients and destinations.
     pub access: Access,
     /// Classes of users, the default one included.
     pub classes: Vec<Class>,
-    /// The class of whoever is in no other, an index into `classes`.
+    /// The class of users in no other, an index into `classes`.
     pub default_class: usize,
     /// Bounds on what clients can take.
     pub limits: Limits,
@@ -132,7 +132,7 @@ impl fmt::Display for Probe {
 /// `[access]`
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Who may ask.
+    /// Permitted clients.
     pub clients: Prefixes<()>,
     /// Addresses that may be reached though they are private, link-local, loopback or the gateway's own.
     pub allow: Prefixes<()>,
@@ -204,7 +204,7 @@ pub struct Timeouts {
 pub struct Admin {
     /// Where.
     pub listen: SocketAddr,
-    /// Who knows this may change something; nobody can if there is none.
+    /// With this token changes are permitted; without one there are none.
     pub token: Option<Arc<str>>,
 }
 

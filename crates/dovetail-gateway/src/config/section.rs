@@ -1,6 +1,6 @@
 //! Tables of the file, key by key.
 //!
-//! A [`Section`] is asked for each key that it may have, with what reads the value; whatever nobody asked for is an error
+//! A [`Section`] is asked for each key that it may have, with what reads the value; any other key is an error
 //! that names the keys there are. So a key's name, place, kind and range are written once, where it is read, and every
 //! error has its line and its key.
 

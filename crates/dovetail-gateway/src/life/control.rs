@@ -1,10 +1,10 @@
-//! What somebody outside has a gateway do, and hears of it.
+//! Commands to a running gateway, and its notices.
 
 use tokio::sync::oneshot;
 
 use crate::config::Config;
 
-/// What somebody outside wants of a gateway that runs.
+/// A command to a running gateway.
 #[derive(Debug)]
 pub enum Control {
     /// Goes on with another configuration.

@@ -1,6 +1,6 @@
 //! Whether a probe is answered.
 //!
-//! One that nobody has answered for ten seconds while something is in flight is *silent*: the far queue is not measured
+//! One that has not been answered for ten seconds while something is in flight is *silent*: the far queue is not measured
 //! by it, whatever the reason. It goes on once a second, and the first answer ends the silence.
 
 use std::{
@@ -33,8 +33,8 @@ impl Health {
         self.is_silent.get()
     }
 
-    /// There is nobody to send it to yet, so nobody owes an answer.
-    pub(super) fn nobody(&self, now: Instant) {
+    /// There is no host to send it to yet, so no answer is due.
+    pub(super) fn no_target(&self, now: Instant) {
         self.answered.set(now);
     }
 
@@ -95,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_without_anybody_to_send_it_to_is_not_silent() {
+    fn a_probe_without_a_target_is_not_silent() {
         let began = Instant::now();
         let health = Health::new(String::new(), began);
         let later = began + 2 * PATIENCE;
-        health.nobody(later);
+        health.no_target(later);
         assert_eq!(health.leaves(true, later + PATIENCE / 2), None);
         assert!(health.leaves(true, later + PATIENCE).is_some());
     }

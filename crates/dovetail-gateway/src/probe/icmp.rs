@@ -35,7 +35,7 @@ pub(super) struct Icmp {
     last: Cell<u64>,
 }
 
-/// An address, or whoever answers requests.
+/// An address, or the servers that answer requests.
 #[derive(Debug)]
 struct Towards(Option<IpAddr>);
 
@@ -73,7 +73,7 @@ impl Icmp {
     }
 
     /// Whether there is an address to send to.
-    pub(super) fn has_somebody(&self, server: Option<IpAddr>) -> bool {
+    pub(super) fn has_target(&self, server: Option<IpAddr>) -> bool {
         match &self.expires {
             Some(Towards(address)) => address.or(server).is_some(),
             None => true,

@@ -74,7 +74,7 @@ struct Head {
 }
 
 impl Gated {
-    /// A connection without a response; its round-trip times are noted if somebody wants them.
+    /// A connection without a response; its round-trip times are noted if they are wanted.
     pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
@@ -103,7 +103,7 @@ impl Gate {
         *self.response.borrow_mut() = Some(Response { ticket, progress });
     }
 
-    /// What comes is nobody's any more.
+    /// What comes belongs to no response any more.
     pub(crate) fn finish(&self) -> Option<Place> {
         self.response.take().map(|response| response.ticket)
     }

@@ -59,7 +59,7 @@ impl Pool {
         }
     }
 
-    /// Closes those that nobody used for so long.
+    /// Closes those unused for this long.
     pub(crate) fn sweep(&self, longest: Duration) {
         let now = Instant::now();
         self.servers.borrow_mut().retain(|_, idle| {

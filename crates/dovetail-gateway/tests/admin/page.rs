@@ -59,7 +59,7 @@ fn the_page_shows_what_happens_and_changes_a_weight() {
     browser.run(&use_token("not-the-right-token"));
     browser.wait_for("document.querySelector('#classes input') !== null");
     browser.run(&set("7"));
-    browser.wait_for("document.querySelector('#said').textContent.includes('This is not the token')");
+    browser.wait_for("document.querySelector('#said').textContent.includes('The token is wrong')");
     browser.wait_for("document.querySelector('#classes input') === null");
     assert_eq!(gateway.status()["classes"][1]["weight"], 1.0);
 

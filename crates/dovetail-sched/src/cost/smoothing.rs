@@ -69,7 +69,7 @@ mod tests {
     proptest! {
         /// The two sentences of the module's head.
         #[test]
-        fn errors_cancel_and_dear_packets_are_remembered(
+        fn errors_cancel_and_costly_packets_are_remembered(
             gain in 0.01..=1.0,
             costs in prop::collection::vec(0.0..1e9, 1..200),
         ) {

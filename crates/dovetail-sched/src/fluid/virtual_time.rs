@@ -86,7 +86,7 @@ impl VirtualTime {
         self.flows.peek(flow).map_or(0, |state| state.finish.wrapping_sub(self.virtual_time) as i64)
     }
 
-    /// Serves everybody until `at`.
+    /// Serves every flow until `at`.
     #[inline]
     fn pass(&mut self, at: Fine) {
         let grains = at.since(self.clock);

@@ -81,7 +81,7 @@ pub struct Las {
     next_order: u32,
 }
 
-/// Bytes over weight, and a number that says who came to them first.
+/// Bytes over weight, and a number that orders flows by when they reached them.
 #[derive(Debug, Clone, Copy)]
 struct Attained {
     normalised: f64,

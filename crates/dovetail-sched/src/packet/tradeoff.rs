@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_the_pipeline_lost_is_not_made_up() {
+    fn time_that_the_pipeline_lost_is_not_caught_up() {
         let mut scheduler = Queued::new(Tradeoff::<VirtualTime>::new(2, Alpha::FAIR), 2, Limits::UNLIMITED);
         for at in 0..2000 {
             let _ = scheduler.enqueue(&packet(at % 2, [1, 10], Nanos(0)), Nanos(0));

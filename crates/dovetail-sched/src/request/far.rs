@@ -4,7 +4,7 @@
 //! was seen in the last ten minutes, kept as a least a minute, as LEDBAT does (RFC 6817, section 4.2). Probes come
 //! back in order, so one that was sent before another that is back was lost. A probe that is in flight says something
 //! as well: the queue is at least as long as the probe is overdue. When none came back for two seconds nothing is
-//! known: whoever answered may have stopped.
+//! known: the host that answered may have stopped.
 //!
 //! A full queue drops probes too. How long it was about then is its *room*: the longest wait of the probes on either side of
 //! the lost one, and the most of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is not

@@ -1,6 +1,6 @@
 //! Requests in line.
 //!
-//! A request may be given up wherever it stands, and a user may take all of his to another class. So lines are linked
+//! A request may be cancelled wherever it stands, and a user may take all of theirs to another class. So lines are linked
 //! through tables by request: joining and leaving is O(1) anywhere, and nothing allocates once the tables have grown to
 //! the largest id.
 

@@ -26,7 +26,7 @@ dense_id! {
     RequestId
 }
 dense_id! {
-    /// Somebody who sends requests: an address, or a name that was proved.
+    /// A source of requests: an address, or an authenticated name.
     UserId
 }
 dense_id! {

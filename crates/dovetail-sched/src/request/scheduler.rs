@@ -39,16 +39,16 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// because of what was on it before. Told before or after the release.
     fn offers(&mut self, request: RequestId, window: u64, now: Nanos);
 
-    /// Whether so much is sent up the link, paced by nobody, that what is known of the far queue may be the uplink's.
+    /// Whether so much is sent up the link unpaced that what is known of the far queue may be the uplink's.
     fn uplink(&mut self, is_busy: bool, now: Nanos);
 
     /// The response is over: whole, or broken off by its sender. The id is free.
     fn ended(&mut self, request: RequestId, now: Nanos);
 
-    /// Nobody wants the response any more, waiting or outstanding. The id is free.
+    /// The request is cancelled, waiting or outstanding. The id is free.
     fn cancel(&mut self, request: RequestId, now: Nanos);
 
-    /// Units came down the link that no request asked for: for this class, or for nobody that is known.
+    /// Unrequested units came down the link: for this class, or for an unknown one.
     fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos);
 
     /// What is known of the link's far queue; `None` if that is nothing.

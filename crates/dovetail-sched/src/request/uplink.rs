@@ -1,6 +1,6 @@
 //! What goes up the link, as far as the scheduling of what comes down it depends on that.
 //!
-//! *Acknowledgements* take room of the uplink and are scheduled by nobody. They are counted: a segment for two full ones that come
+//! *Acknowledgements* take room of the uplink and are not scheduled. They are counted: a segment for two full ones that come
 //! down (RFC 1122, section 4.2.3.2), a few at once, as each count costs a look at the scheduler.
 //!
 //! *Much is sent* from when 16 kB were within two seconds until two seconds bring less. Probes go both ways, and what they wait

@@ -36,10 +36,10 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// It is queued, and nobody had to go.
+    /// It is queued, and nothing was dropped for it.
     pub const QUEUED: Self = Self { refused: None, evicted: false };
 
-    /// It is refused, and nobody had to go.
+    /// It is refused, and nothing was dropped for it.
     pub const fn refused(reason: DropReason) -> Self {
         Self { refused: Some(reason), evicted: false }
     }

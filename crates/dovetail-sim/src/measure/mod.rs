@@ -12,7 +12,7 @@
 //! | Jain's index | of dominant service over flows that stay backlogged ([`jain`]) |
 //! | largest gap | in active time between backlogged flows ([`gap`]) |
 //!
-//! and, for who asks for it with an observer of its own, [`FairShare`]:
+//! and, with an observer of its own, [`FairShare`]:
 //!
 //! | figure | definition |
 //! |---|---|

@@ -19,7 +19,7 @@ const MOST_NODES: usize = 1024;
 pub(super) const MOST_LINKS: usize = 4096;
 /// The most transfers, over all traffic, and the most requests: each leaves a line.
 pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
-/// The most connections without end of one traffic: a host opens connections from 16,384 ports.
+/// The most unlimited connections of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
 pub(super) const MOST_OPEN: usize = 1 << 16;
@@ -93,7 +93,7 @@ impl Requests {
 }
 
 impl Network {
-    /// Whether users ask through a gateway, and nobody does without one.
+    /// Whether requests go through a gateway, and none without one.
     fn check_access(&self) -> Result<(), NetworkError> {
         let wrong = |what: &str| Err(NetworkError::Network(what.into()));
         let asked = self.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Requests(_)));

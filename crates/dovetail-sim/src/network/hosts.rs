@@ -1,4 +1,4 @@
-//! Hosts that send to one another: transfers, connections without end, and datagrams.
+//! Hosts that send to one another: transfers, unlimited connections, and datagrams.
 
 use std::net::SocketAddrV4;
 

@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The results of a run.
 
 use dovetail_sched::Nanos;
 use dovetail_stats::Durations;
@@ -41,7 +41,7 @@ pub struct AccessOutcome {
     pub lost_among_users: u64,
     /// Connections that the gateway opened.
     pub dialled: u64,
-    /// Requests that are neither answered nor given up.
+    /// Requests that are neither answered nor cancelled.
     pub open: u64,
 }
 
@@ -154,7 +154,7 @@ impl Transfer {
     }
 }
 
-/// A flow, or flows, without end.
+/// An unlimited flow, or several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stream {
     /// The traffic that it is of, as an index.

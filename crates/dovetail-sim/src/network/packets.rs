@@ -8,7 +8,7 @@ use slab::Slab;
 pub(super) struct Datagram<P> {
     /// As on the wire, from IP's header on.
     pub(super) bytes: Vec<u8>,
-    /// What it says of itself.
+    /// What its header says.
     pub(super) tuple: FiveTuple,
     /// The node that it is for, as an index.
     pub(super) to: usize,

@@ -47,7 +47,7 @@ impl Sizes {
 pub(super) enum Act {
     /// Opens a connection that carries this many bytes.
     Transfer(u64),
-    /// Opens a connection that carries bytes without end.
+    /// Opens an unlimited connection.
     LongLived,
     /// Sends a UDP packet of this many bytes.
     Datagram(u32),

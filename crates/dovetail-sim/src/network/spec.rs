@@ -178,7 +178,7 @@ pub struct Requests {
     pub upload: Option<Size>,
     /// How long a user waits for the whole response; `None`: as long as it takes.
     pub patience: Option<Nanos>,
-    /// Times, from and to, in which nobody asks.
+    /// Times, from and to, without requests.
     pub silent: Vec<(Nanos, Nanos)>,
 }
 
@@ -244,7 +244,7 @@ impl Network {
         self.traffic.iter().map(Traffic::transfers).sum()
     }
 
-    /// Whether something is sent without end.
+    /// Whether something sends without limit.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.traffic.iter().any(|traffic| traffic.transfers() == 0)
@@ -260,7 +260,7 @@ impl Network {
         self.traffic[at].class.unwrap_or(at)
     }
 
-    /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.
+    /// The key that flows are hashed with. No sender here chooses flows that collide, and runs have to be equal.
     pub(super) fn hash_key(&self) -> [u8; 16] {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&self.seed.to_le_bytes());

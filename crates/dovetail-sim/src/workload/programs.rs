@@ -1,7 +1,7 @@
 //! What programs cost, as a file that outlives the run that learnt it.
 //!
 //! The file is a [scenario](super::Scenario) with a resource, the CPU, and a class for each program, and nothing else: what
-//! `dovetail profile` measures, what a run has learnt and what a person writes down are all the same format.
+//! `dovetail profile` measures, what a run has learnt and what is written by hand are all the same format.
 
 use std::io;
 

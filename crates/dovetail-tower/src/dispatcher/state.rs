@@ -59,7 +59,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl<K> State<K> {
-    /// The user is of this class from now on, with all he has.
+    /// The user is of this class from now on, with all their requests.
     pub(super) fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
         let entry = self.users.at_mut(user);
         let before = std::mem::replace(&mut entry.class, class);
@@ -88,7 +88,7 @@ impl<K> Shared<K> {
         self.began.elapsed().into()
     }
 
-    /// The state, and what time it is once nobody else has it, so that time never runs back between events.
+    /// The state, and what time it is once no one else holds it, so that time never runs back between events.
     pub(super) fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
         let guard = self.lock();
         (guard, self.now())

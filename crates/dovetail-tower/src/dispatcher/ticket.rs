@@ -12,7 +12,7 @@ use dovetail_sched::{Nanos, request::RequestId};
 
 use super::state::Shared;
 
-/// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), it gives up.
+/// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), the request is cancelled.
 pub struct Ticket<K> {
     shared: Arc<Shared<K>>,
     id: usize,

@@ -1,6 +1,6 @@
 //! Which setting to run.
 //!
-//! Nobody should pay for a better mean: against the ordinary gateway a setting may have a 99th percentile that is longer by
+//! No user should pay for a better mean: against the ordinary gateway a setting may have a 99th percentile that is longer by
 //! [`P99_OVER`] at most, long responses may not take longer, and no more requests may be left unanswered, because a wait
 //! without an end is in no mean. Of the settings that keep these rules the one with the least mean is the measure, and of
 //! those within [`ALIKE`] of it the one with the least 99th percentile is recommended. Where no setting keeps the rules, or

@@ -78,7 +78,7 @@ impl Tuning<'_> {
         best.collect()
     }
 
-    /// Whether somebody asks again only when he was answered.
+    /// Whether there are users who send the next request only when one is answered.
     pub(super) fn is_closed(&self) -> bool {
         let closed =
             |kind: &Kind| matches!(kind, Kind::Requests(requests) if matches!(requests.asks, Asks::Kept { .. }));

@@ -16,13 +16,13 @@ pub(super) struct Point {
 /// What users got through a gateway: of each figure the median over the seeds that have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
-    /// The mean wait, in seconds; infinite where nobody had an answer.
+    /// The mean wait, in seconds; infinite where no request was answered.
     pub(super) mean_s: f64,
     /// What 99 of 100 waits were no longer than, in seconds; infinite likewise.
     pub(super) p99_s: f64,
     /// The mean wait for long responses, in seconds; `None` where there were none.
     pub(super) long_s: Option<f64>,
-    /// The part of the requests of all seeds that were not answered, or given up.
+    /// The part of the requests of all seeds that were not answered, or cancelled.
     pub(super) unanswered: f64,
 }
 

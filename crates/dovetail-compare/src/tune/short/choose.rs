@@ -1,6 +1,6 @@
 //! Which setting to run.
 //!
-//! Long flows should hardly get less than where nobody is preferred, under DRR: settings that leave them less than
+//! Long flows should hardly get less than where no flow is preferred, under DRR: settings that leave them less than
 //! [`KEPT`] of that are out. Of the others the one with the shortest times for short transfers is the measure, and the
 //! mildest within [`ALIKE`] of it is recommended: the least ratio, and with it the least threshold. A few seeds cannot
 //! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is

@@ -23,7 +23,7 @@ const THRESHOLDS_BYTES: [u64; 6] = [2_000, 5_000, 10_000, 20_000, 50_000, 100_00
 /// What stands beside the settings.
 const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
 
-/// Who prefers nobody.
+/// The policy that prefers no flow.
 pub(super) const FAIR: &str = "drr";
 
 /// The whole grid, and what it says.
@@ -35,7 +35,7 @@ pub(super) struct Tuning {
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
-    /// What flows get where nobody is preferred.
+    /// What flows get where none is preferred.
     pub(super) drr: Got,
 }
 

@@ -114,9 +114,9 @@ fn why(tuning: &Tuning) -> String {
     };
     let (_, got) = recommended(tuning);
     format!(
-        "short transfers take {} ms, within {:.0} % of the lowest of any setting ({} ms) that leaves long flows {kept:.0} % of \
-         their rate under {FAIR}, where they take {} ms; long flows get {:.0} % of that rate; of settings as good this one \
-         prefers short flows least",
+        "short transfers take {} ms, within {:.0} % of the lowest of any setting ({} ms) that leaves long flows \
+         {kept:.0} % of their rate under {FAIR}, where they take {} ms; long flows get {:.0} % of that rate; among \
+         equally good settings this one favours short flows least",
         figure(got.short_s * 1e3),
         ALIKE * 100.0,
         figure(least_s * 1e3),

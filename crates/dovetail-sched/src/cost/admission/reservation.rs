@@ -74,7 +74,7 @@ impl Reservation {
     }
 }
 
-/// Why nobody can reserve this.
+/// Why a reservation is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservationError {
     /// All rates are 0.
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_reserve_is_refused() {
+    fn impossible_reservations_are_refused() {
         let made = |rate: &[f64], packets: &[Amounts]| Reservation::new(amounts(rate), packets, None, 0).map(|_| ());
         let packet = amounts(&[1.0, 0.0]);
         assert_eq!(made(&[1.0, 0.0], &[packet]), Ok(()), "a resource that it does not use");

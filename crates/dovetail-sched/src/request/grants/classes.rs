@@ -10,8 +10,8 @@
 //! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
 //!
-//! So somebody who is new goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
-//! of them. Whoever comes and goes has no more of that than who stays, who may be `lag` behind.
+//! So a new user goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
+//! of them. A user who comes and goes has no more of that than one who stays, who may be `lag` behind.
 //!
 //! A class that was put forward to `V - lag` has lost what it was further behind, for want of candidates. That is told at its
 //! next turn: with longer windows it would have had some.

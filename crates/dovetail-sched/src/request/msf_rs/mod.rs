@@ -28,8 +28,8 @@
 //!
 //! Where the paper is silent: the window stays below 10^6; a window that was full while nothing came grows by `K`; the
 //! paper releases only when a part of a response comes or nothing is outstanding, here a request that finds `W < W+`
-//! leaves at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; whoever
-//! keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
+//! leaves at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; an
+//! environment that keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
 //!
 //! # How far two classes drift apart
 //!
@@ -62,7 +62,8 @@
 //! - A class that pulses, idle for moments, comes back with the least counter each time, and so never pays for its last
 //!   response.
 //!
-//! O(log n) for every event, n being the number of active classes; a user's change of class also costs his requests.
+//! O(log n) for every event, n being the number of active classes; a user's change of class also costs O(1) for each of
+//! their requests.
 //!
 //! # Worked example
 //!

@@ -335,8 +335,8 @@ impl<'a> Relay<'a> {
     }
 
     /// A user waits no longer, and the gateway breaks the response off.
-    pub(super) fn gives_up(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some((user, live)) = self.users.gives_up(exchange, net.now) else { return Ok(()) };
+    pub(super) fn cancels(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some((user, live)) = self.users.cancels(exchange, net.now) else { return Ok(()) };
         let mut end = None;
         if let Some(live) = live {
             self.scheduler.cancel(id_of(live), net.now);

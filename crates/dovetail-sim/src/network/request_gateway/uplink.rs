@@ -40,7 +40,7 @@ impl Uplink {
         true
     }
 
-    /// Nobody wants it sent any more.
+    /// It is cancelled.
     pub(super) fn cancelled(&mut self, id: RequestId, now: Nanos) {
         if let Some(pacer) = &mut self.pacer {
             pacer.cancel(id, now);
