@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`mod@operations`] | nanoseconds of one dequeue and one enqueue, every policy |
 //! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
-//! | [`requests`] | nanoseconds of a response and the release that follows, beside a search for the least |
+//! | [`requests`] | nanoseconds of a response and the release that follows, beside a linear search |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
 //!

@@ -2,7 +2,7 @@
 //!
 //! Every class has a user with two requests waiting; eight responses are outstanding. A step is four events: units of the
 //! oldest outstanding response come, it ends, its user asks again, and the next request is released. Beside `msf-rs`
-//! stands the same arbiter with a search for the least counter; `grants` has more to keep of each.
+//! stands the same arbiter with a linear search counter; `grants` has more to keep of each.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ const OUTSTANDING: u32 = 8;
 /// without end.
 const POLICIES: [(&str, &str, f64); 2] =
     [("msf-rs", "msf-rs:window=8,period=1000000s", 1e6), ("grants", "grants:learn=off", 1e15)];
-const SCAN: &str = "a search for the least";
+const SCAN: &str = "a linear search";
 
 /// A row for each number of classes.
 pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {

@@ -5,7 +5,7 @@ use std::{convert::Infallible, io};
 use crate::{BedError, BedSpec, Job, LoadSpec, Measured, Place, PlaySpec, Played, Proxy};
 
 /// # Errors
-/// Always: the bed needs Linux.
+/// Always: the testbed needs Linux.
 pub fn check() -> Result<(), BedError> {
     Err(BedError::NotLinux)
 }
@@ -16,7 +16,7 @@ pub struct Bed(Infallible);
 
 impl Bed {
     /// # Errors
-    /// Always: what the specification has wrong, or that the bed needs Linux.
+    /// Always: what the specification has wrong, or that the testbed needs Linux.
     pub fn new(spec: &BedSpec) -> Result<Self, BedError> {
         spec.validate()?;
         Err(BedError::NotLinux)

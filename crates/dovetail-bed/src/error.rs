@@ -1,4 +1,4 @@
-//! Why a bed could not be made or a proxy not be measured.
+//! Why a testbed could not be made or a proxy not be measured.
 
 use std::io;
 
@@ -6,13 +6,13 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
     /// Network namespaces are Linux's.
-    #[error("the bed is made of network namespaces, which only Linux has")]
+    #[error("the testbed is made of network namespaces, which only Linux has")]
     NotLinux,
     /// Who runs it may not make network namespaces.
-    #[error("the bed needs root, for network namespaces: run it with sudo")]
+    #[error("the testbed needs root, for network namespaces: run it with sudo")]
     NotRoot,
     /// A program is not on the path.
-    #[error("the bed needs the program '{program}': install {package}")]
+    #[error("the testbed needs the program '{program}': install {package}")]
     NoProgram {
         /// What would have been run.
         program: &'static str,
@@ -20,7 +20,7 @@ pub enum BedError {
         package: &'static str,
     },
     /// There is no device for packets to and from this process.
-    #[error("the bed delays packets through /dev/net/tun, which cannot be opened ({0}): try 'modprobe tun'")]
+    #[error("the testbed delays packets through /dev/net/tun, which cannot be opened ({0}): try 'modprobe tun'")]
     NoTun(io::Error),
     /// A specification that cannot be followed.
     #[error("{0}")]

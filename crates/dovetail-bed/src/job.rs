@@ -1,4 +1,4 @@
-//! Explicit jobs: who asks for what, when and how, each measured by itself.
+//! Explicit jobs: which user requests what, when and how, each measured on its own.
 
 use std::time::Duration;
 
@@ -52,9 +52,9 @@ impl What {
 /// How often a job asks for the same, one after another on one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
-    /// So many times, at least once.
+    /// This many times, at least once.
     Times(u32),
-    /// Until the run's duration is over; what is under way then has the drain to end in.
+    /// Until the run's duration is over; what is in flight then has the drain to end in.
     UntilDuration,
 }
 
@@ -86,8 +86,8 @@ pub struct PlaySpec {
     pub duration: Duration,
     /// How long answers may then still take; an hour at most.
     pub drain: Duration,
-    /// The downlink's rate from these times on, in bits of Ethernet frames a second; afterwards it is the bed's again. The
-    /// proxy is not told.
+    /// The downlink's rate from these times on, in bits of Ethernet frames a second; afterwards it is the testbed's
+    /// again. The proxy is not told.
     pub rates: Vec<(Duration, u64)>,
     /// How often the downlink's queue is read, every 20 ms at most; never where none.
     pub queue_every: Option<Duration>,
@@ -127,16 +127,16 @@ impl PlaySpec {
         }
         for job in jobs {
             if bed.users.get(job.class).is_none_or(|&users| job.user >= users) {
-                return wrong("a job is of a user that the bed does not have");
+                return wrong("a job is of a user that the testbed does not have");
             }
             if job.server >= bed.round_trips.len() {
-                return wrong("a job asks a server that the bed does not have");
+                return wrong("a job names a server that the testbed does not have");
             }
             if job.at >= self.duration {
                 return wrong("a job begins when the duration is over");
             }
             if job.repeat == Repeat::Times(0) {
-                return wrong("a job asks once at least");
+                return wrong("a job sends at least one request");
             }
             match job.what {
                 What::Get { bytes } | What::Post { bytes } if bytes > MOST_BYTES => {

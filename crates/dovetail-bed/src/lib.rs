@@ -7,17 +7,18 @@
 //! ```
 //!
 //! Each of the four is a network namespace of its own, without a link to the machine's network. The downlink is a token
-//! bucket behind which a queue of so many packets drops what does not fit. Its rate counts Ethernet frames; a full one
-//! carries 1,448 of its 1,514 bytes as TCP's payload, so a link of `r` bit/s has a goodput of at most 0.956·r. Round trips
-//! are real to TCP: every packet between provider and servers waits half of its server's round-trip time each way.
+//! bucket behind which a queue of this many packets drops what does not fit. Its rate counts Ethernet frames; a full
+//! one carries 1,448 of its 1,514 bytes as TCP's payload, so a link of `r` bit/s has a goodput of at most 0.956·r.
+//! Round trips are real to TCP: every packet between provider and servers waits half of its server's round-trip time
+//! each way.
 //!
-//! Users ask in open loop, at random times whatever becomes of it, or in closed loop, where each keeps so many requests
-//! outstanding. In closed loop the mean latency is N/X (Little), N being the requests outstanding and X those that the link
-//! carries a second, so it says how much of the link was wasted and nothing of the order. Sizes are drawn from a lognormal
-//! distribution. One seed gives the same requests, in open loop at the same times, to every proxy.
+//! Users ask in open loop, at random times whatever happens to it, or in closed loop, where each keeps this many
+//! requests outstanding. In closed loop the mean latency is N/X (Little), N being the requests outstanding and X those
+//! that the link carries a second, so it says how much of the link was wasted and nothing of the order. Sizes are drawn
+//! from a lognormal distribution. One seed gives the same requests, in open loop at the same times, to every proxy.
 //!
 //! Or users play explicit jobs ([`Bed::play`]): a download, a stream of small pieces or an upload, each on one connection and
-//! measured by itself, while the downlink's rate may change and its queue is read.
+//! measured on its own, while the downlink's rate may change and its queue is read.
 //!
 //! Needs Linux, root, `ip` and `tc` (iproute2) and `/dev/net/tun`; [`check`] says what is missing.
 //!

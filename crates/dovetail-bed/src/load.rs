@@ -7,12 +7,12 @@ use crate::BedError;
 /// When users ask.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Load {
-    /// At random (Poisson), so often that what is asked for is this fraction of what the downlink carries in the mean.
+    /// At random (Poisson), so often that what is asked for is this fraction of what the downlink carries on average.
     Open {
         /// Over 0 and at most 10; over 1 the queue grows as long as the run lasts.
         load: f64,
     },
-    /// Each user keeps so many requests outstanding.
+    /// Each user keeps this many requests outstanding.
     Closed {
         /// At least 1.
         outstanding: u32,
@@ -76,7 +76,7 @@ pub struct LoadSpec {
     pub seed: u64,
     /// Requests that are wanted before do not count, nor do bytes that arrive before.
     pub warm_up: Duration,
-    /// When nobody asks any more; an hour at most.
+    /// When the last request is sent; an hour at most.
     pub duration: Duration,
     /// How long answers may then still take, so that slow ones are not cut off; an hour at most.
     pub drain: Duration,
@@ -99,7 +99,7 @@ impl Default for LoadSpec {
 }
 
 impl LoadSpec {
-    /// Whether such a load can be put on a bed of so many classes.
+    /// Whether such a load can be put on a testbed of this many classes.
     ///
     /// # Errors
     /// In words, what is out of range.
@@ -127,7 +127,7 @@ impl LoadSpec {
             Sizes::Fixed(_) => {}
         }
         if self.classes.iter().any(|&class| class >= classes) {
-            return wrong("a class asks that the bed does not have");
+            return wrong("a class is named that the testbed does not have");
         }
         if self.warm_up >= self.duration || self.duration > hour || self.drain > hour {
             return wrong("the warm-up is shorter than the duration, and that and the drain an hour at most");
@@ -142,7 +142,7 @@ impl LoadSpec {
     }
 }
 
-/// The largest response that a server of the bed gives.
+/// The largest response that a server of the testbed gives.
 pub(crate) const MOST_BYTES: u64 = 64 << 20;
 
 #[cfg(test)]

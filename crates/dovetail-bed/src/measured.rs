@@ -39,7 +39,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// From the wish to the last byte, connecting and waiting in the proxy included; none where there was no answer.
+    /// From the moment a response is wanted to its last byte, connecting and waiting in the proxy included; none where
+    /// there was no answer.
     #[must_use]
     pub fn took(&self) -> Option<Duration> {
         match self.end {
@@ -76,9 +77,9 @@ impl LinkUse {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProxyUse {
     /// CPU time in user and system mode between warm-up and duration, in seconds; what the kernel does in interrupts, as
-    /// for acknowledgements, is in nobody's account.
+    /// for acknowledgements, is in no process's account.
     pub cpu_s: f64,
-    /// Resident memory when nobody asked any more, in bytes.
+    /// Resident memory when requests had ended, in bytes.
     pub resident_bytes: u64,
     /// How many there were then.
     pub processes: usize,
@@ -114,13 +115,13 @@ pub struct Measured {
     pub received_bytes: Vec<u64>,
     /// The downlink between warm-up and duration.
     pub link: LinkUse,
-    /// The proxy, where the bed began it.
+    /// The proxy, where the testbed began it.
     pub proxy: Option<ProxyUse>,
     /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
     pub latest: Duration,
     /// When requests and bytes began to count.
     pub counted_from: Duration,
-    /// When nobody asked any more, and bytes counted no longer.
+    /// When the last request was sent, and bytes counted no longer.
     pub counted_to: Duration,
     /// When the run ended.
     pub ended: Duration,

@@ -127,7 +127,7 @@ pub struct Played {
     pub link: LinkUse,
     /// Its queue from the beginning to the end, as often as it was to be read.
     pub queue: Vec<Queued>,
-    /// The proxy, where the bed began it.
+    /// The proxy, where the testbed began it.
     pub proxy: Option<ProxyUse>,
     /// The longest that the delay line held a packet beyond its time: over some milliseconds, the machine was too busy.
     pub latest: Duration,

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// What a proxy has to know of the bed that it is to run in.
+/// What a proxy has to know of the testbed that it is to run in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
     /// Where it has to listen.
@@ -31,7 +31,7 @@ pub enum Proxy<'a> {
     Command {
         /// For messages.
         name: String,
-        /// Its command; input, output and errors are the bed's.
+        /// Its command; input, output and errors are the testbed's.
         make: Box<Make<'a>>,
     },
     /// One that listens there already, begun through `Bed::within`; what it takes is not measured.
@@ -86,7 +86,7 @@ impl fmt::Debug for Proxy<'_> {
     }
 }
 
-/// One of the bed's four namespaces.
+/// One of the testbed's four namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Where users are: 10.0.CLASS.USER.

@@ -1,4 +1,4 @@
-//! The bed: links, round trips and users.
+//! The testbed: links, round trips and users.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -16,7 +16,7 @@ pub(crate) fn wire_bytes(body_bytes: f64) -> f64 {
     body_bytes * FRAME_BYTES / PAYLOAD_BYTES + OVERHEAD_BYTES
 }
 
-/// Rates that a link of the bed may have, in bits of Ethernet frames a second.
+/// Rates that a link of the testbed may have, in bits of Ethernet frames a second.
 pub(crate) const RATES_BPS: RangeInclusive<u64> = 10_000..=10_000_000_000;
 
 /// The link from the gateway to the provider.
@@ -28,7 +28,7 @@ pub struct Uplink {
     pub buffer_packets: u32,
 }
 
-/// What a bed is made of.
+/// What a testbed is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BedSpec {
     /// The downlink, in bits of Ethernet frames a second.
@@ -76,7 +76,7 @@ impl BedSpec {
         self.rate_bps as f64 * PAYLOAD_BYTES / FRAME_BYTES
     }
 
-    /// Whether there can be such a bed.
+    /// Whether there can be such a testbed.
     ///
     /// # Errors
     /// In words, what is out of range.

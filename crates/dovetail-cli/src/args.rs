@@ -21,15 +21,15 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// What would each policy do to this traffic?
+    /// Compare what each policy does to the same traffic.
     Compare(CompareArgs),
-    /// Which value of a policy's knob should I run, and why?
+    /// Find the value of a policy's knob to run, and why.
     Tune(TuneArgs),
-    /// Run published experiments again, the paper's figures beside ours.
+    /// Rerun published experiments, the papers' figures beside these.
     Reproduce(ReproduceArgs),
-    /// Which of these flows can my box promise rates and delays?
+    /// Decide which flows can be guaranteed rates and delays.
     Admit(AdmitArgs),
-    /// What do network functions cost on this machine?
+    /// Measure what network functions cost on this machine.
     #[cfg(feature = "profile")]
     Profile(ProfileArgs),
     /// Run an HTTP gateway in front of a narrow downlink.
@@ -37,7 +37,7 @@ pub(crate) enum Command {
     Gateway(GatewayArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
-    /// Print what a shell needs to complete this command's arguments.
+    /// Print a completion script for a shell.
     Completions(CompletionsArgs),
     /// Write man pages, one for each command.
     Man(ManArgs),
@@ -48,15 +48,15 @@ Examples:
   dovetail compare
       a built-in scenario: 22 flows of four applications through a box with a CPU and a link
   dovetail compare --trace capture.pcap --load 1.2 --policy drfq --policy atfq:batch=20 --report r.html
-      your own packets, with time compressed until the busiest resource is asked for 120 %
+      your own packets, with time compressed until the busiest resource has a load of 120 %
   dovetail compare my-box.toml --trace capture.pcap.gz --pipeline buffer=64 --records out --format parquet
-      your own cost per packet and class, and a row a packet for your own analysis
+      your own cost per packet and class, and a row for each packet for your own analysis
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
-      measured costs, one row a packet; one JSON document on standard output
+      measured costs, one row per packet; one JSON document on standard output
   dovetail compare scenarios/drr-sff.toml --policy fifo --policy las --policy drr-sff --pcap captures
-      transfers over TCP through a network's narrow link; what crossed it, for Wireshark
+      transfers over TCP through a network's narrow link; captures of it, for Wireshark
   dovetail compare scenarios/access.toml --load 0.9 --policy none --policy msf-rs --policy grants
-      users behind a gateway in front of a narrow downlink: who waits how long, and who gets how much";
+      users behind a gateway in front of a narrow downlink: latencies, and rates by class";
 
 /// What to run: the same for every command that runs traffic.
 #[derive(Debug, Args)]
@@ -85,7 +85,7 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) link: Option<Rate>,
 
-    /// Scale time so that the busiest resource is asked for X times what it can do [default for captures: 0.95]
+    /// Scale time so that the busiest resource has a load of X [default for captures: 0.95]
     #[arg(long, value_name = "X", value_parser = parse_load, allow_negative_numbers = true)]
     pub(crate) load: Option<f64>,
 
@@ -94,14 +94,14 @@ pub(crate) struct InputArgs {
     pub(crate) seed: Option<u64>,
 }
 
-/// Where what came out goes, and how many runs are made at once.
+/// Where results go, and how many runs are made at once.
 #[derive(Debug, Args)]
 pub(crate) struct OutputArgs {
     /// Write a page of tables and charts
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Write a row a packet, one file a policy
+    /// Write a row for each packet, one file for each policy
     #[arg(long, value_name = "DIR")]
     pub(crate) records: Option<PathBuf>,
 
@@ -124,12 +124,12 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Policy to run, such as drfq or atfq:batch=20; may be given several times ('dovetail policies' lists them). At a
+    /// Policy to run, such as drfq or atfq:batch=20; can be given several times ('dovetail policies' lists them). At a
     /// gateway: a policy of requests, 'ingress' for a shaper, or a policy of packets at its users' side
     #[arg(long = "policy", value_name = "P")]
     pub(crate) policies: Vec<Contender>,
 
-    /// What programs cost, to start estimates from: read if it exists, and written again with what the last policy that
+    /// Costs of programs, to start estimates from: read if it exists, and rewritten with what the last policy that
     /// estimates has learnt
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) programs: Option<PathBuf>,
@@ -138,7 +138,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "TIME", value_parser = parse_window)]
     pub(crate) window: Option<Nanos>,
 
-    /// Write a capture of what leaves the watched link of a network, one file a policy
+    /// Write a capture of what leaves the watched link of a network, one file for each policy
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
 
@@ -151,19 +151,19 @@ Examples:
   dovetail tune --trace capture.pcap
       every tunable policy over your own packets: what each knob gains, what it costs, and which value to run
   dovetail tune my-box.toml --trace capture.pcap.gz --load 1.2 --policy tradeoff --report tune.html
-      one policy on your own box under more than it can do, with charts
+      one policy on your own box under overload, with charts
   dovetail tune --workload costs.csv --window 500ms --records out --json
-      measured costs; a row a packet of every run, and one JSON document on standard output
+      measured costs; a row for each packet of every run, and one JSON document on standard output
   dovetail tune scenarios/drr-sff-ftp.toml --policy drr-sff --report short.html
       how much to favour short flows: their times against the rate of long ones, over TCP
   dovetail tune scenarios/access.toml --load 0.9 --policy grants --report gateway.html
-      users behind a gateway: in which order to serve them, how fast requests age, how long the far queue shall be";
+      users behind a gateway: in which order to serve them, how fast requests age, the target delay of the far queue";
 
-/// What is taken for granted where nobody says differs from the other commands.
+/// The defaults differ from the other commands'.
 const TUNE_PIPELINE: &str = "What lies between resources: no-wait, unbounded or buffer=K [default: the scenario's, or what \
-    each policy is made for: unbounded for tradeoff, no-wait for atfq]";
+    each policy is designed for: unbounded for tradeoff, no-wait for atfq]";
 const TUNE_LINK: &str =
-    "Rate of the link, such as 400Mbps [default for captures: what is asked for as much as the CPU]";
+    "Rate of the link, such as 400Mbps [default for captures: the rate at which it has the CPU's load]";
 
 #[derive(Debug, Args)]
 #[command(after_help = TUNE_EXAMPLES, mut_arg("pipeline", |arg| arg.help(TUNE_PIPELINE)), mut_arg("link", |arg| arg.help(TUNE_LINK)))]
@@ -206,7 +206,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// Capture to replay in trace-driven experiments; several are laid over each other [default: made-up traffic]
+    /// Capture to replay in trace-driven experiments; several are merged [default: synthetic traffic]
     #[arg(long = "trace", value_name = "FILE")]
     pub(crate) traces: Vec<PathBuf>,
 
@@ -214,7 +214,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write a page with the published figures drawn again
+    /// Write a page with the published figures redrawn
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 }
@@ -223,26 +223,26 @@ pub(crate) struct ReproduceArgs {
 const GATEWAY_EXAMPLES: &str = "\
 Examples:
   dovetail gateway --config gateway.toml --check
-      what the file means, and what to think about before it is run
+      explains the configuration, with warnings
   dovetail gateway --config gateway.toml
-      runs until SIGTERM or SIGINT, which let it finish what is under way; SIGHUP reads the file again
+      runs until SIGTERM or SIGINT, then finishes open requests; SIGHUP reloads the file
   dovetail gateway --config gateway.toml --take-over
-      the same, in place of one that runs, without a pause";
+      the same, replacing a running gateway without an interruption";
 
 #[cfg(feature = "gateway")]
 #[derive(Debug, Args)]
 #[command(after_help = GATEWAY_EXAMPLES)]
 pub(crate) struct GatewayArgs {
-    /// What to run
+    /// Configuration to run
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) config: PathBuf,
 
-    /// Say what the file means, and whether this machine has what it names; run nothing
+    /// Explain the configuration and check that this machine has what it names; do not run
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Take the listening sockets over from a gateway that runs with the same addresses as the same user, which finishes what
-    /// is under way and ends; start as always if there is none
+    /// Take the listening sockets over from a running gateway with the same addresses and the same user, which finishes its
+    /// open requests and ends; start normally if there is none
     #[arg(long, conflicts_with = "check")]
     pub(crate) take_over: bool,
 }
@@ -250,18 +250,18 @@ pub(crate) struct GatewayArgs {
 const ADMIT_EXAMPLES: &str = "\
 Examples:
   dovetail admit reservations.toml
-      who is admitted in the order of the file, who is refused by which rule, and what is left for the others
+      which reservations are admitted, in the file's order, which are refused by which rule, and what is left
   dovetail admit reservations.toml --bound separate --json
-      delays by the formula of a scheduler for each resource; one JSON document on standard output";
+      delay bounds for a scheduler per resource; one JSON document on standard output";
 
 #[derive(Debug, Args)]
 #[command(after_help = ADMIT_EXAMPLES)]
 pub(crate) struct AdmitArgs {
-    /// The node and who wants to reserve what of it
+    /// The node and the reservations requested of it
     #[arg(value_name = "FILE.toml")]
     pub(crate) file: PathBuf,
 
-    /// Formula of the delays that reservations are held to: composite (eq. 14) or separate (eq. 13)
+    /// Delay bound that reservations are held to: composite (eq. 14) or separate (eq. 13)
     #[arg(long, value_name = "FORMULA", default_value = "composite")]
     pub(crate) bound: Bound,
 
@@ -274,13 +274,13 @@ pub(crate) struct AdmitArgs {
 const PROFILE_EXAMPLES: &str = "\
 Examples:
   dovetail profile
-      the functions that there are
+      lists the functions
   dovetail profile all --output my-box.toml --report profile.html
-      all of them on this machine, as a scenario that compare and tune read, with charts
+      all of them on this machine, written as a scenario for compare and tune, with charts
   dovetail compare my-box.toml --trace capture.pcap --policy drfq --policy atfq:batch=20
       your packets at those costs
   dovetail profile ipsec forwarding --sizes 64,512,1514 --packets 50000 --core 1 --samples ns.csv
-      two of them by sizes of your own on core 1, with every single measurement";
+      two of them with your own sizes on core 1, with every single measurement";
 
 #[cfg(feature = "profile")]
 #[derive(Debug, Args)]
@@ -290,7 +290,7 @@ pub(crate) struct ProfileArgs {
     #[arg(value_name = "FUNCTION")]
     pub(crate) functions: Vec<String>,
 
-    /// Bytes of the packets to measure by, with commas between; for jpeg of the raw pictures [default: 64 to 1514; jpeg:
+    /// Sizes of the packets in bytes, separated by commas; for jpeg, of the raw pictures [default: 64 to 1514; jpeg:
     /// pictures of 32, 64, 96 and 128 pixels]
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',')]
     pub(crate) sizes: Vec<usize>,
@@ -299,7 +299,7 @@ pub(crate) struct ProfileArgs {
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u32).range(1..=2_000_000))]
     pub(crate) packets: u32,
 
-    /// Core to measure on [default: the last that this process may use]
+    /// Core to measure on [default: the last one that this process may use]
     #[arg(long, value_name = "N")]
     pub(crate) core: Option<usize>,
 
@@ -350,7 +350,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// Folder to write them to; made if there is none
+    /// Folder to write them to; created if it does not exist
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
 }

@@ -5,11 +5,11 @@ use std::{fmt::Display, process::ExitCode};
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
 
-/// A message for a person, and who has to act.
+/// A message, and whether it was the usage that was wrong.
 #[derive(Debug)]
 pub(crate) struct Failure {
     message: String,
-    /// Exit status 2: it was asked wrongly. Else 1: it could not be done.
+    /// Exit status 2: a usage error. Otherwise 1: it could not be done.
     misuse: bool,
 }
 
@@ -19,12 +19,12 @@ impl Failure {
         Self { message: message.to_string(), misuse: false }
     }
 
-    /// Exit status 2: it was asked wrongly.
+    /// Exit status 2: a usage error.
     pub(crate) fn misuse(message: impl Display) -> Self {
         Self { message: message.to_string(), misuse: true }
     }
 
-    /// A row of an experiment that should hold and does not is a failure; what came out is printed all the same.
+    /// A row of an experiment that should hold and does not is a failure; the results is printed all the same.
     pub(crate) fn unless_all_held(tally: Tally) -> Result<(), Self> {
         match tally.missed {
             0 => Ok(()),
@@ -42,7 +42,7 @@ impl Failure {
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("dovetail: {}", self.message);
         if self.misuse {
-            eprintln!("For what can be asked, try 'dovetail --help'.");
+            eprintln!("For more information, try 'dovetail --help'.");
         }
         ExitCode::from(if self.misuse { 2 } else { 1 })
     }
@@ -66,13 +66,13 @@ impl From<dovetail_experiments::Error> for Failure {
             Wrong::Unknown { .. } => Self::misuse(error),
             Wrong::NothingNamed => Self::misuse("--json: name an experiment, or all"),
             Wrong::NoReplay(known) => Self::misuse(format!("--trace: none of these replays a capture; {known} do")),
-            Wrong::NothingArrives => Self::new("--trace: no bytes arrive over no time, so there is no load to scale"),
+            Wrong::NothingArrives => Self::new("--trace: the capture spans no time, so there is no load to scale"),
             error => Self::new(error),
         }
     }
 }
 
-/// What was asked wrongly, with options as they are written on the command line.
+/// A usage error, with options as they are written on the command line.
 fn of_misuse(misuse: &Misuse) -> String {
     match misuse {
         Misuse::Option { fields, why } => {
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(said(&["window", "records"], "no"), "--window, --records: no");
         assert_eq!(said(&["policies"], "no"), "--policy: no");
         assert_eq!(of_misuse(&Misuse::Twice("drfq".to_owned())), "--policy drfq is given twice");
-        let many = "ask for fewer --packets or --sizes: of each function 2,000,000 packets can be kept";
+        let many = "use fewer --packets or --sizes: at most 2,000,000 packets of each function can be kept";
         assert_eq!(of_misuse(&Misuse::TooManyPackets), many);
     }
 }

@@ -1,4 +1,4 @@
-//! What a program that runs for long says of itself, on standard error.
+//! The log of a long-running command, on standard error.
 //!
 //! A line is `dovetail: ` and what happened, as the command's other messages are, and a word where that is no mere news. There
 //! is no time in it: who keeps such lines, systemd's journal for one, notes that anyway.
@@ -43,7 +43,7 @@ pub(crate) fn install() -> Result<(), Failure> {
 fn targets(wanted: &str) -> Result<Targets, Failure> {
     wanted.parse().map_err(|why| {
         Failure::misuse(format!(
-            "{LEVEL}={wanted}: {why}: say a level, such as debug, or some by their targets, such as {USUAL}"
+            "{LEVEL}={wanted}: {why}: give a level, such as debug, or levels by target, such as {USUAL}"
         ))
     })
 }

@@ -131,7 +131,7 @@ pub enum Misuse {
     #[error(transparent)]
     Unfit(PolicyError),
     /// A load so low that times would end beyond the clock.
-    #[error("{} would last longer than 146 years at a load of {load}: ask for more", path.display())]
+    #[error("{} would last longer than 146 years at a load of {load}: use a higher one", path.display())]
     TooSlow {
         /// Of which capture or table.
         path: PathBuf,
@@ -150,7 +150,7 @@ pub enum Misuse {
     #[error("{0}")]
     NoSuchSize(String),
     /// More packets than are kept of a function.
-    #[error("ask for fewer packets or sizes: of each function 2,000,000 packets can be kept")]
+    #[error("use fewer packets or sizes: at most 2,000,000 packets of each function can be kept")]
     TooManyPackets,
 }
 

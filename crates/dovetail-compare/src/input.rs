@@ -37,13 +37,13 @@ const BUILTIN: &[(&str, &str)] = &[
     ("tradeoff-trace", include_str!("../scenarios/tradeoff-trace.toml")),
 ];
 
-/// The link of the published experiments, for captures whose link nobody named.
+/// The link of the published experiments, for captures whose link is not given.
 const DEFAULT_LINK: &str = "400Mbps";
 
-/// How hard the busiest resource is asked for when nobody says: nearly all that it can do.
+/// How hard the busiest resource is asked for when none is given: nearly all that it can do.
 const DEFAULT_LOAD: f64 = 0.95;
 
-/// The link of a capture that comes without a box: nobody named a link or a scenario.
+/// The link of a capture without a box: neither a link nor a scenario is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnnamedLink {
     /// The link of the published experiments.
@@ -209,7 +209,7 @@ impl Input {
         self.queue_packets
     }
 
-    /// What was made up because nobody said.
+    /// What was assumed because it was not given.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
@@ -263,8 +263,8 @@ fn balance(classes: &mut ClassSet, found: &mut Survey) -> Option<String> {
     classes.set_rate("link", rate).ok()?;
     *link = Nanos::from_f64(rate.nanos_for(found.bytes as f64));
     Some(format!(
-        "nobody said what box this is: flows are dealt to four kinds of processing at random, and the link of {} Mbit/s is \
-         asked for as much as the CPU; name yours with --link or a scenario",
+        "no box is described: flows are assigned to four kinds of processing at random, and the link of {} Mbit/s has \
+         the same load as the CPU; describe yours with --link or a scenario",
         figure(megabits)
     ))
 }

@@ -1,4 +1,4 @@
-//! Runs schedulers side by side over the same traffic, and shows what came out.
+//! Runs schedulers side by side over the same traffic, and shows the results.
 //!
 //! Behind the `dovetail` command, and for programs that want the same: [`compare()`] runs policies over a scenario, a
 //! capture, a table or a network, [`tune()`] says which value of a knob to run, [`admit()`] which reservations a node can

@@ -20,13 +20,13 @@ pub struct InputOptions {
     pub queue_packets: Option<u32>,
     /// Rate of the link.
     pub link: Option<Rate>,
-    /// Scale time so that the busiest resource is asked for so many times what it can do.
+    /// Scale time so that the busiest resource is asked for this many times what it can do.
     pub load: Option<f64>,
     /// Seed of everything random.
     pub seed: Option<u64>,
 }
 
-/// Where what came out goes, and how many runs are made at once.
+/// Where results go, and how many runs are made at once.
 #[derive(Debug, Clone, Default)]
 pub struct OutputOptions {
     /// Write a page of tables and charts.

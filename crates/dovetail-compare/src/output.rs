@@ -51,7 +51,7 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), Error> {
     fs::write(path, text).map_err(|error| Error::file("write", path, error))
 }
 
-/// Writes a file so that whoever reads it sees all of the old or all of the new text, whatever happens meanwhile: into
+/// Writes a file so that a reader sees all of the old or all of the new text, whatever happens meanwhile: into
 /// a new file beside it, which then takes its name. What is no regular file (a pipe, a device) is written to as it is.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! How far runs are, for whoever shows it.
+//! The progress of runs, for a display.
 
 /// Something that takes a while.
 #[derive(Debug, Clone, Copy)]

@@ -28,7 +28,7 @@ use crate::{
 pub struct Plan<'a> {
     /// What runs see.
     pub input: &'a Input,
-    /// What lies between resources, if anybody said.
+    /// What lies between resources, if given.
     pub pipeline: Option<PipelineMode>,
     /// Packets that may wait of each flow.
     pub queue_packets: Option<u32>,
@@ -46,7 +46,7 @@ pub struct Plan<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What lies between resources where nobody says.
+/// What lies between resources where none is given.
 pub const DEFAULT_PIPELINE: PipelineMode = PipelineMode::NoWait;
 
 /// One policy's run.

@@ -24,7 +24,7 @@ pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The same on so many cores; on one if that is none.
+/// The same on this many cores; on one if that is none.
 ///
 /// # Errors
 /// The first failure.

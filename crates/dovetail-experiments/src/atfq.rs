@@ -73,7 +73,7 @@ pub(crate) const FIG10: Experiment = Experiment {
     run: fig10,
 };
 
-/// Percentages of the paper are to be met within so many points.
+/// Percentages of the paper are to be met within this many points.
 const POINTS: f64 = 1.5;
 /// Other values within this share.
 const SHARE: f64 = 0.03;
@@ -86,7 +86,7 @@ struct Passages {
 }
 
 impl Passages {
-    /// The largest difference in active time of two flows, looked at after every packet while all flows are backlogged.
+    /// The largest difference in active time of two flows, examined after every packet while all flows are backlogged.
     /// A flow's first packet is its starting point: by eq. 1 its finish tag is 0.
     fn largest_difference(&self) -> Nanos {
         let mut left: Vec<usize> = self.flows.iter().map(Vec::len).collect();
@@ -306,7 +306,7 @@ fn fig6(_: &Given) -> Result<Finding, Error> {
     }
     finding.remarks.push(
         "The paper says \"roughly below 100 µs\". One packet of flow 5 takes 99.5 µs, so no policy can be under that. The \
-         tolerance is 3 % beyond the 115 to 118 µs that an independent implementation gave. Looked at after each packet, \
+         tolerance is 3 % beyond the 115 to 118 µs that an independent implementation gave. Sampled after each packet, \
          from each flow's first packet (finish tag 0 by eq. 1) until the first flow runs dry."
             .to_owned(),
     );

@@ -147,7 +147,7 @@ fn measured(seeds: u64, given: &Given<'_>) -> Result<Finding, Error> {
     finding.remarks.push(
         "A row holds where wrong estimates lengthen the run by no more than 1 % under any kind of costs; decided before the \
          first run. The gap is the largest difference in active time of two flows that both wait, Jain's index that of \
-         dominant service. Estimates are settled (settle=yes): what they missed is charged to the flow's next packet. \
+         dominant service. Estimates are settled (settle=yes): their error is charged to the flow's next packet. \
          A flow of this traffic sends packets of one length only, and least squares falls back to smoothing there."
             .to_owned(),
     );

@@ -30,7 +30,7 @@ pub enum Error {
     #[error("traces: none of these replays a capture; {0} do")]
     NoReplay(String),
     /// Captures whose packets are not enough to know their load.
-    #[error("traces: no bytes arrive over no time, so there is no load to scale")]
+    #[error("traces: the capture spans no time, so there is no load to scale")]
     NothingArrives,
     /// This machine or this build lacks what it takes. Where everything is asked for, it is left out.
     #[error("{0}")]

@@ -1,4 +1,4 @@
-//! What an experiment is, and what comes out of one.
+//! Experiments and their results.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ pub(crate) struct Given<'a> {
     pub(crate) bar: &'a dyn Meter,
 }
 
-/// What came out of an experiment.
+/// The results of an experiment.
 #[derive(Default)]
 pub(crate) struct Finding {
     pub(crate) rows: Vec<Row>,

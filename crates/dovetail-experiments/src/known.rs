@@ -14,8 +14,8 @@ struct Known {
     why: &'static str,
 }
 
-const OUR_GMR3: &str = "GMR3 is published by its abstract only; in our reading at most two turns may be before the link, too few \
-     where several IPsec flows have their turns in a row";
+const OUR_GMR3: &str = "only GMR3's abstract is public; in our reading at most two turns may be before the link, too \
+ few where several IPsec flows have turns in a row";
 
 const TABLE_3_SAYS_MORE: &str =
     "Table 3's expansion factors give MPEG flows 2.4 % of the link each, and the others less of it";
@@ -29,8 +29,8 @@ const TWO_SEGMENTS: &str =
 const FIFO_COSTS_TIMEOUTS: &str =
     "this TCP pays for several losses at once with timeouts, so that the FTP gets less of FIFO than in ns-3";
 
-const NO_SHORTER_MEAN: &str = "a closed loop's mean follows from what the link carries, whatever the order; in open loop a window \
-     makes requests wait for those before them, and nowhere does the paper's decrease come out";
+const NO_SHORTER_MEAN: &str = "a closed loop's mean follows from what the link carries, whatever the order; in open \
+ loop a window makes requests wait for earlier ones, and the paper's decrease does not appear anywhere";
 
 const GRID: [&str; 8] = [
     "worst delay of MPEG flow 1, WFQ over CBCS, mean of 72 settings",
@@ -52,8 +52,8 @@ const KNOWN: &[Known] = &[
             "balanced: both gain until alpha=0.8, against CPU-bound",
             "balanced: both gain until alpha=0.8, against bandwidth-bound",
         ],
-        why: "balanced is what all flows ask for together; where few ask for much, those that wait are not balanced, and most \
-             is gained there",
+        why: "balanced refers to the demand of all flows together; where few flows demand much, the backlogged ones \
+         are not balanced, and the gain is largest there",
     },
     Known {
         experiment: "tradeoff-fig8",
@@ -66,13 +66,13 @@ const KNOWN: &[Known] = &[
     Known {
         experiment: "tradeoff-fig9",
         rows: &["mean latency of flows of 1 packet over that of alpha=1, alpha=0.8"],
-        why: "in time that is compressed fifty times many flows are active at once, and a packet waits for those of others that \
-             started in the fluid before it",
+        why: "with time compressed fifty times many flows are active at once, and a packet waits for those of others \
+         that started in the fluid before it",
     },
     Known {
         experiment: "cbcs-fig2",
         rows: &["mean error of smoothing over that of always the mean"],
-        why: "smoothing does not look at the size: where sizes come at random, the mean of all is closer",
+        why: "smoothing ignores the size: where sizes are random, the overall mean is closer",
     },
     Known {
         experiment: "cbcs-table4",
@@ -107,7 +107,7 @@ const KNOWN: &[Known] = &[
     Known {
         experiment: "cbcs-fig10",
         rows: &["largest difference of link utilisation in five seconds"],
-        why: "over the run there is no difference; in one five seconds it is a little more than was allowed",
+        why: "over the run there is no difference; in one interval of five seconds it is slightly over the tolerance",
     },
     Known { experiment: "cbcs-grid", rows: &GRID, why: A_MATTER_OF_THE_SETTING },
     Known {
@@ -120,7 +120,8 @@ const KNOWN: &[Known] = &[
             "makespan over that with known costs, tradeoff:alpha=0.9, ses, the longest",
             "makespan over that with known costs, tradeoff:alpha=0.9, llsr, the longest",
         ],
-        why: "ATFQ packs packets by what they will take and the trade-off follows a fluid of it, so both lose what estimates miss",
+        why: "ATFQ packs packets by their costs and the trade-off follows a fluid of them, so both lose by wrong \
+         estimates",
     },
     Known {
         experiment: "drrsff-fig5",

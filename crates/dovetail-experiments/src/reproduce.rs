@@ -1,4 +1,4 @@
-//! Which experiments were asked for, and what comes out of them.
+//! Which experiments were requested, and their results.
 
 use std::{io::Write, path::PathBuf};
 
@@ -26,11 +26,11 @@ pub struct ReproduceOptions {
     pub traces: Vec<PathBuf>,
     /// One JSON document instead of a text.
     pub json: bool,
-    /// Write a page with the published figures drawn again.
+    /// Write a page with the published figures redrawn.
     pub report: Option<PathBuf>,
 }
 
-/// Runs experiments, and writes to `out` what came out beside what was published. How many rows hold is for the caller
+/// Runs experiments, and writes to `out` the results beside what was published. How many rows hold is for the caller
 /// to judge.
 ///
 /// # Errors
@@ -73,7 +73,7 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     Ok(tally)
 }
 
-/// What comes out of an experiment, one of all or one that was named.
+/// The results of an experiment, one of all or one that was named.
 fn made(experiment: &Experiment, given: &Given<'_>, of_all: bool) -> Result<Finding, Error> {
     match (experiment.run)(given) {
         // Named, it is an error; among all of them it is one that can be done elsewhere.

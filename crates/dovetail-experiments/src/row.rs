@@ -26,7 +26,7 @@ pub(crate) struct Row {
 pub(crate) enum Expectation {
     /// It is.
     Holds,
-    /// Nobody knows: it depends on the captures that were given.
+    /// Unknown: it depends on the captures that were given.
     Open,
     /// It is known not to: what is printed is wrong, or does not come out here, for this reason.
     KnownNot(&'static str),

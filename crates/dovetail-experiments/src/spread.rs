@@ -23,7 +23,7 @@ impl Spread {
         Self { median, least, most }
     }
 
-    /// `0.53 [0.42..0.61]`, with so many decimals.
+    /// `0.53 [0.42..0.61]`, with this many decimals.
     pub(super) fn to_decimals(self, digits: usize) -> String {
         format!("{:.digits$} [{:.digits$}..{:.digits$}]", self.median, self.least, self.most)
     }

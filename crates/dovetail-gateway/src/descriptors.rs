@@ -30,7 +30,7 @@ impl Descriptors {
         Self::of(if is_raised { maximum } else { current }.unwrap_or(u64::MAX))
     }
 
-    /// With a limit of so many open files.
+    /// With a limit of this many open files.
     pub(crate) fn of(limit: u64) -> Result<Self, GatewayError> {
         if limit < RESERVE + 2 * LEAST_CONNECTIONS {
             return Err(GatewayError::Descriptors(limit));
@@ -54,7 +54,7 @@ impl Descriptors {
         (asked > most).then(|| {
             let needed = 2 * asked as u64 + RESERVE;
             format!(
-                "limits.connections is {asked}, but {} open files allow {most}: those are what there will be; raise the \
+                "limits.connections is {asked}, but {} open files allow {most}, which is used instead; raise the \
                  hard limit to {needed} (ulimit -Hn, or LimitNOFILE= of the unit), or lower limits.connections",
                 self.limit
             )

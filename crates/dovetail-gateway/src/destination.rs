@@ -1,6 +1,6 @@
 //! Which addresses a gateway reaches for its clients.
 //!
-//! Whoever may use a gateway could reach through it what only the gateway can: itself, its network, the machines beside it.
+//! A client of a gateway could reach through it what only the gateway can: itself, its network, the machines beside it.
 //! So addresses that are not of the public internet are refused unless the configuration allows them. The check is of the
 //! address that is connected to, after names were resolved: a name may be anything.
 
@@ -39,7 +39,7 @@ fn special(address: IpAddr) -> Option<&'static str> {
 fn special_v4(address: Ipv4Addr) -> Option<&'static str> {
     let [a, b, c, _] = address.octets();
     match (a, b, c) {
-        (0, ..) => Some("that is no address"),
+        (0, ..) => Some("that is not a host's address"),
         (127, ..) => Some("that is the gateway itself"),
         (10, ..) | (172, 16..=31, _) | (192, 168, _) => Some("that is a private network"),
         (100, 64..=127, _) => Some("that is a provider's own network"),
@@ -58,15 +58,15 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
     let segments = address.segments();
     let embedded = |high: u16, low: u16| special_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match segments {
-        [0, 0, 0, 0, 0, 0, 0, 0] => Some("that is no address"),
+        [0, 0, 0, 0, 0, 0, 0, 0] => Some("that is not a host's address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("that is the gateway itself"),
         // IPv4-compatible addresses (RFC 4291, section 2.5.5.1, deprecated).
-        [0, 0, 0, 0, 0, 0, ..] => Some("that is no address"),
+        [0, 0, 0, 0, 0, 0, ..] => Some("that is not a host's address"),
         // IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC 3056) lead to an IPv4 address.
         [0, 0, 0, 0, 0xffff, 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x64, 0xff9b, 1, ..] => Some("that is a private network"),
         [0x2002, high, low, ..] => embedded(high, low),
-        [0x100, 0, 0, 0, ..] => Some("that address goes nowhere"),
+        [0x100, 0, 0, 0, ..] => Some("that address is discarded"),
         // Teredo, benchmarks, ORCHID, documents.
         [0x2001, 0x0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0x0..=0xfff, ..] => {
             Some("that address is for documents and tests")

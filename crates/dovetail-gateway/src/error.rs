@@ -29,7 +29,7 @@ pub enum GatewayError {
     Probe(String, String),
     /// No files to open.
     #[error(
-        "only {0} files may be open at once, too few to serve anybody: raise the limit (ulimit -n, or LimitNOFILE=)"
+        "only {0} files may be open at once, too few to serve clients: raise the limit (ulimit -n, or LimitNOFILE=)"
     )]
     Descriptors(u64),
     /// No knowing which addresses are the gateway's own.

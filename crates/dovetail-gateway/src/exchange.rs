@@ -18,7 +18,7 @@ use crate::{
     message,
     record::Record,
     refusal::Refusal,
-    relay::{Keeps, Relay, UnderWay},
+    relay::{InFlight, Keeps, Relay},
     servers::Servers,
     state::{LastServer, Link, Settings},
     uplink::Uplink,
@@ -144,8 +144,8 @@ impl Exchanges {
                         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
                     }
                     let is_kept = framing != Framing::Both && !is_unwanted && rest.is_none();
-                    let under_way = UnderWay::new(self.keeps.clone(), connection, server, is_kept, go);
-                    return Ok(Answer { response, under_way, rest, uplink: Rc::clone(self.link.uplink()) });
+                    let in_flight = InFlight::new(self.keeps.clone(), connection, server, is_kept, go);
+                    return Ok(Answer { response, in_flight, rest, uplink: Rc::clone(self.link.uplink()) });
                 }
                 Err(Unanswered::Stopped) => {
                     drop(connection.gate.finish());
@@ -164,7 +164,8 @@ impl Exchanges {
                         // What lies behind is what the client's connection said.
                         return Err(Refusal::Body(std::error::Error::source(&error).map_or_else(String::new, reason)));
                     }
-                    // A connection that was kept may be closed by the other side at any time: the request was not looked at.
+                    // A connection that was kept may be closed by the other side at any time: the request was not
+                    // examined.
                     let retry = message
                         .map(|message| message.into_parts())
                         .or_else(|| again.map(|head| (head, Upload::none())));
@@ -181,7 +182,7 @@ impl Exchanges {
         }
     }
 
-    /// A connection whose window begins with so many bytes.
+    /// A connection whose window begins with this many bytes.
     async fn connect(&self, addresses: &[IpAddr], wanted: &Wanted, window: u64) -> Result<Idle, Refusal> {
         let window =
             self.link.window().map(|known| Window { begins: window.clamp(known.first, known.longest), ..known });
@@ -205,7 +206,7 @@ impl Exchanges {
 /// What a server answered, and what it came on.
 pub(crate) struct Answer {
     response: Response<Incoming>,
-    under_way: UnderWay,
+    in_flight: InFlight,
     // Bytes of its body, where its connection does not say when it ends.
     rest: Option<u64>,
     uplink: Rc<Uplink>,
@@ -214,9 +215,9 @@ pub(crate) struct Answer {
 impl Answer {
     /// The response as it goes to the client.
     pub(crate) fn relay(self, record: Record, flow: Rc<Flow>) -> Response<Relay> {
-        let Self { response, under_way, rest, uplink } = self;
+        let Self { response, in_flight, rest, uplink } = self;
         record.status.set(response.status().as_u16());
-        response.map(|body| Relay::response((body, rest), under_way, uplink, (record, flow)))
+        response.map(|body| Relay::response((body, rest), in_flight, uplink, (record, flow)))
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Free {
 }
 
 impl Free {
-    /// Of a link of so many bytes a second.
+    /// Of a link of this many bytes a second.
     pub(crate) fn new(goodput: f64) -> Self {
         Self { rate: Cell::new(goodput * FREE_PART), bytes: Cell::new(FREE_DEPTH), at: Cell::new(Instant::now()) }
     }
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_does_not_add_up() {
+    fn unused_capacity_does_not_add_up() {
         let free = Free::new(8.0 * SEGMENT as f64);
         let later = free.at.get() + Duration::from_secs(3_600);
         assert!(free.is_open_at(later));

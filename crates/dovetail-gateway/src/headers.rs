@@ -20,7 +20,7 @@ const HOP_BY_HOP: [HeaderName; 6] = [
 ];
 
 /// Takes off what was for this hop: the fields above, and those that `Connection` names. `Transfer-Encoding` stays off
-/// too: whoever sends the message on frames it anew.
+/// too: the next hop's framing is written anew.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let named: Vec<HeaderName> = listed(headers, &header::CONNECTION)
@@ -75,11 +75,11 @@ pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
 pub(crate) enum Framing {
     /// With the message's header, or the connection.
     Unsaid,
-    /// After so many bytes.
+    /// After this many bytes.
     Length(u64),
     /// With the last chunk.
     Chunked,
-    /// With the last chunk, though there is a length too: somebody else may have read it otherwise.
+    /// With the last chunk, though there is a length too: another proxy may have read it otherwise.
     Both,
 }
 
@@ -90,7 +90,7 @@ pub(crate) enum Framing {
 pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         if !is_only(headers, &header::TRANSFER_ENCODING, "chunked") {
-            return Err("its transfer coding is not chunked alone");
+            return Err("its transfer coding is not just chunked");
         }
         let both = headers.contains_key(header::CONTENT_LENGTH);
         return Ok(if both { Framing::Both } else { Framing::Chunked });
@@ -100,9 +100,9 @@ pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
         for length in value.as_bytes().split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
             let is_number = !length.is_empty() && length.iter().all(u8::is_ascii_digit);
             let length = std::str::from_utf8(length).ok().filter(|_| is_number).and_then(|length| length.parse().ok());
-            let length = Framing::Length(length.ok_or("its length is no number")?);
+            let length = Framing::Length(length.ok_or("its length is not a number")?);
             if found != Framing::Unsaid && found != length {
-                return Err("it says two lengths");
+                return Err("it has two lengths");
             }
             found = length;
         }

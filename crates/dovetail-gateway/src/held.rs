@@ -20,7 +20,7 @@ use crate::{
     who::Who,
 };
 
-/// Beyond so many bytes a connection's responses, or a user's, have one part each.
+/// Beyond this many bytes a connection's responses, or a user's, have one part each.
 const CONNECTION_BYTES: u64 = 512 * 1024;
 const USER_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -42,7 +42,7 @@ pub(crate) struct User {
 }
 
 impl Users {
-    /// A user, and how many responses are under way to the user now, this being one.
+    /// A user, and how many responses are in flight to the user now, this being one.
     pub(crate) fn one_more(self: &Rc<Self>, who: &Who) -> (Rc<User>, usize) {
         let mut users = self.0.borrow_mut();
         if let Some(user) = users.get(who).and_then(Weak::upgrade) {

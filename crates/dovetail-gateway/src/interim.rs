@@ -45,7 +45,7 @@ impl Go {
         self.change(WAITS, STAYS)
     }
 
-    /// The server's answer is over, or nobody wants it.
+    /// The server's answer is over, or is not wanted any more.
     pub(crate) fn end(&self) {
         self.change(STAYS, OVER);
     }
@@ -70,7 +70,7 @@ pub(crate) struct Waits {
 /// What becomes of the body.
 pub(crate) enum Turn {
     Goes,
-    /// Nobody wants it, but its connection is in use.
+    /// It is not wanted, but its connection is in use.
     Stays,
     Over,
 }
@@ -99,7 +99,7 @@ impl Waits {
     }
 }
 
-/// Whether a request waits for `100 Continue`. What nobody would wait for is taken off.
+/// Whether a request waits for `100 Continue`. Other expectations are taken off.
 pub(crate) fn expects(headers: &mut HeaderMap, version: Version, has_body: bool) -> bool {
     let is_known = headers::is_only(headers, &header::EXPECT, "100-continue");
     let is_so = is_known && has_body && version >= Version::HTTP_11;

@@ -3,7 +3,7 @@
 //! A request comes in at a [`listener`](config::Proxy), is checked, waits for its [release](dovetail_tower::Dispatcher),
 //! goes to its server on a connection whose reads are [gated], and its response goes back as it is let in.
 //!
-//! What happens meanwhile is said through [`tracing`]: whoever runs a gateway chooses where that goes.
+//! What happens meanwhile is said through [`tracing`]: the program that runs a gateway chooses where that goes.
 //!
 //! | module | what |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
 //! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `log` | what is shared, measured, counted and noted |
-//! | `client`, `held`, `watch` | clients' connections, and what is under way on them |
+//! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |

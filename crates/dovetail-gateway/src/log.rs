@@ -1,7 +1,7 @@
 //! The access log.
 //!
-//! A thread of its own writes, so that a slow or full disk holds up nobody. What it cannot keep up with, or write, is counted
-//! and lost.
+//! A thread of its own writes, so that a slow or full disk delays no request. What it cannot keep up with, or write, is
+//! counted and lost.
 
 use std::{
     fmt::Write as _,
@@ -124,7 +124,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
                 }
                 Message::Reopen => match append_to(&path.to_path_buf()) {
                     Ok(opened) => file = opened,
-                    Err(error) => warn!("{}: {error}: the log goes on in the file as it was", path.display()),
+                    Err(error) => warn!("{}: {error}: the log continues in the same file", path.display()),
                 },
             }
         }
@@ -132,7 +132,7 @@ fn write_all(mut file: File, path: &Path, waiting: &Receiver<Message>, lost: &At
         if let Err(error) = &done {
             lost.fetch_add(lines, Ordering::Relaxed);
             if was_fine {
-                warn!("{}: {error}: lines are lost until there is room", path.display());
+                warn!("{}: {error}: lines are lost until there is space", path.display());
             }
         }
         was_fine = done.is_ok();

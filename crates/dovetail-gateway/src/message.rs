@@ -21,7 +21,7 @@ pub(crate) fn to_server(
     wanted: &Wanted,
     client: IpAddr,
 ) -> Result<(), Refusal> {
-    let bad = || Refusal::BadRequest("its target is no path");
+    let bad = || Refusal::BadRequest("its target is not a path");
     let came_as = head.version;
     let authority = head.uri.authority().map(|authority| authority.as_str().to_owned());
     let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
@@ -74,7 +74,7 @@ fn join_cookies(head: &mut Parts) {
 /// How a response is framed, if it is one that can be passed on; and its length, where hyper reads to the connection's end.
 pub(crate) fn framing<B>(response: &mut Response<B>, hides_body: bool) -> Result<(Framing, Option<u64>), &'static str> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-        return Err("it changed to another protocol, and nobody asked for that");
+        return Err("it switched to another protocol without being asked to");
     }
     let is_identity = headers::take_identity(response.headers_mut());
     let framing = headers::framing(response.headers())?;
@@ -122,7 +122,7 @@ mod tests {
         Settings::new(Config::parse(TEXT).expect("a configuration"))
     }
 
-    /// A body whose length nobody knows.
+    /// A body of unknown length.
     struct Endless;
 
     impl Body for Endless {
@@ -171,7 +171,7 @@ mod tests {
         assert!(unknown.contains(&"transfer-encoding: chunked".into()), "{unknown:?}");
         assert!(unknown.iter().all(|field| !field.starts_with("content-length")), "{unknown:?}");
         let two = post().header("content-length", "8").body(Empty::<Bytes>::new()).expect("a request");
-        assert_eq!(sent(two), Err(Refusal::BadRequest("it says two lengths")));
+        assert_eq!(sent(two), Err(Refusal::BadRequest("it has two lengths")));
     }
 
     #[test]

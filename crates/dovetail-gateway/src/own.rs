@@ -1,4 +1,4 @@
-//! The addresses of this machine: whoever may use the gateway could reach it, and what else listens here, through them.
+//! The addresses of this machine: clients of the gateway could reach it, and what else listens here, through them.
 //!
 //! They are read at the start, at each reload and every half a minute. A gateway that does not know them does not start;
 //! one that runs goes on with those that it knows.
@@ -32,7 +32,7 @@ impl Own {
         match found {
             Ok(found) => *self.addresses.borrow_mut() = found,
             Err(error) => {
-                warn!("cannot read this machine's addresses: {error}: those known before stay refused");
+                warn!("cannot read this machine's addresses: {error}: those known before are still refused");
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::{
 /// What is wanted, or why it is refused whatever there may be at that address.
 pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) -> Result<Wanted, Refusal> {
     if request.method() == Method::TRACE {
-        return Err(Refusal::BadRequest("TRACE would show what is for proxies only"));
+        return Err(Refusal::BadRequest("TRACE would expose headers meant for proxies"));
     }
     let wanted = Wanted::of(request, asked)?;
     if was_here(request.headers(), &config.proxy.name) {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_sees_what_proxies_are_told() {
+    fn headers_for_proxies_are_not_exposed() {
         assert!(matches!(asked("TRACE", "http://a.example/", ""), Some(Refusal::BadRequest(_))));
     }
 }

@@ -67,7 +67,7 @@ impl Record {
         }
     }
 
-    /// A way up for so many bytes, or for a body of unknown length.
+    /// A way up for this many bytes, or for a body of unknown length.
     pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
         uplink.lane((&self.who, self.class), &self.uploaded, bytes)
     }
@@ -126,14 +126,15 @@ mod tests {
             let who = (Who::Address(client), client, ClassId(class));
             Record::new(Rc::clone(&notes), who, method, "http://a.example/".into())
         };
-        let (answered, tunnel, given_up) = (record(0, Method::GET), record(0, Method::CONNECT), record(1, Method::GET));
+        let (answered, tunnel, cancelled) =
+            (record(0, Method::GET), record(0, Method::CONNECT), record(1, Method::GET));
         answered.status.set(404);
         answered.sent.set(700);
         answered.is_whole.set(true);
         tunnel.status.set(200);
         tunnel.sent.set(3_000);
         tunnel.is_whole.set(true);
-        drop((answered, tunnel, given_up, record(9, Method::GET)));
+        drop((answered, tunnel, cancelled, record(9, Method::GET)));
         let classes = notes.classes();
         let counts = |class: usize| {
             let counters = &classes[class];

@@ -1,4 +1,4 @@
-//! What a client is told when it does not get what it asked for.
+//! Responses of the gateway's own: why a request was not forwarded or not answered.
 
 use std::{net::IpAddr, sync::Arc};
 
@@ -9,51 +9,49 @@ use http_body_util::Full;
 /// Why a request was not answered by a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Refusal {
-    #[error("You are not one of this gateway's clients: your address, {0}, is in none of the networks that it serves.")]
+    #[error("Your address, {0}, is not in any of the networks that this gateway serves.")]
     NotAClient(IpAddr),
-    #[error("This gateway wants to know who you are: please give your name and password.")]
+    #[error("This gateway requires authentication: please enter your user name and password.")]
     WhoAreYou,
-    #[error("The name and password are not known here.")]
+    #[error("The user name or password is wrong.")]
     NotKnown,
-    #[error(
-        "You have {0} requests under way, the most that a user of this gateway may have. Wait until some are done."
-    )]
+    #[error("You have {0} requests in progress, the limit for a user of this gateway. Wait until some have finished.")]
     TooManyRequests(usize),
-    #[error("The request is not one that a proxy can answer: {0}.")]
+    #[error("A proxy cannot serve this request: {0}.")]
     BadRequest(&'static str),
-    #[error("The request's target is longer than any that this gateway reads.")]
+    #[error("The request's target is longer than this gateway accepts.")]
     TargetTooLong,
     #[error(
-        "The request's header is too long: this gateway reads {bytes} bytes and {fields} fields. Cookies may be why."
+        "The request's header is too long: this gateway accepts {bytes} bytes and {fields} fields. Cookies may be the cause."
     )]
     HeaderTooLong { bytes: usize, fields: usize },
-    #[error("The rest of the request's body did not come in time.")]
+    #[error("The rest of the request's body did not arrive in time.")]
     BodyTimeout,
     #[error("The request's body cannot be read: {0}.")]
     Body(String),
-    #[error("The gateway does not speak '{0}' to servers. For https, let the client ask with CONNECT.")]
+    #[error("The gateway does not support the scheme '{0}'. For https, have the client use CONNECT.")]
     Scheme(String),
     #[error("CONNECT to port {0} is not allowed here.")]
     ConnectPort(u16),
     #[error("Requests to port {0} are not allowed here.")]
     Port(u16),
-    #[error("'{host}' is at {address}, which this gateway does not reach for its clients: {why}.")]
+    #[error("'{host}' is at {address}, which clients of this gateway may not reach: {why}.")]
     Destination { host: Arc<str>, address: IpAddr, why: &'static str },
-    #[error("The request has been here before: proxies send it in a circle.")]
+    #[error("The request has passed this gateway before: its proxies form a loop.")]
     Loop,
     #[error("There is no address for '{host}': {why}.")]
     NoName { host: Arc<str>, why: String },
-    #[error("The name servers did not say in time where '{0}' is.")]
+    #[error("The name servers did not resolve '{0}' in time.")]
     NameTimeout(Arc<str>),
     #[error("No connection to '{host}': {why}.")]
     Connect { host: Arc<str>, why: String },
     #[error("'{0}' did not accept a connection in time.")]
     ConnectTimeout(Arc<str>),
-    #[error("'{host}' broke off before it answered: {why}.")]
+    #[error("'{host}' closed the connection before it responded: {why}.")]
     BrokeOff { host: Arc<str>, why: String },
-    #[error("'{0}' did not begin to answer in time.")]
+    #[error("'{0}' did not begin to respond in time.")]
     ResponseTimeout(Arc<str>),
-    #[error("The gateway has as many connections as it may have. Try again in a moment.")]
+    #[error("The gateway is at its limit of connections. Try again in a moment.")]
     Full,
     #[error("The gateway failed: {0}.")]
     Internal(String),
@@ -194,8 +192,8 @@ mod tests {
         let why = || "<why>".to_owned();
         vec![
             (Refusal::NotAClient(address), 403, "http_request_denied", "10.0.0.1"),
-            (Refusal::WhoAreYou, 407, "http_request_denied", "who you are"),
-            (Refusal::NotKnown, 407, "http_request_denied", "not known"),
+            (Refusal::WhoAreYou, 407, "http_request_denied", "authentication"),
+            (Refusal::NotKnown, 407, "http_request_denied", "wrong"),
             (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
             (Refusal::BadRequest("<why>"), 400, "http_request_error", "&lt;why&gt;"),
             (Refusal::TargetTooLong, 414, "http_request_error", "target is longer"),
@@ -211,14 +209,14 @@ mod tests {
                 "destination_ip_prohibited",
                 "it is &lt;private&gt;",
             ),
-            (Refusal::Loop, 508, "proxy_loop_detected", "circle"),
+            (Refusal::Loop, 508, "proxy_loop_detected", "loop"),
             (Refusal::NoName { host: host.clone(), why: why() }, 502, "dns_error", "&lt;why&gt;"),
             (Refusal::NameTimeout(host.clone()), 504, "dns_timeout", "&lt;host&gt;"),
             (Refusal::Connect { host: host.clone(), why: why() }, 502, "connection_refused", "&lt;why&gt;"),
             (Refusal::ConnectTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
             (Refusal::BrokeOff { host: host.clone(), why: why() }, 502, "connection_terminated", "&lt;why&gt;"),
             (Refusal::ResponseTimeout(host), 504, "connection_read_timeout", "&lt;host&gt;"),
-            (Refusal::Full, 503, "connection_limit_reached", "as many connections"),
+            (Refusal::Full, 503, "connection_limit_reached", "limit of connections"),
             (Refusal::Internal("<&\">".into()), 500, "proxy_internal_error", "&lt;&amp;&quot;&gt;"),
         ]
     }

@@ -21,7 +21,7 @@ use crate::{
     upstream::{Idle, Pool, Server},
 };
 
-/// A response's body: a server's, a page of the gateway's own, or nothing, which is nobody's.
+/// A response's body: a server's, a page of the gateway's own, or nothing, which needs no server.
 #[derive(Debug)]
 pub(crate) enum Relay {
     /// What follows is a tunnel.
@@ -46,15 +46,15 @@ pub(crate) struct Sending {
     body: Incoming,
     // How many bytes of it are to come, where its connection does not say.
     rest: Option<u64>,
-    under_way: Option<UnderWay>,
+    in_flight: Option<InFlight>,
     uplink: Rc<Uplink>,
     record: Record,
     flow: Rc<Flow>,
 }
 
-/// What goes with a response until its end. Dropped before, the response is given up.
+/// What goes with a response until its end. Dropped before, the response is cancelled.
 #[derive(Debug)]
-pub(crate) struct UnderWay {
+pub(crate) struct InFlight {
     keeps: Keeps,
     idle: Option<Idle>,
     server: Server,
@@ -80,7 +80,7 @@ impl Keeps {
 /// Why a response did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
-    #[error("the server broke off: {0}")]
+    #[error("the server closed the connection: {0}")]
     Server(#[from] hyper::Error),
     #[error("the server's connection ended {0} bytes before its response")]
     Short(u64),
@@ -96,11 +96,11 @@ impl Relay {
     /// `rest`: how many bytes of it there are, where its connection does not say.
     pub(crate) fn response(
         (body, rest): (Incoming, Option<u64>),
-        under_way: UnderWay,
+        in_flight: InFlight,
         uplink: Rc<Uplink>,
         (record, flow): (Record, Rc<Flow>),
     ) -> Self {
-        let mut sending = Sending { body, rest, under_way: Some(under_way), uplink, record, flow };
+        let mut sending = Sending { body, rest, in_flight: Some(in_flight), uplink, record, flow };
         if sending.is_over() {
             sending.over(true);
         }
@@ -108,7 +108,7 @@ impl Relay {
     }
 }
 
-impl UnderWay {
+impl InFlight {
     /// `is_kept`: whether the connection may be used again.
     pub(crate) const fn new(keeps: Keeps, idle: Idle, server: Server, is_kept: bool, go: Option<Arc<Go>>) -> Self {
         Self { keeps, idle: Some(idle), server, is_kept, go }
@@ -127,12 +127,12 @@ impl UnderWay {
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(go) = &self.go {
             go.end();
         }
-        // Still under way: its ticket gives up.
+        // Still in flight: its ticket gives up.
         if let Some(idle) = &self.idle {
             drop(idle.gate.finish());
         }
@@ -157,14 +157,14 @@ impl Sending {
 
     /// It is over: whole, or broken off by its server.
     fn over(&mut self, is_whole: bool) {
-        if let Some(under_way) = self.under_way.take() {
+        if let Some(in_flight) = self.in_flight.take() {
             self.record.is_whole.set(is_whole);
-            under_way.over(is_whole);
+            in_flight.over(is_whole);
         }
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
-        if self.under_way.is_some() && self.flow.progress().poll_stopped(cx.waker()) {
+        if self.in_flight.is_some() && self.flow.progress().poll_stopped(cx.waker()) {
             return Poll::Ready(Some(Err(Broken::Stalled)));
         }
         ready!(self.flow.poll_room(cx));

@@ -64,7 +64,7 @@ impl Names {
     }
 }
 
-const NO_ADDRESS: &str = "the name is known, and has no address";
+const NO_ADDRESS: &str = "the name exists but has no address";
 
 /// What happened, as the end of a sentence.
 fn in_words(error: &NetError) -> String {
@@ -72,7 +72,7 @@ fn in_words(error: &NetError) -> String {
         ResponseCode::NXDomain => "there is no such name".to_owned(),
         ResponseCode::NoError => NO_ADDRESS.to_owned(),
         ResponseCode::Refused => "the name servers refused to answer".to_owned(),
-        ResponseCode::ServFail => "the name servers could not find out".to_owned(),
+        ResponseCode::ServFail => "the name servers failed (SERVFAIL)".to_owned(),
         other => format!("the name servers answered with error {}", u16::from(other)),
     };
     match error {
@@ -80,10 +80,10 @@ fn in_words(error: &NetError) -> String {
         NetError::Dns(DnsError::ResponseCode(code)) => answered(*code),
         NetError::Io(error) => format!("the name servers cannot be reached: {error}"),
         NetError::NoConnections => "the name servers cannot be reached".into(),
-        NetError::Busy => "too many names are being looked up".into(),
-        NetError::Proto(_) => "what the name servers answered cannot be understood".into(),
+        NetError::Busy => "too many names are being resolved".into(),
+        NetError::Proto(_) => "the name servers' response is malformed".into(),
         // More kinds than there is something to say about, none of them of a plain question and answer.
-        _ => "asking the name servers failed".into(),
+        _ => "the query to the name servers failed".into(),
     }
 }
 
@@ -108,10 +108,10 @@ mod tests {
             (none(ResponseCode::NXDomain), "there is no such name"),
             (none(ResponseCode::NoError), NO_ADDRESS),
             (NetError::Dns(DnsError::ResponseCode(ResponseCode::Refused)), "the name servers refused to answer"),
-            (NetError::Dns(DnsError::ResponseCode(ResponseCode::ServFail)), "the name servers could not find out"),
+            (NetError::Dns(DnsError::ResponseCode(ResponseCode::ServFail)), "the name servers failed (SERVFAIL)"),
             (NetError::Dns(DnsError::ResponseCode(ResponseCode::NotImp)), "the name servers answered with error 4"),
             (io, "the name servers cannot be reached: network unreachable"),
-            (NetError::Message("Query { name }"), "asking the name servers failed"),
+            (NetError::Message("Query { name }"), "the query to the name servers failed"),
         ] {
             assert_eq!(in_words(&error), words);
         }

@@ -58,7 +58,7 @@ pub(crate) fn set_window_clamp(socket: BorrowedFd<'_>, bytes: u64) -> io::Result
     set(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, u32::try_from(bytes).unwrap_or(u32::MAX))
 }
 
-/// A socket is readable when so many bytes are there, or the end, or when no more can come.
+/// A socket is readable when this many bytes are there, or the end, or when no more can come.
 pub(crate) fn set_low_water(socket: BorrowedFd<'_>, bytes: u32) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes)
 }
@@ -76,7 +76,7 @@ fn set(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: u32
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The first descriptor that a service manager passes, and the most that are looked at (sd_listen_fds(3)).
+/// The first descriptor that a service manager passes, and the most that are examined (sd_listen_fds(3)).
 const FIRST_PASSED: RawFd = 3;
 const MOST_PASSED: RawFd = 64;
 

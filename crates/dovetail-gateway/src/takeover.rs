@@ -67,7 +67,7 @@ pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)
         Err(error) => return Err(error),
     };
     if socket_peercred(&stream)?.uid != rustix::process::geteuid() {
-        return Err(io::Error::other("the gateway that runs there is another user's: only the same one may take over"));
+        return Err(io::Error::other("the running gateway belongs to another user: only the same user can take over"));
     }
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -78,16 +78,16 @@ pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)
         RecvAncillaryMessage::ScmRights(mut sockets) => sockets.next(),
         _ => None,
     });
-    let socket = socket.ok_or_else(|| io::Error::other("the gateway that runs there hands nothing over"))?;
+    let socket = socket.ok_or_else(|| io::Error::other("the running gateway passed no socket"))?;
     let socket = socket2::Socket::from(socket);
     if !socket.is_listener()? || socket.local_addr()?.as_socket() != Some(address) {
-        return Err(io::Error::other("what the gateway that runs there hands over is another socket"));
+        return Err(io::Error::other("the running gateway passed a different socket"));
     }
     socket.set_nonblocking(true)?;
     Ok(Some((socket.into(), Taken(stream))))
 }
 
-/// Hands a socket over to whoever may have it, until somebody serves with it, which `taken_over` is told.
+/// Hands a socket over to a permitted successor, until one serves with it, which `taken_over` is told.
 pub(crate) fn offer(taken_over: &Rc<Notify>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
     let taken_over = Rc::clone(taken_over);
     spawn_local(async move { hand_over(&taken_over, address, &socket, &is_shared).await })

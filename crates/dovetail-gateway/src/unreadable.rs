@@ -1,8 +1,8 @@
 //! Requests that hyper cannot read.
 //!
-//! It answers them by itself, with a status and nothing else, and closes the connection: no service sees them. So what it
-//! writes is looked at, and where that is such an answer a page goes out in its place. All other responses of this gateway
-//! have `Via` or `Proxy-Status`.
+//! It answers them on its own, with a status and nothing else, and closes the connection: no service sees them. So what
+//! it writes is examined, and where that is such an answer a page goes out in its place. All other responses of this
+//! gateway have `Via` or `Proxy-Status`.
 
 use http::StatusCode;
 
@@ -20,7 +20,7 @@ pub(crate) enum Unreadable {
 const MOST: usize = 256;
 
 impl Unreadable {
-    /// What hyper says in these bytes, if it says something by itself.
+    /// What hyper says in these bytes, if it says something on its own.
     pub(crate) fn said_in(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > MOST || !bytes.starts_with(b"HTTP/1.") {
             return None;
@@ -55,7 +55,7 @@ impl Unreadable {
     }
 }
 
-/// What is said in place of hyper's answers.
+/// What is said instead of hyper's answers.
 #[derive(Debug)]
 pub(crate) struct Instead {
     /// The gateway's name.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_hyper_says_by_itself_is_taken_for_that() {
+    fn only_hyper_s_own_answers_are_taken_for_that() {
         let own = "HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\
                    date: Sun, 06 Nov 1994 08:49:37 GMT\r\n\r\n";
         assert_eq!(Unreadable::said_in(own.as_bytes()), Some(Unreadable::HeaderTooLong));

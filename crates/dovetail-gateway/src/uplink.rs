@@ -57,7 +57,7 @@ impl Uplink {
         self.dispatcher.as_ref()
     }
 
-    /// A way up for so many bytes, or for an upload of unknown length.
+    /// A way up for this many bytes, or for an upload of unknown length.
     ///
     /// `uploaded` counts what goes.
     pub(crate) fn lane(
@@ -70,7 +70,7 @@ impl Uplink {
         Lane { uplink: Rc::clone(self), who: who.clone(), class, uploaded: Rc::clone(uploaded), is_upload, place: None }
     }
 
-    /// So many bytes came down, and are acknowledged.
+    /// This many bytes came down, and are acknowledged.
     pub(crate) fn acknowledges(&self, bytes: usize) {
         if let Some(dispatcher) = &self.dispatcher
             && let Some(acked) = self.used.borrow_mut().acknowledges(bytes as u64)

@@ -58,7 +58,7 @@ impl Wanted {
         }
         match uri.scheme_str() {
             None => {
-                return Err(Refusal::BadRequest("it asks this gateway itself for something, and not for another's"));
+                return Err(Refusal::BadRequest("it is addressed to the gateway itself, not to another server"));
             }
             Some("http") => {}
             Some(other) => return Err(Refusal::Scheme(other.chars().take(16).collect())),
@@ -73,7 +73,7 @@ impl Wanted {
     /// The address was chosen by the client's own connection: what `Host` says does not matter for where it goes.
     fn intercepted<B>(request: &Request<B>, address: std::net::SocketAddr) -> Result<Self, Refusal> {
         if request.method() == Method::CONNECT {
-            return Err(Refusal::BadRequest("CONNECT is for proxies that the client knows of"));
+            return Err(Refusal::BadRequest("CONNECT works only where the client is configured to use the proxy"));
         }
         if request.uri().scheme().is_some() && request.version() < Version::HTTP_2 {
             return Err(Refusal::BadRequest("its target is a proxy's"));
@@ -100,7 +100,7 @@ fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
 }
 
 fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
-    let bad = Err(Refusal::BadRequest("its target's port is none"));
+    let bad = Err(Refusal::BadRequest("its target's port is invalid"));
     let authority = uri.authority();
     match authority.and_then(digits) {
         Some(0) => bad,

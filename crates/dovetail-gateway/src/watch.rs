@@ -1,4 +1,4 @@
-//! What is under way, and whether it moves.
+//! What is in flight, and whether it moves.
 //!
 //! A timer for each transfer would be set anew at each read. Instead whatever moves notes the watch's tick, a second's, and
 //! the watch goes round once a second and stops what has not moved for too long.
@@ -15,14 +15,14 @@ use slab::Slab;
 
 use crate::{client::Activity, config::Timeouts};
 
-/// All that is under way.
+/// All that is in flight.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     tick: Rc<Cell<u64>>,
     live: Rc<RefCell<Slab<Rc<Progress>>>>,
 }
 
-/// Something under way.
+/// Something in flight.
 #[derive(Debug)]
 pub(crate) struct Progress {
     tick: Rc<Cell<u64>>,
@@ -192,7 +192,7 @@ impl Progress {
         self.stopped.get()
     }
 
-    /// It was stopped and nobody took notice: a client that takes no more of its response is not asked for the next part.
+    /// It was stopped and that went unnoticed: a client that takes no more of its response is not asked for the next part.
     fn abandon(&self) {
         if let Some(client) = &self.client {
             client.abandon();

@@ -1,4 +1,4 @@
-//! Who asks.
+//! The user of a request.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 

@@ -254,9 +254,9 @@ fn files_are_beside_the_configuration_and_a_token_is_for_its_owner_alone() {
         assert!(error.starts_with(&place), "{error}");
         error.rsplit_once("token\" ").map(|(_, why)| why.to_owned())
     };
-    let chmod = "can be used by everybody on this machine: chmod 600 it";
+    let chmod = "is accessible to every user of this machine: chmod 600 it";
     assert_eq!(refused("0123456789abcdef\n", 0o644).as_deref(), Some(chmod));
-    let expected = "does not hold a text of 16 to 512 letters, digits and signs, without blanks";
+    let expected = "does not hold a text of 16 to 512 letters, digits and punctuation, without spaces";
     for text in ["0123456789abcde\n", "0123456789 abcdef", "", &"x".repeat(513)] {
         assert_eq!(refused(text, 0o600).as_deref(), Some(expected));
     }

@@ -35,23 +35,23 @@ fn what_may_be_a_mistake_is_named() {
             sound("", "", "[proxy]\nlisten = [\"10.0.0.1:1\", \"0.0.0.0:3128\"]"),
             &["0.0.0.0:3128 listens on all of this machine's addresses: also on the downlink's"][..],
         ),
-        (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for everybody with IPv4"]),
-        (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for everybody with IPv6"]),
+        (open.clone(), &["access.clients has 0.0.0.0/0: an open proxy for every IPv4 address"]),
+        (open.replace("0.0.0.0/0", "::/0"), &["access.clients has ::/0: an open proxy for every IPv6 address"]),
         (
             sound("", "passwords = \"p\"", ""),
-            &["passwords go over plain HTTP: whoever can listen on the users' side can read them"],
+            &["passwords cross the network in clear: anyone who can listen on the users' side can read them"],
         ),
         (
             sound("", "passwords = \"p\"", "[proxy]\ntproxy = \"10.0.0.1:3130\""),
             &[
-                "passwords go over plain HTTP: whoever can listen on the users' side can read them",
-                "clients of redirect and tproxy know of no proxy: they cannot say who they are",
+                "passwords cross the network in clear: anyone who can listen on the users' side can read them",
+                "clients of redirect and tproxy do not know of the proxy, so they cannot authenticate",
             ],
         ),
-        (sound("", "", "").replace("10.99.0.1", "off"), &["downlink.probe is off: nothing is known of the far queue"]),
+        (sound("", "", "").replace("10.99.0.1", "off"), &["downlink.probe is off: the far queue is not measured"]),
         (
             sound("", "", "").replace("10.99.0.1", "tcp"),
-            &["downlink.probe is tcp: servers' own delays are in what it measures; name an address beyond the link"],
+            &["downlink.probe is tcp: its measurements include servers' own delays; name an address beyond the link"],
         ),
         (
             sound("policy = \"msf-rs\"", "", ""),
@@ -61,20 +61,17 @@ fn what_may_be_a_mistake_is_named() {
             sound("learn = false", "", "").replace("2Mbps", "500kbps"),
             &["grants takes the link's rate as 500 kbit/s: a rate that is too high fills the far queue"],
         ),
-        (
-            sound("", "", "").replace("[admin]", ""),
-            &["there is no [admin]: no metrics, and nobody can see what it does"],
-        ),
+        (sound("", "", "").replace("[admin]", ""), &["there is no [admin]: no page and no metrics"]),
         (
             sound("", "", class),
             &[
-                "class a: 11.0.0.0/8 is outside of access.clients, so nobody of it may ask",
-                "class a: fd00::/8 is outside of access.clients, so nobody of it may ask",
+                "class a: 11.0.0.0/8 is outside of access.clients, so its requests are refused",
+                "class a: fd00::/8 is outside of access.clients, so its requests are refused",
             ],
         ),
         (
             sound("", "", "[limits]\nconnections = 100"),
-            &["limits.connections_per_user is over limits.connections: one client can have all"],
+            &["limits.connections_per_user is over limits.connections: one client can take all connections"],
         ),
     ] {
         assert_eq!(warnings(&text), expected);

@@ -33,20 +33,20 @@ fn refused(cases: &[(String, &str)]) {
 #[test]
 fn what_has_to_be_said() {
     refused(&[
-        (String::new(), r#": downlink.rate: say what the link carries, such as rate = "2Mbps""#),
+        (String::new(), r#": downlink.rate: set the link's rate, such as rate = "2Mbps""#),
         (
             "[downlink]\nrate = \"2Mbps\"".into(),
-            r#": access.clients: nobody may ask: say who, such as clients = ["10.0.0.0/8"]"#,
+            r#": access.clients: no client is permitted: add some, such as clients = ["10.0.0.0/8"]"#,
         ),
         (
             "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = []".into(),
-            r#", line 4: access.clients: nobody may ask: say who, such as clients = ["10.0.0.0/8"]"#,
+            r#", line 4: access.clients: no client is permitted: add some, such as clients = ["10.0.0.0/8"]"#,
         ),
         (
             section("class", "").replace("[class]", "[[class]]"),
             r#", line 5: class.name: a class needs a name, such as name = "office""#,
         ),
-        (section("log", ""), r#", line 5: log.access: say where, such as access = "/var/log/dovetail/access.log""#),
+        (section("log", ""), r#", line 5: log.access: set a path, such as access = "/var/log/dovetail/access.log""#),
     ]);
 }
 
@@ -104,9 +104,7 @@ fn a_misspelt_key_is_unknown_and_not_missing() {
 fn what_lacks_its_quotes() {
     let bare = |value: &str| with(&format!("probe = {value}"), "", "");
     let needs = |value: &str| {
-        format!(
-            ", line 3: {value} is not a value: an address, a rate, a time or a word goes in quotes, such as \"{value}\""
-        )
+        format!(", line 3: {value} is not a value: addresses, rates, times and words go in quotes, such as \"{value}\"")
     };
     for value in ["10.99.0.1", "10.0.0.0/8", "192.168.1.1:80", "2Mbps", "tcp", "::1", "2001:db8::1", "hop:2"] {
         for written in [value.to_owned(), format!("[\"off\", {value}]")] {
@@ -135,15 +133,15 @@ fn addresses() {
         ),
         (
             proxy("listen = []"),
-            ", line 6: proxy.listen: it listens nowhere: name an address here, in redirect or in tproxy",
+            ", line 6: proxy.listen: it does not listen anywhere: add an address here, in redirect or in tproxy",
         ),
         (
             proxy("redirect = \"127.0.0.1:3128\""),
-            ", line 6: proxy.redirect: 127.0.0.1:3128 is there twice: each way in needs a port of its own",
+            ", line 6: proxy.redirect: 127.0.0.1:3128 is listed twice: each listener needs its own port",
         ),
         (
             proxy("tproxy = [\"10.0.0.1:1\", \"10.0.0.1:1\"]"),
-            ", line 6: proxy.tproxy: 10.0.0.1:1 is there twice: each way in needs a port of its own",
+            ", line 6: proxy.tproxy: 10.0.0.1:1 is listed twice: each listener needs its own port",
         ),
         (
             proxy("nameservers = \"10.0.0.53:0\""),
@@ -177,7 +175,7 @@ fn addresses() {
         ),
         (
             with("", "destinations = { allow = \"10.1.0.0/16\", deny = [\"10.1.0.0/16\"] }", ""),
-            ", line 6: access.destinations.allow: 10.1.0.0/16 is allowed and denied: leave one of them out",
+            ", line 6: access.destinations.allow: 10.1.0.0/16 is both allowed and denied: remove one of them",
         ),
         (with("", "ports = 0", ""), ", line 6: access.ports: 0 is not a whole number from 1 to 65535"),
         (
@@ -191,7 +189,7 @@ fn addresses() {
         (with("", "passwords = \"\"", ""), r#", line 6: access.passwords: "" is not a file's name"#),
         (
             with("", &format!("ports = [{}]", "1,".repeat(4097)), ""),
-            ", line 6: access.ports: 4097 values, and at most 4096 are read",
+            ", line 6: access.ports: 4097 values, and at most 4096 are allowed",
         ),
     ]);
 }
@@ -227,11 +225,11 @@ fn the_downlink() {
         (key("learn = \"off\""), r#", line 3: downlink.learn: "off" is not true or false"#),
         (
             key("learn = false\npolicy = \"grants:learn=on\""),
-            r#", line 3: downlink.learn: it is false here and the contrary in the policy "grants:learn=on": say it once"#,
+            r#", line 3: downlink.learn: it is false here and the opposite in the policy "grants:learn=on": set it in one place"#,
         ),
         (
             key("learn = true\npolicy = \"grants:learn=off\""),
-            r#", line 3: downlink.learn: it is true here and the contrary in the policy "grants:learn=off": say it once"#,
+            r#", line 3: downlink.learn: it is true here and the opposite in the policy "grants:learn=off": set it in one place"#,
         ),
         (key("probe_every = \"9ms\""), r#", line 3: downlink.probe_every: "9ms" is out of range: from 10ms to 10s"#),
         (
@@ -244,11 +242,11 @@ fn the_downlink() {
         ),
         (
             key("policy = \"drr\""),
-            ", line 3: downlink.policy: 'drr' orders packets, not requests: of these there are none, msf-rs, grants, delay-pools",
+            ", line 3: downlink.policy: 'drr' orders packets, not requests: request policies are none, msf-rs, grants, delay-pools",
         ),
         (
             key("policy = \"gants\""),
-            ", line 3: downlink.policy: unknown policy 'gants' of requests: there are none, msf-rs, grants, delay-pools",
+            ", line 3: downlink.policy: unknown request policy 'gants': available are none, msf-rs, grants, delay-pools",
         ),
         (
             key("policy = \"grants:order=best\""),
@@ -286,7 +284,7 @@ fn classes() {
         ),
         (
             classes("[[class]]\nname = \"a\""),
-            r#", line 5: class.clients: class "a" has neither clients nor users: say who is in it"#,
+            r#", line 5: class.clients: class "a" has neither clients nor users: add one of them"#,
         ),
         (
             classes("[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\nweight = 0"),
@@ -314,7 +312,7 @@ fn classes() {
         ),
         (
             classes("[[class]]\nname = \"a\"\nusers = \"ada\""),
-            ", line 7: class.users: users say who they are where access.passwords names a file of passwords: add that, or use clients",
+            ", line 7: class.users: users are known by name only with access.passwords: add that, or use clients",
         ),
         (
             with(
@@ -406,7 +404,7 @@ fn admin_and_log() {
     refused(&[
         (
             section("admin", "listen = \"10.0.0.1:9180\""),
-            ", line 6: admin.listen: 10.0.0.1:9180 is reached from other machines: add token or token_file, or listen on 127.0.0.1:9180",
+            ", line 6: admin.listen: 10.0.0.1:9180 can be reached from other machines: add token or token_file, or listen on 127.0.0.1:9180",
         ),
         (
             section("admin", "listen = \"127.0.0.1:3128\""),
@@ -414,19 +412,19 @@ fn admin_and_log() {
         ),
         (
             section("admin", "token = \"0123456789abcde\""),
-            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and punctuation, without spaces",
         ),
         (
             section("admin", "token = \"0123456789 abcdef\""),
-            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and punctuation, without spaces",
         ),
         (
             section("admin", "token = 12345678901234567890"),
-            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and signs, without blanks",
+            ", line 6: admin.token: it is not a text of 16 to 512 letters, digits and punctuation, without spaces",
         ),
         (
             section("admin", "token = \"0123456789abcdef\"\ntoken_file = \"x\""),
-            ", line 7: admin.token_file: there is a token besides: say it once",
+            ", line 7: admin.token_file: there is a token as well: set one of them",
         ),
         (
             section("admin", "token_file = \"/does/not/exist\""),
@@ -434,7 +432,7 @@ fn admin_and_log() {
         ),
         (
             section("log", "format = \"squid\""),
-            r#", line 5: log.access: say where, such as access = "/var/log/dovetail/access.log""#,
+            r#", line 5: log.access: set a path, such as access = "/var/log/dovetail/access.log""#,
         ),
         (
             section("log", "access = \"/x\"\nformat = \"common\""),

@@ -267,7 +267,7 @@ fn a_second_signal_ends_it_at_once() {
     let _held = ask(proxy, &format!("http://{origin}/held"));
     told.recv_timeout(LONG).unwrap();
     gateway.terminate();
-    gateway.says("finishing what is under way");
+    gateway.says("finishing open requests");
     thread::sleep(Duration::from_millis(300));
     assert!(gateway.child.try_wait().unwrap().is_none(), "it waits for what is under way");
     gateway.terminate();
@@ -316,7 +316,7 @@ fn another_process_takes_over_and_no_request_fails() {
     old.says("another process took over");
     // One who sends it a signal all the same does not break off what is under way.
     old.terminate();
-    old.says("finishing what is under way; the same");
+    old.says("finishing open requests; the same");
     thread::sleep(Duration::from_millis(300));
     assert!(health(admin).ends_with("ok\n"));
     lets.send(()).unwrap();

@@ -88,7 +88,7 @@ struct Family([Item; ARITY]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Item(u128);
 
-/// What is in the places of the last family that nobody has: above every flow.
+/// Fills the unused places of the last family: above every flow.
 const VACANT: Item = Item(u128::MAX);
 
 impl Item {

@@ -1,4 +1,4 @@
-//! Quantities with units: times, sizes and rates, and how people write them.
+//! Quantities with units: times, sizes and rates, and how they are written.
 
 use alloc::string::String;
 use core::{
@@ -247,7 +247,7 @@ pub fn parse_rate(text: &str) -> Result<Rate, UnitError> {
     Rate::from_bps(number * scale)
 }
 
-/// At most 60 characters of a text of somebody's, for a message.
+/// At most 60 characters of a given text, for a message.
 #[must_use]
 pub fn clip(text: &str) -> String {
     let mut clipped: String = text.chars().take(60).collect();

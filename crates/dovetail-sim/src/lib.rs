@@ -11,7 +11,7 @@
 //! | [`workload`] | packets from captures, CSV and synthetic scenarios |
 //! | [`Pipeline`] | when a packet starts and ends on each resource |
 //! | [`simulate`] | the loop |
-//! | [`network`] | hosts with a real TCP, routers and links, in place of a workload |
+//! | [`network`] | hosts with a real TCP, routers and links, instead of a workload |
 //! | [`measure`] | utilisation, fairness, latency, series over time |
 //! | [`records`] | one row a packet, CSV or Parquet |
 
@@ -55,7 +55,7 @@ pub trait Observer {
     fn sent(&mut self, packet: &Packet, passage: &Passage);
 }
 
-/// Nobody watches.
+/// No observer.
 impl Observer for () {
     fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
     fn arrived(&mut self, _: &Packet) {}

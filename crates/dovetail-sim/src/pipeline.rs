@@ -24,7 +24,7 @@ pub enum PipelineMode {
     NoWait,
     /// Any number of packets may wait.
     Unbounded,
-    /// So many packets may wait; a resource whose packet finds no place is blocked.
+    /// This many packets may wait; a resource whose packet finds no place is blocked.
     Buffer(u32),
 }
 
@@ -68,7 +68,7 @@ pub struct Passage {
 }
 
 impl Passage {
-    /// Not under way yet.
+    /// Not in flight yet.
     pub(crate) const fn new(resources: usize) -> Self {
         Self { resources, start: [Nanos::ZERO; MAX_RESOURCES], end: [Nanos::ZERO; MAX_RESOURCES] }
     }

@@ -54,9 +54,7 @@ impl Fault {
         let what = match bare {
             Some(bare) => {
                 let bare = clip(bare).escape_debug().to_string();
-                format!(
-                    "{bare} is not a value: an address, a rate, a time or a word goes in quotes, such as \"{bare}\""
-                )
+                format!("{bare} is not a value: addresses, rates, times and words go in quotes, such as \"{bare}\"")
             }
             None => message.replace('\n', "; "),
         };

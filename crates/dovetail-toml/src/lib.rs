@@ -17,7 +17,7 @@
 //! let wrong = read::<Form>(text).unwrap_err().located(text, "link.toml");
 //! assert_eq!(
 //!     wrong.to_string(),
-//!     "link.toml, line 2: 2Mbps is not a value: an address, a rate, a time or a word goes in quotes, such as \"2Mbps\""
+//!     "link.toml, line 2: 2Mbps is not a value: addresses, rates, times and words go in quotes, such as \"2Mbps\""
 //! );
 //! let wrong = Fault::whole("there is no link").located(text, "link.toml");
 //! assert_eq!(wrong.to_string(), "link.toml: there is no link");

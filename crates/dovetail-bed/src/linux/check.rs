@@ -1,4 +1,4 @@
-//! Whether a bed can be made here.
+//! Whether a testbed can be made here.
 
 use std::{
     fs::OpenOptions,
@@ -10,7 +10,7 @@ use rustix::process::geteuid;
 
 use crate::BedError;
 
-/// Says whether this machine has what a bed needs, without making one.
+/// Says whether this machine has what a testbed needs, without making one.
 ///
 /// # Errors
 /// The first thing that is missing, with how to get it.

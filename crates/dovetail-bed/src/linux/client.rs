@@ -28,7 +28,7 @@ pub(super) struct Run {
     pub(super) proxy: SocketAddrV4,
     /// Time 0.
     pub(super) begins: Instant,
-    /// When what is not answered is given up.
+    /// When unanswered requests are cancelled.
     pub(super) ends: Instant,
 }
 
@@ -123,7 +123,7 @@ impl Client {
             return wrong(format!("status {}", head.status));
         }
         if bytes != asked.bytes {
-            return wrong(format!("{bytes} bytes where {} were asked for", asked.bytes));
+            return wrong(format!("{bytes} bytes where {} were requested", asked.bytes));
         }
         if head.id.as_deref() != Some(&id) {
             return wrong("the answer to another request".into());

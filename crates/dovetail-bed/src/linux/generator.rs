@@ -1,4 +1,4 @@
-//! All users of a run, in open or closed loop: a thread for each request that is under way.
+//! All users of a run, in open or closed loop: a thread for each request that is in flight.
 
 use std::{
     io,
@@ -30,7 +30,7 @@ pub(super) struct Generator {
     plan: Plan,
     received_bytes: Vec<AtomicU64>,
     done: Mutex<Vec<Exchange>>,
-    /// Nobody asks any more.
+    /// No more requests are sent.
     over: AtomicBool,
 }
 
@@ -82,7 +82,7 @@ impl Generator {
         })
     }
 
-    /// Nobody asks any more.
+    /// No more requests are sent.
     pub(super) fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
     }

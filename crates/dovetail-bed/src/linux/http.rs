@@ -180,7 +180,7 @@ impl Connection {
         }
     }
 
-    /// Reads so many bytes.
+    /// Reads this many bytes.
     fn pass(&mut self, mut bytes: u64, show: &mut impl FnMut(&[u8])) -> io::Result<()> {
         while bytes > 0 {
             if self.is_empty() && self.fill()? == 0 {

@@ -51,7 +51,7 @@ impl Counters {
         self.at
     }
 
-    /// What was carried from an earlier reading to this one at a rate of so many bits a second.
+    /// What was carried from an earlier reading to this one at a rate of this many bits a second.
     pub(super) fn since(self, earlier: Self, rate_bps: f64) -> LinkUse {
         let seconds = (self.at - earlier.at).as_secs_f64();
         let bytes = self.bytes - earlier.bytes;

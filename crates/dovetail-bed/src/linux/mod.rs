@@ -1,4 +1,4 @@
-//! The bed as Linux makes it.
+//! The testbed as Linux makes it.
 
 mod check;
 mod client;
@@ -128,7 +128,7 @@ impl Bed {
             });
             let watched = self.watch(begins, load, running.as_mut(), tell, || played.is_finished());
             generator.stop();
-            // Requests under way at a proxy that has ended fail by themselves.
+            // Requests in flight at a proxy that has ended fail by themselves.
             let played = played.join().unwrap_or_else(|panic| resume_unwind(panic));
             played.map_err(BedError::system("the users"))?;
             watched

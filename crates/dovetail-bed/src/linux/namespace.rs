@@ -116,7 +116,7 @@ fn processes(name: &str) -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).filter(there).collect()
 }
 
-/// Ends what runs there, as nobody could reach it any more, and the namespace.
+/// Ends what runs there, as nothing could reach it any more, and the namespace.
 fn remove(name: &str) {
     for pid in processes(name) {
         // One that has just ended needs no signal.

@@ -1,6 +1,6 @@
-//! The servers. `GET /BYTES/ID` is answered with so many bytes; `GET /stream/COUNT/SIZE/GAP_US/ID` with so many pieces in chunks,
-//! each sent by itself and so many microseconds after the one before; `POST /take/ID` with how many bytes the request's body
-//! had. The id is in a header of the response.
+//! The servers. `GET /BYTES/ID` is answered with this many bytes; `GET /stream/COUNT/SIZE/GAP_US/ID` with this many
+//! pieces in chunks, each sent on its own and this many microseconds after the one before; `POST /take/ID` with how
+//! many bytes the request's body had. The id is in a header of the response.
 
 use std::{
     collections::HashMap,
@@ -203,7 +203,7 @@ fn piece(bytes: usize, chunk: bool) -> Vec<u8> {
     piece
 }
 
-/// Sends so many pieces; one that could not be sent in time puts off those that follow.
+/// Sends this many pieces; one that could not be sent in time puts off those that follow.
 fn pieces_apart(mut stream: &TcpStream, pieces: u64, piece: &[u8], gap: Duration, ends: &AtomicBool) -> io::Result<()> {
     let mut due = Instant::now();
     for _ in 0..pieces {

@@ -1,4 +1,4 @@
-//! Who asks for what, fixed by the seed.
+//! Which user requests what, fixed by the seed.
 //!
 //! Each user has a stream of random numbers of its own, so what a user asks for does not depend on what others do, on which
 //! classes ask or on how long anything takes.
@@ -10,7 +10,7 @@ use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
 
 use crate::{BedError, BedSpec, LoadSpec, Sizes, spec::wire_bytes};
 
-/// A user of the bed, counted from 0.
+/// A user of the testbed, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct User {
     pub(crate) class: usize,

@@ -1,4 +1,4 @@
-//! A run of jobs, and what is looked at and changed meanwhile.
+//! A run of jobs, and what is examined and changed meanwhile.
 
 use std::{
     panic::resume_unwind,
@@ -40,7 +40,7 @@ impl Bed {
             });
             let seen = self.look_on(begins, play, running.as_mut(), || playing.is_finished());
             player.stop();
-            // Requests under way at a proxy that has ended fail by themselves.
+            // Requests in flight at a proxy that has ended fail by themselves.
             let jobs = playing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Ok((jobs.map_err(BedError::system("the users"))?, seen?))
         });

@@ -31,7 +31,7 @@ pub(super) struct Player {
     begins: Instant,
     /// When jobs ask no more.
     until: Duration,
-    /// When what is not answered is given up.
+    /// When unanswered requests are cancelled.
     ends: Instant,
     /// The run has failed.
     over: AtomicBool,
@@ -42,7 +42,7 @@ impl Player {
         Self { proxy, begins, until, ends: begins + until + drain, over: AtomicBool::new(false) }
     }
 
-    /// Nobody asks any more.
+    /// No more requests are sent.
     pub(super) fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
@@ -163,7 +163,7 @@ impl<'a> Playing<'a> {
         }
         let (moved, asked) = (if upload.is_some() { number(&said) } else { Some(came) }, job.what.bytes());
         if moved != Some(asked) {
-            return wrong(format!("{} bytes where {asked} were asked for", moved.unwrap_or_default()));
+            return wrong(format!("{} bytes where {asked} were requested", moved.unwrap_or_default()));
         }
         if head.keep && connection.is_empty() {
             self.connection = Some(connection);

@@ -19,7 +19,7 @@ use crate::{BedError, Proxy, Site};
 /// How long a proxy may take until it listens, and to end.
 const TO_LISTEN: Duration = Duration::from_secs(20);
 const TO_END: Duration = Duration::from_secs(10);
-/// How often it is looked at meanwhile.
+/// How often it is examined meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
 /// What is shown of what it printed.
 const SHOWN_LINES: usize = 12;
@@ -160,5 +160,5 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 fn words(status: ExitStatus) -> String {
-    if status.success() { "by itself".into() } else { format!("with {status}") }
+    if status.success() { "on its own".into() } else { format!("with {status}") }
 }

@@ -14,9 +14,9 @@ const MOST_ID_BYTES: usize = 64;
 /// What a server is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// So many bytes, with their length.
+    /// This many bytes, with their length.
     Bytes(u64),
-    /// So many pieces of so many bytes so far apart, without a length.
+    /// This many pieces of this many bytes so far apart, without a length.
     Stream(u64, u64, Duration),
     /// That it takes the request's body and says how long that was.
     Take,

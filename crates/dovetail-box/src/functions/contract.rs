@@ -34,7 +34,7 @@ pub enum Reason {
     Malformed,
     /// It has been through as many routers as it may.
     HopLimit,
-    /// Nobody knows where its destination is.
+    /// Its destination is unknown.
     NoRoute,
     /// What it would become does not fit into an IP packet.
     TooLong,

@@ -71,7 +71,7 @@ impl Ipsec {
         Self { key: LessSafeKey::new(key), association, sequence: 1, iv: 1 }
     }
 
-    /// A tunnel with a key made up from a seed: for measurements.
+    /// A tunnel with a key derived from a seed: for measurements.
     #[must_use]
     pub fn example(seed: u64) -> Self {
         let mut random = SplitMix64::seed_from_u64(seed);

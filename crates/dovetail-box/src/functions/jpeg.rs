@@ -3,7 +3,7 @@
 //! A packet whose UDP payload is as long as a square picture in 4:2:0 is one: w·w bytes of brightness, then twice
 //! (w/2)·(w/2) of colour, w even, so w·w·3/2 in all. It leaves with a baseline JPEG file as its payload. The time is
 //! spent in cosine transforms and Huffman codes, as in the MPEG encoders of the literature on active networks, of which
-//! this is the part that encodes a frame by itself. The encoder allocates its working rows for each picture.
+//! this is the part that encodes a frame on its own. The encoder allocates its working rows for each picture.
 
 use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType, SamplingFactor};
 
@@ -24,7 +24,7 @@ const PROTOCOL_UDP: u8 = 17;
 /// What an IP packet can be at most.
 const MOST: usize = u16::MAX as usize;
 
-/// The width and height in pixels of the square picture that has so many bytes, if one has: even, from 2 to 208.
+/// The width and height in pixels of the square picture that has this many bytes, if one has: even, from 2 to 208.
 #[must_use]
 pub fn side(bytes: usize) -> Option<usize> {
     let pixels = (bytes < MOST).then_some(bytes)? / 3 * 2;

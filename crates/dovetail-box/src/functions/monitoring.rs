@@ -4,7 +4,7 @@
 //! squares and products*, 1962): m ← m + (x - m)/n and s ← s + (x - m)(x - m'), with m' the mean after x.
 //!
 //! Flows are kept in sets of [`WAYS`] places, as lines are in a processor's cache. A keyed hash (SipHash-1-3) of the
-//! five-tuple names the set, so nobody outside can choose flows that meet in one. A new flow takes a free place of its
+//! five-tuple names the set, so no sender can choose flows that meet in one. A new flow takes a free place of its
 //! set, or that of the flow silent for longest, whose counts go into a common sum. So memory is fixed from the start, a
 //! packet costs a look at one set, and no packet is lost from the totals.
 
@@ -119,7 +119,7 @@ impl Monitoring {
         }
     }
 
-    /// Room for 16,384 flows, with a key made up from a seed: for measurements.
+    /// Room for 16,384 flows, with a key derived from a seed: for measurements.
     #[must_use]
     pub fn example(seed: u64) -> Self {
         let mut key = [0; 16];

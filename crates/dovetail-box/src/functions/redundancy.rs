@@ -84,7 +84,7 @@ impl Redundancy {
         Self(End::new(chunks, key))
     }
 
-    /// A store of 16,384 chunks with a key made up from a seed: for measurements.
+    /// A store of 16,384 chunks with a key derived from a seed: for measurements.
     #[must_use]
     pub fn example(seed: u64) -> Self {
         let mut key = [0; 16];

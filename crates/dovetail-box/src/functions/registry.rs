@@ -17,7 +17,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// The function with tables and keys made up from a seed: for measurements and tests, where no secret is kept.
+    /// The function with tables and keys derived from a seed: for measurements and tests, where no secret is kept.
     #[must_use]
     pub fn example(&self, seed: u64) -> Box<dyn NetworkFunction> {
         (self.build)(seed)
@@ -102,7 +102,7 @@ mod tests {
             }
         }
 
-        /// Real packets, damaged: what a parser meets when somebody means it harm.
+        /// Real packets, damaged: what an attacker sends to a parser.
         #[test]
         fn no_damage_is_too_strange(
             packets in prop::collection::vec(packet(), 1..8),

@@ -39,7 +39,7 @@ const TIMES: [&str; 5] = ["mean_s", "median_s", "p99_s", "max_s", "queued_s"];
 
 /// Requests that were answered in time for their mean.
 fn answered(said: &Value) -> f64 {
-    (whole(&said["requests"]) - whole(&said["unfinished"]) - whole(&said["gave_up"])) as f64
+    (whole(&said["requests"]) - whole(&said["unfinished"]) - whole(&said["cancelled"])) as f64
 }
 
 /// What is said of all follows from what is said of the classes.
@@ -50,13 +50,13 @@ fn check_classes(access: &Value) {
     for (class, weight) in classes.iter().zip([4.0, 2.0, 1.0]) {
         assert_eq!((number(&class["weight"]), whole(&class["users"])), (weight, 4));
     }
-    for count in ["requests", "unfinished", "gave_up"] {
+    for count in ["requests", "unfinished", "cancelled"] {
         assert_eq!(whole(&access[count]), classes.iter().map(|class| whole(&class[count])).sum::<u64>(), "{count}");
     }
     for said in classes.iter().chain([access]) {
         let [mean, median, p99, max, queued] = TIMES.map(|key| number(&said[key]));
         assert!(median <= p99 && p99 <= max && mean <= max && (0.0..=mean).contains(&queued), "{said}");
-        assert_eq!(whole(&said["gave_up"]), 0, "nobody here is impatient");
+        assert_eq!(whole(&said["cancelled"]), 0, "nobody here is impatient");
     }
     // What has no answer is in the mean, but in no time at the gateway.
     let asked = |said: &Value| whole(&said["requests"]) as f64;
@@ -123,9 +123,9 @@ fn the_table_and_the_page_have_all_parts() {
         "access: 4 users of gold (weight 4, 4 requests each), 4 users of silver (weight 2, 4 requests each), ",
         "a downlink of 2.00 Mbit/s",
         "gold kbit/s",
-        "a user's part",
+        "per user",
         "unfinished",
-        "latency of requests wanted from second 30 on; rates and link from there to second 150",
+        "latency of requests made from second 30 on; rates and link from there to second 150",
         "msf-rs at the end: window ",
         "grants at the end: pace ",
         "report.html",
@@ -139,7 +139,7 @@ fn the_table_and_the_page_have_all_parts() {
     }
     let html = fs::read_to_string(&page).expect("the page is written");
     for title in
-        ["Latency by size", "Who gets how much", "The far queue", "msf-rs: window over time", "grants: pace over time"]
+        ["Latency by size", "Rates by class", "The far queue", "msf-rs: window over time", "grants: pace over time"]
     {
         assert!(html.contains(title), "no '{title}' on the page");
     }
@@ -199,6 +199,6 @@ fn what_cannot_run_is_a_clear_error_with_status_1() {
     wrong(&text.replace("each = 4, ", ""), "requests: one of each, rate and load");
     wrong(
         &text.replace("between = [\"gateway\", \"lan\"]", "between = [\"elsewhere\", \"lan\"]"),
-        "there is no way from ",
+        "there is no path from ",
     );
 }

@@ -45,7 +45,10 @@ fn table_2_is_exact() {
     };
     assert_eq!(row("flow 1"), ["flow", "1", "admitted", "0", "120", "140", "–"]);
     assert_eq!(row("flow 2"), ["flow", "2", "admitted", "0", "120", "140", "–"]);
-    assert!(text.contains("note: flow 2: admitted, and leaves best-effort flows nothing of cpu and link\n"), "{text}");
+    assert!(
+        text.contains("note: flow 2: admitted, which leaves best-effort flows nothing of cpu and link\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -81,9 +84,9 @@ fn every_rule_refuses_somebody() {
     let text = stdout(&["admit", &file]);
     for line in [
         "refused: backup: rule 1: it asks for 10000000 B/s of link where 9250000 B/s are left: 750000 B/s too much",
-        "refused: game: rule 2: its own delay would be 22.008 ms by eq. 14 where it can bear 10 ms: 12.008 ms too long",
-        "refused: encoder: rule 2: the delay of voice would be 6.72 ms by eq. 14 where it can bear 5 ms: 1.72 ms too long",
-        "refused: 2 best-effort flows: rule 3: 10 best-effort flows are there, which is the most",
+        "refused: game: rule 2: its own delay would be 22.008 ms by eq. 14 where its limit is 10 ms: 12.008 ms too long",
+        "refused: encoder: rule 2: the delay of voice would be 6.72 ms by eq. 14 where its limit is 5 ms: 1.72 ms too long",
+        "refused: 2 best-effort flows: rule 3: there are already 10 best-effort flows, which is the limit",
         "refused: a packet of best-effort flow 3: rule 4: 100 packets wait in the queue, and the most is 100",
     ] {
         assert!(text.lines().any(|other| other == line), "{line}\n\n{text}");
@@ -309,7 +312,7 @@ fn wrong_files_are_told_where_and_what() {
         ("30 cycles", "-30 cycles", 10, "from 0 to 1e18"),
         ("30 cycles", "1e99 cycles", 10, "from 0 to 1e18"),
         ("cpu = \"75%\"", "gpu = \"75%\"", 9, "there is no resource \"gpu\", only cpu, link"),
-        ("cpu = \"75%\", ", "", 7, "its packets take of cpu, of which it reserves nothing"),
+        ("cpu = \"75%\", ", "", 7, "its packets use cpu, of which it reserves nothing"),
         ("packets = [", "packet = [", 10, "unknown field `packet`"),
         ("{ cpu = \"30 cycles\", link = \"10B\" }", "", 7, "no kind of packet"),
         ("name = \"a\"", "name = \"a\"\ndelay = \"5 parsecs\"", 9, "a delay is such as \"130ms\""),

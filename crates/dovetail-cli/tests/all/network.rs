@@ -327,7 +327,7 @@ fn the_page_and_the_table_have_all_parts() {
     let args = ["compare", &network, "--report", page.to_str().expect("plain")];
     let said = stdout(&args);
     for words in [
-        "small: web (40 transfers), </script><b> (a connection without end), voice (UDP) from r1 to r0 at 1.00 Mbit/s",
+        "small: web (40 transfers), </script><b> (an unlimited connection), voice (UDP) from r1 to r0 at 1.00 Mbit/s",
         "TCP reno",
         "unfinished",
         "voice Mbit/s",
@@ -360,7 +360,7 @@ fn what_a_network_has_no_use_for_is_refused() {
         (&["compare", network, "--queue-packets", "9"], "--queue-packets: small is a network: the file says how much"),
         (&["compare", network, "--programs", "p.toml"], "--programs: packets of a network run no programs"),
         (&["compare", network, "--policy", "drr", "--policy", "drr"], "twice"),
-        (&["compare", "--workload", table, "--pcap", "out"], "--pcap: only what crosses a network's link"),
+        (&["compare", "--workload", table, "--pcap", "out"], "--pcap: only a network's link"),
     ] {
         let output = dovetail(args);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -375,7 +375,7 @@ fn a_network_that_cannot_run_is_a_clear_error_with_status_1() {
     let apart = SMALL_NETWORK.replace("between = [\"r0\", [", "between = [\"elsewhere\", [");
     let unknown = SMALL_NETWORK.replace("mtu = 1040", "mtu = 1040\nspeed = 3");
     for (text, said) in [
-        (&apart, "there is no way from "),
+        (&apart, "there is no path from "),
         (&unknown, "network.toml, line 7: unknown field `speed`"),
         (&SMALL_NETWORK.replace("watched = true\n", ""), "network.toml: one link is to have watched = true"),
     ] {

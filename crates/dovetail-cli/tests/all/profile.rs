@@ -303,7 +303,7 @@ fn no_name_lists_what_there_is() {
 #[test]
 fn one_size_is_measured_and_said_to_say_little() {
     let text = stdout(&["profile", "ipsec", "--sizes", "512", "--packets", "30"]);
-    assert!(text.contains("one size says nothing of a cost a byte"), "{text}");
+    assert!(text.contains("one size does not determine a cost per byte"), "{text}");
 }
 
 #[test]

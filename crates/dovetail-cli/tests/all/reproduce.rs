@@ -348,7 +348,10 @@ fn trace_driven_experiments_take_captures_and_always_come_out_the_same() {
     assert!(text.contains(&flows), "no '{flows}' in:\n{text}");
     // The same capture twice: two sets of flows.
     let text = stdout(&["reproduce", "tradeoff-fig7", "--trace", path, "--trace", path]);
-    assert!(text.contains("laid over each other") && text.contains("12000 packets of 80 flows"), "{text}");
+    assert!(
+        text.contains("merged from their first packets on") && text.contains("12000 packets of 80 flows"),
+        "{text}"
+    );
     assert!(text.contains("the link for 150 %"), "{text}");
 }
 

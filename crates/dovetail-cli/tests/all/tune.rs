@@ -57,7 +57,7 @@ fn check(point: &Value, document: &Value, resources: &[&str], weight: impl Fn(&s
     let dominant: u64 = waits.iter().filter_map(|wait| wait.dominant).map(|(start, end)| end - start).sum();
     near(&point["work_per_s"], dominant as f64 / makespan, 1e-9, "work");
     let weights: Vec<f64> = records.flows.iter().map(|flow| weight(flow)).collect();
-    let promise = point["promised_share"].as_f64();
+    let promise = point["guaranteed_share"].as_f64();
     let shares = recompute::shares(&waits, |flow| weights[flow as usize], window, promise.unwrap_or(0.0));
     assert_eq!(point["flow_windows"], shares.windows.len(), "{name}");
     match shares.windows.first() {
@@ -90,7 +90,7 @@ fn check_promise(document: &Value, sweep: &Value) {
     let best = recommended(sweep);
     let fair = point(sweep, "tradeoff:alpha=1");
     assert!(number(&best["makespan_s"]) < number(&fair["makespan_s"]), "{best} is not done before {fair}");
-    assert_eq!(number(&best["promised_share"]), number(&best["value"]));
+    assert_eq!(number(&best["guaranteed_share"]), number(&best["value"]));
     assert!(number(&best["shortfall_ms"]) <= number(&best["slack_ms"]), "{best}");
     for point in [best, fair] {
         check(point, document, &["cpu", "link"], |_| 1.0);
@@ -161,7 +161,7 @@ fn every_number_follows_from_the_records_with_drops_and_windows_of_choice() {
             check(point, &document, &["cpu", "link"], |_| 1.0);
         }
     }
-    assert!(sweep(&document, "tradeoff")["why"].as_str().expect("a reason").contains("the work done a second rises"));
+    assert!(sweep(&document, "tradeoff")["why"].as_str().expect("a reason").contains("the work done per second rises"));
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_real_capture_is_tuned_in_time_and_its_promise_is_in_the_records() {
     assert!(number(&recommended(atfq)["makespan_s"]) < number(&points(atfq)[0]["makespan_s"]));
     check(recommended(atfq), &document, &["cpu", "link"], |_| 1.0);
     let notes = document["notes"].to_string();
-    assert!(notes.contains("nobody said what box this is"), "{notes}");
+    assert!(notes.contains("no box is described"), "{notes}");
 }
 
 /// What is said of a table with these rows.
@@ -289,9 +289,9 @@ fn a_policy_out_of_its_pipeline_is_said_so_and_promises_nothing() {
         let document = tune(&["--workload", table, "--pipeline", mode, "--policy", "tradeoff", "--points", "2"]);
         let sweep = sweep(&document, "tradeoff");
         assert_eq!(sweep["pipeline"], mode);
-        assert!(points(sweep).iter().all(|point| point["promised_share"].is_number() == promised));
+        assert!(points(sweep).iter().all(|point| point["guaranteed_share"].is_number() == promised));
         let notes = document["notes"].to_string();
-        assert_eq!(notes.contains("nothing is promised"), !promised, "{mode}: {notes}");
+        assert_eq!(notes.contains("nothing is guaranteed"), !promised, "{mode}: {notes}");
     }
 }
 

@@ -58,7 +58,7 @@ fn figures_are_the_medians_of_compare_s_over_the_seeds() {
             near(&point[key], median(of(key)), 1e-12, key);
         }
         let sum = |key: &str| of(key).iter().sum::<f64>();
-        near(&point["unanswered"], (sum("unfinished") + sum("gave_up")) / sum("requests"), 1e-12, "unanswered");
+        near(&point["unanswered"], (sum("unfinished") + sum("cancelled")) / sum("requests"), 1e-12, "unanswered");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Everybody asked, in order.
+//! All reservations requested, in order.
 
 use std::collections::HashMap;
 
@@ -65,7 +65,7 @@ impl<'a> Answers<'a> {
     /// Who it is whose delay is too long; `None` for the flow that asked.
     pub(super) fn whose(&self, broken: &Broken) -> Option<&'a str> {
         match broken.whose {
-            Whose::Newcomer => None,
+            Whose::New => None,
             Whose::Admitted(flow) => Some(self.name(flow)),
         }
     }

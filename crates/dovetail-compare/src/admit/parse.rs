@@ -1,4 +1,4 @@
-//! Numbers with units, as people write them, in the one unit of a resource.
+//! Numbers with units, as they are written, in the one unit of a resource.
 //!
 //! A resource counts in seconds of its time, in bytes, or in anything with a name. Which of these it is follows from how
 //! its capacity is written, and every rate and cost of it has to be in the same: cycles are not bytes.
@@ -99,7 +99,7 @@ fn per_second(text: &str) -> Result<(f64, Unit), String> {
         let rate = parse_rate(text).map_err(|error| error.to_string())?;
         return Ok((rate.bps() / 8.0, Unit::Bytes));
     }
-    let stem = text.strip_suffix("/s").ok_or("it is not so much a second: end it with \"/s\"")?;
+    let stem = text.strip_suffix("/s").ok_or("it is not a rate: end it with \"/s\"")?;
     amount(stem)
 }
 

@@ -92,7 +92,7 @@ fn resource(form: &ResourceForm) -> Result<(Named, Resource), Fault> {
     }
     let text = match (&form.capacity, &form.rate) {
         (Some(text), None) | (None, Some(text)) => text,
-        _ => return Err("it has a capacity, or for a link a rate: one of the two".to_owned().into()),
+        _ => return Err("it needs either a capacity or, for a link, a rate".to_owned().into()),
     };
     let (units, unit) = capacity(text.get_ref()).map_err(|what| Fault::at(text.span().start, what))?;
     if form.rate.is_some() && unit != Unit::Bytes {
@@ -133,7 +133,7 @@ fn reservation(form: &ReservationForm, resources: &[Named]) -> Result<Reservatio
         match error {
             ReservationError::NoRate { resource } => {
                 let name = &resources[resource].name;
-                format!("its packets take of {name}, of which it reserves nothing: give it a rate of {name}")
+                format!("its packets use {name}, of which it reserves nothing: give it a rate of {name}")
             }
             other => other.to_string(),
         }

@@ -1,4 +1,4 @@
-//! The answers, for people.
+//! The answers, as text.
 
 use dovetail_sched::{
     Nanos,
@@ -15,12 +15,15 @@ use crate::{
 const LEGEND: [(&str, &str); 5] = [
     (
         "eq. 14 ms",
-        "delay bound under one scheduler for all resources: what the paper admits by, but some traffic waits longer",
+        "delay bound under one scheduler for all resources: the paper admits by it, but some traffic waits longer",
     ),
-    ("eq. 13 ms", "delay bound under a fair queueing scheduler for each resource, while the flow keeps to its rates"),
-    ("bears ms", "the longest delay that it can bear; – if it does not mind"),
-    ("left", "what may still be reserved: target times capacity, less what is reserved"),
-    ("share", "what each best-effort flow may take of what is left"),
+    (
+        "eq. 13 ms",
+        "delay bound under a fair queueing scheduler for each resource, while the flow keeps to its reserved rates",
+    ),
+    ("limit ms", "the longest delay that the flow accepts; – if it sets no limit"),
+    ("left", "what can still be reserved: target times capacity, less the reserved rates"),
+    ("share", "each best-effort flow's share of what is left"),
 ];
 
 pub(super) fn text(answers: &Answers<'_>, file: &str) -> String {
@@ -58,7 +61,7 @@ pub(super) fn text(answers: &Answers<'_>, file: &str) -> String {
 }
 
 fn reservations(answers: &Answers<'_>) -> Table {
-    let mut table = Table::new(&["reservation", "answer", "level", "eq. 14 ms", "eq. 13 ms", "bears ms"], 2);
+    let mut table = Table::new(&["reservation", "answer", "level", "eq. 14 ms", "eq. 13 ms", "limit ms"], 2);
     let time = |time: Option<Nanos>| time.map_or_else(|| "–".to_owned(), millis);
     for answer in &answers.list {
         let said = match &answer.said {
@@ -127,7 +130,7 @@ pub(super) fn why(answers: &Answers<'_>, refusal: &Refusal) -> String {
             let named = &answers.request.resources[resource];
             let (name, unit, over) = (&named.name, &named.unit, asked_per_s.minus(left_per_s));
             format!(
-                "rule 1: it asks for {asked_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: {over} {unit}/s too much"
+                "rule 1: it requests {asked_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: {over} {unit}/s too much"
             )
         }
         Refusal::Delay(broken) => format!("rule 2: {}", delay(answers, &broken)),
@@ -139,7 +142,7 @@ fn delay(answers: &Answers<'_>, broken: &Broken) -> String {
     let whose = answers.whose(broken).map_or_else(|| "its own delay".to_owned(), |name| format!("the delay of {name}"));
     let [bound, most, over] = [broken.bound, broken.most, broken.over()].map(millis);
     let equation = broken.by.equation();
-    format!("{whose} would be {bound} ms by eq. {equation} where it can bear {most} ms: {over} ms too long")
+    format!("{whose} would be {bound} ms by eq. {equation} where its limit is {most} ms: {over} ms too long")
 }
 
 /// Of which resources a flow takes the last.
@@ -156,12 +159,12 @@ pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
         let exhausted: Vec<_> = exhausted(answers, &admitted).collect();
         if !exhausted.is_empty() {
             let names = exhausted.join(" and ");
-            notes.push(format!("{}: admitted, and leaves best-effort flows nothing of {names}", answer.name));
+            notes.push(format!("{}: admitted, which leaves best-effort flows nothing of {names}", answer.name));
         }
         if let Some(broken) = &admitted.breaks {
             let level = answer.asked.priority();
             notes.push(format!(
-                "{}: admitted, as rule 2 looks at its own level {level} only; {}",
+                "{}: admitted, as rule 2 considers only its own level {level}; {}",
                 answer.name,
                 delay(answers, broken)
             ));
@@ -169,7 +172,7 @@ pub(super) fn notes(answers: &Answers<'_>) -> Vec<String> {
     }
     if answers.admission.by() == Bound::Composite && answers.list.iter().any(|answer| answer.said.is_ok()) {
         notes.push(
-            "eq. 14 is no bound for all traffic; for a promise that has to hold use --bound separate, and a scheduler for each \
+            "eq. 14 does not bound all traffic; for a guarantee use --bound separate, with a scheduler for each \
              resource"
                 .to_owned(),
         );

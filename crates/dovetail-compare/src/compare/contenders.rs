@@ -14,7 +14,7 @@ pub(super) fn policies(options: &CompareOptions, default: &[&str]) -> Result<Vec
         Contender::UserSide(policy) => Ok(policy),
         Contender::Requests(_) | Contender::Ingress { .. } => {
             let why =
-                "it is what a gateway does to requests; give it a network with [access], such as scenarios/access.toml";
+                "it schedules requests at a gateway; give it a network with [access], such as scenarios/access.toml";
             Err(Misuse::policy(contender, why).into())
         }
     };

@@ -15,7 +15,7 @@ pub(super) fn of_policy(run: &PolicyRun) -> Vec<String> {
     caution.map(str::to_owned).into_iter().chain(counters).collect()
 }
 
-/// So many flows are listed.
+/// This many flows are listed.
 pub(super) const FLOWS_SHOWN: usize = 30;
 
 /// The flows with most packets, and what they got.

@@ -20,7 +20,7 @@ use crate::{
     table::{Table, bounded, count, figure},
 };
 
-/// What is compared when nobody says: the ordinary gateway, ours, and what administrators do today.
+/// What is compared when none is given: the ordinary gateway, ours, and what administrators do today.
 const DEFAULT: &[&str] = &["none", "msf-rs", "grants", "drr", "delay-pools", "ingress"];
 
 pub(super) fn compare(
@@ -82,7 +82,7 @@ impl Comparison<'_> {
         header.extend(classes.iter().take(CLASSES_SHOWN).map(|class| format!("{} kbit/s", class.class)));
         let mut table = Table { header, rows: Vec::new(), words: 1 };
         for (run, figures) in self.both() {
-            let Latency { mean_s, median_s, p99_s, at_least, queued_s, unfinished, gave_up, .. } = figures.all;
+            let Latency { mean_s, median_s, p99_s, at_least, queued_s, unfinished, cancelled, .. } = figures.all;
             let mut row = vec![
                 run.run.policy.clone(),
                 percent(figures.utilisation),
@@ -92,7 +92,7 @@ impl Comparison<'_> {
                 bounded(p99_s, at_least.p99_s),
                 bounded(figures.long_mean_s, figures.long_mean_at_least),
                 shown(queued_s),
-                count(unfinished + gave_up),
+                count(unfinished + cancelled),
             ];
             row.extend(figures.classes.iter().take(CLASSES_SHOWN).map(|class| figure(class.kbps)));
             table.push(row);
@@ -102,18 +102,8 @@ impl Comparison<'_> {
 
     /// What each class got under each gateway.
     fn classes(&self) -> Table {
-        let header = [
-            "gateway",
-            "class",
-            "weight",
-            "users",
-            "kbit/s",
-            "a user's part",
-            "mean s",
-            "median s",
-            "p99 s",
-            "queued s",
-        ];
+        let header =
+            ["gateway", "class", "weight", "users", "kbit/s", "per user", "mean s", "median s", "p99 s", "queued s"];
         let mut table = Table::new(&header, 2);
         for (run, figures) in self.both() {
             let per_user = |kbps: f64, users: usize| kbps / users.max(1) as f64;
@@ -145,7 +135,7 @@ impl Comparison<'_> {
     fn notices(&self) -> Vec<String> {
         let counted = self.runs.first().map(|run| {
             let (from, to) = asking(self.network, &run.outcome);
-            format!("latency of requests wanted from second {from} on; rates and link from there to second {to}")
+            format!("latency of requests made from second {from} on; rates and link from there to second {to}")
         });
         let kept = |run: &NetworkRun| {
             let access = run.outcome.access.as_ref()?;
@@ -156,7 +146,7 @@ impl Comparison<'_> {
         let lost = self.runs.iter().filter_map(|run| {
             let lost = run.outcome.access.as_ref()?.lost_among_users;
             let packets = count(lost);
-            let why = "nobody sends them again, and what they were part of never ends: give those links room";
+            let why = "they are not sent again, so their transfers never finish: give those links more buffer";
             (lost > 0)
                 .then(|| format!("{}: {packets} packets between users and gateway were dropped; {why}", run.run.policy))
         });
@@ -187,10 +177,14 @@ impl Comparison<'_> {
             (run.run.policy.as_str(), took.collect::<Vec<_>>())
         });
         let waits: Vec<_> = waits.collect();
-        chart("Latency", "Share of requests that were answered whole within the time below.", charts::waits(&waits));
+        chart(
+            "Latency",
+            "Share of requests whose complete response took no longer than the time below.",
+            charts::waits(&waits),
+        );
         chart("Latency by size", "Mean over responses of about that size.", charts::wait_by_size(&waits));
         let classes: Vec<_> = self.both().map(|(run, figures)| (run.run.policy.as_str(), figures)).collect();
-        chart("Who gets how much", "What the users of each class got together.", charts::class_rates(&classes));
+        chart("Rates by class", "Rate of all users of each class together.", charts::class_rates(&classes));
         let runs: Vec<_> = self
             .runs
             .iter()
@@ -198,7 +192,7 @@ impl Comparison<'_> {
             .collect();
         chart(
             "The far queue",
-            "Share of packets that were through the link's buffer within the time below.",
+            "Share of packets that spent no longer than the time below in the link's buffer.",
             charts::latency_cdf(&runs),
         );
         for run in self.runs {
@@ -207,7 +201,7 @@ impl Comparison<'_> {
                 if let Some(plot) = charts::note_over_time(name, &access.notes) {
                     chart(
                         &format!("{}: {name} over time", run.run.policy),
-                        "As the scheduler has it, every second.",
+                        "The scheduler's own value, every second.",
                         plot,
                     );
                 }
@@ -218,7 +212,7 @@ impl Comparison<'_> {
     }
 }
 
-/// So many classes get columns.
+/// This many classes get columns.
 const CLASSES_SHOWN: usize = 4;
 
 fn shown(value: Option<f64>) -> String {
@@ -231,9 +225,12 @@ fn percent(part: f64) -> String {
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 5] = [
-    ("link %", "how much of the downlink was used while users asked"),
-    ("mean … p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
-    ("queued s", "how long answered requests were at the gateway in the mean before they were released"),
-    ("unfinished", "requests that were not answered by the end, or given up; they lasted until then at least: ≥"),
-    ("a user's part", "what a user got, over what a user of the class that got least did"),
+    ("link %", "utilisation of the downlink while users sent requests"),
+    (
+        "mean … p99 s",
+        "from the moment a user wants the response to its last byte; long s: mean of responses over 200 kB",
+    ),
+    ("queued s", "mean time that answered requests were queued at the gateway"),
+    ("unfinished", "requests cancelled, or not answered by the end; they took at least until then: ≥"),
+    ("per user", "a user's rate, over that of a user of the class with the lowest"),
 ];

@@ -25,7 +25,7 @@ use crate::{
     table::{Table, bounded, count, figure},
 };
 
-/// What is compared when nobody says: the baseline, fair queueing, and those that favour short flows.
+/// What is compared when none is given: the baseline, fair queueing, and those that favour short flows.
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
 
 pub(super) fn compare(
@@ -43,10 +43,10 @@ pub(super) fn compare(
     deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
 }
 
-/// Each of `looked_at` over the network, in order.
+/// Each of `examined` over the network, in order.
 pub(super) fn runs(
     network: &Network,
-    looked_at: &[Under<'_>],
+    examined: &[Under<'_>],
     options: &CompareOptions,
     progress: &dyn Progress,
 ) -> Result<Vec<NetworkRun>, Error> {
@@ -61,9 +61,9 @@ pub(super) fn runs(
         fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
     }
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: options.pcap.as_deref() };
-    let bar = bar(network, looked_at.len(), progress);
+    let bar = bar(network, examined.len(), progress);
     let jobs = jobs.map_or_else(cores, usize::from);
-    side_by_side_on(jobs, looked_at, |&under| run(network, under, keep, bar.as_ref()))
+    side_by_side_on(jobs, examined, |&under| run(network, under, keep, bar.as_ref()))
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -173,8 +173,8 @@ impl Comparison<'_> {
             Kind::Transfers { count: transfers, .. } => {
                 format!("{} ({} transfers)", traffic.name, count(transfers.into()))
             }
-            Kind::LongLived(1) => format!("{} (a connection without end)", traffic.name),
-            Kind::LongLived(flows) => format!("{} ({flows} connections without end)", traffic.name),
+            Kind::LongLived(1) => format!("{} (an unlimited connection)", traffic.name),
+            Kind::LongLived(flows) => format!("{} ({flows} unlimited connections)", traffic.name),
             Kind::Datagrams(_) => format!("{} (UDP)", traffic.name),
             Kind::Requests(_) => format!("{} (requests)", traffic.name),
         });
@@ -197,12 +197,16 @@ impl Comparison<'_> {
             format!("{short} short transfers (under 20 kB), {middle} middle ones, {long} long ones (over 1 MB)")
         });
         let evicted = self.runs.iter().filter(|run| run.outcome.evicted_flows > 0).map(|run| {
-            format!("{}: {} flows were forgotten for want of room", run.run.policy, count(run.outcome.evicted_flows))
+            format!(
+                "{}: the state of {} flows was evicted for want of memory",
+                run.run.policy,
+                count(run.outcome.evicted_flows)
+            )
         });
         let unknown = self.runs.iter().filter(|run| run.outcome.unknown > 0).map(|run| {
             let packets = count(run.outcome.unknown);
             format!(
-                "{}: {packets} packets were dropped for want of room to tell their flow; they have no record",
+                "{}: {packets} packets were dropped for want of memory for their flow; they have no record",
                 run.run.policy
             )
         });
@@ -237,7 +241,11 @@ impl Comparison<'_> {
                 "Mean time of transfers of about that size, from the first packet to the last byte.",
                 charts::time_by_size(lines.clone()),
             );
-            chart("Short transfers", "Share of them that were done within the time below.", charts::short_times(lines));
+            chart(
+                "Short transfers",
+                "Share of transfers that took no longer than the time below.",
+                charts::short_times(lines),
+            );
         }
         let streams = self.runs.first().map_or(0, |run| run.outcome.streams.len());
         for at in 0..streams.min(STREAMS_SHOWN) {
@@ -254,7 +262,7 @@ impl Comparison<'_> {
             .collect();
         chart(
             "Time at the link",
-            "Share of packets that were through within the time below.",
+            "Share of packets that took no longer than the time below.",
             charts::latency_cdf(&runs),
         );
         page.blocks.push(Block::Heading("Flows".to_owned()));
@@ -277,8 +285,8 @@ const LEGEND: [(&str, &str); 3] = [
         "mean time of transfers under 20 kB, from the first packet to the last byte; p95: 95 % took no longer",
     ),
     ("middle, long s", "mean time of transfers up to and over 1 MB"),
-    ("unfinished", "transfers that were not done at the end; they lasted until then at least: ≥"),
+    ("unfinished", "transfers not finished at the end; they took at least until then: ≥"),
 ];
 
 const STREAM_LEGEND: [(&str, &str); 1] =
-    [("Mbit/s", "what the receiver got after the first ten seconds; least 10 s: in the worst ten seconds after them")];
+    [("Mbit/s", "rate at the receiver after the first ten seconds; least 10 s: in the worst ten seconds after them")];

@@ -30,7 +30,7 @@ use crate::{
     table::{Table, count, figure},
 };
 
-/// What is compared when nobody says: the baseline, the fair-queueing classic, and one of each multi-resource family.
+/// What is compared when none is given: the baseline, the fair-queueing classic, and one of each multi-resource family.
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
 
 /// Compares over the pipeline that `options` name; `text` is the scenario's.
@@ -41,7 +41,7 @@ pub(super) fn compare(
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     if options.pcap.is_some() {
-        let why = "only what crosses a network's link is packets; name a network";
+        let why = "only a network's link has packets to capture; name a network";
         return Err(Misuse::option(&["pcap"], why).into());
     }
     let policies = policies(options, DEFAULT_POLICIES)?;
@@ -174,7 +174,7 @@ impl Comparison<'_> {
         let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
         chart(
             "Utilisation",
-            "How busy each resource was, from the first arrival to the last end.",
+            "Utilisation of each resource, from the first arrival to the last end of service.",
             charts::utilisation(&runs, resources),
         );
         for (at, name) in resources.iter().enumerate() {
@@ -186,11 +186,11 @@ impl Comparison<'_> {
             "The largest lead in active time of a backlogged flow over another: lower is fairer.",
             charts::gap_over_time(&runs),
         );
-        chart("Latency", "Share of packets that were through within the time below.", charts::latency_cdf(&runs));
+        chart("Latency", "Share of packets that took no longer than the time below.", charts::latency_cdf(&runs));
         for run in &runs {
             if let Some(plot) = charts::share_over_time(run) {
                 let title = format!("Share over time: {}", run.policy);
-                chart(&title, "Of the service that each got on the resource it needs most.", plot);
+                chart(&title, "Of the service that each received on its dominant resource.", plot);
             }
         }
         page.blocks.push(Block::Heading("Flows".to_owned()));
@@ -207,7 +207,7 @@ impl Comparison<'_> {
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 4] = [
-    ("<resource> %", "how busy it was until the last packet was through, which is the makespan"),
+    ("<resource> %", "utilisation of the resource until the last packet has left, which is the makespan"),
     ("Jain", "index of dominant service over flows that stay backlogged: 1 is equal, 1/n is one flow only"),
     ("gap", "the largest lead in active time of one backlogged flow over another: lower is fairer"),
     ("mean … p99", "time from arrival to the end of the last resource"),

@@ -70,7 +70,7 @@ pub fn builtin(name: &str) -> Result<Network, Error> {
 /// What the command line says over what the file says.
 pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     let not_here: [(bool, &[&str], &str); 3] = [
-        (args.trace.is_some(), &["trace"], "its packets come from hosts that answer to what happens to them"),
+        (args.trace.is_some(), &["trace"], "its packets come from hosts that react to delays and losses"),
         (args.pipeline.is_some(), &["pipeline"], "each link is one resource"),
         (args.queue_packets.is_some(), &["queue_packets"], "the file says how much a link's buffer holds"),
     ];
@@ -82,7 +82,7 @@ pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
         network.links[network.watched].rate = rate;
     }
     if args.load.is_some() && network.transfers() == 0 && network.access.is_none() {
-        let why = format!("{} has no transfers to bring closer together", network.name);
+        let why = format!("{} has no transfers whose load could be scaled", network.name);
         return Err(Misuse::option(&["load"], why).into());
     }
     if let Some(load) = args.load {
@@ -106,7 +106,7 @@ pub struct Keep<'a> {
     pub pcap: Option<&'a Path>,
 }
 
-/// What is looked at: a policy before the watched link, or what a gateway does.
+/// What is examined: a policy before the watched link, or what a gateway does.
 #[derive(Debug, Clone, Copy)]
 pub enum Under<'a> {
     /// A policy of packets before the watched link.
@@ -134,7 +134,7 @@ pub struct NetworkRun {
     pub load: LinkLoad,
 }
 
-/// A bar for so many runs: of transfers, or of virtual seconds where there are none.
+/// A bar for this many runs: of transfers, or of virtual seconds where there are none.
 pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn Meter> {
     let (counts, each) = match network.transfers() {
         0 => ("virtual seconds", network.stop_at.unwrap_or_default().0 / 1_000_000_000),

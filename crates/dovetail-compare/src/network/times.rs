@@ -20,7 +20,7 @@ impl SizeClass {
     /// From the shortest on.
     pub const ALL: [Self; 3] = [Self::Short, Self::Middle, Self::Long];
 
-    /// Of a transfer of so many bytes.
+    /// Of a transfer of this many bytes.
     pub const fn of(bytes: u64) -> Self {
         match bytes {
             0..20_000 => Self::Short,
@@ -110,7 +110,7 @@ pub const SLOW_START_S: usize = 10;
 /// Width of the windows in which a stream's least rate is taken (the paper's figure 8), in seconds.
 pub const WINDOW_S: usize = 10;
 
-/// What a stream got, once it was under way.
+/// What a stream got, once it was in flight.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Rates {
     /// `None` if the run ended before.

@@ -26,7 +26,7 @@ impl LinkLoad {
         bytes as f64 * 8.0 / bps / to.saturating_sub(from).max(1) as f64
     }
 
-    /// How long packets waited in the link's queue, in the mean.
+    /// How long packets waited in the link's queue, on average.
     pub fn mean_wait_s(&self) -> f64 {
         self.waited_s / self.sent.max(1) as f64
     }
@@ -92,15 +92,15 @@ pub struct ClassFigures {
     pub latency: Latency,
 }
 
-/// From the wish to the last byte. Those without an answer lasted at least until they were given up, or the run ended.
+/// From the moment a response is wanted to its last byte. Unanswered requests last until cancelled, or the run's end.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct Latency {
     /// Requests that count.
     pub requests: u64,
     /// Not answered by the end.
     pub unfinished: u64,
-    /// Given up.
-    pub gave_up: u64,
+    /// Cancelled.
+    pub cancelled: u64,
     /// The mean.
     pub mean_s: Option<f64>,
     /// The median.
@@ -128,7 +128,7 @@ pub struct LatencyAtLeast {
     pub max_s: bool,
 }
 
-/// Who asks how much through which link, in a sentence.
+/// Which users request how much through which link, in a sentence.
 pub fn setting(network: &Network) -> String {
     let asks = |traffic: &Traffic| match &traffic.kind {
         Kind::Requests(requests) => {
@@ -211,7 +211,7 @@ impl Latency {
             exchange.add_to(&mut durations, run_ended);
             match exchange.ended {
                 Some(_) => queued.extend(exchange.queued().map(Nanos::as_secs_f64)),
-                None if exchange.gave_up.is_some() => latency.gave_up += 1,
+                None if exchange.cancelled.is_some() => latency.cancelled += 1,
                 None => latency.unfinished += 1,
             }
         }

@@ -68,7 +68,7 @@ pub fn measure(
             Ok(Measured { samples, clock_nanos, core })
         });
         worker.join().unwrap_or_else(|_| {
-            Err(Error::Measurement { function: function.to_owned(), why: "the measurement broke off".to_owned() })
+            Err(Error::Measurement { function: function.to_owned(), why: "the measurement was interrupted".to_owned() })
         })
     })
 }
@@ -164,7 +164,7 @@ fn pin(core: Option<usize>) -> Result<usize, String> {
 
 #[cfg(not(target_os = "linux"))]
 fn pin(_core: Option<usize>) -> Result<usize, String> {
-    Err("this system offers no way that we know".to_owned())
+    Err("there is no known way on this system".to_owned())
 }
 
 #[cfg(test)]

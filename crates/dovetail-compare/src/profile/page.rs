@@ -14,7 +14,7 @@ use super::{
 use crate::report::{Block, Page, charts};
 
 pub(crate) fn page(profiles: &Profiles<'_>) -> Page {
-    let mut page = Page { title: "Dovetail: what packets cost here".to_owned(), blocks: Vec::new() };
+    let mut page = Page { title: "Dovetail: cost of packets on this machine".to_owned(), blocks: Vec::new() };
     page.blocks.push(Block::Text(profiles.said() + "."));
     page.blocks.push(Block::Table(profiles.table()));
     page.blocks.push(Block::Terms(LEGEND.to_vec()));
@@ -67,7 +67,7 @@ fn chart_of_costs(profile: &Profile) -> Block {
     }
 }
 
-/// The share of packets that take longer than so many times what the line says.
+/// The share of packets that take longer than this many times what the line says.
 fn chart_of_ratios(profiles: &[Profile]) -> Block {
     let mut plot = Plot::new();
     for profile in profiles {
@@ -85,7 +85,7 @@ fn chart_of_ratios(profiles: &[Profile]) -> Block {
     Block::Chart {
         title: "How far from the line".to_owned(),
         note:
-            "The share of packets that took more than so many times what the line says; the lines end at the slowest \
+            "The share of packets that took more than this multiple of the line's cost; the lines end at the slowest \
                packet."
                 .to_owned(),
         plot: Box::new(plot),

@@ -16,9 +16,9 @@ pub(crate) fn scenario(profiles: &[Profile], link: Rate, seed: u64) -> String {
     let mut text = format!(
         "# Measured by dovetail profile on one core of this machine. To play a capture through it:\n\
          #   dovetail compare THIS.toml --trace FILE.pcap\n\
-         # Give classes ports, prefixes or shares; without, flows are dealt to them evenly and at random.\n\
+         # Give classes ports, prefixes or shares; without, flows are assigned to them evenly and at random.\n\
          name = \"profile\"\n\
-         description = \"Network functions as they cost on the machine that was measured.\"\n\
+         description = \"Costs of network functions on the machine that was measured.\"\n\
          seed = {seed}\n\n\
          [[resource]]\nname = \"cpu\"\n\n\
          [[resource]]\nname = \"link\"\nrate = \"{}Mbps\"\n",

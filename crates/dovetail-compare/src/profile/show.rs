@@ -63,13 +63,13 @@ impl<'a> ProfileJson<'a> {
 pub(super) const LEGEND: [(&str, &str); 6] = [
     (
         "ns a byte, ns a packet",
-        "the line of least squares through the medians of the sizes: what an undisturbed packet costs",
+        "the line of least squares through the medians of the sizes: the cost of an undisturbed packet",
     ),
-    ("R²", "how much of the medians' variance that line explains: little where the size decides little"),
+    ("R²", "how much of the medians' variance that line explains: little where the cost hardly depends on size"),
     ("of all", "the same for the line through every packet, outliers too"),
     ("p50 … max", "measured cost over that of the medians' line, quantiles over all packets"),
-    ("outliers", "packets above 3 times the median of their size, and what part of the whole time they took"),
-    ("out/in", "bytes that leave over bytes that came"),
+    ("outliers", "packets above 3 times the median of their size, and their part of the total time"),
+    ("out/in", "bytes that leave over bytes that arrived"),
 ];
 
 impl Profiles<'_> {
@@ -156,12 +156,10 @@ impl Profiles<'_> {
 
     pub(super) fn notes(&self) -> Vec<String> {
         let unpinned = self.setting.core.as_ref().err().map(|why| {
-            format!("could not stay on one core ({why}); costs vary more when the system moves the program around")
+            format!("could not stay on one core ({why}); costs vary more when the system migrates the program")
         });
-        let slow = cfg!(debug_assertions).then(|| {
-            "this program was built for debugging, and so were the functions: a release build takes less time"
-                .to_owned()
-        });
+        let slow = cfg!(debug_assertions)
+            .then(|| "this is a debug build, and so are the functions: a release build takes less time".to_owned());
         let functions = self.functions.iter().flat_map(Profile::notes);
         slow.into_iter().chain(unpinned).chain(self.setting.notes.iter().cloned()).chain(functions).collect()
     }

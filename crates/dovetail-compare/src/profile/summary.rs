@@ -8,7 +8,7 @@ use super::{
     measure::Sample,
 };
 
-/// A sample above so many times the median of its size is called an outlier.
+/// A sample above this many times the median of its size is called an outlier.
 pub(crate) const OUTLIER: f64 = 3.0;
 
 /// The largest ratio that a scenario takes.
@@ -59,7 +59,7 @@ pub(crate) struct Profile {
     pub(crate) samples: Vec<Sample>,
     /// Through all samples, which a few disturbed ones can turn any way.
     pub(crate) fit: Fit,
-    /// Through the medians of the sizes: what an undisturbed packet costs, and what is written down.
+    /// Through the medians of the sizes: the cost of an undisturbed packet, and what is written down.
     pub(crate) medians: Fit,
     /// Measured over the line of the medians, of all samples in order of size; empty where the fitted cost is 0.
     pub(crate) sorted_ratios: Vec<f64>,
@@ -116,17 +116,17 @@ impl Profile {
             .collect();
         if !refused.is_empty() {
             notes.push(format!(
-                "{name}: least squares alone gives {}; a cost is not negative, so the best line without a \
-                 negative part is taken",
+                "{name}: least squares alone gives {}; a cost is not negative, so the best line without a negative \
+                 part is used",
                 refused.join(", ")
             ));
         }
         if !self.fit.slope_known {
-            notes.push(format!("{name}: one size says nothing of a cost a byte; measure several with --sizes"));
+            notes.push(format!("{name}: one size does not determine a cost per byte; measure several with --sizes"));
         }
         if self.sorted_ratios.last().is_some_and(|&ratio| ratio > LARGEST) {
             notes.push(format!(
-                "{name}: some packets took over a million times what the line says; a scenario says a million"
+                "{name}: some packets took over a million times the line's cost; the scenario says a million"
             ));
         }
         notes.extend(self.disagreement());

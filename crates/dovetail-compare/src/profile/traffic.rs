@@ -1,4 +1,4 @@
-//! Packets to measure by, made up from a seed.
+//! Packets to measure by, generated from a seed.
 //!
 //! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload is pieces of a corpus that comes again
 //! and again, the other half random: without repetition there is nothing for redundancy elimination to find. `jpeg`
@@ -39,7 +39,7 @@ impl Traffic {
         Self { random, corpus, pictures, number: 0 }
     }
 
-    /// Sizes that a function is measured by when nobody says.
+    /// Sizes that a function is measured by when none is given.
     pub(super) fn usual_sizes(function: &str) -> Vec<usize> {
         if function == jpeg::NAME {
             // Squares of 32, 64, 96 and 128 pixels.

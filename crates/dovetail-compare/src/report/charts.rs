@@ -230,7 +230,7 @@ pub fn line(name: &str, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
 /// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
 const LEAST_SHOWN: f64 = 1e3;
 
-/// At most so many points a line: a page of ten policies stays small.
+/// At most this many points a line: a page of ten policies stays small.
 const POINTS: usize = 400;
 
 /// Time in seconds and the mean of `value` over neighbouring bins, at most [`POINTS`] of them.

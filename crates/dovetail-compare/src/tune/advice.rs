@@ -20,7 +20,7 @@ pub(crate) fn why(curve: &Curve) -> String {
     match curve.choice() {
         Choice::Knee(_) => {
             let further = match gains.get(at + 1) {
-                None => "it is the last value tried".to_owned(),
+                None => "this is the last value tried".to_owned(),
                 Some(next) if next - gains[at] < 5e-4 => {
                     format!("a further step to {} would gain nothing more", curve.points[at + 1].value)
                 }
@@ -40,13 +40,13 @@ pub(crate) fn why(curve: &Curve) -> String {
         }
         Choice::Even => format!(
             "Run {policy}: no {knob} stands out. Gains come evenly or late, up to {} at {knob}={}, and cost as much \
-             fairness as they bring; give up only what you know your flows can spare.",
+             fairness as they bring; trade away only what you know your flows can spare.",
             percent(most),
             curve.points[gains.iter().rposition(|&gain| gain == most).unwrap_or(0)].value
         ),
         Choice::Blind => format!(
             "Run {policy}: another {knob} gains up to {}, but no flow had packets waiting all through a window of {}, so \
-             what that costs in fairness cannot be seen; a shorter --window may show it.",
+             its cost in fairness is unknown; a shorter --window may show it.",
             percent(most),
             fairest.shares.window
         ),
@@ -63,7 +63,7 @@ fn gained(curve: &Curve, at: usize) -> String {
         return format!("the makespan falls {} {than} ({} to {})", percent(falls), span(before), span(after));
     }
     let [before, after] = [fairest, point].map(Point::work);
-    format!("the work done a second rises {} {than} ({before:.3} to {after:.3})", percent(after / before - 1.0))
+    format!("the work done per second rises {} {than} ({before:.3} to {after:.3})", percent(after / before - 1.0))
 }
 
 /// What fairness it costs.
@@ -71,24 +71,23 @@ fn price(curve: &Curve, at: usize) -> String {
     let (fairest, point) = (&curve.points[0], &curve.points[at]);
     let window = point.shares.window;
     if let Some(promise) = point.promise {
-        let promised = format!("every flow is promised {} of its fair share", percent(promise));
+        let guaranteed = format!("every flow is guaranteed {} of its fair share", percent(promise));
         let Some([before, after]) = fairest.worst_share().zip(point.worst_share()).map(<[f64; 2]>::from) else {
-            return promised;
+            return guaranteed;
         };
         return format!(
-            "{promised}; the least seen in any window of {window} is {after:.2} ({before:.2} at {})",
+            "{guaranteed}; the lowest in any window of {window} is {after:.2} ({before:.2} at {})",
             first(curve)
         );
     }
     let [before, after] = [fairest, point].map(|point| point.worst_share().unwrap_or(f64::NAN));
     let of_fair = format!("{after:.2} of its fair share in a window of {window} ({before:.2} at {})", first(curve));
     let [gap_before, gap_after] = [fairest, point].map(|point| span(point.gap().unwrap_or_default()));
-    let ahead =
-        format!("a flow gets up to {gap_after} of active time ahead of another ({gap_before} at {})", first(curve));
+    let ahead = format!("a flow leads another by up to {gap_after} of active time ({gap_before} at {})", first(curve));
     if after < before {
         format!("the worst-off flow gets {of_fair}, and {ahead}")
     } else {
-        format!("{ahead}; the worst-off does not lose, it gets {of_fair}")
+        format!("{ahead}; the worst-off flow does not lose: it gets {of_fair}")
     }
 }
 
@@ -103,12 +102,12 @@ fn no_gain(Point { shares, run, .. }: &Point) -> Option<String> {
         return Some("With one resource there is nothing to trade.".to_owned());
     }
     if shares.flows_at_once < 2 {
-        return Some("No two flows ever waited at once, so there was nobody to choose between.".to_owned());
+        return Some("No two flows ever waited at once, so there was nothing to choose between.".to_owned());
     }
     (shares.counted == 0).then(|| {
         format!(
-            "No flow had packets waiting all through any window of {}: the first resource keeps up with what it is asked, \
-             so that there is hardly anything to choose, and no knob matters; --load 1.2 would ask for more.",
+            "No flow had packets waiting all through any window of {}: the first resource keeps up with its load, so \
+             there is hardly anything to choose, and no knob matters; --load 1.2 would load it more.",
             shares.window
         )
     })
@@ -121,10 +120,13 @@ pub(crate) fn notes(curves: &[Curve], plan: &Plan<'_>) -> Vec<String> {
     notes.extend(curves.iter().filter_map(out_of_place));
     if curves.iter().any(|curve| !curve.same_packets()) {
         let dropped = curves.iter().flat_map(|curve| &curve.points).any(|point| point.run.outcome.dropped > 0);
-        let reason =
-            if dropped { "packets were dropped" } else { "flows that always have more supplied what each run took" };
+        let reason = if dropped {
+            "packets were dropped"
+        } else {
+            "greedy flows supplied as many packets as each run could serve"
+        };
         notes.push(format!(
-            "{reason}, so runs did not do the same job and their makespans say little: the work done a second is compared"
+            "{reason}, so the runs did not serve the same packets and their makespans say little: the work done per second is compared"
         ));
     }
     notes.extend(curves.iter().filter_map(promise));
@@ -137,8 +139,8 @@ fn out_of_place(curve: &Curve) -> Option<String> {
     let Tunable { policy, made_for, .. } = curve.tunable;
     (curve.pipeline != *made_for).then(|| match made_for {
         PipelineMode::Unbounded => format!(
-            "{policy} is promised to keep its shares where the first resource never waits for the next; in a {} pipeline \
-             it does, so nothing is promised and less is gained (--pipeline {made_for} shows the difference)",
+            "{policy} guarantees its shares where the first resource never waits for the next; in a {} pipeline \
+             it does, so nothing is guaranteed and less is gained (--pipeline {made_for} shows the difference)",
             curve.pipeline
         ),
         _ => format!(
@@ -157,7 +159,7 @@ fn promise(curve: &Curve) -> Option<String> {
     let broken = curve.points.iter().find(|point| point.shares.shortfall.is_some_and(|by| by > point.shares.slack()));
     if let Some(point) = broken {
         return Some(format!(
-            "{}: in some interval a waiting flow was {} of dominant service behind what it was promised, more than the {} that \
+            "{}: in some interval a waiting flow was {} of dominant service behind its guarantee, more than the {} that \
              whole packets of the flows that waited at once explain. What is fair is taken among flows with packets waiting; \
              where few wait, and others come and are served at once, that asks for too much",
             point.run.policy,
@@ -168,7 +170,7 @@ fn promise(curve: &Curve) -> Option<String> {
     let point = &curve.points[curve.recommended()];
     let behind = point.shares.shortfall?;
     Some(format!(
-        "{}: in no interval, long or short, was a waiting flow more than {} of dominant service behind what it was promised; \
+        "{}: in no interval, long or short, was a waiting flow more than {} of dominant service behind its guarantee; \
          packets cannot be cut, which explains up to {}",
         point.run.policy,
         span(behind),
@@ -205,7 +207,7 @@ fn percent(part: f64) -> String {
     }
 }
 
-/// A time that a person reads.
+/// A time, in readable form.
 fn span(time: Nanos) -> String {
     match time.as_f64() {
         nanos if nanos >= 1e9 => format!("{} s", figure(nanos / 1e9)),

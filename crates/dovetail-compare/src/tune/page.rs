@@ -92,7 +92,7 @@ fn chart_of_efficiency(curves: &[&Curve]) -> Block {
         plot.add_trace(labelled(trace(curve, &name, across.of, height), curve));
     }
     let (title, axis, note) = if makespan {
-        ("Makespan", "makespan, s", "Lower is sooner done; further right is fairer. The large point is recommended.")
+        ("Makespan", "makespan, s", "Lower is faster; further right is fairer. The large point is recommended.")
     } else {
         (
             "Work",
@@ -137,13 +137,13 @@ fn chart_of_shares(curve: &Curve) -> Option<Block> {
     }
     if let Some(promised) = shown(|point| point.promise) {
         let line = Line::new().dash(DashType::Dash);
-        plot.add_trace(Scatter::new(values, promised).mode(Mode::Lines).name("promised").line(line));
+        plot.add_trace(Scatter::new(values, promised).mode(Mode::Lines).name("guaranteed").line(line));
     }
     let knob = Axis::new().title(curve.tunable.knob).type_(plotly::layout::AxisType::Category);
     plot.set_layout(Layout::new().x_axis(knob).y_axis(Axis::new().title("share of the fair share")));
     Some(Block::Chart {
-        title: "Shares that were seen".to_owned(),
-        note: "Of every waiting flow in every window.".to_owned(),
+        title: "Observed shares".to_owned(),
+        note: "Every waiting flow in every window.".to_owned(),
         plot: Box::new(plot),
     })
 }

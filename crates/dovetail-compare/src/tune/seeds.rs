@@ -46,7 +46,7 @@ impl Asked {
     pub(super) fn alone<'a>(&self, options: &'a TuneOptions) -> Result<&'a str, Error> {
         let Self { policy, over, by } = *self;
         if let Some(other) = options.policies.iter().find(|text| !self.names(text)) {
-            return Err(Misuse::policy(other, format!("over {over}, {policy} is tuned, and alone")).into());
+            return Err(Misuse::policy(other, format!("over {over}, only {policy} is tuned")).into());
         }
         if options.window.is_some() || options.output.records.is_some() {
             let why = format!("{policy} is tuned by {by}, not by packets");
@@ -79,17 +79,17 @@ pub(super) fn values(points: Option<usize>, usual: &[f64], round: fn(f64) -> f64
     values
 }
 
-/// What comes of each of `looked_at`: `of` every run, and `together` of the runs with all seeds.
+/// What comes of each of `examined`: `of` every run, and `together` of the runs with all seeds.
 pub(super) fn play<T: Send, G>(
     network: &Network,
-    looked_at: &[Under<'_>],
+    examined: &[Under<'_>],
     jobs: usize,
     progress: &dyn Progress,
     of: impl Fn(&NetworkRun) -> T + Sync,
     together: impl Fn(&[T]) -> Result<G, Error>,
 ) -> Result<Vec<G>, Error> {
     let runs: Vec<(Under<'_>, u64)> =
-        looked_at.iter().flat_map(|&under| (0..SEEDS).map(move |seed| (under, seed))).collect();
+        examined.iter().flat_map(|&under| (0..SEEDS).map(move |seed| (under, seed))).collect();
     let bar = bar(network, runs.len(), progress);
     let outcomes = side_by_side_on(jobs, &runs, |&(under, seed)| {
         let seed = network.seed.wrapping_add(seed);

@@ -58,7 +58,7 @@ struct PointJson {
     median_share: Option<f64>,
     flow_windows: u64,
     max_active_time_gap_us: Option<f64>,
-    promised_share: Option<f64>,
+    guaranteed_share: Option<f64>,
     shortfall_ms: Option<f64>,
     slack_ms: Option<f64>,
     p99_latency_us: Option<f64>,
@@ -68,12 +68,12 @@ struct PointJson {
 /// What the columns mean.
 pub(crate) const LEGEND: [(&str, &str); 6] = [
     ("*", "recommended"),
-    ("<resource> %", "how busy it was until the last packet was through, which is the makespan"),
-    ("work", "seconds of service on packets' dominant resources a second: what the knob is turned for"),
-    ("worst share", "the least that a waiting flow received in a window, over what was fair then: 1 is its fair share"),
+    ("<resource> %", "utilisation of the resource until the last packet has left, which is the makespan"),
+    ("work", "seconds of service on packets' dominant resources per second: what the knob trades fairness for"),
+    ("worst share", "the lowest share that a waiting flow received in a window, over its fair share then: 1 is fair"),
     (
         "behind",
-        "by how much any flow was ever short of its promise, over any interval; packets cannot be cut, so some is due",
+        "by how much any flow fell short of its guarantee, over any interval; packets are indivisible, so some is unavoidable",
     ),
     ("gap", "the largest lead in active time of one waiting flow over another"),
 ];
@@ -190,7 +190,7 @@ impl Tuning<'_> {
             median_share: shares.median,
             flow_windows: shares.counted,
             max_active_time_gap_us: point.gap().map(Nanos::as_micros_f64),
-            promised_share: point.promise,
+            guaranteed_share: point.promise,
             shortfall_ms: shares.shortfall.map(millis),
             slack_ms: point.promise.map(|_| millis(shares.slack())),
             p99_latency_us: run.summary.latency.map(|latency| latency.p99.as_micros_f64()),

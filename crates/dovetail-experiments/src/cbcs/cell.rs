@@ -29,7 +29,7 @@ pub(super) enum Arriving {
     Bursts,
 }
 
-/// How long what comes out of the MPEG encoder is.
+/// The length of the MPEG encoder's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Output {
     /// 0.11 to 0.36 of what went in (Table 3).
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     /// Offered loads, and the share of packets whose flow's gap to the next is the same as the one before.
-    fn looked_at(cell: Cell) -> ([f64; 2], f64) {
+    fn examined(cell: Cell) -> ([f64; 2], f64) {
         let mut load = [0.0; 2];
         let mut regular = Vec::new();
         for seed in 0..4 {
@@ -157,7 +157,7 @@ mod tests {
                 (99, Costs::Spread(40), Output::Encoded),
             ] {
                 let cell = Cell { load, costs, arriving, output };
-                let (loads, regular) = looked_at(cell);
+                let (loads, regular) = examined(cell);
                 for got in loads {
                     // Sizes, costs and Poisson counts vary by some percent a run.
                     assert!((got - f64::from(load) / 100.0).abs() < 0.03, "{cell}: {loads:?}");

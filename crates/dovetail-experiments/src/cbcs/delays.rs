@@ -87,11 +87,11 @@ pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
     finding.tables.push((format!("Delays of MPEG flow 1 in seconds, means over {SEEDS} seeds"), table));
     finding.charts.push(over_one_seed()?);
     finding.remarks.push(format!(
-        "Ratios are geometric means over {SEEDS} seeds, the same packets for both policies; the worst delay is over the \
-         packets that come within 50 s. The paper gives one run: with smoothing, single seeds here go from {:.2} to {:.2}, and \
-         {} of {SEEDS} reach the paper's ratio. Costs vary by 20 % around Table 3's lines (its Fig. 1 \
-         shows 20 to 40 ms for packets of one size, without a distribution); 'dovetail reproduce cbcs-grid' has other \
-         settings.",
+        "Ratios are geometric means over {SEEDS} seeds, the same packets for both policies; the worst delay is over \
+         the packets that arrive within 50 s. The paper gives one run: with smoothing, single seeds here go from \
+         {:.2} to {:.2}, and {} of {SEEDS} reach the paper's ratio. Costs vary by 20 % around Table 3's lines (its \
+         Fig. 1 shows 20 to 40 ms for packets of one size, without a distribution); 'dovetail reproduce cbcs-grid' \
+         has other settings.",
         single.iter().copied().fold(f64::INFINITY, f64::min),
         single.iter().copied().fold(0.0, f64::max),
         single.iter().filter(|&&ratio| ratio >= ESTIMATORS[0].1[1] / ESTIMATORS[0].1[0]).count()

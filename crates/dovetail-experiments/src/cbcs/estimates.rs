@@ -3,7 +3,7 @@
 //!
 //! Smoothing (eq. 5) does not look at a packet's size. In random order its forecast is a weighted mean of packets of any
 //! size, which errs by more than the plain mean of all: with independent costs of variance v, its squared error is
-//! v·2/(2 - g) in the mean, g being its gain.
+//! v·2/(2 - g) on average, g being its gain.
 
 use dovetail_sched::cost::{Estimator, LeastSquares, Method, Smoothing};
 use plotly::{
@@ -29,7 +29,7 @@ const SIZES: [usize; 4] = [1536, 6144, 13_824, 24_576];
 const PICTURES: usize = 1000;
 const SEED: u64 = 1;
 
-/// Packets that least squares looks back where nobody says.
+/// Packets that least squares looks back where none is given.
 const WINDOW: usize = 64;
 
 /// What each way of predicting says of every packet but the first, of which nothing can be said.
@@ -77,11 +77,11 @@ fn finding(samples: &[Sample]) -> Finding {
     row("mean error of least squares over that of smoothing", llsr.mean / ses.mean);
     row("95th percentile, the same", llsr.p95 / ses.p95);
     row("mean error of smoothing over that of always the mean", ses.mean / always.mean);
-    finding.tables.push((format!("{} pictures, {} µs in the mean", samples.len(), figure(mean / 1e3)), table));
+    finding.tables.push((format!("{} pictures, {} µs on average", samples.len(), figure(mean / 1e3)), table));
     finding.remarks.push(format!(
-        "Measured on this machine just now, so every run has other numbers, and rows are judged by which is larger. The \
-         paper has only figures and calls both \"quite acceptable\", least squares \"a-bit better\". Smoothing does not \
-         look at the size: where sizes come at random, always predicting the mean would be closer. A line fitted to all \
+        "Measured on this machine just now, so numbers differ between runs, and rows are judged by which is larger. \
+         The paper has only figures and calls both \"quite acceptable\", least squares \"a-bit better\". Smoothing \
+         ignores the size: where sizes are random, always predicting the mean would be closer. A line fitted to all \
          pictures afterwards leaves {:.1} % of the mean cost, which is what the size does not explain.",
         line.mean / mean * 100.0
     ));
@@ -137,9 +137,9 @@ fn predictions(samples: &[Sample]) -> Vec<Predicted> {
 
 /// What an estimator is asked or told.
 enum Asked {
-    /// The cost of a packet of so many bytes?
+    /// The cost of a packet of this many bytes?
     Before(u32),
-    /// It took so many nanoseconds.
+    /// It took this many nanoseconds.
     After(u32, u64),
 }
 

@@ -94,7 +94,7 @@ fn worst_ms(policy: &str) -> Result<[f64; 2], Error> {
     Ok([0, 1].map(|flow| worst.iter().map(|of| of[flow]).fold(0.0, f64::max)))
 }
 
-/// Flow 2 sends so many milliseconds before flow 1.
+/// Flow 2 sends this many milliseconds before flow 1.
 fn packets(distance_ms: u64) -> Result<Packets, Error> {
     let mut arrivals = Vec::new();
     let mut flows = Vec::new();

@@ -90,12 +90,13 @@ fn finding(all: &[Outcome]) -> Finding {
         .tables
         .push(("Settings by one thing that they have in common: ratios WFQ over CBCS".to_owned(), by_one_thing(all)));
     finding.remarks.push(format!(
-        "Delays in seconds are means, ratios geometric means with their 95 % intervals, over {seeds} seeds; both policies get \
-         the same packets, and the worst delay is over those that come within 50 s. CBCS \"wins\" or \"loses\" where the \
-         interval is on one side of 1: of 72 settings in which both were alike some 4 would be called the one or the other. \
-         CPU and link are both asked for the load. Costs vary on the CPU, for every class; \"2 % x 4\" are two packets of a \
-         hundred that cost four times as much; bursts are 4 to 12 packets of a flow at one instant; output is how long the \
-         MPEG encoder leaves its input. The settings were fixed before the first run."
+        "Delays in seconds are means, ratios geometric means with their 95 % intervals, over {seeds} seeds; both \
+         policies get the same packets, and the worst delay is over those that arrive within 50 s. CBCS \"wins\" or \
+         \"loses\" where the interval is on one side of 1: of 72 settings in which both were alike, about 4 would be \
+         called one or the other. CPU and link both have the given load. Costs vary on the CPU, for every class; \"2 \
+         % x 4\" are two packets of a hundred that cost four times as much; bursts are 4 to 12 packets of a flow at \
+         one instant; output is how long the MPEG encoder leaves its input. The settings were fixed before the first \
+         run."
     ));
     finding
 }

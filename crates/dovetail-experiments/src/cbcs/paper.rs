@@ -34,4 +34,4 @@ pub(super) fn paper_flows(seed: u64) -> Result<Packets, Error> {
 }
 
 /// When the paper looks.
-pub(super) const LOOKED_AT: Nanos = Nanos::from_millis(45_000);
+pub(super) const SAMPLED_AT: Nanos = Nanos::from_millis(45_000);

@@ -39,7 +39,7 @@ pub(super) struct Setting {
     pub(super) policies: Vec<String>,
 }
 
-/// What came out in one setting.
+/// The results of one setting.
 pub(super) struct Outcome {
     pub(super) setting: Setting,
     /// By seed, then by policy. All policies of a seed get the same packets.
@@ -69,7 +69,7 @@ pub(super) fn worst_of_all(run: &RunDelays) -> f64 {
     run.flows.iter().map(|flow| flow.worst).fold(0.0, f64::max)
 }
 
-/// What is kept of a run of so many flows.
+/// What is kept of a run of this many flows.
 pub(super) fn delays(trips: &Trips, flows: usize) -> RunDelays {
     let of_flow = |flow: usize| {
         let count = trips.of(flow).count().max(1) as f64;
@@ -101,7 +101,7 @@ fn unevenness(trips: &Trips) -> f64 {
     (work.iter().map(|work| (work - mean).powi(2)).sum::<f64>() / whole as f64).sqrt()
 }
 
-/// Runs every setting over so many seeds.
+/// Runs every setting over this many seeds.
 pub(super) fn run_all(settings: Vec<Setting>, seeds: u64, given: &Given<'_>) -> Result<Vec<Outcome>, Error> {
     let items: Vec<(&Setting, u64)> =
         settings.iter().flat_map(|setting| (0..seeds).map(move |seed| (setting, seed))).collect();

@@ -3,7 +3,7 @@
 use dovetail_sched::Nanos;
 
 use super::{
-    paper::{LOOKED_AT, PAPER_BUSY, POLICIES, paper_flows, unsettled},
+    paper::{PAPER_BUSY, POLICIES, SAMPLED_AT, paper_flows, unsettled},
     trips::play,
 };
 use crate::{
@@ -35,9 +35,9 @@ pub(super) fn table4(given: &Given<'_>) -> Result<Finding, Error> {
         for ((policy, name), paper) in POLICIES.into_iter().zip(papers) {
             let trips = play(&packets, &unsettled(policy, "ses"))?;
             given.bar.inc(packets.arrivals.len() as u64);
-            let busy = |flow| trips.busy_s(flow, resource, Nanos::ZERO, LOOKED_AT);
+            let busy = |flow| trips.busy_s(flow, resource, Nanos::ZERO, SAMPLED_AT);
             let of = ["CPU", "link"][resource];
-            let used = busy(None) / LOOKED_AT.as_secs_f64() * 100.0;
+            let used = busy(None) / SAMPLED_AT.as_secs_f64() * 100.0;
             let printed = PAPER_BUSY[usize::from(name != "CBCS")][resource];
             finding.rows.push(Row::new(format!("{of} utilisation, {name}"), "%", Some(printed), printed, used, POINTS));
             let shares: Vec<f64> = (0..packets.flows.len()).map(|flow| busy(Some(flow)) / busy(None) * 100.0).collect();

@@ -19,7 +19,7 @@ const STEPS: u64 = 10;
 
 /// The whole run is to be so close to it.
 const POINTS: f64 = 1.0;
-/// And both policies so close to each other in any five seconds: about what one dear packet more or less is worth.
+/// And both policies so close to each other in any five seconds: about what one costly packet more or less is worth.
 const BETWEEN_POLICIES: f64 = 2.0;
 
 pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {

@@ -1,9 +1,9 @@
 //! Where the waiting happens, and who pays.
 //!
-//! Two things set CBCS apart from a WFQ before each resource: one stamp over both resources in place of the CPU's own, and
-//! packets that cross the link first in, first out. A third policy has only the second: a WFQ for the CPU, and nothing
-//! before the link (`wfq:resource=first`). What it does worse than separate WFQs is the queue before the link; what CBCS
-//! does better than it is the stamp.
+//! Two things set CBCS apart from a WFQ before each resource: one stamp over both resources instead of the CPU's own,
+//! and packets that cross the link first in, first out. A third policy has only the second: a WFQ for the CPU, and
+//! nothing before the link (`wfq:resource=first`). What it does worse than separate WFQs is the queue before the link;
+//! what CBCS does better than it is the stamp.
 
 use dovetail_sched::Nanos;
 
@@ -38,11 +38,11 @@ pub(super) fn settings() -> Vec<Setting> {
 }
 
 pub(super) fn tables(outcomes: &[Outcome]) -> Result<Vec<(String, Table)>, Error> {
-    let title =
-        "Where MPEG flow 1 waits, in ms: all packets, and the one with the worst delay; who has the worst of all";
+    let title = "Where MPEG flow 1 waits, in ms: all packets, and the one with the worst delay; which flow has the worst of \
+         all";
     let mut tables = vec![(title.to_owned(), waits(outcomes))];
     if let Some(base) = outcomes.iter().find(|outcome| outcome.setting.cell == Cell::BASE) {
-        tables.push((format!("What flows reserved and what they ask for, {}", Cell::BASE), shares(base)?));
+        tables.push((format!("What flows reserved and what they use, {}", Cell::BASE), shares(base)?));
         tables.push((format!("Means of each flow in ms, {}", Cell::BASE), flows(base)));
     }
     Ok(tables)

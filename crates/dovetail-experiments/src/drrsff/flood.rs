@@ -29,13 +29,7 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Error> {
     let made = RUNS.make(&jobs, |(long, policy)| beside(long, policy, given))?;
     let (stream, ftp) = made.split_at(POLICIES.len());
     let mut table = Table::new(
-        &[
-            "policy",
-            "UDP stream: its part of the link while it waits %",
-            "Mbit/s",
-            "FTP alone: Mbit/s",
-            "of the link %",
-        ],
+        &["policy", "UDP stream: its part of the link while queued %", "Mbit/s", "FTP alone: Mbit/s", "of the link %"],
         1,
     );
     for ((policy, stream), ftp) in POLICIES.iter().zip(stream).zip(ftp) {
@@ -52,21 +46,33 @@ pub(super) fn flood(given: &Given<'_>) -> Result<Finding, Error> {
     Ok(Finding {
         rows: vec![
             Row::at_least(
-                "long group while it waits, of its part: steal=shares",
+                "long group while queued, of its part: steal=shares",
                 "%",
                 None,
                 90.0,
                 shares.part_while_waiting / LONG_PART * 100.0,
             ),
-            Row::at_most("FTP, steal=long-first, of the link", "%", None, 5.0, starved.mbps / starved.link_mbps * 100.0),
-            Row::at_least("FTP, steal=shares, of the long group's part", "%", None, 50.0, ftp.mbps / ftp.link_mbps / LONG_PART * 100.0),
+            Row::at_most(
+                "FTP, steal=long-first, of the link",
+                "%",
+                None,
+                5.0,
+                starved.mbps / starved.link_mbps * 100.0,
+            ),
+            Row::at_least(
+                "FTP, steal=shares, of the long group's part",
+                "%",
+                None,
+                50.0,
+                ftp.mbps / ftp.link_mbps / LONG_PART * 100.0,
+            ),
         ],
         tables: vec![("A long flow beside the flood, from ten seconds after its beginning".into(), table)],
         charts: Vec::new(),
         remarks: vec![
-            "The flood and the stream ask for three times what the link can do. UDP does not slow down when it \
-             loses packets, so FIFO gives the stream about its part of what comes; the FTP does, and gets nothing. Under \
-             policies that tell flows apart every packet of the flood is a flow of its own, as short as can be."
+            "The flood and the stream send three times what the link carries. UDP does not slow down when it loses \
+             packets, so FIFO gives the stream about its part of the arrivals; the FTP does, and gets nothing. Under \
+             policies that distinguish flows, every packet of the flood is a flow of its own, as short as can be."
                 .into(),
         ],
     })

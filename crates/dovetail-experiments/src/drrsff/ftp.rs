@@ -1,4 +1,4 @@
-//! What a connection without end gets beside transfers that come and go.
+//! What an unlimited connection gets beside transfers that come and go.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::network::NetworkOutcome;
@@ -62,11 +62,10 @@ fn finding(setting: Setting, ns3: [f64; 3], given: &Given<'_>) -> Result<Finding
     });
     Ok(Finding {
         rows,
-        tables: vec![("The FTP while transfers come, median [least..most] over the runs".into(), table)],
+        tables: vec![("The FTP while transfers arrive, median [least..most] over the runs".into(), table)],
         charts: vec![chart("The FTP in the first run", "Mean over ten seconds.", charts::rate_over_time(first))],
         remarks: vec![
-            "A window of ten seconds is starved if the FTP gets under 5 % of what FIFO gives it in the mean of \
-                       the same run."
+            "A window of ten seconds is starved if the FTP gets under 5 % of its mean rate under FIFO in the same run."
                 .into(),
         ],
     })

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | Figs. 5, 6, 7 | times and drops of transfers by size ([`transfers`]) |
 //! | Fig. 9, Fig. 10 | the quantum ratio, and more short flows ([`transfers`]) |
-//! | Figs. 8, 11 | a connection without end beside them ([`ftp`]) |
+//! | Figs. 8, 11 | an unlimited connection beside them ([`ftp`]) |
 //! | flood | what a full buffer's rule does under one-packet flows ([`flood`]) |
 //!
 //! Every figure is over [`paper::SEEDS`] seeds, and every policy meets the same arrivals. A ratio of two policies is taken in

@@ -18,7 +18,7 @@ use dovetail_compare::network::{builtin, times::SizeClass};
 pub(super) enum Setting {
     /// 4,000 transfers at a load of 0.8.
     Transfers,
-    /// And a connection without end.
+    /// And an unlimited connection.
     Ftp,
     /// And so many more short transfers that these carry 40 % of the transfers' bytes.
     ManyShort,

@@ -159,9 +159,9 @@ fn why_not_ns3(fifo_s: f64, sff_s: f64) -> String {
     let [ns3_fifo_s, ns3_sff_s] = NS3_SHORT_S;
     let longer_s = sff_s - ns3_sff_s;
     format!(
-        "DRR-SFF takes {:.0} ms more than in ns-3: smoltcp's first window is two packets, ns-3's was ten, and what does not \
-         fit takes more round trips under every policy (see the table by packets). Without them the ratio would be {:.3}. \
-         FIFO adds {:.0} ms to DRR-SFF's time, in ns-3 {:.0}.",
+        "DRR-SFF takes {:.0} ms more than in ns-3: smoltcp's first window is two packets, ns-3's was ten, and larger \
+         transfers take more round trips under every policy (see the table by packets). Without them the ratio would \
+         be {:.3}. FIFO adds {:.0} ms to DRR-SFF's time, in ns-3 {:.0}.",
         longer_s * 1e3,
         (sff_s - longer_s) / (fifo_s - longer_s),
         (fifo_s - sff_s) * 1e3,

@@ -98,9 +98,10 @@ fn finding(made: &[Measured]) -> Result<Finding, Error> {
     }
     finding.tables.push(("Ten classes of one user with four requests outstanding".into(), table));
     finding.remarks.push(
-        "Measured on this machine just now, so every run has other numbers; the kernel accounts CPU time to 10 ms, and what it \
-         does in interrupts to nobody. The paper has the CPU seconds of 200 s: 63.22 for Squid and 44.8 for MSF-RS with ten \
-         classes at 2 Mbit/s, 84.90 and 56.34 at 10 Mbit/s, with a hundred classes 46.02 and 58.04."
+        "Measured on this machine just now, so every run has other numbers; the kernel accounts CPU time to 10 ms, \
+         and what it does in interrupts to no process. The paper has the CPU seconds of 200 s: 63.22 for Squid and \
+         44.8 for MSF-RS with ten classes at 2 Mbit/s, 84.90 and 56.34 at 10 Mbit/s, with a hundred classes 46.02 and \
+         58.04."
             .into(),
     );
     Ok(finding)

@@ -1,4 +1,4 @@
-//! Table 1: utilisation while traffic that nobody asked for comes and goes.
+//! Table 1: utilisation while unrequested traffic comes and goes.
 
 use super::runs::{Job, Setting, made};
 use crate::{

@@ -2,7 +2,8 @@
 //!
 //! The paper's field trial has a list of URLs that an enterprise's users asked for and servers in the Internet. Here users ask
 //! in open loop at 0.9 of the link, so that order matters (Fig. 9 says why), for responses of the paper's simulated sizes from
-//! servers 10 to 250 ms away. A request counts from the wish to its last byte, and with its age when it was not answered.
+//! servers 10 to 250 ms away. A request counts from the moment it is wanted to its last byte, and with its age when it
+//! was not answered.
 
 use dovetail_bed::{BedSpec, LoadSpec, Measured};
 
@@ -88,8 +89,8 @@ fn finding(squid: &[Measured], msf_rs: &[Measured], grants: &[Measured]) -> Find
         tables: vec![("Median [least..most] over the seeds".into(), table)],
         remarks: vec![
             format!(
-                "The paper has {:.0} ms for Squid and {:.0} ms for MSF-RS, of which 515.5 ms in the queue; what its users asked \
-                 for and where from is not printed. Here the seeds ask for {} of the link.",
+                "The paper has {:.0} ms for Squid and {:.0} ms for MSF-RS, of which 515.5 ms in the queue; what its \
+                 users requested, and from where, is not published. Here the seeds have a load of {} of the link.",
                 PAPER_MS[0],
                 PAPER_MS[1],
                 offered.to_decimals(2)

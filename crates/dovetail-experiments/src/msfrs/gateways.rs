@@ -33,7 +33,7 @@ impl fmt::Display for Gateway {
 pub(super) struct Job {
     pub(super) gateway: Gateway,
     pub(super) bed: BedSpec,
-    /// One for each class of the bed.
+    /// One for each class of the testbed.
     pub(super) weights: Vec<u32>,
     pub(super) load: LoadSpec,
 }
@@ -78,7 +78,7 @@ fn ours(site: &Site, policy: &str, weights: &[u32]) -> io::Result<Command> {
     Ok(command)
 }
 
-/// Classes by the addresses that the bed gives their users.
+/// Classes by the addresses that the testbed gives their users.
 fn our_settings(site: &Site, policy: &str, weights: &[u32]) -> String {
     let mut settings = format!(
         "[proxy]\n\
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn our_settings_say_what_the_bed_is() {
+    fn our_settings_match_the_testbed() {
         let settings: toml::Table = our_settings(&site(), "grants", &[4, 1]).parse().unwrap();
         assert_eq!(settings["proxy"]["listen"].as_str(), Some("10.0.0.1:3128"));
         assert_eq!(settings["downlink"]["rate"].as_str(), Some("2000000bps"));
@@ -151,9 +151,9 @@ mod tests {
         assert_eq!(said, [(Some(4), Some("10.0.1.0/24")), (Some(1), Some("10.0.2.0/24"))]);
     }
 
-    /// The bed, Squid and what is read off them, on a small scale; skipped where one is missing.
+    /// The testbed, Squid and what is read off them, on a small scale; skipped where one is missing.
     #[test]
-    fn squid_serves_everybody_twice_alike() {
+    fn squid_serves_all_users_twice_alike() {
         if let Err(why) = possible() {
             return println!("skipped: {why}");
         }
@@ -174,7 +174,7 @@ mod tests {
             assert!(measured.answered_in_window() > 20 && measured.link.utilisation > 0.8, "{:?}", measured.link);
             let used = measured.proxy.unwrap();
             assert!(used.cpu_s > 0.0 && used.resident_bytes > 5_000_000, "{used:?}");
-            assert_eq!(used.exit, "by itself");
+            assert_eq!(used.exit, "on its own");
         }
         assert!(packets.0.into_inner() > 100);
     }

@@ -1,10 +1,10 @@
 //! Fig. 9: how long users wait. The paper's -23 % does not come out, and this says why.
 //!
-//! Who keeps `N` requests outstanding, thinking `Z` in between, waits `N/X - Z` in the mean whatever the order (Little), `X`
-//! being how many a second the link carries. So a closed loop's mean says how much of the link was wasted, not how well it
-//! was scheduled. The paper's 8.83 s and 6.76 s at `Z` = 5 s differ by 18 % in `X`: that is what an ordinary gateway's drops
-//! cost there. In open loop order matters: processor sharing is good for short responses among long ones, first come first
-//! served is not, and a window makes the one into the other.
+//! Who keeps `N` requests outstanding, thinking `Z` in between, waits `N/X - Z` on average whatever the order (Little),
+//! `X` being how many a second the link carries. So a closed loop's mean says how much of the link was wasted, not how
+//! well it was scheduled. The paper's 8.83 s and 6.76 s at `Z` = 5 s differ by 18 % in `X`: that is what an ordinary
+//! gateway's drops cost there. In open loop order matters: processor sharing is good for short responses among long
+//! ones, first come first served is not, and a window makes the one into the other.
 
 use std::sync::Arc;
 
@@ -141,14 +141,14 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
         ],
         remarks: vec![
             "In the long run a closed loop's mean follows from how many requests a second the link carries (Little): the order of \
-             requests cannot change it, only what drops waste. In 200 s it can: what is put off is answered later."
+             requests cannot change it, only what drops waste. In 200 s it can: what is deferred is answered later."
                 .into(),
-            "Section 5.3 says that all classes have requests waiting, and section 5.1 that clients think for five seconds: closed \
-             is the latter, with as many who ask as it takes for the former."
+            "Section 5.3 says that all classes have requests waiting, and section 5.1 that clients think for five \
+             seconds: closed is the latter, with as many clients as the former takes."
                 .into(),
-            "In open loop MSF-RS turns processor sharing into first come first served within a class. With equal sizes that \
-             helps where more is asked for than the link carries; below that, and with lognormal sizes, requests wait at the \
-             gateway for responses that came before, and the mean grows."
+            "In open loop MSF-RS turns processor sharing into first come first served within a class. With equal \
+             sizes that helps where the load is over the link's capacity; below that, and with lognormal sizes, \
+             requests wait at the gateway for earlier responses, and the mean grows."
                 .into(),
         ],
     })
@@ -190,11 +190,11 @@ fn closed(given: &Given<'_>) -> Result<(Table, Vec<Row>), Error> {
     Ok((table, rows))
 }
 
-/// Who asks at each client, and how long he thinks.
+/// The users of each client, and their think times.
 const LOOPS: f64 = 120.0;
 const THINK_S: f64 = 5.0;
 
-/// From the middle of the run on, when nobody is new.
+/// From the middle of the run on, when there are no new users.
 fn late(made: &Made) -> impl Iterator<Item = &Exchange> {
     let half = Nanos(made.outcome.ended.0 / 2);
     let exchanges = made.outcome.access.iter().flat_map(|access| &access.exchanges);

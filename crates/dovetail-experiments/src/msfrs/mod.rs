@@ -7,7 +7,7 @@
 //! | Figs. 8, 10 | who gets how much ([`shares`]) |
 //! | Fig. 9 | latency, and why it does not come out ([`latency`]) |
 //! | Figs. 11, 12 | the window, and the utilisation that it aims at ([`window`]) |
-//! | Table 1 | traffic that nobody asked for ([`crossing`]) |
+//! | Table 1 | unrequested traffic ([`crossing`]) |
 //! | Table 2 | latency at real gateways ([`field`]) |
 //! | Table 3 | their CPU time ([`cpu`]) |
 //!
@@ -52,7 +52,7 @@ pub(crate) const FIG11: Experiment = experiment("msfrs-fig11", "the window while
 pub(crate) const FIG12: Experiment =
     experiment("msfrs-fig12", "latency by the utilisation that is aimed at", window::fig12);
 pub(crate) const TABLE1: Experiment =
-    experiment("msfrs-table1", "utilisation under traffic that nobody asked for", crossing::table1);
+    experiment("msfrs-table1", "utilisation under unrequested traffic", crossing::table1);
 pub(crate) const TABLE2: Experiment =
     experiment("msfrs-table2", "latency of gateways on a real link", ON_A_REAL_LINK[0]);
 pub(crate) const TABLE3: Experiment =

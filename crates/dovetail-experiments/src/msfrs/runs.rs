@@ -17,17 +17,17 @@ use dovetail_compare::network::{
 /// What users do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Setting {
-    /// Always more to ask, in all classes; but from 200 s to 600 s nobody of gold, and from 400 s to 600 s nobody of silver.
+    /// Always more to ask, in all classes; but from 200 s to 600 s none of gold, and from 400 s to 600 s none of silver.
     Phases,
     /// Ask, think, ask again.
     Thinking { equal: bool },
-    /// Ask at random, so often that the link is asked for so many percent of what it can carry.
+    /// Ask at random, so often that the link is asked for this many percent of what it can carry.
     Open { percent: u32, equal: bool },
-    /// Always more to ask, with so many users of gold.
+    /// Always more to ask, with this many users of gold.
     Users(u32),
     /// Gold and silver every second and bronze every ten, and from 500 s to 1000 s only bronze.
     Sparse,
-    /// Ask, think, ask again, while so many kbit/s that nobody asked for come and go, so many seconds each.
+    /// Ask, think, ask again, while this many unrequested kbit/s come and go, this many seconds each.
     Crossed { kbps: u32, seconds: u64 },
 }
 

@@ -53,7 +53,7 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
         // The idle share is handed on: the link stays full though only bronze asks, and others have their last responses.
         let goodput = |made: &Made| made.network.goodput_bytes_per_s() * 8.0 / 1e3;
         let used = median(runs, |made| rates(made, 2).iter().sum::<f64>() / goodput(made) * 100.0);
-        let what = format!("{gateway}: the link's goodput used while only bronze asks");
+        let what = format!("{gateway}: the link's goodput used while only bronze has requests");
         rows.push(Row::at_least(what, "%", None, 95.0, used));
     }
     // Without differentiation all classes get alike, but for what they happen to ask for.
@@ -76,8 +76,8 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
         tables: vec![("Throughput, median [least..most] over the runs".into(), table)],
         charts: charts.collect(),
         remarks: vec![
-            "DRR at the users' side never has two packets to choose from: what is to come down has come. Under it and under \
-             the ordinary gateway every class gets what its connections take."
+            "DRR at the users' side never has two packets to choose from: everything has already crossed the link. \
+             Under it and under the ordinary gateway every class gets what its connections take."
                 .into(),
         ],
     })
@@ -150,7 +150,7 @@ pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
     plot.set_layout(Layout::new().x_axis(Axis::new().title("users of gold")).y_axis(y));
     Ok(Finding {
         rows,
-        tables: vec![("What a user gets, over what one of bronze does".into(), table)],
+        tables: vec![("A user's rate, over that of a bronze user".into(), table)],
         charts: vec![chart("Fig. 10", "With and without counting users.", plot)],
         ..Finding::default()
     })

@@ -104,7 +104,7 @@ pub(super) fn fig12(given: &Given<'_>) -> Result<Finding, Error> {
     Ok(Finding {
         rows,
         tables: vec![("Median over five runs".into(), table)],
-        charts: vec![chart("Fig. 12", "Closed loop, ten at each client who think for 5 s.", plot)],
+        charts: vec![chart("Fig. 12", "Closed loop, ten users at each client with think times of 5 s.", plot)],
         ..Finding::default()
     })
 }

@@ -1,4 +1,5 @@
-//! Fig. 6: three elephants and three mice. Who asks for little is served at once, however little fairness is asked for.
+//! Fig. 6: three elephants and three mice. A flow that needs little is served at once, however little fairness is
+//! guaranteed.
 
 use plotly::{
     Layout, Plot, Scatter,
@@ -18,7 +19,7 @@ use crate::{
     row::Row,
 };
 
-/// So many times lower a mouse's latency has to be; "two orders of magnitude", says the paper.
+/// This many times lower a mouse's latency has to be; "two orders of magnitude", says the paper.
 const TIMES_LOWER: f64 = 50.0;
 
 pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
@@ -43,8 +44,8 @@ pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
     }
     let mice = (3..6).map(|flow| runs[0].flows[flow].arrived).min().unwrap_or(0);
     finding.remarks.push(format!(
-        "The paper says \"two orders of magnitude\". Mice send at random times (Poisson), so that they are not in step with \
-         the elephants, {mice} packets or more each in 60 s; none is dropped. Rows by alpha \
+        "The paper says \"two orders of magnitude\". Mice send at random times (Poisson), so they are not \
+         synchronised with the elephants, {mice} packets or more each in 60 s; none is dropped. Rows by alpha \
          compare an elephant of any module with a mouse of any."
     ));
     for (title, flows, unit) in [("Fig. 6a, elephants", 0..3, "ms"), ("Fig. 6b, mice", 3..6, "µs")] {

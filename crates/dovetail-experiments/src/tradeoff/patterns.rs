@@ -1,7 +1,7 @@
 //! Which modules the flows of a trace get, so that a pattern of traffic comes out.
 //!
-//! The paper deals one of three modules to each flow by chance and sorts what comes out by the total times that it asks of
-//! CPU and link. Which ratio that is in the mean depends on the packets' sizes and on the modules' chances. Here
+//! The paper deals one of three modules to each flow by chance and sorts the results by the total times that it asks of
+//! CPU and link. Which ratio that is on average depends on the packets' sizes and on the modules' chances. Here
 //! forwarding and monitoring are equally likely, and IPsec is as likely as it has to be for the mean ratio `R` to lie in
 //! the middle of the pattern: with `C_m` the CPU time if all traffic went through module `m`, and `L` the link's,
 //!
@@ -26,7 +26,7 @@ pub(super) enum Pattern {
 
 pub(super) const PATTERNS: [Pattern; 3] = [Pattern::CpuBound, Pattern::LinkBound, Pattern::Balanced];
 
-/// One resource is asked for so many times as much as the other, where the traffic is bound by it.
+/// One resource is asked for this many times as much as the other, where the traffic is bound by it.
 const BOUND: f64 = 1.2;
 
 /// So many draws that miss, and the pattern is taken not to occur.

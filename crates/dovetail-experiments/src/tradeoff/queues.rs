@@ -22,7 +22,7 @@ use dovetail_compare::report::charts::line;
 /// Packets of a flow that may wait.
 pub(super) const QUEUE: u32 = 200;
 
-/// Everybody sends in these seconds.
+/// All flows send in these seconds.
 const SENDING: std::ops::Range<usize> = 0..10;
 
 pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
@@ -74,10 +74,10 @@ pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
     let what = "99th percentile of latency over that of alpha=1, alpha=0.85";
     finding.rows.push(Row::at_most(what, "", None, 1.0, tail(&runs[3]) / tail(&runs[0])));
     finding.remarks.push(
-        "Utilisation is the mean over the seconds of the whole run, of the last one as much as there is of it. Shares are \
-         over the 10 s in which flows send. The paper's \"doubling\" is from about 2 to about 4 %; theorem 3 gives what is \
-         expected. DRFQ (with room for 64 packets before the link), MR³ and GMR³ are to be where alpha=1 is; why GMR³ \
-         falls short is said with tradeoff-table2."
+        "Utilisation is the mean over the seconds of the whole run, of the last one as much as there is of it. Shares \
+         are over the 10 s in which flows send. The paper's \"doubling\" is from about 2 to about 4 %; theorem 3 \
+         gives what is expected. DRFQ (with a buffer of 64 packets before the link), MR³ and GMR³ should match \
+         alpha=1; tradeoff-table2 explains why GMR³ falls short."
             .to_owned(),
     );
     charts(&mut finding, runs, &cpu, fair);

@@ -1,7 +1,8 @@
 //! The runs that Figs. 7 to 9 are drawn from: ten draws of modules for each pattern, each under every policy.
 //!
-//! The paper's link is 200 Mbit/s and its trace loads it five times over what it does by itself; what that is, is not
-//! said. Here the traffic's time is compressed, so that by itself it would ask for 30 % of the link, and then five times.
+//! The paper's link is 200 Mbit/s and its trace loads it five times over what it does on its own; what that is, is not
+//! said. Here the traffic's time is compressed, so that on its own it would ask for 30 % of the link, and then five
+//! times.
 
 use std::sync::OnceLock;
 
@@ -18,7 +19,7 @@ use super::{
 use crate::{error::Error, experiment::Given};
 use dovetail_compare::{input::builtin_scenario, side_by_side::side_by_side};
 
-/// What the traffic asks of the link by itself, and how many times that.
+/// What the traffic asks of the link on its own, and how many times that.
 const PLAIN_LOAD: f64 = 0.3;
 const TIMES: f64 = 5.0;
 
@@ -38,7 +39,7 @@ pub(super) struct PatternRuns {
     pub(super) pattern: Pattern,
     pub(super) chance_of_ipsec: f64,
     pub(super) draws: Vec<Draw>,
-    /// What was offered to CPU and link over what they can do, in the mean.
+    /// What was offered to CPU and link over what they can do, on average.
     pub(super) loads: [f64; 2],
     /// A policy's runs, in the order of the draws.
     pub(super) policies: Vec<(String, Vec<Replayed>)>,
@@ -169,7 +170,7 @@ fn describe(traffic: &Traffic, offered: &Offered, time_scale: f64) -> String {
         }
         Traffic::Captures(paths) => {
             let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-            let together = if names.len() > 1 { ", laid over each other from their first packets on" } else { "" };
+            let together = if names.len() > 1 { ", merged from their first packets on" } else { "" };
             format!("{}{together}", names.join(" and "))
         }
     };

@@ -37,7 +37,7 @@ const PAPER_SECONDS: f64 = 55.68;
 const MAKESPAN_POINTS: f64 = 2.5;
 const MAKESPAN_SHARE: f64 = 0.03;
 
-/// Everybody is backlogged in these seconds at every alpha.
+/// All flows are backlogged in these seconds at every alpha.
 const BACKLOGGED: std::ops::Range<usize> = 1..20;
 
 /// What is known of the testbed beforehand.
@@ -102,16 +102,17 @@ pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
         finding.rows.push(Row::new(what, "%", Some(100.0), 100.0, seconds / fair * 100.0, MAKESPAN_POINTS));
     }
     finding.remarks.push(
-        "The paper does not print the modules' CPU times; 6, 14.14 and 97.6 µs a packet follow from its makespans, its 70 % \
-         of CPU and its 2 % a flow. With them an independent fluid came to 100, 95.07, 90.03, 85.10, 84.04, 84.04 and 84.04 %."
+        "The paper does not give the modules' CPU times; 6, 14.14 and 97.6 µs a packet follow from its makespans, its \
+         70 % of CPU and its 2 % a flow. With them an independent fluid came to 100, 95.07, 90.03, 85.10, 84.04, \
+         84.04 and 84.04 %."
             .to_owned(),
     );
     finding.remarks.push(format!(
-        "The paper says that DRFQ, MR³ and GMR³ have \"almost the same makespan\" as alpha=1 (6.1.2). MR³ and GMR³ wait for \
-         the link of themselves; DRFQ runs with room for 64 packets before it, for with room for any number it would work \
-         ahead on the CPU and be through in {:.2} % of the time, with all that it put before the link waiting there. GMR³ \
-         is published by its abstract only; in our reading at most two turns may be before the link, which is too few \
-         where IPsec flows have several turns in a row: then the link runs dry.",
+        "The paper says that DRFQ, MR³ and GMR³ have \"almost the same makespan\" as alpha=1 (6.1.2). MR³ and GMR³ \
+         wait for the link by design; DRFQ runs with a buffer of 64 packets before it, since with an unlimited one it \
+         would work ahead on the CPU and finish in {:.2} % of the time, with all that it put before the link waiting \
+         there. Only GMR³'s abstract is public; in our reading at most two turns may be before the link, which is too \
+         few where IPsec flows have several turns in a row: then the link runs dry.",
         seconds[ALPHAS.len() + others.len()] / fair * 100.0
     ));
     let mut plot = Plot::new();
@@ -195,10 +196,10 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Error> {
     let what = "flows backlogged from 1 to 20 s, least over all alphas";
     finding.rows.push(Row::new(what, "of 60", Some(60.0), 60.0, always_backlogged as f64, 0.0));
     finding.remarks.push(format!(
-        "The fair share is 1 / max over r of the sum of normalised times, {:.3} %. Theorem 5 allows the packets' service in \
-         a second to be 2 n τ = {:.2} ms less than the fluid's, with n = 60 flows and τ = {:.1} µs: at alpha=0.5 \
-         more than is guaranteed. So the second kind of row asks for more, the guarantee itself to within 1 %, about what a \
-         packet more or less is worth.",
+        "The fair share is 1 / max over r of the sum of normalised times, {:.3} %. Theorem 5 allows the packets' \
+         service in a second to be 2 n τ = {:.2} ms less than the fluid's, with n = 60 flows and τ = {:.1} µs: at \
+         alpha=0.5 more than is guaranteed. So the second kind of row is stricter: the guarantee itself to within 1 \
+         %, about the effect of one packet.",
         fair * 100.0,
         testbed.shortfall_s() * 1e3,
         testbed.longest.as_micros_f64()
@@ -209,7 +210,7 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Error> {
     let guaranteed = ALPHAS.iter().map(|alpha| alpha * fair * 100.0).collect();
     plot.add_trace(line("alpha · fair share", ALPHAS.to_vec(), guaranteed));
     plot.set_layout(Layout::new().x_axis(Axis::new().title("alpha")).y_axis(Axis::new().title("dominant share, %")));
-    let note = "Each flow's dominant share in each of the first 20 seconds, and what is guaranteed.";
+    let note = "Each flow's dominant share in each of the first 20 seconds, and the guaranteed share.";
     finding.charts.push(chart("Fig. 4", note, plot));
     Ok(finding)
 }

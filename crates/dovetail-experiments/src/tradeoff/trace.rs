@@ -21,17 +21,17 @@ use dovetail_compare::report::charts::line;
 /// The setting that the paper looks at most.
 const RELAXED: f64 = 0.8;
 
-/// Rivals' utilisation is to be that of alpha = 1 within so many points.
+/// Rivals' utilisation is to be that of alpha = 1 within this many points.
 const RIVAL_POINTS: f64 = 2.5;
 
 /// The paper's decrease of the drop rate is 15 to 20 %.
 const DECREASE: (f64, f64) = (17.5, 2.5);
 
-/// A small flow has at most so many packets; its latency may be at most so many times that of alpha = 1.
+/// A small flow has at most this many packets; its latency may be at most this many times that of alpha = 1.
 const SMALL: u64 = 10;
 const UNAFFECTED: f64 = 1.1;
 
-/// Flows are looked at by their number of packets.
+/// Flows are examined by their number of packets.
 const SIZES: [(u64, u64); 4] = [(1, 1), (2, SMALL), (SMALL + 1, 100), (101, u64::MAX)];
 
 pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Error> {
@@ -72,11 +72,11 @@ pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Error> {
         }
     }
     finding.remarks.push(
-        "Rows are over the whole run, from the first arrival until everything is through, in the mean of ten draws; what \
-         both gain is the sum over CPU and link from alpha=1 to 0.8, and from there to 0.5. The \
-         paper draws them and says: both resources gain in all patterns, less and less, and balanced traffic least; DRFQ and \
-         MR³ are almost where alpha=1 is. Balanced here means what all flows ask for together; fair shares go by the number \
-         of flows that have packets waiting, and these are not balanced where few flows ask for much."
+        "Rows are over the whole run, from the first arrival until everything has left, as the mean of ten draws; the \
+         gain is the sum over CPU and link from alpha=1 to 0.8, and from there to 0.5. The paper draws them and says: \
+         both resources gain in all patterns, less and less, and balanced traffic least; DRFQ and MR³ are almost \
+         where alpha=1 is. Balanced here refers to the demand of all flows together; fair shares depend on the number \
+         of flows with packets waiting, and these are not balanced where few flows demand much."
             .to_owned(),
     );
     Ok(finding)
@@ -154,7 +154,7 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
         if ratio.is_finite() {
             finding.rows.push(Row::at_most(what, "", Some(1.0), UNAFFECTED, ratio));
         } else {
-            finding.remarks.push(format!("No row on the {what}: there are none."));
+            finding.remarks.push(format!("No row on the {what}: there are no such flows."));
         }
     }
     let (mut shorter, mut longer) = (0.0, 0.0);
@@ -184,10 +184,10 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
         ));
     }
     finding.remarks.push(
-        "The paper's first 20 s are the whole run here; \"no impact\" is taken as at most 10 % more. A flow of 1 packet never \
-         waits for its own: it waits for packets of others that started in the fluid before it, of which there may be one \
-         for every flow that has packets. When fairness is relaxed the link is kept busy as well, and there is a wait before \
-         it, too. Of larger flows \"some see shorter latency while others experience longer delay\"."
+        "The paper's first 20 s are the whole run here; \"no impact\" is taken as at most 10 % more. A flow of 1 \
+         packet never waits for its own: it waits for packets of others that started in the fluid before it, up to \
+         one for every backlogged flow. When fairness is relaxed the link is kept busy as well, and there is a wait \
+         before it, too. Of larger flows \"some see shorter latency while others experience longer delay\"."
             .to_owned(),
     );
     let mut plot = Plot::new();
@@ -210,11 +210,11 @@ fn begin(replays: &Replays) -> Finding {
     for runs in &replays.patterns {
         let name = runs.pattern.name();
         finding.remarks.push(if runs.draws.is_empty() {
-            format!("{name}: this traffic never came out so, whatever modules were drawn.")
+            format!("{name}: no draw of modules gave this traffic.")
         } else {
             format!(
-                "{name}: {} draws with IPsec for {:.1} % of the flows, the rest in equal parts; the CPU is asked for {:.0} % \
-                 of what it can do, the link for {:.0} %.",
+                "{name}: {} draws with IPsec for {:.1} % of the flows, the rest in equal parts; the CPU's load is \
+                 {:.0} %, the link's {:.0} %.",
                 runs.draws.len(),
                 runs.chance_of_ipsec * 100.0,
                 runs.loads[0] * 100.0,

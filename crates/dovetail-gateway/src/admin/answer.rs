@@ -25,7 +25,7 @@ use crate::auth;
 const PAGE: &str = include_str!("page.html");
 /// What stands in the page for a number that only this answer knows.
 const NONCE: &str = "NONCE";
-/// For so long an answer is that of the next who asks too.
+/// For this long an answer is reused for later requests.
 const FRESH: Duration = Duration::from_millis(500);
 const JSON: &str = "application/json";
 
@@ -88,7 +88,7 @@ impl Admin {
             "/healthz" => |_| Ok(typed("text/plain; charset=utf-8", "ok\n")),
             _ => {
                 let what =
-                    "There is: /, /status.json, /history.json, /metrics, /healthz, and PUT /classes/NAME/weight.";
+                    "Available: /, /status.json, /history.json, /metrics, /healthz, and PUT /classes/NAME/weight.";
                 return Err(Fault::new(StatusCode::NOT_FOUND, what));
             }
         };
@@ -120,7 +120,7 @@ impl Admin {
         let number = weight::class(&self.seen, class)?;
         let weight = weight::set(&self.seen, number, &body(request.into_body()).await?)?;
         self.status.take();
-        let said = serde_json::json!({ "class": class, "weight": weight, "until": "the configuration is read again" });
+        let said = serde_json::json!({ "class": class, "weight": weight, "until": "the configuration is reloaded" });
         Ok(typed(JSON, said.to_string()))
     }
 

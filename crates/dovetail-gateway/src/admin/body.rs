@@ -19,7 +19,7 @@ pub(super) async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
     match whole {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(_)) => {
-            let what = format!("The body broke off, or is longer than {MOST_BODY_BYTES} bytes.");
+            let what = format!("The body is incomplete, or longer than {MOST_BODY_BYTES} bytes.");
             Err(Fault::new(http::StatusCode::PAYLOAD_TOO_LARGE, what))
         }
         Err(_) => Err(Fault::new(http::StatusCode::REQUEST_TIMEOUT, "The body took too long.")),

@@ -23,7 +23,7 @@ impl Fault {
 
     /// The path is there, and not with this method.
     pub(super) fn method(allowed: &'static str) -> Self {
-        let what = format!("This is there for {allowed} only.");
+        let what = format!("Allowed here: {allowed}.");
         let header = Some((header::ALLOW, allowed));
         Self { status: StatusCode::METHOD_NOT_ALLOWED, what: what.into(), header }
     }

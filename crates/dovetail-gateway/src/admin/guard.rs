@@ -1,6 +1,6 @@
-//! Who may ask the admin's port, and who may change something.
+//! Who can read the admin port, and who can change something.
 //!
-//! A browser on the admin's machine also runs other people's pages. One whose name was made to lead here (DNS rebinding)
+//! A browser on the admin's machine also runs other sites' pages. One whose name was made to lead here (DNS rebinding)
 //! gives itself away by `Host`: an address and `localhost` lead nowhere else. One that writes from elsewhere is told apart by
 //! `Origin`, and knows no token. None of their answers is readable to others, for nothing here allows it (CORS).
 
@@ -25,7 +25,7 @@ pub(super) fn host(uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
     if is_own {
         return Ok(());
     }
-    let what = "Ask by an IP address or as localhost: the name in Host is none that this port answers to.";
+    let what = "Use an IP address or localhost: this port does not serve the name in Host.";
     Err(Fault::new(StatusCode::MISDIRECTED_REQUEST, what))
 }
 
@@ -41,7 +41,7 @@ pub(super) fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(),
     let own = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_elsewhere = |origin: &str| origin.split_once("://").is_none_or(|(_, from)| !from.eq_ignore_ascii_case(own));
     if headers.get(ORIGIN).is_some_and(|origin| origin.to_str().map_or(true, is_elsewhere)) {
-        return Err(Fault::new(StatusCode::FORBIDDEN, "A page of another origin may change nothing here."));
+        return Err(Fault::new(StatusCode::FORBIDDEN, "Pages of other origins cannot change anything here."));
     }
     let Some(token) = token else {
         let what = "Nothing can be changed here: the configuration has no token. Add token or token_file to [admin].";
@@ -52,8 +52,8 @@ pub(super) fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(),
         return Ok(());
     }
     let what = match said {
-        None => "Say that you may: send the token of [admin] as 'Authorization: Bearer TOKEN'.",
-        Some(_) => "This is not the token: it is what [admin] has as token, or in its token_file.",
+        None => "A token is required: send the token of [admin] as 'Authorization: Bearer TOKEN'.",
+        Some(_) => "The token is wrong: it is the one that [admin] has as token, or in its token_file.",
     };
     Err(Fault::new(StatusCode::UNAUTHORIZED, what))
 }

@@ -89,7 +89,7 @@ mod tests {
             outstanding: 3,
             units,
             requests: 0,
-            gave_up: 0,
+            cancelled: 0,
         };
         Totals {
             now: Nanos::from_secs(second),

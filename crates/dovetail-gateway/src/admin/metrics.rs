@@ -11,7 +11,7 @@ use prometheus_client::{
 
 use super::scrape::{Class, Durations, Scrape};
 
-/// What the answer is of.
+/// The media type of the response.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The metrics as they are scraped.
@@ -37,20 +37,25 @@ impl Collector for Scrape {
 impl Scrape {
     fn requests(&self, to: &mut Families<'_>) -> Result<(), Error> {
         let now = || self.classes.iter().map(class_label).zip(&self.totals.classes);
-        to.gauge("requests_waiting", "Requests that wait for their release", None, now().map(|(l, c)| (l, c.waiting)))?;
-        let help = "Requests that are released and not over";
+        to.gauge("requests_waiting", "Requests queued for release", None, now().map(|(l, c)| (l, c.waiting)))?;
+        let help = "Requests in flight: released and not finished";
         to.gauge("requests_outstanding", help, None, now().map(|(l, c)| (l, c.outstanding)))?;
         let active = self.classes.iter().map(|class| (class_label(class), class.active_users));
-        to.gauge("active_users", "Users with requests under way", None, active)?;
+        to.gauge("active_users", "Users with requests queued or in flight", None, active)?;
         to.gauge("class_weight", "The class's weight", None, now().map(|(l, c)| (l, c.weight.as_f64())))?;
-        let help = "Requests, and bursts of tunnels, that came to wait for a release";
+        let help = "Requests, and bursts of tunnels, that were queued for release";
         to.counter("requests_arrived", help, None, now().map(|(l, c)| (l, c.requests)))?;
-        let help = "Requests that ended before their responses did";
-        to.counter("requests_given_up", help, None, now().map(|(l, c)| (l, c.gave_up)))?;
-        let help = "Bytes that came down the link, header and all";
+        let help = "Requests cancelled before their responses were complete";
+        to.counter("requests_cancelled", help, None, now().map(|(l, c)| (l, c.cancelled)))?;
+        let help = "Bytes received over the link, headers included";
         to.counter("received", help, Some(Unit::Bytes), now().map(|(l, c)| (l, c.units)))?;
         let sent = self.classes.iter().map(|class| (class_label(class), class.sent_bytes));
-        to.counter("sent", "Bytes of responses and tunnels that are over, to clients", Some(Unit::Bytes), sent)?;
+        to.counter(
+            "sent",
+            "Bytes of bodies and tunnels sent to clients, counted when they finish",
+            Some(Unit::Bytes),
+            sent,
+        )?;
         const STATUS: [&str; 6] = ["none", "1xx", "2xx", "3xx", "4xx", "5xx"];
         let by_status = self.classes.iter().flat_map(|class| {
             STATUS
@@ -58,13 +63,13 @@ impl Scrape {
                 .zip(class.by_status)
                 .map(|(status, count)| ([("class", &*class.name), ("status", status)], count))
         });
-        to.counter("requests", "Requests that are over, by what clients were told", None, by_status)?;
+        to.counter("requests", "Finished requests, by the status that clients got", None, by_status)?;
         let tunnels = self.classes.iter().map(|class| (class_label(class), class.tunnels));
-        to.counter("tunnels", "Tunnels that are over", None, tunnels)?;
+        to.counter("tunnels", "Finished tunnels", None, tunnels)?;
         let latency = self.classes.iter().map(|class| (class_label(class), &class.latency));
-        to.histogram("request_duration", "From a request's arrival to the end of its whole response", latency)?;
+        to.histogram("request_duration", "From a request's arrival to the end of its complete response", latency)?;
         let queue = self.classes.iter().map(|class| (class_label(class), &class.queue));
-        to.histogram("queue_duration", "How long a request, or a tunnel's bursts together, waited for release", queue)
+        to.histogram("queue_duration", "How long a request, or all bursts of a tunnel, waited for release", queue)
     }
 
     fn link(&self, to: &mut Families<'_>) -> Result<(), Error> {
@@ -72,43 +77,43 @@ impl Scrape {
             .sample
             .iter()
             .flat_map(|sample| self.classes.iter().map(class_label).zip(sample.utilisation.iter().copied()));
-        let help = "What responses of the class took of the capacity in the last second, as a part of one";
+        let help = "The class's part of the capacity in the last second, 0 to 1";
         to.gauge("utilisation_ratio", help, None, used)?;
-        let help = "What the link carries of responses, by the configuration";
+        let help = "The link's capacity for responses, as configured";
         to.gauge("goodput_bytes_per_second", help, None, [(NOTHING, self.goodput_bytes_per_s)])?;
-        let help = "What the link carries of responses: learnt where the policy learns, else by the configuration";
+        let help = "The link's capacity for responses: as learnt if the policy learns, else as configured";
         to.gauge("capacity_bytes_per_second", help, None, [(NOTHING, self.link.capacity_bytes_per_s)])?;
         let delay = self.link.far_delay_ms.map(|delay| (NOTHING, delay / 1e3));
         to.gauge("far_delay", "How long a packet waits at the link's far end, if known", Some(Unit::Seconds), delay)?;
         let up = self.probe_up.map(|is_up| (NOTHING, u32::from(is_up)));
-        to.gauge("probe_up", "Whether the probe of the far queue is answered, if it is one that is sent", None, up)?;
+        to.gauge("probe_up", "Whether the probe of the far queue is answered, if one is sent", None, up)?;
         let lost = [(NOTHING, self.totals.lost_probes)];
-        to.counter("probes_lost", "Probes of the far queue that did not come back", None, lost)?;
+        to.counter("probes_lost", "Probes of the far queue that went unanswered", None, lost)?;
         let figures = self.totals.figures.iter().map(|&(name, value)| ([("figure", name)], value));
-        to.gauge("policy_figure", "The policy's own figures by name, in its own units", None, figures)
+        to.gauge("policy_figure", "The policy's own figures, by name and in its own units", None, figures)
     }
 
     fn connections(&self, to: &mut Families<'_>) -> Result<(), Error> {
-        to.gauge("client_connections", "Connections of clients", None, [(NOTHING, self.connections)])?;
-        to.counter("connections_accepted", "Connections that clients made", None, [(NOTHING, self.accepted)])?;
+        to.gauge("client_connections", "Open client connections", None, [(NOTHING, self.connections)])?;
+        to.counter("connections_accepted", "Accepted client connections", None, [(NOTHING, self.accepted)])?;
         let refused = [("client", self.refused_clients), ("full", self.refused_full)];
-        let help = "Connections turned away: of no client, or more than there may be";
+        let help = "Refused connections: not from a permitted client, or over the limit";
         to.counter("connections_refused", help, None, refused.map(|(reason, count)| ([("reason", reason)], count)))?;
-        let help = "Times that a connection could not be accepted because no file descriptor was left";
+        let help = "Failures to accept a connection for want of a file descriptor";
         to.counter("accepts_failed", help, None, [(NOTHING, self.accepts_failed)])?;
         let used = [("dialled", self.dialled), ("reused", self.reused)].map(|(how, count)| ([("how", how)], count));
         to.counter("upstream_connections", "Connections to servers that requests and tunnels went out on", None, used)?;
         let help = "Requests sent once more because a kept connection was closed";
         to.counter("upstream_retries", help, None, [(NOTHING, self.retried)])?;
         let idle = [(NOTHING, self.idle_upstream_connections)];
-        to.gauge("idle_upstream_connections", "Connections to servers that are kept for the next request", None, idle)?;
+        to.gauge("idle_upstream_connections", "Idle connections to servers kept for reuse", None, idle)?;
         let lost = [(NOTHING, self.log_lost)];
-        to.counter("log_lines_lost", "Lines of the access log that the disk did not take", None, lost)
+        to.counter("log_lines_lost", "Access log lines that could not be written to disk", None, lost)
     }
 
     fn users(&self, to: &mut Families<'_>) -> Result<(), Error> {
-        let help = "Bytes that came for a user since he was first known; of the 20 with the most of those known now. \
-                    Somebody without requests for a minute is forgotten";
+        let help = "Bytes received for a user since they were first known; for the 20 known users with the most bytes. \
+                    A user without requests for a minute is forgotten";
         let users =
             self.users.iter().map(|user| ([("class", &*user.class), ("user", &*user.who)], user.received_bytes));
         to.counter("user_received", help, Some(Unit::Bytes), users)
@@ -132,7 +137,7 @@ fn class_label(class: &Class) -> Labels<'_, 1> {
     [("class", &class.name)]
 }
 
-/// Families of metrics, written as they come. One without members is left out.
+/// Families of metrics, written one after another. One without members is left out.
 struct Families<'a>(DescriptorEncoder<'a>);
 
 impl Families<'_> {

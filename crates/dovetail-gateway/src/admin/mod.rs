@@ -7,7 +7,7 @@
 //! | `/history.json` | `history`: the last ten minutes |
 //! | `/metrics` | `scrape`, `metrics`: for Prometheus |
 //! | `/healthz` | `ok` |
-//! | `PUT /classes/NAME/weight` | `weight`: another weight, for who knows the token |
+//! | `PUT /classes/NAME/weight` | `weight`: a new weight, with the token |
 //!
 //! All runs on the gateway's thread. What a look costs is a look's: nothing is kept up between them but a sample a second.
 //! Looks closer together than half a second see the same.

@@ -1,4 +1,4 @@
-//! How fast bytes come for each user: between two looks, so that nobody pays while nobody looks.
+//! How fast bytes come for each user: between two polls, so that it costs nothing while there are none.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Somebody looks. O(users).
+    /// The page is polled. O(users).
     pub(super) fn look(&mut self, now: Nanos, users: &[UserView<Who>]) {
         let since = self.looked.map_or(Nanos::MAX, |looked| now - looked);
         if since < SHORTEST {
@@ -42,7 +42,7 @@ impl Rates {
         self.looked = Some(now);
     }
 
-    /// Bytes a second, if somebody looked a moment before.
+    /// Bytes a second, if the page was polled a moment before.
     pub(super) fn of(&self, who: &Who) -> Option<f64> {
         self.bytes_per_s.get(who).copied()
     }
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(rates.of(&ann), None, "one look is none");
         rates.look(Nanos::from_secs(12), &[user("ann", 9_000), user("bob", 600)]);
         assert_eq!(rates.of(&ann), Some(2_000.0));
-        assert_eq!(rates.of(&Who::Name("bob".into())), Some(300.0), "somebody who is new");
+        assert_eq!(rates.of(&Who::Name("bob".into())), Some(300.0), "a new user");
         rates.look(Nanos::from_millis(12_100), &[user("ann", 99_000)]);
         assert_eq!(rates.of(&ann), Some(2_000.0), "too soon for another");
         rates.look(Nanos::from_secs(13), &[user("ann", 700)]);

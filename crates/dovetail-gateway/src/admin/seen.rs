@@ -10,7 +10,7 @@ use crate::{
     upstream::Pool,
 };
 
-/// The parts that are looked at. Of these only the link takes changes: its weights.
+/// The parts that are examined. Of these only the link takes changes: its weights.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) settings: Rc<Settings>,

@@ -1,4 +1,4 @@
-//! What the page shows: the link, classes, users, and requests with what each waits for.
+//! The contents of the page: the link, classes, users, and requests with what each is waiting for.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -11,10 +11,10 @@ use crate::{config::Config, who::Who};
 
 /// The most users and the most requests that are listed.
 const MOST_ROWS: usize = 200;
-/// Within this time a response is one thing, to those who look on.
+/// A response that received something within this time is shown as receiving.
 const LATELY: Nanos = Nanos::from_secs(1);
-/// Stages in the order of their listing.
-const ORDER: [&str; 5] = ["comes", "asked", "pauses", "held", "waits"];
+/// Stages, in the order in which they are listed.
+const ORDER: [&str; 5] = ["receiving", "requested", "stalled", "throttled", "queued"];
 
 #[derive(Debug, Serialize)]
 pub(super) struct Status {
@@ -22,16 +22,16 @@ pub(super) struct Status {
     version: &'static str,
     uptime_s: f64,
     policy: String,
-    /// Whether there is a token, without which nothing can be changed.
+    /// Whether there is a token; nothing can be changed without one.
     can_change: bool,
     goodput_bytes_per_s: f64,
     #[serde(flatten)]
     link: Link,
     received_bytes: u64,
-    /// How the far queue is measured, and whether that is answered: unknown of what is not sent.
+    /// How the far queue is measured, and whether the probe is answered; unknown if none is sent.
     probe: String,
     probe_up: Option<bool>,
-    /// What is wrong with it, in words.
+    /// What is wrong with the probe, in words.
     probe_fault: Option<String>,
     lost_probes: u64,
     /// The policy's own figures by name.
@@ -46,7 +46,7 @@ pub(super) struct Status {
     more_users: usize,
     requests: Vec<Request>,
     more_requests: usize,
-    /// The last second's.
+    /// Over the last second.
     sample: Option<Sample>,
 }
 
@@ -59,14 +59,14 @@ struct Class {
     active_users: u32,
     received_bytes: u64,
     requests: u64,
-    gave_up: u64,
+    cancelled: u64,
 }
 
 #[derive(Debug, Serialize)]
 struct User {
     who: String,
     class: String,
-    /// Unknown at the first look after a while.
+    /// Unknown at the first poll after a while.
     bytes_per_s: Option<f64>,
     received_bytes: u64,
     live: u32,
@@ -88,7 +88,7 @@ struct Request {
 }
 
 impl Status {
-    /// What there is now. O(n log n) in users and requests.
+    /// A snapshot. O(n log n) in users and requests.
     pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>) -> Self {
         let config = seen.settings.config();
         let view = seen.link.dispatcher().view();
@@ -110,7 +110,7 @@ impl Status {
                 active_users,
                 received_bytes: now.units,
                 requests: now.requests,
-                gave_up: now.gave_up,
+                cancelled: now.cancelled,
             })
             .collect();
         Self {
@@ -142,7 +142,7 @@ impl Status {
     }
 }
 
-/// Those for whom most comes first.
+/// Users with the highest rates first.
 fn users(config: &Config, all: &[UserView<Who>], rates: &Rates) -> (Vec<User>, usize) {
     let mut order: Vec<_> = all.iter().map(|user| (user, rates.of(&user.who))).collect();
     order.sort_by(|(a, fast), (b, slow)| {
@@ -161,7 +161,7 @@ fn users(config: &Config, all: &[UserView<Who>], rates: &Rates) -> (Vec<User>, u
     (rows.collect(), all.len().saturating_sub(MOST_ROWS))
 }
 
-/// Those that are served first, those that wait last; of each kind the oldest first.
+/// Requests that are receiving first, queued ones last; the oldest of each stage first.
 fn requests(config: &Config, view: &View<Who>) -> (Vec<Request>, usize) {
     let outstanding: Vec<_> = view.totals.classes.iter().map(|class| class.outstanding).collect();
     let all: u32 = outstanding.iter().sum();
@@ -189,19 +189,19 @@ pub(super) fn class_name(config: &Config, class: u32) -> String {
     config.classes.get(class as usize).map_or_else(|| "?".to_owned(), |class| class.name.to_string())
 }
 
-/// How far a request is, and what it waits for in words. `of_class` and `all` requests are released.
+/// The stage of a request, and what it is waiting for in words. `of_class` and `all` requests are in flight.
 ///
-/// Turns are short: a response of which something came just now comes, though it waits for its next turn.
+/// Turns are short: a response that received something just now is receiving, although it waits for its next turn.
 fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'static str) {
     let moves = live.still.is_some_and(|still| still < LATELY);
     match live.stage {
-        Stage::Waits if of_class == 0 && all > 0 => ("waits", "waits for its class's turn"),
-        Stage::Waits => ("waits", "waits for its release"),
-        Stage::Asked => ("asked", "its server has not answered"),
-        Stage::Held | Stage::Comes if moves => ("comes", "comes"),
-        Stage::Held => ("held", "more waits than it may take in"),
-        // Its server pauses, or its client takes nothing.
-        Stage::Comes => ("pauses", "may come, and nothing does"),
+        Stage::Queued if of_class == 0 && all > 0 => ("queued", "queued: its class has nothing in flight"),
+        Stage::Queued => ("queued", "queued for release"),
+        Stage::Requested => ("requested", "its server has not responded"),
+        Stage::Throttled | Stage::Receiving if moves => ("receiving", "receiving"),
+        Stage::Throttled => ("throttled", "throttled: data waits for a grant"),
+        // Its server pauses, or its client does not read.
+        Stage::Receiving => ("stalled", "stalled: granted, but nothing arrives"),
     }
 }
 
@@ -227,15 +227,19 @@ mod tests {
             };
             super::stage(&live, of_class, all)
         };
-        assert_eq!(why(Stage::Waits, None, 0, 3).1, "waits for its class's turn", "only others are served");
-        assert_eq!(why(Stage::Waits, None, 1, 3).1, "waits for its release");
-        assert_eq!(why(Stage::Waits, None, 0, 0).1, "waits for its release");
-        assert_eq!(why(Stage::Asked, None, 1, 1).1, "its server has not answered");
-        assert_eq!(why(Stage::Held, Some(20), 1, 1), ("comes", "comes"), "its next turn is near");
-        assert_eq!(why(Stage::Held, None, 1, 1), ("held", "more waits than it may take in"));
-        assert_eq!(why(Stage::Held, Some(1_000), 1, 1).0, "held");
-        assert_eq!(why(Stage::Comes, Some(20), 1, 1).0, "comes");
-        assert_eq!(why(Stage::Comes, Some(1_000), 1, 1).0, "pauses");
+        assert_eq!(
+            why(Stage::Queued, None, 0, 3).1,
+            "queued: its class has nothing in flight",
+            "only others are served"
+        );
+        assert_eq!(why(Stage::Queued, None, 1, 3).1, "queued for release");
+        assert_eq!(why(Stage::Queued, None, 0, 0).1, "queued for release");
+        assert_eq!(why(Stage::Requested, None, 1, 1).1, "its server has not responded");
+        assert_eq!(why(Stage::Throttled, Some(20), 1, 1), ("receiving", "receiving"), "its next turn is near");
+        assert_eq!(why(Stage::Throttled, None, 1, 1), ("throttled", "throttled: data waits for a grant"));
+        assert_eq!(why(Stage::Throttled, Some(1_000), 1, 1).0, "throttled");
+        assert_eq!(why(Stage::Receiving, Some(20), 1, 1).0, "receiving");
+        assert_eq!(why(Stage::Receiving, Some(1_000), 1, 1).0, "stalled");
     }
 
     #[test]

@@ -17,14 +17,14 @@ pub(super) fn class(seen: &Seen, name: &str) -> Result<usize, Fault> {
     let config = seen.settings.config();
     config.classes.iter().position(|class| *class.name == *name).ok_or_else(|| {
         let names: Vec<_> = config.classes.iter().map(|class| &*class.name).collect();
-        Fault::new(StatusCode::NOT_FOUND, format!("There is no such class. There are: {}.", names.join(", ")))
+        Fault::new(StatusCode::NOT_FOUND, format!("There is no such class. The classes are: {}.", names.join(", ")))
     })
 }
 
 /// Sets the weight that a body says; what it was set to.
 pub(super) fn set(seen: &Seen, class: usize, body: &[u8]) -> Result<f64, Fault> {
     let wrong = || {
-        let what = "Say a weight from 0.000001 to 1000000 as JSON, such as {\"weight\": 3}.";
+        let what = "Send a weight from 0.000001 to 1000000 as JSON, such as {\"weight\": 3}.";
         Fault::new(StatusCode::BAD_REQUEST, what)
     };
     let body: Body = serde_json::from_slice(body).map_err(|_| wrong())?;

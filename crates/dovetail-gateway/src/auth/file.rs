@@ -66,9 +66,9 @@ fn users(text: &str) -> Result<Users, Fault> {
             costliest = Some((cost, hash.clone()));
         }
         if hashes.insert(name.into(), hash).is_some() {
-            return Err(wrong("it is there twice: leave one line out"));
+            return Err(wrong("it is listed twice: remove one line"));
         }
     }
-    let (_, decoy) = costliest.ok_or_else(|| Fault::whole("it names nobody: add users with htpasswd -B"))?;
+    let (_, decoy) = costliest.ok_or_else(|| Fault::whole("it lists no users: add some with htpasswd -B"))?;
     Ok(Users { hashes, decoy })
 }

@@ -3,10 +3,10 @@
 //! Clients send name and password with every request; bcrypt takes tens of milliseconds for each look, on purpose. So
 //! credentials that were found right are remembered for five minutes, wrong ones for ten seconds, and everything else is
 //! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
-//! of this process. Without the key nobody can aim at one, or learn from the time that a look takes.
+//! of this process. Without the key no client can aim at one, or learn from the time that a look takes.
 //!
-//! Guessing is slow: at most [`MOST_JOBS`] are under way at once, no two for the same credentials, and a wrong answer is to
-//! be given after [`DELAY`]. A name that there is not costs as much as the
+//! Guessing is slow: at most [`MOST_JOBS`] are in flight at once, no two for the same credentials, and a wrong answer
+//! is to be given after [`DELAY`]. A name that there is not costs as much as the
 //! costliest that there is.
 
 mod file;
@@ -33,7 +33,7 @@ use dovetail_toml::Fault;
 use crate::config::ConfigError;
 use recent::Recent;
 
-/// At most so many passwords are looked at with bcrypt at once.
+/// At most this many passwords are examined with bcrypt at once.
 pub const MOST_JOBS: usize = 4;
 /// An answer to wrong credentials is given so long after they were found to be wrong.
 pub const DELAY: Duration = Duration::from_secs(1);
@@ -44,7 +44,7 @@ pub const RETRY: Duration = Duration::from_millis(50);
 const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
 /// How long wrong ones are, and how many.
 const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
-/// The longest header that is looked at, in bytes.
+/// The longest header that is examined, in bytes.
 const LONGEST_HEADER: usize = 1024;
 
 /// With or without padding: clients differ.
@@ -72,7 +72,7 @@ struct Shared {
 struct State {
     right: Recent<Fingerprint, Arc<str>>,
     wrong: Recent<Fingerprint, ()>,
-    under_way: Vec<Fingerprint>,
+    in_flight: Vec<Fingerprint>,
 }
 
 /// What is known of a client's credentials.
@@ -80,14 +80,14 @@ struct State {
 pub enum Check {
     /// They are this user's.
     Known(Arc<str>),
-    /// They are wrong, as found before, or cannot be anybody's. Answer after [`DELAY`].
+    /// They are wrong, as found before, or cannot be any user's. Answer after [`DELAY`].
     Unknown,
     /// There are none: ask for them.
     Missing,
     /// Nothing yet: run the job where it may block for tens of milliseconds. Let a client have one at a time, until its
     /// answer is sent: one who guesses without pause would keep the others busy.
     Work(Job),
-    /// Too many others are being looked at, or these are already: ask again in [`RETRY`].
+    /// Too many others are being examined, or these are already: ask again in [`RETRY`].
     Busy,
 }
 
@@ -128,10 +128,10 @@ impl Passwords {
     fn new(file::Users { hashes, decoy }: file::Users) -> Result<Self, ConfigError> {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|why| {
-            let what = format!("the system gives no random numbers: {why}");
+            let what = format!("the system provides no random numbers: {why}");
             Fault::whole(what).located("", "passwords")
         })?;
-        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), under_way: Vec::new() };
+        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), in_flight: Vec::new() };
         Ok(Self { shared: Arc::new(Shared { hashes, decoy, key, state: Mutex::new(state) }) })
     }
 
@@ -161,10 +161,10 @@ impl Passwords {
         if state.wrong.get(&fingerprint, now).is_some() {
             return Check::Unknown;
         }
-        if state.under_way.len() == MOST_JOBS || state.under_way.contains(&fingerprint) {
+        if state.in_flight.len() == MOST_JOBS || state.in_flight.contains(&fingerprint) {
             return Check::Busy;
         }
-        state.under_way.push(fingerprint);
+        state.in_flight.push(fingerprint);
         let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));
         Check::Work(Job {
             shared: self.shared.clone(),
@@ -177,7 +177,7 @@ impl Passwords {
 }
 
 impl Job {
-    /// Whose the credentials are, if they are anybody's, which is remembered. Blocks for as long as bcrypt takes. If the
+    /// Whose the credentials are, if they are any user's, which is remembered. Blocks for as long as bcrypt takes. If the
     /// answer is `None`, tell the client so after [`DELAY`].
     #[must_use]
     pub fn run(self) -> Option<Arc<str>> {
@@ -199,7 +199,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         let fingerprint = self.fingerprint;
-        self.shared.state().under_way.retain(|other| *other != fingerprint);
+        self.shared.state().in_flight.retain(|other| *other != fingerprint);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was found of late: so many entries at most, each for the same time.
+//! What was found of late: this many entries at most, each for the same time.
 
 use std::{
     collections::{HashMap, VecDeque},

@@ -11,7 +11,7 @@ const ALADDIN: &str = "aladdin:$2y$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyy
 const BERTA: &str = "berta:$2b$04$012345678901234567890uFYCmJtmcHOoQdnqXlIpQFPVj0MVeiZC";
 
 fn passwords() -> Passwords {
-    Passwords::parse(&format!("# people\n{ALADDIN}\n\n{BERTA}\r\n")).unwrap()
+    Passwords::parse(&format!("# users\n{ALADDIN}\n\n{BERTA}\r\n")).unwrap()
 }
 
 fn basic_of(credentials: &str) -> HeaderValue {
@@ -44,7 +44,7 @@ fn right_credentials_are_found_right_and_remembered_for_five_minutes() {
 fn wrong_ones_are_remembered_for_ten_seconds_and_do_not_touch_right_ones() {
     let (passwords, start) = (passwords(), Instant::now());
     for credentials in
-        ["aladdin:open sesamE", "aladdin:", "aladdin:geheim", "nobody:open sesame", ":", "Aladdin:open sesame"]
+        ["aladdin:open sesamE", "aladdin:", "aladdin:geheim", "carol:open sesame", ":", "Aladdin:open sesame"]
     {
         assert_eq!(worked(look(&passwords, credentials, start), start), None, "{credentials}");
         assert!(matches!(look(&passwords, credentials, start + Duration::from_secs(9)), Check::Unknown));
@@ -54,10 +54,10 @@ fn wrong_ones_are_remembered_for_ten_seconds_and_do_not_touch_right_ones() {
 }
 
 #[test]
-fn nobody_is_known_by_a_hash_that_is_a_decoy() {
+fn no_user_is_known_by_a_hash_that_is_a_decoy() {
     let passwords = Passwords::parse(ALADDIN).unwrap();
     let start = Instant::now();
-    assert_eq!(worked(look(&passwords, "nobody:open sesame", start), start), None);
+    assert_eq!(worked(look(&passwords, "carol:open sesame", start), start), None);
 }
 
 #[test]
@@ -97,13 +97,13 @@ fn a_password_may_hold_colons_and_any_letters_and_counts_up_to_72_bytes() {
 }
 
 #[test]
-fn at_most_four_jobs_are_under_way_and_none_twice() {
+fn at_most_four_jobs_are_in_flight_and_none_twice() {
     let (passwords, now) = (passwords(), Instant::now());
     let mut jobs: Vec<_> = (0..MOST_JOBS).map(|guess| look(&passwords, &format!("aladdin:{guess}"), now)).collect();
     assert!(jobs.iter().all(|check| matches!(check, Check::Work(_))));
-    assert!(matches!(look(&passwords, "berta:geheim", now), Check::Busy), "four are under way");
+    assert!(matches!(look(&passwords, "berta:geheim", now), Check::Busy), "four are in flight");
     jobs.pop();
-    assert!(matches!(look(&passwords, "aladdin:0", now), Check::Busy), "this one is under way");
+    assert!(matches!(look(&passwords, "aladdin:0", now), Check::Busy), "this one is in flight");
     let berta = look(&passwords, "berta:geheim", now);
     assert_eq!(worked(berta, now).as_deref(), Some("berta"));
     assert!(matches!(look(&passwords, "berta:geheim", now), Check::Known(_)), "the known one needs no job");
@@ -131,8 +131,8 @@ fn what_is_remembered_is_bounded_and_the_oldest_goes_first() {
 fn a_file_that_is_wrong_is_refused_with_its_line() {
     let many: String = (0..=10_000).map(|n| format!("u{n}{}\n", &BERTA[5..])).collect();
     for (text, expected) in [
-        ("", "passwords: it names nobody: add users with htpasswd -B"),
-        ("# nobody\n", "passwords: it names nobody: add users with htpasswd -B"),
+        ("", "passwords: it lists no users: add some with htpasswd -B"),
+        ("# none\n", "passwords: it lists no users: add some with htpasswd -B"),
         ("secret\n", "passwords, line 1: it is not name:hash: use htpasswd -B"),
         ("\nx:secret", "passwords, line 2: user 'x': the password is not hashed with bcrypt: use htpasswd -B"),
         (
@@ -158,7 +158,7 @@ fn a_file_that_is_wrong_is_refused_with_its_line() {
         (&BERTA[5..], "passwords, line 1: user '': a name has from 1 to 64 bytes"),
         (
             &format!("{BERTA}\n{ALADDIN}\n{BERTA}\n"),
-            "passwords, line 3: user 'berta': it is there twice: leave one line out",
+            "passwords, line 3: user 'berta': it is listed twice: remove one line",
         ),
         (&many, "passwords, line 10001: user 'u10000': with it there are over 10000 users"),
     ] {

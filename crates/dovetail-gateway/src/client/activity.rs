@@ -1,4 +1,4 @@
-//! What is under way on a client's connection, and what its stream is to do about it.
+//! What is in flight on a client's connection, and what its stream is to do about it.
 
 use std::{
     io, mem,
@@ -11,10 +11,10 @@ use std::{
 
 use crate::unreadable::Unreadable;
 
-/// Whether requests of a connection are under way. Shared with a stream that hyper wants to be `Send`.
+/// Whether requests of a connection are in flight. Shared with a stream that hyper wants to be `Send`.
 #[derive(Debug, Default)]
 pub(crate) struct Activity {
-    under_way: AtomicU32,
+    in_flight: AtomicU32,
     begun: AtomicU64,
     // Whether the connection is to end at once, and who is to be told.
     is_abandoned: AtomicBool,
@@ -30,13 +30,13 @@ pub(crate) struct Activity {
 /// The most of interim responses that wait to be written.
 const MOST_INTERIM: usize = 64 * 1024;
 
-/// A request under way, from its header to its answer's last byte.
+/// A request in flight, from its header to its answer's last byte.
 #[derive(Debug)]
 pub(crate) struct Busy(Arc<Activity>);
 
 impl Activity {
     pub(crate) fn begin(self: &Arc<Self>) -> Busy {
-        self.under_way.fetch_add(1, Relaxed);
+        self.in_flight.fetch_add(1, Relaxed);
         self.begun.fetch_add(1, Relaxed);
         Busy(Arc::clone(self))
     }
@@ -51,12 +51,12 @@ impl Activity {
         self.begun.load(Relaxed)
     }
 
-    /// Whether one is under way.
+    /// Whether one is in flight.
     pub(super) fn is_busy(&self) -> bool {
-        self.under_way.load(Relaxed) > 0
+        self.in_flight.load(Relaxed) > 0
     }
 
-    /// Ends the connection, whatever is under way on it.
+    /// Ends the connection, whatever is in flight on it.
     pub(crate) fn abandon(&self) {
         self.is_abandoned.store(true, Relaxed);
         self.wake();
@@ -91,7 +91,7 @@ impl Activity {
         self.lingers.load(Relaxed)
     }
 
-    /// So many bytes are said of a request that cannot be read.
+    /// This many bytes are said of a request that cannot be read.
     pub(super) fn note_unreadable(&self, why: Unreadable, bytes: usize) {
         *self.unreadable.lock().unwrap_or_else(PoisonError::into_inner) = Some((why, bytes));
     }
@@ -124,7 +124,7 @@ impl Activity {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        if self.0.under_way.fetch_sub(1, Relaxed) == 1 {
+        if self.0.in_flight.fetch_sub(1, Relaxed) == 1 {
             // The connection is idle from now on, and its last read was before: that set no timer.
             self.0.wake();
         }

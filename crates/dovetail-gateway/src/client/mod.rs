@@ -1,4 +1,4 @@
-//! A client's connection: [how many](seats) it may have, [what is under way](activity) on one, and its [stream].
+//! A client's connection: [how many](seats) it may have, [what is in flight](activity) on one, and its [stream].
 
 mod activity;
 mod seats;

@@ -1,4 +1,4 @@
-//! How many connections clients have, all in all and each.
+//! How many connections clients have, in total and each.
 
 use std::{
     cell::{Cell, RefCell},

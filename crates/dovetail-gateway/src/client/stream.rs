@@ -96,7 +96,7 @@ impl ClientStream {
 }
 
 impl ClientStream {
-    /// Writes a page in place of these bytes, if they are what hyper says of a request that it cannot read.
+    /// Writes a page instead of these bytes, if they are what hyper says of a request that it cannot read.
     fn poll_instead(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<bool>> {
         if self.page.is_none() {
             let is_idle = !self.activity.is_busy();

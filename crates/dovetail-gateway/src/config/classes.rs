@@ -1,6 +1,6 @@
-//! Which class somebody belongs to.
+//! Which class a user belongs to.
 //!
-//! Names of users count before addresses, longer prefixes before shorter ones. Whoever is in no class is in the one that
+//! Names of users count before addresses, longer prefixes before shorter ones. A user in no class is in the one that
 //! is called `default`: the file's, or one of weight 1 after all others.
 
 use std::{
@@ -18,7 +18,7 @@ use super::{
     values,
 };
 
-/// The name of the class for everybody else.
+/// The name of the class for all other users.
 pub(super) const DEFAULT: &str = "default";
 /// The most classes there may be, the default one included: each is a label of metrics.
 const MOST_CLASSES: usize = 64;
@@ -56,12 +56,11 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
             return Err(section.wrong("name", format!("there are two classes {}: names are unique", quoted(name))));
         }
         if class.clients.is_empty() && class.users.is_empty() && **name != *DEFAULT {
-            let what = format!("class {} has neither clients nor users: say who is in it", quoted(name));
+            let what = format!("class {} has neither clients nor users: add one of them", quoted(name));
             return Err(section.wrong("clients", what));
         }
         if !class.users.is_empty() && !has_passwords {
-            let what =
-                "users say who they are where access.passwords names a file of passwords: add that, or use clients";
+            let what = "users are known by name only with access.passwords: add that, or use clients";
             return Err(section.wrong("users", what));
         }
         for prefix in &class.clients {

@@ -31,20 +31,20 @@ impl Config {
         let access = &self.access;
         for prefix in access.clients.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
             let family = if prefix.addr().is_ipv4() { "IPv4" } else { "IPv6" };
-            warn(format!("access.clients has {prefix}: an open proxy for everybody with {family}"));
+            warn(format!("access.clients has {prefix}: an open proxy for every {family} address"));
         }
         if access.passwords.is_some() {
-            warn("passwords go over plain HTTP: whoever can listen on the users' side can read them".into());
+            warn("passwords cross the network in clear: anyone who can listen on the users' side can read them".into());
             if !proxy.redirect.is_empty() || !proxy.tproxy.is_empty() {
-                warn("clients of redirect and tproxy know of no proxy: they cannot say who they are".into());
+                warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
             }
         }
         let downlink = &self.downlink;
         let policy = downlink.policy.entry().name;
         match downlink.probe {
-            Probe::Off => warn("downlink.probe is off: nothing is known of the far queue".into()),
+            Probe::Off => warn("downlink.probe is off: the far queue is not measured".into()),
             Probe::Tcp => {
-                let what = "downlink.probe is tcp: servers' own delays are in what it measures; name an address beyond the link";
+                let what = "downlink.probe is tcp: its measurements include servers' own delays; name an address beyond the link";
                 warn(what.into());
             }
             Probe::Icmp(_) | Probe::Udp(_) | Probe::Hop { .. } => (),
@@ -54,21 +54,24 @@ impl Config {
             warn(format!("{policy} takes the link's rate as {rate}: a rate that is too high fills the far queue"));
         }
         if self.admin.is_none() {
-            warn("there is no [admin]: no metrics, and nobody can see what it does".into());
+            warn("there is no [admin]: no page and no metrics".into());
         }
         for class in &self.classes {
             for prefix in class.clients.iter().filter(|prefix| !may_ask(access, prefix)) {
-                warn(format!("class {}: {prefix} is outside of access.clients, so nobody of it may ask", class.name));
+                warn(format!(
+                    "class {}: {prefix} is outside of access.clients, so its requests are refused",
+                    class.name
+                ));
             }
         }
         if self.limits.connections_per_user > self.limits.connections {
-            warn("limits.connections_per_user is over limits.connections: one client can have all".into());
+            warn("limits.connections_per_user is over limits.connections: one client can take all connections".into());
         }
         warnings
     }
 }
 
-/// Whether anybody in this prefix may ask.
+/// Whether any client in this prefix is permitted.
 fn may_ask(access: &Access, prefix: &Prefix) -> bool {
     access.clients.prefixes().any(|clients| clients.contains(prefix) || prefix.contains(clients))
 }
@@ -108,7 +111,7 @@ impl Display for Description<'_> {
         match &config.admin {
             None => part.line("", "off")?,
             Some(admin) => {
-                let token = if admin.token.is_some() { "changes need the token" } else { "changes nothing: no token" };
+                let token = if admin.token.is_some() { "changes need the token" } else { "read-only: no token" };
                 part.line("", format_args!("{} ({token})", admin.listen))?;
             }
         }
@@ -142,15 +145,18 @@ fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
         Forwarded::Unknown => "Forwarded: for=unknown",
         Forwarded::Address => "Forwarded: for= the client's address",
     };
-    part.line("says of itself", format_args!("Via: {}; {forwarded}", proxy.name))?;
-    part.line("asks name servers", joined(&proxy.nameservers, "of the system"))
+    part.line("identifies as", format_args!("Via: {}; {forwarded}", proxy.name))?;
+    part.line("name servers", joined(&proxy.nameservers, "the system's"))
 }
 
 fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     let downlink = &config.downlink;
-    part.line("rate", format_args!("{}{}", rate(downlink.rate), if downlink.learn { ", a first guess" } else { "" }))?;
+    part.line(
+        "rate",
+        format_args!("{}{}", rate(downlink.rate), if downlink.learn { ", as a first estimate" } else { "" }),
+    )?;
     let goodput = downlink.goodput_bytes_per_s();
-    part.line("goodput", format_args!("{goodput:.0} bytes/s ({:.1} % of it)", downlink.payload * 100.0))?;
+    part.line("goodput", format_args!("{goodput:.0} bytes/s ({:.1} % of the rate)", downlink.payload * 100.0))?;
     let every = written_time(downlink.probe_every);
     match &downlink.probe {
         Probe::Off => part.line("probe", "off")?,
@@ -167,12 +173,12 @@ fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
 
 fn access(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     let access = &config.access;
-    part.line("who may ask", joined(access.clients.prefixes(), ""))?;
-    let says = access.passwords.as_ref().map(|path| format!("by a password in {}", path.display()));
-    part.line("who says who he is", says.as_deref().unwrap_or("nobody: users are addresses"))?;
-    part.line("for ports", joined(&access.ports, "any"))?;
-    part.line("by CONNECT", joined(&access.connect_ports, "none"))?;
-    part.line("allowed besides", listed(&access.allow))?;
+    part.line("clients", joined(access.clients.prefixes(), ""))?;
+    let says = access.passwords.as_ref().map(|path| format!("passwords in {}", path.display()));
+    part.line("authentication", says.as_deref().unwrap_or("none: users are addresses"))?;
+    part.line("ports", joined(&access.ports, "any"))?;
+    part.line("ports for CONNECT", joined(&access.connect_ports, "none"))?;
+    part.line("also allowed", listed(&access.allow))?;
     part.line("denied", listed(&access.deny))
 }
 
@@ -187,7 +193,7 @@ fn who(class: &Class, is_default: bool) -> String {
         who.push(format!("users {}", class.users.join(", ")));
     }
     if is_default {
-        who.push("everybody else".into());
+        who.push("all others".into());
     }
     format!("weight {}: {}", class.weight.as_f64(), who.join(", "))
 }
@@ -195,10 +201,10 @@ fn who(class: &Class, is_default: bool) -> String {
 fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let limits = &config.limits;
     let mut part = Part { f, heading: "limits" };
-    part.line("connections", format_args!("{}, of one client {}", limits.connections, limits.connections_per_user))?;
-    part.line("requests of a user", limits.requests_per_user)?;
+    part.line("connections", format_args!("{}, per client {}", limits.connections, limits.connections_per_user))?;
+    part.line("requests per user", limits.requests_per_user)?;
     part.line("header", format_args!("{} bytes in {} fields", limits.header_bytes, limits.headers))?;
-    part.line("idle, to a server", limits.idle_per_server)?;
+    part.line("idle per server", limits.idle_per_server)?;
     let timeouts = &config.timeouts;
     let mut part = Part { f, heading: "timeouts" };
     for (what, time) in [

@@ -88,7 +88,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let in_classes = root.sections("class")?;
     let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
-    // A name that is misspelt is wrong by itself, before what lacks for it.
+    // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
     let proxy = proxy(in_proxy)?;
     let downlink = downlink(in_downlink)?;
@@ -115,13 +115,15 @@ fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {
     section.end()?;
     let ways = [("listen", &proxy.listen), ("redirect", &proxy.redirect), ("tproxy", &proxy.tproxy)];
     if ways.iter().all(|(_, addresses)| addresses.is_empty()) {
-        return Err(section.wrong("listen", "it listens nowhere: name an address here, in redirect or in tproxy"));
+        return Err(
+            section.wrong("listen", "it does not listen anywhere: add an address here, in redirect or in tproxy")
+        );
     }
     let mut seen = HashSet::new();
     for (key, addresses) in ways {
         let twice = addresses.iter().find(|address| address.port() != 0 && !seen.insert(**address));
         if let Some(address) = twice {
-            return Err(section.wrong(key, format!("{address} is there twice: each way in needs a port of its own")));
+            return Err(section.wrong(key, format!("{address} is listed twice: each listener needs its own port")));
         }
     }
     Ok(proxy)
@@ -137,7 +139,7 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
     let probe = section.one("probe", values::probe)?.unwrap_or(Probe::Tcp);
     let probe_every = section.one("probe_every", values::time(every))?.unwrap_or(Duration::from_millis(100));
     section.end()?;
-    let rate = rate.ok_or_else(|| section.wrong("rate", "say what the link carries, such as rate = \"2Mbps\""))?;
+    let rate = rate.ok_or_else(|| section.wrong("rate", "set the link's rate, such as rate = \"2Mbps\""))?;
     let policy =
         policy.map_or_else(|| "grants".parse().map_err(|wrong| section.wrong("policy", format!("{wrong}"))), Ok)?;
     let (policy, learn) = learning(policy, written_learn).map_err(|what| section.wrong("learn", what))?;
@@ -167,7 +169,7 @@ fn learning(policy: RequestSpec, written: Option<bool>) -> Result<(RequestSpec, 
     let own = knobs.split(',').find_map(|pair| pair.strip_prefix("learn=")).map(|value| value == "on");
     match (own, written) {
         (Some(own), Some(written)) if own != written => {
-            Err(format!("it is {written} here and the contrary in the policy \"{policy}\": say it once"))
+            Err(format!("it is {written} here and the opposite in the policy \"{policy}\": set it in one place"))
         }
         (None, Some(false)) => {
             let spec = dovetail_sched::registry::with_knobs(policy.as_str(), "learn=off");
@@ -188,11 +190,11 @@ fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Fault> {
     let passwords = section.one("passwords", path(folder))?;
     section.end()?;
     if clients.is_empty() {
-        let what = "nobody may ask: say who, such as clients = [\"10.0.0.0/8\"]";
+        let what = "no client is permitted: add some, such as clients = [\"10.0.0.0/8\"]";
         return Err(section.wrong("clients", what));
     }
     if let Some(both) = allow.iter().find(|prefix| deny.contains(prefix)) {
-        return Err(destinations.wrong("allow", format!("{both} is allowed and denied: leave one of them out")));
+        return Err(destinations.wrong("allow", format!("{both} is both allowed and denied: remove one of them")));
     }
     let of_all = |list: Vec<_>| Prefixes::new(list.into_iter().map(|prefix| (prefix, ())));
     let (clients, allow, deny) = (of_all(clients), of_all(allow), of_all(deny));
@@ -252,12 +254,13 @@ fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Optio
     let written = section.one("token", token)?;
     let file = section.one("token_file", path(folder))?;
     let token = match (written, file) {
-        (Some(_), Some(_)) => return Err(section.wrong("token_file", "there is a token besides: say it once")),
+        (Some(_), Some(_)) => return Err(section.wrong("token_file", "there is a token as well: set one of them")),
         (written, None) => written,
         (None, Some(file)) => Some(token_of(&file).map_err(|what| section.wrong("token_file", what))?),
     };
     if token.is_none() && !listen.ip().to_canonical().is_loopback() {
-        let what = format!("{listen} is reached from other machines: add token or token_file, or listen on {ADMIN}");
+        let what =
+            format!("{listen} can be reached from other machines: add token or token_file, or listen on {ADMIN}");
         return Err(section.wrong("listen", what));
     }
     let taken = [&proxy.listen, &proxy.redirect, &proxy.tproxy].into_iter().flatten();
@@ -279,7 +282,7 @@ fn is_token(token: &str) -> bool {
 }
 
 fn expected_token() -> String {
-    format!("a text of {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs, without blanks")
+    format!("a text of {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and punctuation, without spaces")
 }
 
 fn token_of(path: &Path) -> Result<Arc<str>, String> {
@@ -289,7 +292,7 @@ fn token_of(path: &Path) -> Result<Arc<str>, String> {
     let file = File::open(path).map_err(cannot)?;
     let mode = file.metadata().map_err(cannot)?.permissions().mode();
     if mode & 0o007 != 0 {
-        return Err(format!("{name} can be used by everybody on this machine: chmod 600 it"));
+        return Err(format!("{name} is accessible to every user of this machine: chmod 600 it"));
     }
     let mut text = String::new();
     file.take(LONGEST_TOKEN as u64 + 2).read_to_string(&mut text).map_err(cannot)?;
@@ -306,6 +309,6 @@ fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Fault> {
     let format = section.one("format", word(&formats))?.unwrap_or_default();
     section.end()?;
     let path =
-        path.ok_or_else(|| section.wrong("access", "say where, such as access = \"/var/log/dovetail/access.log\""))?;
+        path.ok_or_else(|| section.wrong("access", "set a path, such as access = \"/var/log/dovetail/access.log\""))?;
     Ok(Some(Log { path, format }))
 }

@@ -9,17 +9,17 @@ use super::prefixes::{Prefix, Prefixes};
 /// A gateway's configuration.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where it listens and what it says of itself.
+    /// Where it listens and how it identifies itself.
     pub proxy: Proxy,
     /// The narrow link behind which it stands.
     pub downlink: Downlink,
     /// The way back, where its rate is known.
     pub uplink: Option<Uplink>,
-    /// Who may ask, and for what.
+    /// Permitted clients and destinations.
     pub access: Access,
     /// Classes of users, the default one included.
     pub classes: Vec<Class>,
-    /// The class of whoever is in no other, an index into `classes`.
+    /// The class of users in no other, an index into `classes`.
     pub default_class: usize,
     /// Bounds on what clients can take.
     pub limits: Limits,
@@ -103,7 +103,7 @@ pub enum Probe {
     Icmp(std::net::IpAddr),
     /// By UDP packets that come back (RFC 862) from there.
     Udp(SocketAddr),
-    /// By ICMP echoes that expire at so many hops on the way to an address.
+    /// By ICMP echoes that expire at this many hops on the way to an address.
     Hop {
         /// Hops from here.
         hops: u8,
@@ -132,7 +132,7 @@ impl fmt::Display for Probe {
 /// `[access]`
 #[derive(Debug, Clone)]
 pub struct Access {
-    /// Who may ask.
+    /// Permitted clients.
     pub clients: Prefixes<()>,
     /// Addresses that may be reached though they are private, link-local, loopback or the gateway's own.
     pub allow: Prefixes<()>,
@@ -162,7 +162,7 @@ pub struct Class {
 /// `[limits]`
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections of clients, all in all.
+    /// Connections of clients, in total.
     pub connections: usize,
     /// Connections of one client.
     pub connections_per_user: usize,
@@ -195,7 +195,7 @@ pub struct Timeouts {
     pub tunnel: Duration,
     /// An idle connection to a server is closed after so long.
     pub pool: Duration,
-    /// What is under way may go on for so long after SIGTERM.
+    /// What is in flight may go on for so long after SIGTERM.
     pub drain: Duration,
 }
 
@@ -204,7 +204,7 @@ pub struct Timeouts {
 pub struct Admin {
     /// Where.
     pub listen: SocketAddr,
-    /// Who knows this may change something; nobody can if there is none.
+    /// With this token changes are permitted; without one there are none.
     pub token: Option<Arc<str>>,
 }
 

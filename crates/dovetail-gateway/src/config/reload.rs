@@ -38,15 +38,15 @@ impl Config {
     }
 
     /// The same with its classes where those of the same name were in `old`, so that a class keeps its number and what was
-    /// counted by that. One that is no more keeps its place without anybody in it.
+    /// counted by that. One that is no more keeps its place without any users.
     #[must_use]
     pub fn in_the_order_of(mut self, old: &Self) -> Self {
         let default = self.classes[self.default_class].name.clone();
         let mut rest = std::mem::take(&mut self.classes);
         for before in &old.classes {
             let now = rest.iter().position(|class| class.name == before.name).map(|at| rest.remove(at));
-            let nobody = || Class { clients: Vec::new(), users: Vec::new(), ..before.clone() };
-            self.classes.push(now.unwrap_or_else(nobody));
+            let emptied = || Class { clients: Vec::new(), users: Vec::new(), ..before.clone() };
+            self.classes.push(now.unwrap_or_else(emptied));
         }
         self.classes.append(&mut rest);
         self.default_class = self.classes.iter().position(|class| class.name == default).unwrap_or(0);

@@ -1,6 +1,6 @@
 //! Tables of the file, key by key.
 //!
-//! A [`Section`] is asked for each key that it may have, with what reads the value; whatever nobody asked for is an error
+//! A [`Section`] is asked for each key that it may have, with what reads the value; any other key is an error
 //! that names the keys there are. So a key's name, place, kind and range are written once, where it is read, and every
 //! error has its line and its key.
 
@@ -102,7 +102,7 @@ impl<'t> Section<'t> {
         };
         match value.get_ref() {
             DeValue::Array(values) if values.len() > LONGEST_LIST => {
-                let what = format!("{} values, and at most {LONGEST_LIST} are read", values.len());
+                let what = format!("{} values, and at most {LONGEST_LIST} are allowed", values.len());
                 Err(Fault::at(value.span().start, self.described(key, &what)))
             }
             DeValue::Array(values) => values.iter().map(read).collect::<Result<_, _>>().map(Some),

@@ -151,7 +151,7 @@ pub(super) fn probe(value: &DeValue<'_>) -> Result<Probe, String> {
     found.ok_or_else(|| format!("{} is none of {expected}; hops are from 1 to 64", quoted(text)))
 }
 
-/// A text of so many characters, each of which is allowed.
+/// A text of this many characters, each of which is allowed.
 pub(super) fn name(
     longest: usize,
     allowed: fn(char) -> bool,

@@ -1,17 +1,17 @@
-//! What somebody outside has a gateway do, and hears of it.
+//! Commands to a running gateway, and its notices.
 
 use tokio::sync::oneshot;
 
 use crate::config::Config;
 
-/// What somebody outside wants of a gateway that runs.
+/// A command to a running gateway.
 #[derive(Debug)]
 pub enum Control {
     /// Goes on with another configuration.
     Reload(Box<Config>),
-    /// Begins nothing new, and ends when what is under way is over or the time for it is.
+    /// Begins nothing new, and ends when what is in flight is over or the time for it is.
     Drain,
-    /// Ends at once: what is under way is broken off.
+    /// Ends at once: what is in flight is broken off.
     Stop,
     /// Tells what there is at the moment.
     Look(oneshot::Sender<Counts>),

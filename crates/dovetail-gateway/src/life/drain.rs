@@ -1,4 +1,4 @@
-//! A gateway ends: what is under way may come to its end, and what does not is broken off.
+//! A gateway ends: what is in flight may come to its end, and what does not is broken off.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What was stopped says so to its client.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 
-/// Waits until what is under way is over, as long as it may take, and breaks off the rest.
+/// Waits until what is in flight is over, as long as it may take, and breaks off the rest.
 pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, ends_at_once: bool) {
     let until = Instant::now() + parts.settings.config().timeouts.drain;
     let mut is_controlled = true;

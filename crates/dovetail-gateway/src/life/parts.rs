@@ -47,7 +47,7 @@ pub(super) struct Parts {
     probing: Rc<Probing>,
     /// Nothing new begins.
     pub(super) stops: Sender<bool>,
-    /// Another process serves in place of this one.
+    /// Another process serves instead of this one.
     pub(super) taken_over: Rc<Notify>,
 }
 

@@ -34,7 +34,7 @@ fn take_names(parts: &Parts, old: &Config, config: &mut Config) {
     match Names::new(servers) {
         Ok(names) => parts.destinations.set_names(names),
         Err(error) => {
-            warn!("{error}: proxy.nameservers stay as they were");
+            warn!("{error}: proxy.nameservers are unchanged");
             config.proxy.nameservers.clone_from(&old.proxy.nameservers);
         }
     }
@@ -44,7 +44,7 @@ fn take_passwords(parts: &Parts, old: &Config, config: &mut Config) {
     match read_passwords(config.access.passwords.as_deref()) {
         Ok(passwords) => parts.identities.set_passwords(passwords),
         Err(error) => {
-            warn!("{error}: access.passwords stay as they were");
+            warn!("{error}: access.passwords are unchanged");
             config.access.passwords.clone_from(&old.access.passwords);
         }
     }
@@ -60,7 +60,7 @@ fn take_log(parts: &Parts, old: &Config, config: &mut Config) {
     match open_log(config.log.as_ref()) {
         Ok(log) => parts.notes.set_log(log),
         Err(error) => {
-            warn!("{error}: it stays as it was");
+            warn!("{error}: it is unchanged");
             config.log.clone_from(&old.log);
         }
     }
@@ -71,7 +71,7 @@ fn take_probe(parts: &Parts, old: &Config, config: &mut Config) {
         return;
     }
     if let Err(error) = probe::change(&parts.probes, &config.downlink.probe) {
-        warn!("{error}: downlink.probe stays as it was");
+        warn!("{error}: downlink.probe is unchanged");
         config.downlink.probe = old.downlink.probe.clone();
     }
 }

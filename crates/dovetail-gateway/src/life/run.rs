@@ -33,8 +33,8 @@ pub fn run(
     runtime()?.block_on(live(config, control, Sources::default(), ready))
 }
 
-/// Runs a gateway until SIGTERM or SIGINT, which let it finish what is under way; a second one ends it at once. SIGHUP reads
-/// the file again.
+/// Runs a gateway until SIGTERM or SIGINT, which let it finish what is in flight; a second one ends it at once. SIGHUP
+/// reads the file again.
 ///
 /// Sockets that a service manager passed (sd_listen_fds(3)) are used for the addresses that they are bound to. With
 /// `takes_over` so are those of another process's gateway, which drains when this one serves.
@@ -89,7 +89,7 @@ async fn live(
                 Some(Control::Stop) => break true,
             },
             () = parts.taken_over.notified() => {
-                info!("another process took over: finishing what is under way");
+                info!("another process took over: finishing open requests");
                 break false;
             }
         }

@@ -25,11 +25,11 @@ pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
             let asked = select! {
                 _ = hangup.recv() => match Config::read(&file) {
                     Ok(config) => {
-                        info!("{} was read again", file.display());
+                        info!("{} was reloaded", file.display());
                         Control::Reload(Box::new(config))
                     }
                     Err(error) => {
-                        warn!("{error}: everything stays as it was");
+                        warn!("{error}: nothing is changed");
                         continue;
                     }
                 },
@@ -44,12 +44,12 @@ pub(crate) fn listen(file: PathBuf) -> io::Result<mpsc::Receiver<Control>> {
     Ok(receiver)
 }
 
-/// The first time what is under way may end, the second it may not.
+/// The first time what is in flight may end, the second it may not.
 fn end(is_draining: &mut bool) -> Control {
     if std::mem::replace(is_draining, true) {
         info!("ending at once");
         return Control::Stop;
     }
-    info!("finishing what is under way; the same signal again ends at once");
+    info!("finishing open requests; the same signal again ends at once");
     Control::Drain
 }

@@ -1,4 +1,4 @@
-//! Connections are accepted until the gateway begins nothing new, and sockets handed over to whoever comes after it.
+//! Connections are accepted until the gateway begins nothing new, and sockets handed over to its successor.
 //!
 //! At the end a socket that another process has too is left as it is. What waits in the queue of one that is this process's
 //! alone is accepted before it is closed.
@@ -45,13 +45,13 @@ impl Accepting {
         Ok((addresses, Self { tasks, offers, offering: Vec::new(), taken }))
     }
 
-    /// The gateway serves: whoever served before may end, and whoever comes after may take over, which `taken_over` is told.
+    /// The gateway serves: its predecessor may end, and a successor may take over, which `taken_over` is told.
     pub(crate) fn confirm(&mut self, taken_over: &Rc<Notify>) {
         self.taken.drain(..).for_each(Taken::confirm);
         self.offering.extend(self.offers.drain(..).map(|offer| takeover::offer(taken_over, offer)));
     }
 
-    /// Has everybody know that nothing new begins, and waits until nothing is accepted any more.
+    /// Announces that nothing new begins, and waits until nothing is accepted any more.
     pub(crate) async fn end(self, stops: &Sender<bool>) {
         self.offering.iter().for_each(JoinHandle::abort);
         // These have the sockets too: while they do, queues go on to be filled. One that panicked has nothing.

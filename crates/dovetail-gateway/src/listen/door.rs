@@ -87,7 +87,7 @@ impl Door {
         if Rc::strong_count(&guard) >= MOST_TURNED_AWAY {
             return;
         }
-        debug!("turned away: {refusal}");
+        debug!("refused: {refusal}");
         let page = refusal.raw_page(&self.serving.settings.config().proxy.name);
         spawn_local(async move {
             let told = async {

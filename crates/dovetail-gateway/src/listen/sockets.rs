@@ -85,7 +85,7 @@ impl Listeners {
         };
         for left in sources.passed {
             let at = left.local_addr().map_or_else(|error| error.to_string(), |address| address.to_string());
-            warn!("a socket at {at} was passed, and no key of the configuration says so: it is closed");
+            warn!("a socket at {at} was passed, but no key of the configuration names it: it is closed");
         }
         Ok(Self { clients, admin, taken, offers: sources.offers })
     }

@@ -20,7 +20,7 @@ pub(super) fn read(bytes: &[u8], secret: u64) -> Option<u64> {
     (ours == secret.to_be_bytes()).then(|| u64::from_be_bytes(number.try_into().unwrap_or_default()))
 }
 
-/// A number that nobody outside knows.
+/// A number that is secret to this process.
 pub(super) fn secret() -> u64 {
     RandomState::new().hash_one(0_u8)
 }

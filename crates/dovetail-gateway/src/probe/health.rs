@@ -1,7 +1,7 @@
 //! Whether a probe is answered.
 //!
-//! One that nobody has answered for ten seconds while something is under way is *silent*: the far queue is not measured by
-//! it, whatever the reason. It goes on once a second, and the first answer ends the silence.
+//! One that has not been answered for ten seconds while something is in flight is *silent*: the far queue is not measured
+//! by it, whatever the reason. It goes on once a second, and the first answer ends the silence.
 
 use std::{
     cell::{Cell, RefCell},
@@ -33,8 +33,8 @@ impl Health {
         self.is_silent.get()
     }
 
-    /// There is nobody to send it to yet, so nobody owes an answer.
-    pub(super) fn nobody(&self, now: Instant) {
+    /// There is no host to send it to yet, so no answer is due.
+    pub(super) fn no_target(&self, now: Instant) {
         self.answered.set(now);
     }
 
@@ -43,7 +43,7 @@ impl Health {
         *self.error.borrow_mut() = Some(error.to_string());
     }
 
-    /// Another leaves; `is_busy` while something is under way. What to say if it is silent from now on.
+    /// Another leaves; `is_busy` while something is in flight. What to say if it is silent from now on.
     pub(super) fn leaves(&self, is_busy: bool, now: Instant) -> Option<String> {
         let is_late = now.saturating_duration_since(self.answered.get()) >= PATIENCE;
         if self.is_silent.get() || !is_busy || !is_late {
@@ -66,7 +66,7 @@ impl Health {
         let error = self.error.borrow();
         let why = error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
         format!(
-            "the probe ({}) has not been answered for {for_s} s{why}: until it is, round-trip times of TCP tell of the far queue",
+            "the probe ({}) has not been answered for {for_s} s{why}: until it is, TCP's round-trip times measure the far queue",
             self.what
         )
     }
@@ -82,7 +82,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         let health = Health::new("echoes to a".into(), began);
         assert_eq!(health.leaves(true, at(9)), None);
-        assert_eq!(health.leaves(false, at(11)), None, "nothing is under way");
+        assert_eq!(health.leaves(false, at(11)), None, "nothing is in flight");
         health.failed(&io::ErrorKind::ConnectionRefused.into());
         let said = health.leaves(true, at(12)).expect("it is silent");
         assert!(said.contains("(echoes to a)") && said.contains("12 s (connection refused)"), "{said}");
@@ -95,11 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_without_anybody_to_send_it_to_is_not_silent() {
+    fn a_probe_without_a_target_is_not_silent() {
         let began = Instant::now();
         let health = Health::new(String::new(), began);
         let later = began + 2 * PATIENCE;
-        health.nobody(later);
+        health.no_target(later);
         assert_eq!(health.leaves(true, later + PATIENCE / 2), None);
         assert!(health.leaves(true, later + PATIENCE).is_some());
     }

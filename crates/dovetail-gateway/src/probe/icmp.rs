@@ -35,7 +35,7 @@ pub(super) struct Icmp {
     last: Cell<u64>,
 }
 
-/// An address, or whoever answers requests.
+/// An address, or the servers that answer requests.
 #[derive(Debug)]
 struct Towards(Option<IpAddr>);
 
@@ -51,7 +51,7 @@ impl Icmp {
         Self::new(socket, address.is_ipv4(), None, is_raw)
     }
 
-    /// Echoes that expire after so many hops towards an address, or towards servers of IPv4.
+    /// Echoes that expire after this many hops towards an address, or towards servers of IPv4.
     pub(super) fn expiring(hops: u8, towards: Option<IpAddr>) -> io::Result<Self> {
         let is_v4 = towards.is_none_or(|address| address.is_ipv4());
         let (domain, protocol) = family(is_v4);
@@ -73,7 +73,7 @@ impl Icmp {
     }
 
     /// Whether there is an address to send to.
-    pub(super) fn has_somebody(&self, server: Option<IpAddr>) -> bool {
+    pub(super) fn has_target(&self, server: Option<IpAddr>) -> bool {
         match &self.expires {
             Some(Towards(address)) => address.or(server).is_some(),
             None => true,

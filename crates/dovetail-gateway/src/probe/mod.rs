@@ -1,6 +1,6 @@
-//! How long the queue at the link's far end is: packets sent there and back, or what the kernel knows of connections.
+//! How long the queue at the link's far end is: packets sent to it and back, or what the kernel knows of connections.
 //!
-//! While requests are under way a probe leaves every `probe_every`; else one a second, which keeps the least round-trip
+//! While requests are in flight a probe leaves every `probe_every`; else one a second, which keeps the least round-trip
 //! time fresh.
 //!
 //! While a probe is silent ([`health`]), connections' round-trip times ([`tcp`]) are told in its place.

@@ -12,7 +12,7 @@ use crate::{
     who::Who,
 };
 
-/// Between probes while nothing is under way.
+/// Between probes while nothing is in flight.
 pub(super) const IDLE: Duration = Duration::from_secs(1);
 
 /// Where probes go, and who is told of them.
@@ -63,7 +63,7 @@ impl Probes {
         self.settings.config().downlink.probe.clone()
     }
 
-    /// How often it leaves while something is under way.
+    /// How often it leaves while something is in flight.
     pub(super) fn every(&self) -> Duration {
         self.settings.config().downlink.probe_every
     }

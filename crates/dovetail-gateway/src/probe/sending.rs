@@ -28,9 +28,9 @@ pub(super) enum Echo {
 
 impl Echo {
     /// Whether there is an address to send to.
-    fn has_somebody(&self, server: Option<IpAddr>) -> bool {
+    fn has_target(&self, server: Option<IpAddr>) -> bool {
         match self {
-            Self::Icmp(icmp) => icmp.has_somebody(server),
+            Self::Icmp(icmp) => icmp.has_target(server),
             Self::Udp(_) => true,
         }
     }
@@ -75,7 +75,7 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
     let dispatcher = probes.dispatcher();
     loop {
         let (is_idle, server) = (dispatcher.live() == 0, probes.server());
-        if echo.has_somebody(server) {
+        if echo.has_target(server) {
             let number = dispatcher.probe();
             // One that cannot be sent is lost.
             if let Err(error) = echo.send(number, server) {
@@ -89,7 +89,7 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
                 probes.tell_again();
             }
         } else {
-            health.nobody(Instant::now());
+            health.no_target(Instant::now());
         }
         let is_rare = is_idle || health.is_silent();
         sleep(if is_rare { IDLE } else { probes.every() }).await;

@@ -21,7 +21,7 @@ pub(crate) fn start(probes: &Rc<Probes>) -> Result<(), GatewayError> {
     Ok(())
 }
 
-/// Goes on with this probe in place of the one before, which stays if this one cannot be started.
+/// Goes on with this probe instead of the one before, which stays if this one cannot be started.
 pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayError> {
     let echo = echo(probe).map_err(|error| cannot(probe, &error))?;
     probes.probing().stop();

@@ -1,4 +1,4 @@
-//! Who asks: a client's address, or the name that the client proves where there are passwords.
+//! The user of a request: a client's address, or the name that the client proves where there are passwords.
 
 use std::{cell::RefCell, collections::HashSet, net::IpAddr, rc::Rc};
 
@@ -33,18 +33,18 @@ impl Identities {
         *self.passwords.borrow_mut() = passwords.map(Rc::new);
     }
 
-    /// Who asks, by the client's address.
+    /// The user, by the client's address.
     pub(crate) fn by_address(&self, address: IpAddr) -> (Who, ClassId) {
         let who = Who::Address(address.to_canonical());
         let class = class_of(&self.settings.config(), &who);
         (who, class)
     }
 
-    /// Who asks, by name where names have to be said.
+    /// The user, by name where names are required.
     pub(crate) async fn who(&self, address: IpAddr, headers: &HeaderMap) -> Result<(Who, ClassId), Refusal> {
         let Some(passwords) = self.passwords.borrow().clone() else { return Ok(self.by_address(address)) };
         loop {
-            // One guess at a time and client: nobody keeps others from being known.
+            // One guess at a time and client: no client keeps others from being known.
             let is_guessing = self.guessing.borrow().contains(&address);
             let known = match passwords.check(headers.get(header::PROXY_AUTHORIZATION)) {
                 Check::Known(name) => Some(name),
@@ -74,7 +74,7 @@ impl Identities {
     }
 }
 
-/// A client whose password is being looked at.
+/// A client whose password is being examined.
 struct Guess<'a> {
     all: &'a RefCell<HashSet<IpAddr>>,
     client: IpAddr,
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(who("::ffff:10.1.2.3"), who("10.1.2.3"), "one address, however it is written");
         assert_eq!(who("10.2.0.1").1, ClassId(2), "the default class comes last");
         let said = known.who(address("10.1.2.3"), &says("ann:a")).await;
-        assert_eq!(said, Ok(who("10.1.2.3")), "nobody asked for a name");
+        assert_eq!(said, Ok(who("10.1.2.3")), "no name is required");
     }
 
     #[tokio::test]
@@ -140,21 +140,21 @@ mod tests {
         assert_eq!(known.who(office, &HeaderMap::new()).await, Err(Refusal::WhoAreYou));
         assert_eq!(known.who(office, &says("ann:a")).await, Ok((Who::Name("ann".into()), ClassId(1))));
         assert_eq!(known.who(office, &says("bob:b")).await, Ok((Who::Name("bob".into()), ClassId(0))), "by address");
-        assert!(known.guessing.borrow().is_empty(), "nothing is being looked at any more");
+        assert!(known.guessing.borrow().is_empty(), "nothing is being examined any more");
         known.set_passwords(None);
         assert_eq!(known.who(office, &says("ann:a")).await, Ok(known.by_address(office)));
     }
 
     #[tokio::test]
-    async fn a_client_has_one_password_looked_at_at_a_time() {
+    async fn a_client_has_one_password_examined_at_a_time() {
         let known = identities(passwords());
         let client = address("10.1.2.3");
         let guess = Guess::new(&known.guessing, client);
         let (asked, other) = (says("ann:a"), says("bob:b"));
         let mut waits = std::pin::pin!(known.who(client, &asked));
         let soon = tokio::time::timeout(2 * auth::RETRY, &mut waits).await;
-        assert!(soon.is_err(), "another look is under way");
-        assert!(known.who(address("10.1.2.4"), &other).await.is_ok(), "which holds up nobody else");
+        assert!(soon.is_err(), "another look is in flight");
+        assert!(known.who(address("10.1.2.4"), &other).await.is_ok(), "which delays no one else");
         drop(guess);
         assert!(waits.await.is_ok());
     }

@@ -121,7 +121,7 @@ impl Link {
     }
 }
 
-/// What goes by on a link of so many bytes a second: all of a response, its header too.
+/// What goes by on a link of this many bytes a second: all of a response, its header too.
 fn setup(goodput: f64) -> RequestSetup {
     let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(goodput) };
     let quantum = (goodput * TURN.as_secs_f64()) as u64;

@@ -1,5 +1,5 @@
 //! What a gateway knows and goes by, in parts that know nothing of connections: each is told what happens and asked what
-//! holds, and whoever serves takes those that it needs.
+//! holds, and each server task takes those that it needs.
 
 mod destinations;
 mod identity;

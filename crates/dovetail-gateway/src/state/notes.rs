@@ -29,7 +29,7 @@ impl Notes {
         self.settings.config()
     }
 
-    /// There are so many classes from now on, and no fewer than before.
+    /// There are this many classes from now on, and no fewer than before.
     pub(crate) fn set_classes(&self, count: usize) {
         self.classes.borrow_mut().resize_with(count, ClassCounters::default);
     }

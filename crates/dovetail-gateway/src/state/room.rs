@@ -79,16 +79,16 @@ mod tests {
     use crate::watch::Phase;
 
     #[test]
-    fn there_is_room_while_clients_and_what_is_under_way_leave_some() {
+    fn there_is_room_while_clients_and_what_is_in_flight_leave_some() {
         let (seats, watch) = (Rc::<Seats>::default(), Rc::<Watch>::default());
         let descriptors = Descriptors::of(256).expect("enough");
         let room = Room::new(descriptors, (&seats, &watch), &Rc::default(), &Rc::default());
         assert_eq!((room.clients(), descriptors.for_connections()), (64, 128));
         let client = [10, 0, 0, 1].into();
         let taken: Vec<_> = (0..64).map_while(|_| seats.take(client, 1_000, 1_000)).collect();
-        let mut under_way: Vec<_> = (0..64).map(|_| watch.begin(Phase::Transfer, None)).collect();
+        let mut in_flight: Vec<_> = (0..64).map(|_| watch.begin(Phase::Transfer, None)).collect();
         assert!(taken.len() == 64 && room.is_there());
-        under_way.push(watch.begin(Phase::Transfer, None));
+        in_flight.push(watch.begin(Phase::Transfer, None));
         assert!(!room.is_there());
         drop(taken);
         assert!(room.is_there());

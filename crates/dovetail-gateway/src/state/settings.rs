@@ -1,4 +1,4 @@
-//! The configuration that a gateway goes by now. Whoever took it before a reload goes on with what it was.
+//! The gateway's current configuration. A task that took it before a reload continues with the old one.
 
 use std::{
     cell::{Ref, RefCell},

@@ -6,7 +6,7 @@
 //!
 //! Not every burst is a request. One of fewer than 64 bytes is none: acknowledgements and window updates of HTTP/2 in TLS
 //! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so does
-//! one that comes while more of a response is there. And a tunnel whose responses are short, a segment in the mean, is
+//! one that comes while more of a response is there. And a tunnel whose responses are short, a segment on average, is
 //! *interactive*: its bursts pass at once, and a segment of each answer comes without a turn, charged all the same. All
 //! interactive tunnels together may have an eighth of the link in this way; beyond that they wait like others. So what this
 //! gateway adds to an interactive tunnel's delay is nothing while the interactive ones need less than an eighth of the link.
@@ -60,7 +60,7 @@ const LEAST_REQUEST: usize = 64;
 const FIRST_TYPICAL: f64 = 8_192.0;
 /// After so long a silent tunnel gives its place back, where places are what is scheduled.
 const SILENT: Duration = Duration::from_secs(1);
-/// After so long a silence the window is looked at.
+/// After so long a silence the window is examined.
 const QUIET: Duration = Duration::from_millis(200);
 /// What is read at once.
 const BUFFER: usize = 16 * 1024;
@@ -75,7 +75,7 @@ pub(super) struct Tunnel {
     place: RefCell<Option<Place>>,
     // The place is another.
     replaced: Notify,
-    // Bytes that came down since the last burst, and what that is in the mean.
+    // Bytes that came down since the last burst, and what that is on average.
     came: Cell<u64>,
     typical: Cell<f64>,
     // Bytes that may come down without a turn.
@@ -307,7 +307,7 @@ impl Tunnel {
         server.peek(&mut first).await
     }
 
-    /// Waits until so many bytes may be taken in.
+    /// Waits until this many bytes may be taken in.
     async fn allowed(&self, server: &OwnedReadHalf) -> io::Result<u64> {
         if self.place.borrow().is_none() {
             if self.link.window().is_none() {
@@ -352,7 +352,7 @@ impl Tunnel {
         }
     }
 
-    /// The client sends so many bytes. Whether they have to wait for their turn.
+    /// The client sends this many bytes. Whether they have to wait for their turn.
     fn burst(&self, bytes: usize, server: &TcpStream) -> io::Result<bool> {
         let is_first = self.place.borrow().is_none();
         let came = self.came.get();

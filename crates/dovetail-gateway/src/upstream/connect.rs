@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_say_nothing_hold_up_the_next_for_a_moment() {
+    fn silent_addresses_delay_the_next_for_a_moment() {
         let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
         let port = live.local_addr().expect("an address").port();
         let dead = [2, 3, 4].map(|last| Ipv4Addr::new(127, 0, 0, last));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_refuse_hold_up_nothing() {
+    fn addresses_that_refuse_delay_nothing() {
         let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
         let port = live.local_addr().expect("an address").port();
         let refusing = Ipv4Addr::new(127, 0, 0, 2).into();

@@ -1,7 +1,7 @@
 //! A connection to a server that is read only as far as the scheduler allows.
 //!
-//! While a response is under way every byte that comes is its, header and all: HTTP/1.1 without pipelining. Where none may be
-//! taken in the socket is only looked at: what waits there is told, and the task sleeps until there is a turn.
+//! While a response is in flight every byte that comes is its, header and all: HTTP/1.1 without pipelining. Where none
+//! may be taken in the socket is only examined: what waits there is told, and the task sleeps until there is a turn.
 
 use std::{
     cell::{Cell, RefCell},
@@ -41,7 +41,7 @@ pub(crate) struct Gated {
     gate: Rc<Gate>,
 }
 
-/// What response is under way on a connection.
+/// What response is in flight on a connection.
 #[derive(Debug)]
 pub(crate) struct Gate {
     response: RefCell<Option<Response>>,
@@ -51,7 +51,7 @@ pub(crate) struct Gate {
     received: Cell<u64>,
     // What the response has in all, if that is known.
     total: Cell<Option<u64>>,
-    // The task is woken when so many bytes are there.
+    // The task is woken when this many bytes are there.
     low_water: Cell<u64>,
     // What the last read brought.
     lately: Cell<u64>,
@@ -74,7 +74,7 @@ struct Head {
 }
 
 impl Gated {
-    /// A connection without a response; its round-trip times are noted if somebody wants them.
+    /// A connection without a response; its round-trip times are noted if they are wanted.
     pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
@@ -91,7 +91,7 @@ impl Gated {
 }
 
 impl Gate {
-    /// A response is under way from now on.
+    /// A response is in flight from now on.
     pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>) {
         self.head.take();
         self.received.set(0);
@@ -103,7 +103,7 @@ impl Gate {
         *self.response.borrow_mut() = Some(Response { ticket, progress });
     }
 
-    /// What comes is nobody's any more.
+    /// What comes belongs to no response any more.
     pub(crate) fn finish(&self) -> Option<Place> {
         self.response.take().map(|response| response.ticket)
     }

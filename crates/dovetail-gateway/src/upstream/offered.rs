@@ -2,7 +2,7 @@
 //!
 //! What a window is asked to be is seldom what it is. The kernel counts a buffer in the memory that packets take, which for
 //! short ones is many times their bytes; `net.core.rmem_max` bounds what `SO_RCVBUF` can ask for; and a window that was asked
-//! for opens only as more comes. So whoever waits for a window to fill asks the kernel what is left of it.
+//! for opens only as more comes. So a task that waits for a window to fill asks the kernel what is left of it.
 
 use std::{cell::Cell, os::fd::AsFd};
 
@@ -37,9 +37,9 @@ impl Offered {
         self.bytes.get()
     }
 
-    /// What may lie unread before more is let come, of a response of which so many bytes came: a quarter of a window, so that the
-    /// rest is on its way meanwhile. Of one that is no longer than the first window all but two segments, as what is let
-    /// come at a response's end is let come for nothing.
+    /// What may lie unread before more is let come, of a response of which this many bytes came: a quarter of a window,
+    /// so that the rest is on its way meanwhile. Of one that is no longer than the first window all but two segments,
+    /// as what is let come at a response's end is let come for nothing.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
         let window = self.bytes.get().min(self.most(stream));
@@ -70,7 +70,7 @@ impl Offered {
         left.is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
     }
 
-    /// Whether the kernel lengthens the buffer. It would do so at once for whoever wants to be woken by much.
+    /// Whether the kernel lengthens the buffer. It would do so at once for a task that is to be woken by much.
     pub(super) const fn is_free(&self) -> bool {
         self.is_free.get()
     }
@@ -82,7 +82,7 @@ impl Offered {
         (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
     }
 
-    /// Offers at least so many bytes from now on, and no more than the longest.
+    /// Offers at least this many bytes from now on, and no more than the longest.
     pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
         let Some(Window { longest, .. }) = self.window else { return };
         let bytes = bytes.min(longest);
@@ -105,7 +105,7 @@ impl Offered {
         }
     }
 
-    /// Whether it is much longer than at first. It cannot be taken back: the next response would come with it.
+    /// Whether it is much longer than at first. It cannot be withdrawn: the next response would come with it.
     pub(crate) fn is_grown(&self) -> bool {
         self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
     }

@@ -13,7 +13,7 @@ use hyper::client::conn::http1::SendRequest;
 use super::gated::Gate;
 use crate::upload::Upload;
 
-/// The most that wait, all in all.
+/// The most that wait, in total.
 const MOST: usize = 2_048;
 
 /// An HTTP connection to a server.
@@ -59,7 +59,7 @@ impl Pool {
         }
     }
 
-    /// Closes those that nobody used for so long.
+    /// Closes those unused for this long.
     pub(crate) fn sweep(&self, longest: Duration) {
         let now = Instant::now();
         self.servers.borrow_mut().retain(|_, idle| {

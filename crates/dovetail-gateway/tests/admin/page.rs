@@ -39,10 +39,10 @@ fn the_page_shows_what_happens_and_changes_a_weight() {
         "document.querySelectorAll('#classes tr').length === 3 && document.querySelectorAll('#requests tr').length > 8",
     );
     let text = browser.text("document.body.innerText");
-    for shown in ["office", "guests", "127.0.1.9", "127.0.2.7", "has not answered"] {
+    for shown in ["office", "guests", "127.0.1.9", "127.0.2.7", "has not responded"] {
         assert!(text.contains(shown), "no {shown} in {text}");
     }
-    browser.wait_for("/waits for|more waits/.test(document.querySelector('#requests').innerText)");
+    browser.wait_for("/queued|throttled/.test(document.querySelector('#requests').innerText)");
     browser.wait_for("document.querySelector('#use').textContent.includes('%')");
     browser.wait_for("document.querySelectorAll('#use-chart path').length === 3");
     assert_eq!(
@@ -59,7 +59,7 @@ fn the_page_shows_what_happens_and_changes_a_weight() {
     browser.run(&use_token("not-the-right-token"));
     browser.wait_for("document.querySelector('#classes input') !== null");
     browser.run(&set("7"));
-    browser.wait_for("document.querySelector('#said').textContent.includes('This is not the token')");
+    browser.wait_for("document.querySelector('#said').textContent.includes('The token is wrong')");
     browser.wait_for("document.querySelector('#classes input') === null");
     assert_eq!(gateway.status()["classes"][1]["weight"], 1.0);
 

@@ -150,7 +150,7 @@ fn the_status_says_who_is_served_and_who_waits() {
         let whys = whys(status);
         let has = |what: &str| whys.iter().any(|why| why.contains(what));
         let rates = status["users"].as_array().unwrap().iter().filter_map(|user| user["bytes_per_s"].as_f64());
-        has("comes") && has("waits for") && has("has not answered") && rates.sum::<f64>() > 0.0
+        has("receiving") && has("queued") && has("has not responded") && rates.sum::<f64>() > 0.0
     });
     assert_eq!(status["requests"].as_array().unwrap().len(), 24, "{status:#}");
     assert_eq!(status["active_users"], 4);
@@ -158,11 +158,12 @@ fn the_status_says_who_is_served_and_who_waits() {
     assert_eq!(status["waiting"].as_u64().unwrap() + status["outstanding"].as_u64().unwrap(), 24);
     let classes: Vec<_> = status["classes"].as_array().unwrap().iter().map(|class| class["name"].clone()).collect();
     assert_eq!(classes, ["office", "guests", "default"]);
-    let comes = status["requests"].as_array().unwrap().iter().find(|request| request["stage"] == "comes").unwrap();
-    assert!(comes["length_bytes"].as_u64().unwrap() > 400_000, "body and header: {comes}");
-    assert_eq!(comes["host"], "127.0.0.1");
+    let receiving =
+        status["requests"].as_array().unwrap().iter().find(|request| request["stage"] == "receiving").unwrap();
+    assert!(receiving["length_bytes"].as_u64().unwrap() > 400_000, "body and header: {receiving}");
+    assert_eq!(receiving["host"], "127.0.0.1");
     let stages: Vec<_> = status["requests"].as_array().unwrap().iter().map(|request| &request["stage"]).collect();
-    let order = ["comes", "asked", "pauses", "held", "waits"];
+    let order = ["receiving", "requested", "stalled", "throttled", "queued"];
     assert!(stages.is_sorted_by_key(|stage| order.iter().position(|known| stage == known)), "{stages:?}");
 
     sleep(Duration::from_millis(1_500));
@@ -189,7 +190,7 @@ fn a_weight_is_changed_by_who_knows_the_token_until_the_file_is_read_again() {
     let right = bearer(TOKEN);
     let done = put(&right, "guests", "{\"weight\": 2.5}");
     assert_eq!((done.status, weights()), (200, vec![3.0, 2.5, 1.0]));
-    assert!(done.body.contains("the configuration is read again") && done.body.contains("2.5"), "{}", done.body);
+    assert!(done.body.contains("the configuration is reloaded") && done.body.contains("2.5"), "{}", done.body);
 
     let unsaid = put("", "guests", "{\"weight\": 9}");
     assert_eq!(unsaid.status, 401);

@@ -365,7 +365,7 @@ fn resident_bytes() -> u64 {
 }
 
 #[test]
-fn requests_that_are_given_up_hold_up_nobody_else() {
+fn cancelled_requests_delay_no_others() {
     let server = Server::<()>::start(|mut connection| {
         if let Ok(Some(message)) = strict::request(&mut connection.stream) {
             if message.target == "/" {

@@ -41,7 +41,7 @@ use crate::{
     PolicyError, Scheduler, Setup, Stage, entry::Knobs, forward_scheduler,
 };
 
-/// A scheduler `S` that is told estimates in place of costs. Adds O(m) a packet, and O(1) memory for each packet that
+/// A scheduler `S` that is told estimates instead of costs. Adds O(m) a packet, and O(1) memory for each packet that
 /// waits or is in service.
 ///
 /// The environment reports the end of every packet on every resource, and of one that leaves the pipeline early, because a

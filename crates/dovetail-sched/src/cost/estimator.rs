@@ -17,7 +17,7 @@ pub enum Method {
     },
     /// Least squares; smoothing while all lengths are equal.
     LeastSquares {
-        /// Over so many packets.
+        /// Over this many packets.
         window: usize,
         /// Gain of the smoothing.
         gain: f64,
@@ -33,8 +33,8 @@ impl Method {
 }
 
 /// A measurement beyond this many times the window's mean is cut to it before it enters a least-squares window: a spike
-/// has to fade, and a window forgets only after its length. Where more than one packet in eight is dear, the cut ones raise the
-/// mean by more than it takes to cut the next higher, so the mean follows.
+/// has to fade, and a window forgets only after its length. Where more than one packet in eight is costly, the cut ones
+/// raise the mean by more than it takes to cut the next higher, so the mean follows.
 const WILD: f64 = 8.0;
 
 /// What the packets of a program have shown.
@@ -125,9 +125,9 @@ mod tests {
         assert!((estimator.estimate(400).unwrap() - 4000.0).abs() < 1.0);
     }
 
-    /// Every fifth packet a hundred times as dear is no outlier: the mean follows.
+    /// Every fifth packet a hundred times as costly is no outlier: the mean follows.
     #[test]
-    fn dear_packets_that_come_again_and_again_are_believed() {
+    fn costly_packets_that_come_again_and_again_are_believed() {
         let mut estimator = steady(64);
         for packet in 0..4096 {
             let bytes = 100 + packet % 7 * 100;

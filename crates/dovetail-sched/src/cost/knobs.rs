@@ -10,16 +10,11 @@ use crate::{
 pub const KNOBS: &[Knob] = &[
     ESTIMATOR,
     Knob { key: "gain", default: "0.5", meaning: "weight of the newest cost in smoothing, 0 to 1", retunable: false },
-    Knob {
-        key: "window",
-        default: "64",
-        meaning: "packets that least squares looks back, 2 to 4096",
-        retunable: false,
-    },
+    Knob { key: "window", default: "64", meaning: "window of least squares in packets, 2 to 4096", retunable: false },
     Knob {
         key: "settle",
         default: "yes",
-        meaning: "yes: a flow's next packet is charged what estimates of its earlier ones missed; no: as in the paper",
+        meaning: "yes: a flow's next packet is charged the error of earlier estimates; no: as in the paper",
         retunable: false,
     },
 ];

@@ -72,7 +72,7 @@ impl Cost {
         self.per_packet_ns
     }
 
-    /// The mean cost, in nanoseconds, of packets of `bytes` in the mean.
+    /// The mean cost, in nanoseconds, of packets of `bytes` on average.
     #[inline]
     #[must_use]
     pub fn mean_ns(self, bytes: f64) -> f64 {

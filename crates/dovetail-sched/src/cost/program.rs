@@ -12,7 +12,7 @@ use super::Cost;
 pub struct ProgramId(pub u32);
 
 impl ProgramId {
-    /// Whatever no program table lists: packets that reference nothing, or nobody knows what.
+    /// Whatever no program table lists: packets that reference no program, or an unknown one.
     pub const UNKNOWN: Self = Self(u32::MAX);
 
     /// As an index.
@@ -40,9 +40,9 @@ pub struct Program {
     pub name: String,
     /// What it reads.
     pub processing: Processing,
-    /// What a packet costs on the first resource, if anybody has measured it.
+    /// What a packet costs on the first resource, if it has been measured.
     pub cost: Option<Cost>,
-    /// Length after processing over length before, in the mean: the expansion factor.
+    /// Length after processing over length before, on average: the expansion factor.
     pub expansion: f64,
 }
 

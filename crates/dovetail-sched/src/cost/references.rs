@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn measurements_that_come_late_go_to_nobody_else() {
+    fn late_measurements_go_to_no_other_flow() {
         let knowledge = Knowledge::new(&ProgramTable::EMPTY);
         let mut references = References::default();
         let (_, slot) = references.reference(FlowId(0), SES, &knowledge);

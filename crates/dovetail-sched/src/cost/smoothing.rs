@@ -69,7 +69,7 @@ mod tests {
     proptest! {
         /// The two sentences of the module's head.
         #[test]
-        fn errors_cancel_and_dear_packets_are_remembered(
+        fn errors_cancel_and_costly_packets_are_remembered(
             gain in 0.01..=1.0,
             costs in prop::collection::vec(0.0..1e9, 1..200),
         ) {
@@ -78,8 +78,8 @@ mod tests {
             for (at, &cost) in costs.iter().enumerate() {
                 let estimate = smoothing.estimate().unwrap();
                 errors += cost - estimate;
-                for (back, &dear) in costs[..at].iter().rev().enumerate() {
-                    let floor = gain * f64::powi(1.0 - gain, back as i32) * dear;
+                for (back, &costly) in costs[..at].iter().rev().enumerate() {
+                    let floor = gain * f64::powi(1.0 - gain, back as i32) * costly;
                     prop_assert!(estimate >= floor * (1.0 - 1e-9), "{estimate} < {floor}, {back} packets back");
                 }
                 smoothing.observe(cost);

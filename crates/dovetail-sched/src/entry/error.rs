@@ -116,17 +116,16 @@ impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, orders: Orders::Packets, known } => {
-                write!(f, "unknown policy '{name}': there are {}", known.join(", "))
+                write!(f, "unknown policy '{name}': available are {}", known.join(", "))
             }
             Self::Unknown { name, orders: Orders::Requests, known } => {
-                write!(f, "unknown policy '{name}' of requests: there are {}", known.join(", "))
+                write!(f, "unknown request policy '{name}': available are {}", known.join(", "))
             }
             Self::OrdersOther { name, orders: Orders::Packets, known } => {
-                write!(f, "'{name}' orders packets, not requests: of these there are {}", known.join(", "))
+                write!(f, "'{name}' orders packets, not requests: request policies are {}", known.join(", "))
             }
             Self::OrdersOther { name, orders: Orders::Requests, .. } => {
-                let why =
-                    "orders requests whose answers come over a narrow link, not packets: give it an access network";
+                let why = "orders requests whose responses cross a narrow link, not packets: give it an access network";
                 write!(f, "'{name}' {why}")
             }
             Self::NotAPair { pair, text } => write!(f, "'{pair}' in '{text}' is not key=value"),

@@ -136,7 +136,7 @@ impl<K: Hash + Eq> FlowTable<K> {
             self.touch(at, now);
             return Some(Lookup { flow: FlowId(at), new: false });
         }
-        // Two looked at per new flow: the table shrinks even while flows keep coming.
+        // Two examined per new flow: the table shrinks even while flows keep coming.
         for _ in 0..2 {
             let timed_out = |slot: &Slot<K>| now > slot.seen + self.timeout;
             if self.slots.get(self.oldest as usize).is_none_or(|slot| !timed_out(slot))

@@ -18,7 +18,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Nobody's turn.
+    /// No flow's turn.
     #[must_use]
     pub const fn new() -> Self {
         Self { ring: Vec::new(), front: 0, len: 0 }

@@ -30,7 +30,7 @@ impl Direction {
         Some(Self(direction))
     }
 
-    /// A few bits that differ for most directions that differ. Not for a table that somebody could fill on purpose.
+    /// A few bits that differ for most directions that differ. Not for a table that an attacker could fill.
     #[inline]
     pub(super) fn digest(&self) -> u32 {
         let mixed = self.0.iter().fold(0u64, |mixed, share| mixed.rotate_left(9) ^ share.to_bits());

@@ -52,7 +52,7 @@ impl Ends {
         Self::default()
     }
 
-    /// A group appeared, or goes another way from now on. Resources beyond the second are not looked at. O(log groups).
+    /// A group appeared, or goes another way from now on. Resources beyond the second are not examined. O(log groups).
     pub fn insert(&mut self, group: GroupId, direction: &Direction) {
         let place = place_of(direction);
         self.from_low.set(group, place);

@@ -99,7 +99,7 @@ pub struct SimplexFigures {
 }
 
 impl Simplex {
-    /// No groups, and so many resources: 1 to [`MAX_RESOURCES`], or the nearest of these.
+    /// No groups, and this many resources: 1 to [`MAX_RESOURCES`], or the nearest of these.
     #[must_use]
     pub fn new(resources: usize) -> Self {
         let resources = resources.clamp(1, MAX_RESOURCES);

@@ -68,7 +68,7 @@ struct Favoured {
     received: u64,
 }
 
-const NOBODY: Favoured = Favoured {
+const NO_GROUP: Favoured = Favoured {
     grant: Grant { group: GroupId(u32::MAX), share: 0.0 },
     flow: None,
     weight: 1.0,
@@ -86,7 +86,7 @@ impl VirtualTime {
         self.flows.peek(flow).map_or(0, |state| state.finish.wrapping_sub(self.virtual_time) as i64)
     }
 
-    /// Serves everybody until `at`.
+    /// Serves every flow until `at`.
     #[inline]
     fn pass(&mut self, at: Fine) {
         let grains = at.since(self.clock);
@@ -156,7 +156,7 @@ impl VirtualTime {
         let old = &before[..self.favours];
         self.favours = 0;
         for &grant in self.groups.grants().iter().filter(|grant| grant.share > LEAST_SHARE) {
-            let slot = old.iter().find(|slot| slot.grant.group == grant.group).unwrap_or(&NOBODY);
+            let slot = old.iter().find(|slot| slot.grant.group == grant.group).unwrap_or(&NO_GROUP);
             self.favoured[self.favours] = Favoured { grant, ..*slot };
             self.favours += 1;
         }
@@ -265,7 +265,7 @@ impl Fluid for VirtualTime {
             order: IndexedHeap::new(),
             tally: Tally::new(resources),
             groups: Groups::new(resources),
-            favoured: [NOBODY; MAX_RESOURCES],
+            favoured: [NO_GROUP; MAX_RESOURCES],
             favours: 0,
             shares_stale: false,
             turns_stale: false,

@@ -82,7 +82,7 @@ pub const ENTRY: Entry = Entry {
         Knob {
             key: "clock",
             default: "paper",
-            meaning: "virtual time: paper (eq. 10), or self (the stamp of the packet that went last)",
+            meaning: "virtual time: paper (eq. 10), or self (the stamp of the last packet served)",
             retunable: false,
         },
         LEARNS,
@@ -145,7 +145,7 @@ struct Flow {
 }
 
 impl Cbcs {
-    /// For packets over so many resources.
+    /// For packets over this many resources.
     #[must_use]
     pub fn new(resources: usize, pace: Pace) -> Self {
         let (virtual_time, updated, backlogged) = (0.0, Nanos::ZERO, WeightSum::default());

@@ -121,7 +121,7 @@ pub struct Drfq {
     kinds: usize,
     // `kinds` a flow: while it is backlogged the start tags of its head, otherwise the finish tags of its last packet.
     tags: Vec<f64>,
-    // The busy period that a flow's tags belong to; looked at only when it becomes backlogged.
+    // The busy period that a flow's tags belong to; examined only when it becomes backlogged.
     period_of: FlowMap<u64>,
     period: u64,
     // V, one a kind of tag.

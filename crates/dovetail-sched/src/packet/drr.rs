@@ -65,7 +65,7 @@ fn quantum_bytes(knobs: &Knobs<'_>) -> Result<u64, PolicyError> {
     knobs.bytes("quantum", 1, 1_000_000_000)
 }
 
-/// With so many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are
+/// With this many flows their queues are no longer in the processor's second cache: 2,048 flows with three packets are
 /// about 400 KiB.
 pub(super) const OUT_OF_CACHE: usize = 2048;
 

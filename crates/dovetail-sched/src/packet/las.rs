@@ -59,7 +59,7 @@ pub const ENTRY: Entry = Entry {
     knobs: &[Knob {
         key: "timeout",
         default: "10s",
-        meaning: "silence after which a flow is taken for a new one",
+        meaning: "silence after which a flow counts as new",
         retunable: true,
     }],
     cost: "O(log n)",
@@ -81,7 +81,7 @@ pub struct Las {
     next_order: u32,
 }
 
-/// Bytes over weight, and a number that says who came to them first.
+/// Bytes over weight, and a number that orders flows by when they reached them.
 #[derive(Debug, Clone, Copy)]
 struct Attained {
     normalised: f64,

@@ -58,12 +58,7 @@ pub const ENTRY: Entry = Entry {
             meaning: "bytes of a flow that go first, 1B to 1GB",
             retunable: true,
         },
-        Knob {
-            key: "timeout",
-            default: "10s",
-            meaning: "silence after which a flow is taken for a new one",
-            retunable: true,
-        },
+        Knob { key: "timeout", default: "10s", meaning: "silence after which a flow counts as new", retunable: true },
     ],
     cost: "O(1)",
     source: "Avrachenkov, Ayesta, Brown & Nyberg, INFOCOM 2004",

@@ -93,11 +93,11 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "tradeoff",
-    summary: "every flow keeps the part alpha of its fair dominant share, the rest goes where it does most",
+    summary: "every flow keeps the part alpha of its fair dominant share, the rest goes where it raises utilisation most",
     knobs: &[Knob {
         key: "alpha",
         default: "0.85",
-        meaning: "part of the fair share that is guaranteed, 0 to 1: 1 is fair, 0 starves",
+        meaning: "part of the fair share that is guaranteed, 0 to 1: 1 is fair, 0 can starve flows",
         retunable: true,
     }],
     cost: "O(log n) amortised",
@@ -108,7 +108,7 @@ pub const ENTRY: Entry = Entry {
     },
     caution: |knobs| {
         let starves = alpha(knobs).is_ok_and(|alpha| alpha == Alpha::GREEDY);
-        starves.then_some("alpha=0 guarantees nothing: flows may starve for as long as others are more efficient")
+        starves.then_some("alpha=0 guarantees nothing: flows can starve for as long as others are more efficient")
     },
 };
 
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn time_that_the_pipeline_lost_is_not_made_up() {
+    fn time_that_the_pipeline_lost_is_not_caught_up() {
         let mut scheduler = Queued::new(Tradeoff::<VirtualTime>::new(2, Alpha::FAIR), 2, Limits::UNLIMITED);
         for at in 0..2000 {
             let _ = scheduler.enqueue(&packet(at % 2, [1, 10], Nanos(0)), Nanos(0));

@@ -71,7 +71,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "wf2q+",
-    summary: "worst-case fair weighted fair queueing: no packet before the fluid would start it",
+    summary: "worst-case fair weighted fair queueing: no packet before the fluid scheduler would start it",
     knobs: &[RESOURCE],
     cost: "O(log n) amortised",
     source: "Bennett & Zhang, INFOCOM 1996 and ToN 1997",

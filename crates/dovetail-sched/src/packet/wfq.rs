@@ -59,7 +59,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "wfq",
-    summary: "weighted fair queueing (PGPS): in the order in which an ideal fluid would finish",
+    summary: "weighted fair queueing (PGPS): in the order in which an ideal fluid scheduler would finish",
     knobs: &[RESOURCE],
     cost: "O(log n) amortised",
     source: "Demers, Keshav & Shenker, SIGCOMM 1989; Parekh & Gallager, ToN 1993",

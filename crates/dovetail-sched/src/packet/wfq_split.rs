@@ -60,7 +60,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: Entry = Entry {
     name: "wfq-split",
-    summary: "a WFQ before every resource by itself, costs estimated",
+    summary: "a separate WFQ before every resource, costs estimated",
     knobs: &[LEARNS],
     cost: "O(m log n) amortised",
     source: "the rival in Sabrina & Jha, UNSW-CSE-TR-0306, 2003",

@@ -1,8 +1,8 @@
 //! Who is of which class, and who is active.
 //!
-//! A user is *active* while a request of his is waiting or outstanding. Shares are by users: a class of weight `w` with
-//! `u` active users has `w * u` parts. So the count has to be exact whatever becomes of requests: it changes only when a
-//! user's number of requests leaves or reaches zero, and goes along when the user changes his class.
+//! A user is *active* while a request of theirs is waiting or outstanding. Shares are by users: a class of weight `w` with
+//! `u` active users has `w * u` parts. So the count has to be exact whatever happens to requests: it changes only when
+//! a user's number of requests leaves or reaches zero, and moves along when the user changes class.
 
 use alloc::vec::Vec;
 
@@ -36,7 +36,7 @@ struct User {
 pub struct Left {
     /// Whose it was.
     pub user: UserId,
-    /// His class.
+    /// Their class.
     pub class: ClassId,
     /// Whether the user became active or idle with it.
     pub user_changed: bool,
@@ -52,7 +52,7 @@ impl Accounts {
         account.known = true;
     }
 
-    /// The user is of this class from now on, with all his requests. Of what class he was before, if that was another.
+    /// Moves the user with all their requests to this class. The class they were in before, if it was another.
     /// Nothing is done if there is no such class.
     pub fn set_user(&mut self, user: UserId, class: ClassId) -> Option<ClassId> {
         if !self.is_known(class) {
@@ -67,7 +67,7 @@ impl Accounts {
         Some(before)
     }
 
-    /// The user is nobody's; false if he has requests and so stays.
+    /// Forgets the user; false if they have requests and so stay.
     pub fn forget_user(&mut self, user: UserId) -> bool {
         let idle = self.users.get_mut(user.0 as usize).filter(|account| account.requests == 0);
         idle.is_some_and(|account| account.class.take().is_some())
@@ -129,7 +129,7 @@ impl Accounts {
         self.classes.get(class.0 as usize).is_some_and(|account| account.known)
     }
 
-    /// The class's weight; 1 for a class that nobody named.
+    /// The class's weight; 1 for a class that was never configured.
     #[inline]
     #[must_use]
     pub fn weight(&self, class: ClassId) -> f64 {

@@ -1,7 +1,7 @@
 //! `delay-pools`: a fixed rate for each class, as a proxy's delay pools are set up.
 //!
 //! Squid's delay pools (its configuration manual: `delay_pools`, `delay_class`, `delay_parameters`): a pool of class 1 has
-//! one bucket for everybody in it, into which `restore` bytes flow every second, up to `maximum`; what is read is taken
+//! one bucket for all its users, into which `restore` bytes flow every second, up to `maximum`; what is read is taken
 //! out, and an empty bucket stops reading. An administrator who wants to divide a link of `C` units a second gives each
 //! class of weight `w_i` a pool of its own:
 //!
@@ -10,8 +10,8 @@
 //! maximum_i = restore_i * seconds
 //! ```
 //!
-//! Requests leave at once; only reading is held back. A class that is idle leaves its part of the link unused: nobody else
-//! may have it. Within a class responses take turns.
+//! Requests leave at once; only reading is held back. A class that is idle leaves its part of the link unused: no other
+//! class may have it. Within a class responses take turns.
 //!
 //! A turn is what the bucket has, up to a quantum, and comes when the bucket has that much or is full. Units are charged
 //! when a turn is given, and what a response did not use of its turns comes back when it ends. The first quantum of a
@@ -20,8 +20,8 @@
 //! Traffic that no request asked for is not seen, as Squid does not see it.
 //!
 //! Buckets fill by `w_i` times a common clock that runs at `C / sum w`, so that the classes whose bucket will have enough
-//! are in order of that clock, whatever becomes of `C` and the sum. A bucket that turns out too full when either sank is
-//! cut the next time that it is looked at.
+//! are in order of that clock, whatever happens to `C` and the sum. A bucket that turns out too full when either sank
+//! is cut the next time that it is examined.
 //!
 //! O(log n) for every event, n being the number of classes held back.
 //!
@@ -70,7 +70,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "delay-pools",
-    summary: "a fixed rate for each class; what one leaves is lost",
+    summary: "a fixed rate for each class; what one does not use is lost",
     knobs: &[Knob {
         key: "seconds",
         default: "1s",
@@ -356,7 +356,7 @@ impl RequestScheduler for DelayPools {
         knobs.of(ENTRY.name)?;
         let fills_in = fills_in(knobs)?;
         self.tick(now);
-        // Buckets are emptied to their new size when they are next looked at.
+        // Buckets are emptied to their new size when they are next examined.
         self.seconds = fills_in.as_secs_f64();
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! How long the queue at the link's far end is, from small packets sent there and back.
+//! How long the queue at the link's far end is, from small packets sent to it and back.
 //!
 //! A probe's round-trip time is a fixed part and the time that it waited in the queue. The fixed part is the least that
 //! was seen in the last ten minutes, kept as a least a minute, as LEDBAT does (RFC 6817, section 4.2). Probes come
-//! back in order, so one that was sent before another that is back was lost. A probe that is under way says something as
-//! well: the queue is at least as long as the probe is overdue. When none came back for two seconds nothing is known: whoever
-//! answered may have stopped.
+//! back in order, so one that was sent before another that is back was lost. A probe that is in flight says something
+//! as well: the queue is at least as long as the probe is overdue. When none came back for two seconds nothing is
+//! known: the host that answered may have stopped.
 //!
 //! A full queue drops probes too. How long it was about then is its *room*: the longest wait of the probes on either side of
 //! the lost one, and the most of that over ten minutes. A loss beside waits under half of the longest, or under 10 ms, is not
@@ -17,8 +17,8 @@ use crate::Nanos;
 /// How long the least round-trip time is remembered: ten minutes (RFC 6817, section 4.2: BASE_HISTORY).
 const REMEMBERED_MINUTES: u64 = 10;
 const MINUTE: Nanos = Nanos::from_secs(60);
-/// Probes under way that are remembered; of more, the oldest is taken for lost.
-const MOST_UNDER_WAY: usize = 256;
+/// Probes in flight that are remembered; of more, the oldest is taken for lost.
+const MOST_IN_FLIGHT: usize = 256;
 /// A shorter wait says nothing of a queue's room.
 const LEAST_ROOM: Nanos = Nanos::from_millis(10);
 /// After so long without an answer nothing is known.
@@ -45,7 +45,7 @@ impl FarDelay {
 #[derive(Debug, Default)]
 pub struct FarQueue {
     // Numbers and departures of probes that are not back, in order.
-    under_way: VecDeque<(u64, Nanos)>,
+    in_flight: VecDeque<(u64, Nanos)>,
     next: u64,
     least: Minutes,
     // Waits of all probes, and of those beside a loss.
@@ -89,24 +89,24 @@ impl Minutes {
 impl FarQueue {
     /// A probe leaves; its number.
     pub fn probe(&mut self, now: Nanos) -> u64 {
-        if self.under_way.len() == MOST_UNDER_WAY {
-            self.under_way.pop_front();
+        if self.in_flight.len() == MOST_IN_FLIGHT {
+            self.in_flight.pop_front();
             self.lost += 1;
         }
         let number = self.next;
         self.next += 1;
-        self.under_way.push_back((number, now));
+        self.in_flight.push_back((number, now));
         number
     }
 
-    /// A probe is back. Numbers that are not under way are ignored.
+    /// A probe is back. Numbers that are not in flight are ignored.
     pub fn back(&mut self, number: u64, now: Nanos) {
         let mut was_lost = false;
-        while let Some(&(first, sent)) = self.under_way.front() {
+        while let Some(&(first, sent)) = self.in_flight.front() {
             if first > number {
                 return;
             }
-            self.under_way.pop_front();
+            self.in_flight.pop_front();
             if first < number {
                 self.lost += 1;
                 was_lost = true;
@@ -136,11 +136,11 @@ impl FarQueue {
     pub fn delay(&self, now: Nanos) -> Option<FarDelay> {
         let base = self.base()?;
         let (took, _) = self.last.filter(|&(_, seen)| now - seen < SILENT)?;
-        let overdue = self.under_way.front().map_or(Nanos::ZERO, |&(_, sent)| now - sent);
+        let overdue = self.in_flight.front().map_or(Nanos::ZERO, |&(_, sent)| now - sent);
         Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
     }
 
-    /// Probes go another way from now on: nothing is known, and those under way are of no interest. Numbers go on.
+    /// Probes go another way from now on: nothing is known, and those in flight are of no interest. Numbers go on.
     pub fn forget(&mut self) {
         *self = Self { next: self.next, lost: self.lost, ..Self::default() };
     }
@@ -185,7 +185,7 @@ mod tests {
         assert_eq!(far.delay(Nanos::ZERO), None);
         let now = play(&mut far, 0, &[30, 20, 75]);
         assert_eq!((far.base(), far.delay(now)), (Some(millis(20)), Some(FarDelay::of(millis(55)))));
-        // A probe that has been under way for 95 ms says more.
+        // A probe that has been in flight for 95 ms says more.
         far.probe(now);
         assert_eq!(far.delay(now + millis(95)), Some(FarDelay::of(millis(75))));
     }
@@ -247,6 +247,6 @@ mod tests {
         for at in 0..300 {
             far.probe(millis(100 + at));
         }
-        assert_eq!((far.under_way.len(), far.lost()), (MOST_UNDER_WAY, 300 - MOST_UNDER_WAY as u64));
+        assert_eq!((far.in_flight.len(), far.lost()), (MOST_IN_FLIGHT, 300 - MOST_IN_FLIGHT as u64));
     }
 }

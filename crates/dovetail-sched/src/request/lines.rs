@@ -1,6 +1,6 @@
 //! Requests in line.
 //!
-//! A request may be given up wherever it stands, and a user may take all of his to another class. So lines are linked
+//! A request may be cancelled wherever it stands, and a user may take all of theirs to another class. So lines are linked
 //! through tables by request: joining and leaving is O(1) anywhere, and nothing allocates once the tables have grown to
 //! the largest id.
 
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::{ClassId, RequestId, UserId, accounts::place};
 
-const NOBODY: u32 = u32::MAX;
+const NO_REQUEST: u32 = u32::MAX;
 const NOT_IN_LINE: u32 = u32::MAX - 1;
 
 /// The ends of a line.
@@ -20,14 +20,14 @@ pub(super) struct Line {
 
 impl Default for Line {
     fn default() -> Self {
-        Self { first: NOBODY, last: NOBODY }
+        Self { first: NO_REQUEST, last: NO_REQUEST }
     }
 }
 
 impl Line {
     #[inline]
     pub(super) fn first(self) -> Option<RequestId> {
-        (self.first != NOBODY).then_some(RequestId(self.first))
+        (self.first != NO_REQUEST).then_some(RequestId(self.first))
     }
 }
 
@@ -39,7 +39,7 @@ struct Neighbours {
 
 impl Default for Neighbours {
     fn default() -> Self {
-        Self { before: NOT_IN_LINE, after: NOBODY }
+        Self { before: NOT_IN_LINE, after: NO_REQUEST }
     }
 }
 
@@ -60,15 +60,15 @@ impl Links {
     #[inline]
     fn after(&self, request: RequestId) -> Option<RequestId> {
         let after = self.neighbours.get(request.0 as usize)?.after;
-        (after != NOBODY).then_some(RequestId(after))
+        (after != NO_REQUEST).then_some(RequestId(after))
     }
 
     /// Joins `line` at its end; the request is in none.
     #[inline]
     pub(super) fn push(&mut self, line: &mut Line, request: RequestId) {
         let before = core::mem::replace(&mut line.last, request.0);
-        *place(&mut self.neighbours, request.0) = Neighbours { before, after: NOBODY };
-        if before == NOBODY {
+        *place(&mut self.neighbours, request.0) = Neighbours { before, after: NO_REQUEST };
+        if before == NO_REQUEST {
             line.first = request.0;
         } else {
             self.neighbours[before as usize].after = request.0;
@@ -80,11 +80,11 @@ impl Links {
     pub(super) fn remove(&mut self, line: &mut Line, request: RequestId) {
         let Neighbours { before, after } = core::mem::take(&mut self.neighbours[request.0 as usize]);
         match before {
-            NOBODY => line.first = after,
+            NO_REQUEST => line.first = after,
             _ => self.neighbours[before as usize].after = after,
         }
         match after {
-            NOBODY => line.last = before,
+            NO_REQUEST => line.last = before,
             _ => self.neighbours[after as usize].before = before,
         }
     }

@@ -3,7 +3,7 @@
 //! # The model
 //!
 //! A gateway stands at the users' end of a narrow downlink. Users send it *requests*; each, once *released*, is answered
-//! by somebody far away, and the *response* comes down the link. The queue that hurts is at the far end of the link, out
+//! by a server far away, and the *response* comes down the link. The queue that hurts is at the far end of the link, out
 //! of reach. What the gateway decides is when a request leaves and, where it ends the transport protocol itself, when a
 //! response is *read*: a response that is not read closes its window, and its sender stops.
 //!
@@ -16,7 +16,7 @@
 //! 1. it tells what it learns, as it happens: a request [`arrived`](RequestScheduler::enqueue), the response's
 //!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)) or
 //!    that wait because it may not take them ([`ready`](RequestScheduler::ready)), the response's
-//!    [`end`](RequestScheduler::ended), a client that gave up ([`cancel`](RequestScheduler::cancel)), how long the far queue is
+//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far queue is
 //!    ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
 //! 2. after that, and at [`poll_at`](RequestScheduler::poll_at), it asks [`dequeue`](RequestScheduler::dequeue) until
 //!    there is no more to do. Each [`Turn`] releases a request or lets more of a response be taken.

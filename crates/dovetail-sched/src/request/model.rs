@@ -26,7 +26,7 @@ dense_id! {
     RequestId
 }
 dense_id! {
-    /// Somebody who sends requests: an address, or a name that was proved.
+    /// A source of requests: an address, or an authenticated name.
     UserId
 }
 dense_id! {
@@ -54,6 +54,6 @@ pub struct Turn {
     pub releases: bool,
     /// So many more units of the response may be taken in; [`u64::MAX`] for all there will be.
     pub units: u64,
-    /// So many units beyond those that may be taken in may be on their way: the receive window.
+    /// This many units beyond those that may be taken in may be on their way: the receive window.
     pub window: u64,
 }

@@ -32,7 +32,7 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "none",
-    summary: "the ordinary gateway: requests leave and responses are read as they come",
+    summary: "the ordinary gateway: requests and responses are forwarded as they arrive",
     knobs: &[],
     cost: "O(1)",
     source: "the baseline of Tsao et al., Computer Networks 2008",

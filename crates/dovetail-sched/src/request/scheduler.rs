@@ -20,13 +20,13 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
     fn forget_user(&mut self, user: UserId);
 
-    /// The link can carry so many units a second.
+    /// The link can carry this many units a second.
     fn set_rate(&mut self, units_per_s: f64, now: Nanos);
 
     /// A request arrived.
     fn enqueue(&mut self, request: &Request, now: Nanos);
 
-    /// The response will have so many units in all, as its sender says.
+    /// The response will have this many units in all, as its sender says.
     fn length(&mut self, request: RequestId, units: u64, now: Nanos);
 
     /// So many more units of the response were taken in.
@@ -35,20 +35,20 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// Units of the response are there that may not be taken in yet.
     fn ready(&mut self, request: RequestId, now: Nanos);
 
-    /// The connection that the response comes on offers its sender a window of so many units whatever turns say, because of
-    /// what was on it before. Told before or after the release.
+    /// The connection that the response comes on offers its sender a window of this many units whatever turns say,
+    /// because of what was on it before. Told before or after the release.
     fn offers(&mut self, request: RequestId, window: u64, now: Nanos);
 
-    /// Whether so much is sent up the link, paced by nobody, that what is known of the far queue may be the uplink's.
+    /// Whether so much is sent up the link unpaced that what is known of the far queue may be the uplink's.
     fn uplink(&mut self, is_busy: bool, now: Nanos);
 
     /// The response is over: whole, or broken off by its sender. The id is free.
     fn ended(&mut self, request: RequestId, now: Nanos);
 
-    /// Nobody wants the response any more, waiting or outstanding. The id is free.
+    /// The request is cancelled, waiting or outstanding. The id is free.
     fn cancel(&mut self, request: RequestId, now: Nanos);
 
-    /// Units came down the link that no request asked for: for this class, or for nobody that is known.
+    /// Unrequested units came down the link: for this class, or for an unknown one.
     fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos);
 
     /// What is known of the link's far queue; `None` if that is nothing.

@@ -16,7 +16,7 @@ pub struct RequestSetup {
 }
 
 impl RequestSetup {
-    /// Whether a link may carry so many units a second.
+    /// Whether a link may carry this many units a second.
     #[must_use]
     pub fn is_rate(units_per_s: f64) -> bool {
         (1e-3..=1e15).contains(&units_per_s)

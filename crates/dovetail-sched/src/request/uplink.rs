@@ -1,6 +1,6 @@
 //! What goes up the link, as far as the scheduling of what comes down it depends on that.
 //!
-//! *Acknowledgements* take room of the uplink and are scheduled by nobody. They are counted: a segment for two full ones that come
+//! *Acknowledgements* take room of the uplink and are not scheduled. They are counted: a segment for two full ones that come
 //! down (RFC 1122, section 4.2.3.2), a few at once, as each count costs a look at the scheduler.
 //!
 //! *Much is sent* from when 16 kB were within two seconds until two seconds bring less. Probes go both ways, and what they wait
@@ -17,7 +17,7 @@ pub const UPLOADS: &str = "grants:order=first,first=20kB,learn=off";
 const ACKED_BYTES: f64 = 2.0 * 1_448.0;
 /// So many acknowledgements are counted at once.
 const ACKS_AT_ONCE: f64 = 8.0;
-/// So many bytes in a spell may fill an uplink, and be on their way for as long again.
+/// This many bytes in a spell may fill an uplink, and be on their way for as long again.
 const MUCH_BYTES: u64 = 16_384;
 const SPELL: Nanos = Nanos::from_secs(2);
 
@@ -33,13 +33,13 @@ pub struct UplinkUse {
 }
 
 impl UplinkUse {
-    /// Of an uplink on which an acknowledgement takes so many bytes.
+    /// Of an uplink on which an acknowledgement takes this many bytes.
     #[must_use]
     pub const fn new(ack_bytes: f64) -> Self {
         Self { ack_bytes, acked_bytes: 0.0, is_busy: false, since: Nanos::ZERO, sent_bytes: 0 }
     }
 
-    /// So many bytes came down, and are acknowledged. What to count of that, if it is enough.
+    /// This many bytes came down, and are acknowledged. What to count of that, if it is enough.
     pub fn acknowledges(&mut self, bytes: u64) -> Option<u64> {
         self.acked_bytes += bytes as f64 * self.ack_bytes / ACKED_BYTES;
         if self.acked_bytes < ACKS_AT_ONCE * self.ack_bytes {
@@ -50,7 +50,7 @@ impl UplinkUse {
         Some(whole)
     }
 
-    /// So many bytes were sent. Whether much is sent, if that is news.
+    /// This many bytes were sent. Whether much is sent, if that is news.
     pub fn sent(&mut self, bytes: u64, now: Nanos) -> Option<bool> {
         let over = self.look(now);
         self.sent_bytes = self.sent_bytes.saturating_add(bytes);

@@ -1,7 +1,8 @@
 //! What becomes of a packet that is offered.
 
 /// What became of a packet that was offered to [`Scheduler::enqueue`](crate::Scheduler::enqueue), and of others because of
-/// it. Both are to be looked at: where limits in packets and in bytes meet, a packet can be refused after others had to go.
+/// it. Both are to be examined: where limits in packets and in bytes meet, a packet can be refused after others had to
+/// go.
 ///
 /// ```
 /// # use dovetail_sched::{Demand, DropPolicy, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
@@ -35,10 +36,10 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// It is queued, and nobody had to go.
+    /// It is queued, and nothing was dropped for it.
     pub const QUEUED: Self = Self { refused: None, evicted: false };
 
-    /// It is refused, and nobody had to go.
+    /// It is refused, and nothing was dropped for it.
     pub const fn refused(reason: DropReason) -> Self {
         Self { refused: Some(reason), evicted: false }
     }

@@ -67,7 +67,7 @@ pub trait Scheduler: fmt::Debug + Send {
     fn figures(&self, report: &mut dyn FnMut(&'static str, f64));
 
     /// Where costs are estimated: programs, and what was learnt. What a packet says of its cost on the first resource is
-    /// not looked at then, and on later resources it states what it would cost at its length on arrival.
+    /// not examined then, and on later resources it states what it would cost at its length on arrival.
     fn learning(&mut self) -> Option<&mut dyn Learning>;
 
     /// Where the policy orders packets before later resources too. `None`: packets cross those in the order in which they

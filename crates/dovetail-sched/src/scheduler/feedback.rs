@@ -101,8 +101,8 @@ impl Feedback {
     }
 }
 
-/// The feedback that a scheduler wants; an environment may leave out all other. Whoever wants any is also told of packets
-/// that leave the pipeline early, [`Stage::Dropped`] and [`Stage::Aborted`].
+/// The feedback that a scheduler wants; an environment may leave out all other. A scheduler that wants any is also told
+/// of packets that leave the pipeline early, [`Stage::Dropped`] and [`Stage::Aborted`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interest(u16);
 
@@ -110,7 +110,7 @@ impl Interest {
     /// No feedback at all.
     pub const NONE: Self = Self(0);
 
-    /// `stage` on `resource` (from 0, below [`MAX_RESOURCES`]); nothing for the two that nobody asks for.
+    /// `stage` on `resource` (from 0, below [`MAX_RESOURCES`]); nothing for the two that no scheduler asks for.
     #[must_use]
     pub const fn of(stage: Stage, resource: usize) -> Self {
         assert!(resource < MAX_RESOURCES);

@@ -1,14 +1,14 @@
 //! A look at the next packet.
 //!
 //! To choose a packet changes what a policy knows (tags move on, a turn is spent), so no policy can tell who is next without
-//! deciding it. [`Peekable`] takes the decision and keeps it: the packet that was looked at is the one that the next
-//! [`dequeue`](Scheduler::dequeue) gives, whoever arrives in between. Linux does the same in `qdisc_peek_dequeued`.
+//! deciding it. [`Peekable`] takes the decision and keeps it: the packet that was examined is the one that the next
+//! [`dequeue`](Scheduler::dequeue) gives, whatever arrives in between. Linux does the same in `qdisc_peek_dequeued`.
 
 use super::{Backlog, Dispatch, Packet, contract::Scheduler};
 use crate::{FlowId, Nanos, forward_scheduler};
 
-/// A scheduler whose next packet can be looked at: for hosts that must know its size before they can send, as a shaper or a
-/// ring of descriptors does. Nothing is added to schedulers that nobody peeks into.
+/// A scheduler whose next packet can be examined: for hosts that must know its size before they can send, as a shaper
+/// or a ring of descriptors does. Nothing is added to schedulers that are not peeked into.
 ///
 /// A packet that was peeked at has been charged as of then. It still counts as [backlog](Scheduler::backlog), but its place
 /// in the buffer is free and it cannot be evicted.
@@ -27,7 +27,7 @@ use crate::{FlowId, Nanos, forward_scheduler};
 /// while let Some(next) = link.peek(Nanos::ZERO)
 ///     && next.bytes <= room_bytes
 /// {
-///     room_bytes -= link.dequeue(Nanos::ZERO).expect("it was looked at").packet.bytes;
+///     room_bytes -= link.dequeue(Nanos::ZERO).expect("it was examined").packet.bytes;
 /// }
 /// assert_eq!((room_bytes, link.backlog().packets), (100, 0));
 /// # Ok::<(), Box<dyn core::error::Error>>(())

@@ -79,7 +79,7 @@ fn a_delay_exactly_as_long_as_bearable_is_in_and_a_nanosecond_over_is_not() {
     let asks = |most| flow(&[100.0], &[10.0], Some(Nanos(most)));
     let mut admission = Admission::new(node(&[(1000.0, 1.0)]));
     let refusal = admission.admit(&asks(109_999_999)).unwrap_err();
-    let broken = Broken { whose: Whose::Newcomer, by: Bound::Composite, bound: MS(110), most: Nanos(109_999_999) };
+    let broken = Broken { whose: Whose::New, by: Bound::Composite, bound: MS(110), most: Nanos(109_999_999) };
     assert_eq!((refusal, broken.over()), (Refusal::Delay(broken), Nanos(1)));
     let first = admission.admit(&asks(110_000_000)).unwrap().flow;
 
@@ -386,7 +386,7 @@ proptest! {
                             prop_assert_eq!((resource, asked_per_s.minus(left_per_s).billionths()), (want, over));
                         }
                         (Err(Refusal::Delay(broken)), model::Verdict::OwnDelay { over }) => {
-                            prop_assert_eq!((broken.whose, broken.by, u128::from(broken.over().0)), (Whose::Newcomer, by, over));
+                            prop_assert_eq!((broken.whose, broken.by, u128::from(broken.over().0)), (Whose::New, by, over));
                         }
                         (Err(Refusal::Delay(broken)), model::Verdict::Others { over }) => {
                             let Whose::Admitted(whose) = broken.whose else { panic!("the newcomer's own is short enough") };

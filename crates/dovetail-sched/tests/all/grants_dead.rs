@@ -45,7 +45,8 @@ fn served(dead: u32, they: Dead) -> [u64; 2] {
                 next += 1;
             }
         }
-        while let Some((_, user)) = waits.pop_front_if(|&mut (until, _)| until <= now) {
+        while waits.front().is_some_and(|&(until, _)| until <= now) {
+            let Some((_, user)) = waits.pop_front() else { break };
             gateway.cancel(RequestId(user), now);
             ask(&mut *gateway, user, now);
         }

@@ -12,7 +12,7 @@
 //! | Jain's index | of dominant service over flows that stay backlogged ([`jain`]) |
 //! | largest gap | in active time between backlogged flows ([`gap`]) |
 //!
-//! and, for who asks for it with an observer of its own, [`FairShare`]:
+//! and, with an observer of its own, [`FairShare`]:
 //!
 //! | figure | definition |
 //! |---|---|
@@ -41,7 +41,7 @@ pub use share::{FairShare, Shares};
 /// Width of the windows of Jain's index unless told otherwise.
 pub const DEFAULT_WINDOW: Nanos = Nanos::from_millis(100);
 
-/// So many flows get a line of their own over time.
+/// This many flows get a line of their own over time.
 pub const FLOW_LINES: usize = 16;
 
 /// Everything measured of one run.

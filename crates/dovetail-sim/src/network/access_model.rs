@@ -41,7 +41,7 @@ pub(super) trait AccessModel: Sized {
     /// A link dropped a packet of its own.
     fn lost(&mut self, part: Self::Part);
 
-    /// Whether nobody wants anything any more, and everybody has what they wanted.
+    /// Whether there are no more requests to come, and all are answered.
     fn is_satisfied(&self, net: &NetOf<'_, Self>) -> bool;
 
     /// What the run ends with.

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The first port that connections are opened from (RFC 6335, section 6: dynamic ports), and how many there are.
 const FIRST_DYNAMIC: u16 = 49152;
-/// The port that everybody listens on.
+/// The port that all hosts listen on.
 pub(super) const SERVICE: u16 = 80;
 /// Flows of one forged address.
 const FORGED_PORTS: u64 = 60_000;
@@ -38,7 +38,7 @@ impl Addresses {
         SocketAddrV4::new(address(node), port)
     }
 
-    /// A socket that nobody sent from before, out of 11.0.0.0/8 and what follows; 250 billion of them.
+    /// A socket that was not sent from before, out of 11.0.0.0/8 and what follows; 250 billion of them.
     pub(super) fn forged(&mut self) -> SocketAddrV4 {
         let number = self.forged;
         self.forged += 1;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_has_two_and_forged_ones_are_new() {
+    fn no_host_has_two_and_forged_ones_are_new() {
         let mut addresses = Addresses::new(2);
         let mut seen = HashSet::new();
         for _ in 0..100_000 {

@@ -19,7 +19,7 @@ const MOST_NODES: usize = 1024;
 pub(super) const MOST_LINKS: usize = 4096;
 /// The most transfers, over all traffic, and the most requests: each leaves a line.
 pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
-/// The most connections without end of one traffic: a host opens connections from 16,384 ports.
+/// The most unlimited connections of one traffic: a host opens connections from 16,384 ports.
 const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
 #[cfg(feature = "network")]
@@ -31,15 +31,15 @@ impl Traffic {
     /// Whether its parts fit together, in a network of `nodes` nodes.
     pub(super) fn check(&self, nodes: usize) -> Result<(), String> {
         if self.from.is_empty() || self.to.is_empty() {
-            return Err("it needs somebody who sends and somebody who receives".into());
+            return Err("it needs senders and receivers".into());
         }
         if self.from.iter().chain(&self.to).any(|&node| node >= nodes) {
-            return Err("it is between nodes that there are".into());
+            return Err("both ends are existing nodes".into());
         }
         let mut sends = vec![false; nodes];
         self.from.iter().for_each(|&node| sends[node] = true);
         if self.to.iter().any(|&node| sends[node]) {
-            return Err("nobody sends to himself".into());
+            return Err("a node cannot send to itself".into());
         }
         if self.class.is_some() && !matches!(self.kind, Kind::Requests(_)) {
             return Err("only users are of another traffic's class".into());
@@ -61,7 +61,7 @@ impl Traffic {
             }
             // Bursts and silences of no length would never let time pass.
             Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
-                Err("a burst takes some time in the mean".into())
+                Err("a burst has a mean duration over 0".into())
             }
             Kind::Requests(requests) => requests.check(),
             _ => Ok(()),
@@ -94,18 +94,18 @@ impl Requests {
 }
 
 impl Network {
-    /// Whether users ask through a gateway, and nobody does without one.
+    /// Whether requests go through a gateway, and none without one.
     fn check_access(&self) -> Result<(), NetworkError> {
         let wrong = |what: &str| Err(NetworkError::Network(what.into()));
         let asked = self.traffic.iter().any(|traffic| matches!(traffic.kind, Kind::Requests(_)));
         let Some(access) = &self.access else {
-            return if asked { wrong("who asks needs a gateway: add [access]") } else { Ok(()) };
+            return if asked { wrong("requests need a gateway: add [access]") } else { Ok(()) };
         };
         if !asked {
             return wrong("there is a gateway, but no traffic has requests");
         }
         if access.gateway >= self.nodes.len() || access.provider >= self.nodes.len() {
-            return wrong("the gateway and the provider's end are nodes that there are");
+            return wrong("the gateway and the provider's end are existing nodes");
         }
         if self.links[self.watched].to != access.gateway {
             return wrong("the watched link leads to the gateway");
@@ -164,7 +164,7 @@ impl Network {
         }
         self.check_access()?;
         if self.transfers() == 0 && self.stop_at.is_none() {
-            return wrong("nothing here ends by itself: say when to stop".into());
+            return wrong("nothing here ends on its own: set a time to stop".into());
         }
         if self.stop_at.is_some_and(|stop| stop > LATEST) {
             return wrong(format!("it stops after {LATEST} at the latest"));

@@ -52,7 +52,10 @@ impl FromStr for Contender {
         }
         if !all_names().contains(&name) {
             let names = all_names().join(", ");
-            return Err(PolicyError::unfit(format!("unknown policy '{}': there are {names}, {INGRESS}", clip(name))));
+            return Err(PolicyError::unfit(format!(
+                "unknown policy '{}': available are {names}, {INGRESS}",
+                clip(name)
+            )));
         }
         text.parse().map(Self::UserSide)
     }

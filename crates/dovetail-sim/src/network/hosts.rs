@@ -1,4 +1,4 @@
-//! Hosts that send to one another: transfers, connections without end, and datagrams.
+//! Hosts that send to one another: transfers, unlimited connections, and datagrams.
 
 use std::net::SocketAddrV4;
 
@@ -31,7 +31,7 @@ pub(super) struct Hosts {
     pub(super) pending: u64,
 }
 
-/// UDP traffic under way: the stream that it is, and where its packets come from and go.
+/// UDP traffic in flight: the stream that it is, and where its packets come from and go.
 #[derive(Debug, Clone, Copy)]
 struct Udp {
     stream: usize,
@@ -160,7 +160,7 @@ impl Hosts {
         net.send_alone(nodes, [here, there], bytes, Of::Stream(stream), traffic)
     }
 
-    /// A receiver got so many bytes.
+    /// A receiver got this many bytes.
     pub(super) fn received<P>(&mut self, of: Of<P>, bytes: u64, now: Nanos) {
         match of {
             Of::Transfer(at) if bytes > 0 => {

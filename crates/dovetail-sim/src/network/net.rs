@@ -187,7 +187,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         let to = self.packets[packet].to;
         let Some(link) = self.routes.next(at, to) else {
             let name = |node: usize| self.spec.nodes.get(node).map_or("?", |node| node.name.as_str());
-            let why = format!("there is no way from '{}' to '{}': add a link", name(at), name(to));
+            let why = format!("there is no path from '{}' to '{}': add a link", name(at), name(to));
             return Err(NetworkError::Network(why));
         };
         self.offer(link, packet);

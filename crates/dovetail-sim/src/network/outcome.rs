@@ -1,4 +1,4 @@
-//! What came out of a run.
+//! The results of a run.
 
 use dovetail_sched::Nanos;
 use dovetail_stats::Durations;
@@ -41,7 +41,7 @@ pub struct AccessOutcome {
     pub lost_among_users: u64,
     /// Connections that the gateway opened.
     pub dialled: u64,
-    /// Requests that are neither answered nor given up.
+    /// Requests that are neither answered nor cancelled.
     pub open: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Exchange {
     /// When the user had the last byte.
     pub ended: Option<Nanos>,
     /// When the user gave it up.
-    pub gave_up: Option<Nanos>,
+    pub cancelled: Option<Nanos>,
 }
 
 impl Exchange {
@@ -87,7 +87,18 @@ impl Exchange {
         [bytes, upload]: [u64; 2],
         wanted: Nanos,
     ) -> Self {
-        Self { traffic, user, server, bytes, upload, wanted, arrived: None, released: None, ended: None, gave_up: None }
+        Self {
+            traffic,
+            user,
+            server,
+            bytes,
+            upload,
+            wanted,
+            arrived: None,
+            released: None,
+            ended: None,
+            cancelled: None,
+        }
     }
 
     /// From the user's wish to the last byte.
@@ -101,7 +112,7 @@ impl Exchange {
     pub fn add_to(&self, durations: &mut Durations, run_ended: Nanos) {
         match self.took() {
             Some(took) => durations.ended(took.as_secs_f64()),
-            None => durations.not_ended((self.gave_up.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
+            None => durations.not_ended((self.cancelled.unwrap_or(run_ended) - self.wanted).as_secs_f64()),
         }
     }
 
@@ -145,7 +156,7 @@ impl Transfer {
     }
 }
 
-/// A flow, or flows, without end.
+/// An unlimited flow, or several.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stream {
     /// The traffic that it is of, as an index.

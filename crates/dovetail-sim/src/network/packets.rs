@@ -1,14 +1,14 @@
-//! Packets under way.
+//! Packets in flight.
 
 use dovetail_sched::flow::FiveTuple;
 use slab::Slab;
 
-/// A packet under way; `P` is what the model of users' access sends.
+/// A packet in flight; `P` is what the model of users' access sends.
 #[derive(Debug)]
 pub(super) struct Datagram<P> {
     /// As on the wire, from IP's header on.
     pub(super) bytes: Vec<u8>,
-    /// What it says of itself.
+    /// What its header says.
     pub(super) tuple: FiveTuple,
     /// The node that it is for, as an index.
     pub(super) to: usize,
@@ -57,5 +57,5 @@ pub(super) enum Of<P> {
     Access(P),
 }
 
-/// All packets under way; a packet's name is its place.
+/// All packets in flight; a packet's name is its place.
 pub(super) type Packets<P> = Slab<Datagram<P>>;

@@ -269,7 +269,7 @@ fn transfers(form: &TransfersForm, open: &mut dyn FnMut(&str) -> io::Result<Byte
         (Some(load), None) => Arrivals::Load(load),
         (None, Some(rate)) => match rate.0 {
             Pace::PerSecond(rate) => Arrivals::PerSecond(rate),
-            Pace::Bits(_) => return Err("transfers: rate is so many a second, such as \"20/s\"".into()),
+            Pace::Bits(_) => return Err("transfers: rate is a number per second, such as \"20/s\"".into()),
         },
         (None, None) => Arrivals::Together,
         _ => return Err("transfers: load or rate, not both".into()),
@@ -289,12 +289,12 @@ fn requests(form: &RequestsForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>
             Asks::Kept { each, think: form.think.as_ref().map_or(Nanos::ZERO, |think| think.0) }
         }
         (None, Some(_), None) | (None, None, Some(_)) if form.think.is_some() => {
-            return Err("requests: who thinks keeps requests: give each".into());
+            return Err("requests: think needs a number of requests to keep: add each".into());
         }
         (None, None, Some(load)) => Asks::Load(load),
         (None, Some(rate), None) => match rate.0 {
             Pace::PerSecond(rate) => Asks::PerSecond(rate),
-            Pace::Bits(_) => return Err("requests: rate is so many a second, such as \"2/s\"".into()),
+            Pace::Bits(_) => return Err("requests: rate is a number per second, such as \"2/s\"".into()),
         },
         _ => return Err("requests: one of each, rate and load".into()),
     };

@@ -29,11 +29,11 @@ enum Doing {
 /// Something that traffic does at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Act {
-    /// Opens a connection that carries so many bytes.
+    /// Opens a connection that carries this many bytes.
     Transfer(u64),
-    /// Opens a connection that carries bytes without end.
+    /// Opens an unlimited connection.
     LongLived,
-    /// Sends a UDP packet of so many bytes.
+    /// Sends a UDP packet of this many bytes.
     Datagram(u32),
     /// Nothing yet.
     Nothing,

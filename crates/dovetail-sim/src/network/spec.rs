@@ -24,7 +24,7 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// Links, one direction each.
     pub links: Vec<Link>,
-    /// The link, as an index, whose queue is under the policy that is looked at.
+    /// The link, as an index, whose queue is under the policy that is examined.
     pub watched: usize,
     /// How hosts send.
     pub transport: Transport,
@@ -74,7 +74,7 @@ pub struct Link {
     pub to: usize,
     /// How fast packets leave.
     pub rate: Rate,
-    /// How long a bit is under way.
+    /// How long a bit is in flight.
     pub delay: Nanos,
     /// Orders packets; the watched link has the policy of the run instead.
     pub policy: PolicySpec,
@@ -180,21 +180,22 @@ pub struct Requests {
     pub upload: Option<Size>,
     /// How long a user waits for the whole response; `None`: as long as it takes.
     pub patience: Option<Nanos>,
-    /// Times, from and to, in which nobody asks.
+    /// Times, from and to, without requests.
     pub silent: Vec<(Nanos, Nanos)>,
 }
 
 /// When a user asks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asks {
-    /// Each user keeps so many requests outstanding, and thinks for an exponential time of this mean after each response.
+    /// Each user keeps this many requests outstanding, and thinks for an exponential time of this mean after each
+    /// response.
     Kept {
         /// Requests at once.
         each: u32,
         /// Mean time to think; 0 asks again at once.
         think: Nanos,
     },
-    /// At random, so many a second in the mean from each user.
+    /// At random, so many a second on average from each user.
     PerSecond(f64),
     /// At random, so often that all requests of all classes that say so would take this part of the watched link.
     Load(f64),
@@ -203,7 +204,7 @@ pub enum Asks {
 /// When transfers begin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// At random, so many a second in the mean.
+    /// At random, so many a second on average.
     PerSecond(f64),
     /// At random, so often that the data packets of this run's transfers ask for this part of the watched link from the
     /// first to the last beginning.
@@ -245,7 +246,7 @@ impl Network {
         self.traffic.iter().map(Traffic::transfers).sum()
     }
 
-    /// Whether something is sent without end.
+    /// Whether something sends without limit.
     #[must_use]
     pub fn is_endless(&self) -> bool {
         self.traffic.iter().any(|traffic| traffic.transfers() == 0)
@@ -261,7 +262,7 @@ impl Network {
         self.traffic[at].class.unwrap_or(at)
     }
 
-    /// The key that flows are hashed with. Nobody here chooses flows that collide, and runs have to be equal.
+    /// The key that flows are hashed with. No sender here chooses flows that collide, and runs have to be equal.
     #[cfg(feature = "network")]
     pub(super) fn hash_key(&self) -> [u8; 16] {
         let mut key = [0; 16];

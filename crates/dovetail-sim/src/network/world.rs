@@ -1,4 +1,4 @@
-//! The event loop: everybody's turn.
+//! The event loop.
 
 use super::{
     access_model::{AccessModel, NetOf},

@@ -20,7 +20,7 @@ pub(super) struct Entrance<'a, O> {
     pub(super) outcome: Outcome,
     /// Packets that wait before the first resource.
     pub(super) waiting: u64,
-    /// Whether the scheduler said "nobody" and nothing has happened since.
+    /// Whether the scheduler chose no packet and nothing has happened since.
     pub(super) held: bool,
     truths: Truths,
     // The program that the scheduler was last told of each flow; none before the flow's first packet.

@@ -1,7 +1,7 @@
 //! The loops between workload, scheduler and pipeline.
 //!
 //! At one instant feedback comes first, then arrivals, then the question who is next, as the scheduler crate asks of an
-//! environment. A scheduler that answers "nobody" with packets waiting is asked again when it said, or after the next
+//! environment. A scheduler that chooses none with packets waiting is asked again when it said, or after the next
 //! feedback or arrival.
 //!
 //! | file | what |

@@ -32,10 +32,10 @@ impl Cdf {
     /// From points (value, cumulative share), in order; values are multiplied by `unit`.
     ///
     /// # Errors
-    /// [`CdfError`] when there is no point or there are over 65,536, a number is out of range or smaller than the one
+    /// [`CdfError`] when there are no points or there are over 65,536, a number is out of range or smaller than the one
     /// before it, or the last share is neither 1 nor 100.
     pub fn new(points: &[(f64, f64)], unit: f64) -> Result<Self, CdfError> {
-        let &(_, last) = points.last().ok_or_else(|| CdfError::Table("there is no point".into()))?;
+        let &(_, last) = points.last().ok_or_else(|| CdfError::Table("there are no points".into()))?;
         if points.len() > MOST_ROWS {
             return Err(CdfError::Table(format!("there are {} points, more than {MOST_ROWS}", points.len())));
         }
@@ -44,7 +44,7 @@ impl Cdf {
         } else if (last - 100.0).abs() <= 1e-4 {
             100.0
         } else {
-            return Err(CdfError::Table(format!("the last share is {last}; it has to be 1, or 100 in percent")));
+            return Err(CdfError::Table(format!("the last share is {last}; it must be 1, or 100 in percent")));
         };
         let mut cdf = Self { values: Vec::with_capacity(points.len()), shares: Vec::with_capacity(points.len()) };
         let mut before = (0.0, 0.0);
@@ -54,7 +54,7 @@ impl Cdf {
                 return Err(CdfError::Row(at + 1, "values are from 0 to 10^15 and shares from 0 on".into()));
             }
             if value < before.0 || share < before.1 {
-                return Err(CdfError::Row(at + 1, "values and shares may not fall".into()));
+                return Err(CdfError::Row(at + 1, "values and shares must not fall".into()));
             }
             before = (value, share);
             cdf.values.push(value);
@@ -150,7 +150,7 @@ mod tests {
         assert!(wrong("size,cdf\n1,1").contains("row 1"));
         assert!(wrong("1").contains("row 1"));
         assert!(wrong("1,0\n2,0.9").contains("the last share is 0.9"));
-        assert!(wrong("2,0\n1,1").contains("row 2: values and shares may not fall"));
+        assert!(wrong("2,0\n1,1").contains("row 2: values and shares must not fall"));
         assert!(wrong("1,0.5\n2,0.4\n3,1").contains("row 2"));
         assert!(wrong("nan,0\n2,1").contains("row 1"));
         assert!(wrong("-1,0\n2,1").contains("row 1"));

@@ -309,7 +309,7 @@ impl ClassSet {
         self.shares.iter().zip(before).map(move |(to, from)| (to - from) / sum)
     }
 
-    /// The mean cost on each resource, in nanoseconds, of a class's packets of `bytes` in the mean.
+    /// The mean cost on each resource, in nanoseconds, of a class's packets of `bytes` on average.
     pub fn mean_ns(&self, class: u16, bytes: f64) -> impl Iterator<Item = f64> + '_ {
         let known = &self.classes[usize::from(class)];
         let (factor, expansion) = (known.noise.mean(), known.expansion.mean());

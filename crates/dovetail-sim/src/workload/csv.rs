@@ -22,7 +22,7 @@ use super::{
 pub struct CsvOptions {
     /// Arrival times are multiplied by this: 0.5 doubles the load.
     pub time_scale: f64,
-    /// How many packets there are, if somebody has counted them.
+    /// How many packets there are, if they have been counted.
     pub packets: Option<u64>,
 }
 

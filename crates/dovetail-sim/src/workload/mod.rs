@@ -71,7 +71,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// A packet of which nobody knows what it runs, as long when it leaves as when it came.
+    /// A packet whose program is unknown, as long when it leaves as when it came.
     #[inline]
     #[must_use]
     pub const fn new(at: Nanos, flow: FlowId, bytes: u32, demand: Demand) -> Self {

@@ -13,7 +13,7 @@ pub struct Noise {
     pub spread: f64,
     /// This share of the packets, from 0 to 1, …
     pub spike_share: f64,
-    /// … costs so many times as much on top.
+    /// … costs this many times as much on top.
     pub spike_factor: f64,
     /// A measured distribution of the factor, which comes on top as well.
     pub measured: Option<Cdf>,

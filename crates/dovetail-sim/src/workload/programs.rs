@@ -1,7 +1,7 @@
 //! What programs cost, as a file that outlives the run that learnt it.
 //!
 //! The file is a [scenario](super::Scenario) with a resource, the CPU, and a class for each program, and nothing else: what
-//! `dovetail profile` measures, what a run has learnt and what a person writes down are all the same format.
+//! `dovetail profile` measures, what a run has learnt and what is written by hand are all the same format.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub fn programs_from_toml(text: &str, file: &str) -> Result<ProgramTable, Worklo
 /// The text of a file for these programs. Those that were never measured are left out: there is nothing to remember.
 #[must_use]
 pub fn programs_to_toml(table: &ProgramTable) -> String {
-    let mut text = "# What packets cost on the first resource, as it was learnt.\n\
+    let mut text = "# Costs of packets on the first resource, as learnt.\n\
                     name = \"programs\"\n\n[[resource]]\nname = \"cpu\"\n"
         .to_owned();
     let known = table.programs().iter().filter_map(|program| Some((program, program.cost?)));

@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine.
 //!
 //! Integers come from xoshiro256++, one generator for each source, seeded by (seed, source). What is made of them uses
-//! only operations that IEEE 754 fixes to the last bit, and `libm`'s functions in place of the platform's, whose last
+//! only operations that IEEE 754 fixes to the last bit, and `libm`'s functions instead of the platform's, whose last
 //! bits differ from one system to the next.
 
 use rand_xoshiro::{

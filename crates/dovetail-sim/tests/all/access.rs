@@ -86,7 +86,7 @@ fn received(run: &Run, class: usize) -> u64 {
 
 /// When a user stopped to wait, if that came to be.
 fn over(exchange: &Exchange) -> Option<Nanos> {
-    exchange.ended.or(exchange.gave_up)
+    exchange.ended.or(exchange.cancelled)
 }
 
 /// What is true of every exchange, and of the link's packets.
@@ -100,10 +100,10 @@ fn check(run: &Run, patience: Option<Nanos>) {
         assert!(known.is_sorted(), "{one:?}");
         // A user may give up before any of it, but nothing happens without what comes before.
         assert!(times.windows(2).all(|pair| pair[0].is_some() || pair[1].is_none()), "{one:?}");
-        assert!(one.gave_up.is_none() || one.ended.is_none(), "{one:?}");
+        assert!(one.cancelled.is_none() || one.ended.is_none(), "{one:?}");
         assert!(patience.is_none_or(|patience| one.took().is_none_or(|took| took <= patience)), "{one:?}");
-        assert!(one.gave_up.is_none_or(|at| Some(at - one.wanted) == patience), "{one:?}");
-        open += u64::from(one.ended.is_none() && one.gave_up.is_none());
+        assert!(one.cancelled.is_none_or(|at| Some(at - one.wanted) == patience), "{one:?}");
+        open += u64::from(one.ended.is_none() && one.cancelled.is_none());
     }
     assert!(exchanges(run).is_sorted_by_key(|one| one.wanted));
     assert_eq!(access(run).open, open);
@@ -229,8 +229,8 @@ fn who_waits_for_answers_asks_again_with_the_last_byte_and_not_before() {
         for gateway in GATEWAYS {
             let run = run_access(&network, gateway);
             check(&run, patience);
-            let gave_up = exchanges(&run).iter().filter(|one| one.gave_up.is_some()).count();
-            assert_eq!(gave_up > 0, patience.is_some(), "{gateway}: {gave_up} gave up");
+            let cancelled = exchanges(&run).iter().filter(|one| one.cancelled.is_some()).count();
+            assert_eq!(cancelled > 0, patience.is_some(), "{gateway}: {cancelled} gave up");
             for user in 0..4 {
                 let own: Vec<&Exchange> = exchanges(&run).iter().filter(|one| one.user == user).collect();
                 // Three begin within a second, each other where one is over: an answer that came twice, or after the
@@ -280,7 +280,7 @@ fn the_answer_that_nobody_waits_for_any_more_is_broken_off() {
         let [large] = exchanges(&run).iter().filter(|one| one.traffic == 0).collect::<Vec<_>>()[..] else {
             panic!("one request of class a")
         };
-        assert!(large.gave_up.is_some() && large.ended.is_none(), "{gateway}: {large:?}");
+        assert!(large.cancelled.is_some() && large.ended.is_none(), "{gateway}: {large:?}");
         assert!(exchanges(&run).iter().filter(|one| one.traffic == 1).all(|one| one.ended.is_some()), "{gateway}");
         let last = payloads(&run.capture).into_iter().filter(|(_, from, _)| *from == server).map(|(at, ..)| at).max();
         let (from, to) = (large.wanted, large.wanted + Nanos::from_secs(5));
@@ -468,7 +468,7 @@ fn transfers_go_on_when_users_have_what_they_wanted() {
 fn networks_with_and_without_a_gateway_are_not_taken_for_each_other() {
     let network = bed("each = 1");
     let error = simulate_network(&network, &"fifo".parse().unwrap(), &mut (), NetworkOptions::default()).unwrap_err();
-    assert_eq!(error.to_string(), "users ask through a gateway here: say what that does");
+    assert_eq!(error.to_string(), "users send requests through a gateway here: set its policy");
     let refused = |network: &Network, gateway: &str| {
         let gateway: Contender = gateway.parse().unwrap();
         simulate_access(network, &gateway, &mut (), NetworkOptions::default()).unwrap_err().to_string()
@@ -477,7 +477,7 @@ fn networks_with_and_without_a_gateway_are_not_taken_for_each_other() {
     without.access = None;
     without.traffic.truncate(1);
     without.traffic[0].kind = Kind::LongLived(1);
-    assert_eq!(refused(&without, "none"), "nobody here asks through a gateway: add [access]");
+    assert_eq!(refused(&without, "none"), "no users send requests through a gateway here: add [access]");
     // A server that no link leads to is found when somebody asks it.
     let apart = asking("each = 1").replace("between = [\"far\", \"p\"]", "between = [\"far\", \"elsewhere\"]");
     assert_eq!(refused(&parse(&apart).unwrap(), "none"), "there is no way from 'g' to 'far': add a link");
@@ -503,7 +503,7 @@ fn what_a_gateway_does_is_one_string() {
         ("ingress:", "a shaper is"),
         ("grants:delays=3", "delays"),
         ("drr:quantum=0", "quantum"),
-        ("fastest", "unknown policy 'fastest': there are "),
+        ("fastest", "unknown policy 'fastest': available are "),
         ("", "unknown policy ''"),
     ] {
         let error = text.parse::<Contender>().unwrap_err().to_string();

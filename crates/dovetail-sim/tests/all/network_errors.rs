@@ -60,7 +60,7 @@ fn a_network_that_contradicts_itself() {
         ("from the largest packet to 16 MiB, not 1039 bytes", changed(&|n| n.transport.window_bytes = 1039)),
         ("from the largest packet to 16 MiB, not 16777217", changed(&|n| n.transport.window_bytes = (1 << 24) + 1)),
         ("10000001 transfers: at most 10000000", one(transfers(10_000_001, Arrivals::Together))),
-        ("nothing here ends by itself: say when to stop", Network { stop_at: None, ..one(Kind::LongLived(1)) }),
+        ("nothing here ends on its own: set a time to stop", Network { stop_at: None, ..one(Kind::LongLived(1)) }),
     ]);
 }
 
@@ -77,10 +77,10 @@ fn traffic_that_contradicts_itself() {
     let datagrams = "datagrams are from 28 to 65535 bytes, with some time between them";
     let rate = "a rate or a load is from 0.000001 to 1000000000";
     let mut cases = vec![
-        ("traffic 'web': it needs somebody who sends", changed(&|t| t.from.clear())),
-        ("and somebody who receives", changed(&|t| t.to.clear())),
-        ("nobody sends to himself", changed(&|t| t.to = t.from.clone())),
-        ("it is between nodes that there are", changed(&|t| t.to = vec![4])),
+        ("traffic 'web': it needs senders", changed(&|t| t.from.clear())),
+        ("and receivers", changed(&|t| t.to.clear())),
+        ("a node cannot send to itself", changed(&|t| t.to = t.from.clone())),
+        ("both ends are existing nodes", changed(&|t| t.to = vec![4])),
         ("count is at least 1", one(transfers(0, Arrivals::Together))),
         ("count is at least 1", one(Kind::LongLived(0))),
         ("a unit is at least a byte", sized(Size::Fixed(1), 0)),
@@ -89,7 +89,7 @@ fn traffic_that_contradicts_itself() {
         (datagrams, one(Kind::Datagrams(udp(27, Nanos(1000))))),
         (datagrams, one(Kind::Datagrams(udp(65_536, Nanos(1000))))),
         (datagrams, one(Kind::Datagrams(udp(100, Nanos::ZERO)))),
-        ("a burst takes some time in the mean", one(Kind::Datagrams(bursts))),
+        ("a burst has a mean duration over 0", one(Kind::Datagrams(bursts))),
     ];
     for hostile in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-300] {
         cases.push((rate, one(transfers(1, Arrivals::PerSecond(hostile)))));
@@ -107,9 +107,9 @@ fn there_has_to_be_a_way_there_and_back() {
         network
     };
     refused(vec![
-        ("there is no way from 'h0' to 'h1': add a link", without(2)),
-        ("there is no way from 'h1' to 'h0': add a link", without(3)),
-        ("there is no way from 'h1' to 'h0': add a link", without(4)),
+        ("there is no path from 'h0' to 'h1': add a link", without(2)),
+        ("there is no path from 'h1' to 'h0': add a link", without(3)),
+        ("there is no path from 'h1' to 'h0': add a link", without(4)),
     ]);
 }
 

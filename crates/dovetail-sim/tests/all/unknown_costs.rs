@@ -184,7 +184,7 @@ fn errors_name_the_line_and_what_there_is() {
         ("spread = 0.3", "spread = -1", "spread is from 0 to 10"),
         ("spread = 0.3", "width = 1", "unknown field"),
         ("spike_share = 0.1", "spike_share = 2", "spike_share is from 0 to 1"),
-        ("spread = 0.3", "measured = [[1, 0], [0.5, 1]]", "may not fall"),
+        ("spread = 0.3", "measured = [[1, 0], [0.5, 1]]", "must not fall"),
         ("min = 0.25", "min = 0.75", "min first"),
         ("expansion = { min = 0.25, max = 0.5 }", "expansion = \"half\"", "expansion factor such as"),
         ("processing = \"header\"", "processing = \"both\"", "unknown variant"),

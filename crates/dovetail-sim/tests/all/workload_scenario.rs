@@ -489,7 +489,9 @@ fn what_cannot_run_says_why() {
         |arrivals: &str| format!("[[flow]]\nname = \"f\"\nclass = \"plain\"\nsize = 100\narrivals = {arrivals}\n");
     assert!(error("", "").contains("has no packets: it needs a [[flow]] or [[transfers]]"));
     assert!(error("", &flow("\"backlogged\"")).contains("flow 'f' has no end"));
-    assert!(error("packets = 5\nload = 0.5", &flow("\"backlogged\"")).contains("backlogged flows take all there is"));
+    assert!(
+        error("packets = 5\nload = 0.5", &flow("\"backlogged\"")).contains("backlogged flows take all that is left")
+    );
     assert!(error("packets = 5\nload = -1.0", &flow("{ poisson = \"1/s\" }")).contains("load is a number"));
     let fast = flow("{ constant = \"1000000000/s\" }");
     assert!(error("packets = 5\nload = 900000.0", &fast).contains("more than one arrival a nanosecond"));

@@ -27,13 +27,13 @@ impl WaitLimits {
     }
 }
 
-/// Who has too many requests waiting.
+/// Who has too many requests are queueding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Overloaded {
     /// The user who asked.
-    #[error("too many requests of this user wait")]
+    #[error("too many requests of this user are queued")]
     User,
     /// All users together.
-    #[error("too many requests wait")]
+    #[error("too many requests are queued")]
     All,
 }

@@ -1,8 +1,9 @@
-//! A request scheduler at work: with tokio's clock, the names of those who ask, and the tasks that wait.
+//! A request scheduler at work: with tokio's clock, users' names, and the tasks that wait.
 //!
-//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is told what happens and says whose turn it is. A [`Dispatcher`] is where both meet the program: whoever
-//! wants something takes a [`Ticket`], waits until it is called, tells what came and asks how much more may come. Tickets
-//! that are dropped give up, so nothing that a program forgets stays counted.
+//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is informed of
+//! events and decides whose turn it is. A [`Dispatcher`] connects it to a program: a task with a request takes a [`Ticket`],
+//! waits until it is released, reports what it received and asks how much more it may take. Dropping a ticket cancels its
+//! request, so nothing that a program forgets stays counted.
 //!
 //! ```text
 //! Dispatcher::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
@@ -134,10 +135,10 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// Somebody of a class wants something, of so many units if that is known. `label` is for those who look on.
+    /// A user of a class has a request, of this many units if that is known. `label` is for monitoring.
     ///
-    /// The class is the user's from now on, with all he has; in place of one that there is not, it is the last. O(log n), as
-    /// the policy.
+    /// The class is the user's from now on, with all their requests; a class that does not exist counts as the last. O(log
+    /// n), as the policy.
     #[must_use]
     pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
         let (guard, now) = self.0.enter();
@@ -188,7 +189,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         state.users.arrived(user);
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
-        account.asked += 1;
+        account.requested += 1;
         state.scheduler.enqueue(&Request { id: RequestId(id as u32), user, length }, now);
         self.0.pump(guard);
         Ticket::new(Arc::clone(&self.0), id)
@@ -220,11 +221,11 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         class
     }
 
-    /// Puts everybody who is known into the class that `class_of` says, if there is such a class. O(users).
+    /// Puts every known user into the class that `class_of` says, if there is such a class. O(users).
     pub fn reclassify(&self, class_of: impl Fn(&K) -> ClassId) {
         // Whoever decides may look at the dispatcher, so it is not locked meanwhile.
-        let everybody: Vec<K> = self.0.enter().0.users.iter().map(|user| user.who.clone()).collect();
-        let decided: Vec<_> = everybody.iter().map(|who| (who, class_of(who))).collect();
+        let users: Vec<K> = self.0.enter().0.users.iter().map(|user| user.who.clone()).collect();
+        let decided: Vec<_> = users.iter().map(|who| (who, class_of(who))).collect();
         let (mut guard, now) = self.0.enter();
         for (who, class) in decided {
             if let Some(user) = guard.users.number(who).filter(|_| (class.0 as usize) < guard.classes.len()) {
@@ -234,7 +235,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// The link carries so many units a second. Nothing is done if no link could.
+    /// The link carries this many units a second. Nothing is done if no link could.
     pub fn set_rate(&self, units_per_s: f64) {
         if !RequestSetup::is_rate(units_per_s) {
             return;
@@ -292,14 +293,14 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// Whether so much is sent up the link, paced by nobody, that what probes see may be the uplink's queue.
+    /// Whether so much is sent up the link unpaced that what probes see may be the uplink's queue.
     pub fn uplink(&self, is_busy: bool) {
         let (mut state, now) = self.0.enter();
         state.scheduler.uplink(is_busy, now);
         self.0.pump(state);
     }
 
-    /// Tickets that somebody has: waiting and released. O(1).
+    /// Tickets that exist: waiting and released. O(1).
     #[must_use]
     pub fn requests(&self, who: &K) -> usize {
         self.0.lock().users.requests(who)

@@ -35,7 +35,7 @@ pub(super) struct State<K> {
     pub(super) far: FarQueue,
     // When the driver wakes.
     pub(super) armed: Nanos,
-    // Units that came, all in all.
+    // Units that came, in total.
     pub(super) units: u64,
 }
 
@@ -45,8 +45,8 @@ pub(super) struct Account {
     pub(super) weight: Weight,
     pub(super) requests: Requests,
     pub(super) units: u64,
-    pub(super) asked: u64,
-    pub(super) gave_up: u64,
+    pub(super) requested: u64,
+    pub(super) cancelled: u64,
 }
 
 impl<K: Clone + Eq + Hash> State<K> {
@@ -59,7 +59,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl<K> State<K> {
-    /// The user is of this class from now on, with all he has.
+    /// The user is of this class from now on, with all their requests.
     pub(super) fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
         let entry = self.users.at_mut(user);
         let before = std::mem::replace(&mut entry.class, class);
@@ -88,7 +88,7 @@ impl<K> Shared<K> {
         self.began.elapsed().into()
     }
 
-    /// The state, and what time it is once nobody else has it, so that time never runs back between events.
+    /// The state, and what time it is once no one else holds it, so that time never runs back between events.
     pub(super) fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
         let guard = self.lock();
         (guard, self.now())

@@ -12,7 +12,7 @@ use dovetail_sched::{Nanos, request::RequestId};
 
 use super::state::Shared;
 
-/// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), it gives up.
+/// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), the request is cancelled.
 pub struct Ticket<K> {
     shared: Arc<Shared<K>>,
     id: usize,
@@ -26,7 +26,7 @@ impl<K> fmt::Debug for Ticket<K> {
 }
 
 impl<K: Clone + Eq + Hash> Ticket<K> {
-    /// The response will have so many units in all, as its sender says.
+    /// The response will have this many units in all, as its sender says.
     pub fn length(&self, units: u64) {
         let (mut state, now) = self.shared.enter();
         state.live[self.id].length = Some(units);
@@ -44,7 +44,7 @@ impl<K> Ticket<K> {
         RequestId(self.id as u32)
     }
 
-    /// The connection that the response comes on offers a window of so many units whatever turns say.
+    /// The connection that the response comes on offers a window of this many units whatever turns say.
     pub fn offers(&self, window: u64) {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
@@ -158,7 +158,7 @@ impl<K> Ticket<K> {
         if ended {
             state.scheduler.ended(self.request(), now);
         } else {
-            account.gave_up += 1;
+            account.cancelled += 1;
             state.scheduler.cancel(self.request(), now);
         }
         state.users.over(live.user, was_released, now);

@@ -11,7 +11,7 @@ use dovetail_sched::{
 };
 use slab::Slab;
 
-/// How long somebody without requests is remembered.
+/// How long a user without requests is remembered.
 pub(super) const REMEMBERED: Nanos = Nanos::from_secs(60);
 
 /// Users by name and by number. Names are hashed with a key: the network chooses them.
@@ -29,11 +29,11 @@ pub(super) struct User<K> {
     pub(super) class: ClassId,
     pub(super) requests: Requests,
     pub(super) units: u64,
-    pub(super) asked: u64,
+    pub(super) requested: u64,
     idle_since: Nanos,
 }
 
-/// Requests of somebody, now.
+/// Current requests of a user.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Requests {
     pub(super) waiting: u32,
@@ -65,27 +65,27 @@ impl<K> Default for Users<K> {
 }
 
 impl<K: Clone + Eq + Hash> Users<K> {
-    /// By what number he is known.
+    /// The number by which the user is known.
     pub(super) fn number(&self, who: &K) -> Option<UserId> {
         self.numbers.get(who).copied()
     }
 
-    /// Somebody who is not known is to be, from now on.
+    /// Adds a new user.
     pub(super) fn meet(&mut self, who: &K, class: ClassId, now: Nanos) -> UserId {
         let requests = Requests::default();
-        let blank = User { who: who.clone(), class, requests, units: 0, asked: 0, idle_since: now };
+        let blank = User { who: who.clone(), class, requests, units: 0, requested: 0, idle_since: now };
         let user = UserId(self.users.insert(blank) as u32);
         self.numbers.insert(who.clone(), user);
         self.idle.insert((now, user));
         user
     }
 
-    /// Requests that somebody has.
+    /// Requests that a user has.
     pub(super) fn requests(&self, who: &K) -> usize {
         self.number(who).map_or(0, |user| self.at(user).requests.in_all() as usize)
     }
 
-    /// A number that nobody needs any more, if there is one.
+    /// A number that is free again, if there is one.
     pub(super) fn forgotten(&mut self, now: Nanos) -> Option<UserId> {
         let &(since, user) = self.idle.first()?;
         if since + REMEMBERED > now {
@@ -99,17 +99,17 @@ impl<K: Clone + Eq + Hash> Users<K> {
 }
 
 impl<K> Users<K> {
-    /// He has one more request, which waits.
+    /// The user has one more request, which is queued.
     pub(super) fn arrived(&mut self, user: UserId) {
         let entry = &mut self.users[user.0 as usize];
         if entry.requests.in_all() == 0 {
             self.idle.remove(&(entry.idle_since, user));
         }
         entry.requests.waiting += 1;
-        entry.asked += 1;
+        entry.requested += 1;
     }
 
-    /// A request of his is over.
+    /// A request of the user is over.
     pub(super) fn over(&mut self, user: UserId, was_released: bool, now: Nanos) {
         let entry = &mut self.users[user.0 as usize];
         entry.requests.over(was_released);
@@ -119,7 +119,7 @@ impl<K> Users<K> {
         }
     }
 
-    /// Somebody who has requests, or had one within a minute.
+    /// A user who has requests, or had one within a minute.
     pub(super) fn at(&self, user: UserId) -> &User<K> {
         &self.users[user.0 as usize]
     }
@@ -140,7 +140,7 @@ mod tests {
     const CLASS: ClassId = ClassId(0);
 
     #[test]
-    fn who_comes_and_goes_is_noted_once() {
+    fn a_user_who_leaves_and_returns_is_noted_once() {
         let mut users = Users::default();
         let user = users.meet(&"ann", CLASS, Nanos::ZERO);
         for second in 0..1_000 {

@@ -1,4 +1,4 @@
-//! What somebody who looks on sees of a dispatcher.
+//! A snapshot of a dispatcher, for monitoring.
 
 use std::{hash::Hash, sync::Arc};
 
@@ -13,18 +13,18 @@ use super::{
     users::Requests,
 };
 
-/// A dispatcher at a moment.
+/// A snapshot of a dispatcher.
 #[derive(Debug, Clone)]
 pub struct View<K> {
-    /// What there is by class and in all.
+    /// Counts by class and in total.
     pub totals: Totals,
     /// Users who have requests, or had one within the last minute.
     pub users: Vec<UserView<K>>,
-    /// Requests, waiting and released, in no order.
+    /// Requests, queued and in flight, in no order.
     pub live: Vec<LiveView<K>>,
 }
 
-/// What there is at a moment by class and in all, and what the policy says of itself.
+/// A snapshot of the counts by class and in total, and of the policy's own figures.
 #[derive(Debug, Clone)]
 pub struct Totals {
     /// The dispatcher's time.
@@ -35,82 +35,82 @@ pub struct Totals {
     pub figures: Vec<(&'static str, f64)>,
     /// The far queue, as probes see it.
     pub far: Option<FarDelay>,
-    /// Probes that did not come back.
+    /// Probes that were not answered.
     pub lost_probes: u64,
-    /// Units that came, all in all.
+    /// Units received in total.
     pub units: u64,
 }
 
-/// A class at a moment.
+/// A snapshot of a class.
 #[derive(Debug, Clone, Copy)]
 pub struct ClassView {
     /// Its weight.
     pub weight: Weight,
-    /// Requests that wait for their release.
+    /// Requests that are queued for release.
     pub waiting: u32,
-    /// Requests that are released.
+    /// Requests in flight: released and not finished.
     pub outstanding: u32,
-    /// Units that came, from the start.
+    /// Units received since the start.
     pub units: u64,
-    /// Requests that arrived, from the start.
+    /// Requests that arrived since the start.
     pub requests: u64,
-    /// Requests that gave up, from the start.
-    pub gave_up: u64,
+    /// Requests cancelled since the start.
+    pub cancelled: u64,
 }
 
-/// A user at a moment.
+/// A snapshot of a user.
 #[derive(Debug, Clone)]
 pub struct UserView<K> {
-    /// Who.
+    /// The user.
     pub who: K,
-    /// His class.
+    /// Their class.
     pub class: ClassId,
-    /// His requests now.
+    /// Their requests that are queued or in flight.
     pub live: u32,
-    /// Units that came for him since he was first known.
+    /// Units received for them since they were first known.
     pub units: u64,
-    /// Requests of his since then.
+    /// Their requests since then.
     pub requests: u64,
 }
 
-/// A request at a moment.
+/// A snapshot of a request.
 #[derive(Debug, Clone)]
 pub struct LiveView<K> {
-    /// Whose.
+    /// Its user.
     pub who: K,
-    /// His class.
+    /// Its user's class.
     pub class: ClassId,
-    /// What it was arrived with.
+    /// The label it arrived with.
     pub label: Arc<str>,
-    /// How far it is.
+    /// What it is waiting for.
     pub stage: Stage,
     /// How long ago it arrived.
     pub age: Nanos,
-    /// How long it waited, or has waited, for its release.
+    /// How long it was queued, or has been.
     pub waited: Nanos,
-    /// Units that came.
+    /// Units received.
     pub received: u64,
-    /// How long ago the last of them came.
+    /// How long ago the last of them was received.
     pub still: Option<Nanos>,
-    /// Units there will be, if that is known.
+    /// The response's length in units, if it is known.
     pub length: Option<u64>,
 }
 
-/// How far a request is.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// Not released.
-    Waits,
-    /// Released; nothing came yet.
-    Asked,
-    /// Its response comes.
-    Comes,
+    /// Not released yet.
+    Queued,
+    /// Released; nothing of its response has been received.
+    Requested,
+    /// Its response is being received.
+    Receiving,
     /// Its response waits for a turn.
-    Held,
+    Throttled,
 }
 
 impl<K: Clone + Eq + Hash> Dispatcher<K> {
-    /// What there is now. O(requests and users): for those who look on, not for each event.
+    /// A snapshot. O(requests and users): for monitoring, not for each event.
     #[must_use]
     pub fn view(&self) -> View<K> {
         let (mut state, now) = self.0.enter();
@@ -120,14 +120,14 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
             class: user.class,
             live: user.requests.in_all(),
             units: user.units,
-            requests: user.asked,
+            requests: user.requested,
         });
         let live = state.live.iter().map(|(_, live)| {
             let stage = match live.released {
-                None => Stage::Waits,
-                Some(_) if live.ready => Stage::Held,
-                Some(_) if live.received == 0 => Stage::Asked,
-                Some(_) => Stage::Comes,
+                None => Stage::Queued,
+                Some(_) if live.ready => Stage::Throttled,
+                Some(_) if live.received == 0 => Stage::Requested,
+                Some(_) => Stage::Receiving,
             };
             let user = state.users.at(live.user);
             LiveView {
@@ -185,9 +185,9 @@ impl<K> State<K> {
 
 impl ClassView {
     fn of(account: &Account) -> Self {
-        let Account { weight, requests, units, asked, gave_up } = *account;
+        let Account { weight, requests, units, requested, cancelled } = *account;
         let Requests { waiting, outstanding } = requests;
-        Self { weight, waiting, outstanding, units, requests: asked, gave_up }
+        Self { weight, waiting, outstanding, units, requests: requested, cancelled }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Meter, ScheduledBody, Settings, Units, timing};
 use crate::dispatcher::{Overloaded, Ticket};
 
 pin_project! {
-    /// A response that comes once its request was released. Dropped before, the request gives up.
+    /// A response that comes once its request was released. Dropped before, the request is cancelled.
     pub struct Scheduled<S, B, K, M>
     where
         S: Service<Request<B>>,
@@ -38,7 +38,7 @@ pin_project! {
     }
 }
 
-const AFTER_THE_END: &str = "a response that came is not polled again";
+const AFTER_THE_END: &str = "a completed future is not polled again";
 
 impl<S: Service<Request<B>>, B, K, M> Scheduled<S, B, K, M> {
     pub(super) fn new(

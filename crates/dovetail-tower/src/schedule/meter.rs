@@ -3,8 +3,8 @@
 use bytes::Buf;
 use http_body::SizeHint;
 
-/// How many units a response will bring in all, put into its extensions by the service, or into its request's by whoever
-/// knows it before.
+/// How many units a response will bring in all, put into its extensions by the service, or into its request's by a layer
+/// that knows it before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units(pub u64);
 

@@ -12,11 +12,11 @@
 //! whole, and charged whole: the class waits for it afterwards.
 //!
 //! How many units there will be is known from the body where units are bytes, and else if the service says so: it puts
-//! [`Units`] into the response's extensions, or whoever is outside of this layer into the request's. It need not be true.
+//! [`Units`] into the response's extensions, or a layer outside of this one into the request's. It need not be true.
 //! A response whose length is known may end without a turn; where it is not, the end may cost one.
 //!
-//! A response that ends, breaks off or never comes is over for the dispatcher; one that its client drops gave up. Of a response whose
-//! units have all come the drop is the end.
+//! A response that ends, breaks off or never comes is over for the dispatcher; one that its client drops is
+//! cancelled. For a response whose units have all come the drop is the end.
 //!
 //! The service asks for nothing before its call: requests have to be at the dispatcher to be put in order there, not queued in
 //! front of it. So [`Schedule`] is always ready, and [`Scheduled`] makes a clone of the inner service ready once the request is
@@ -101,8 +101,8 @@ struct Settings<M> {
 }
 
 impl<K, C> ScheduleLayer<K, C> {
-    /// Requests wait at this dispatcher, whose [driver](Dispatcher::drive) has to run. `classify` says who asks and of what class he is;
-    /// as any header may be written by anybody, it should look at what was proved. Units are bytes.
+    /// Requests wait at this dispatcher, whose [driver](Dispatcher::drive) has to run. `classify` gives the user and
+    /// their class; since any client can write any header, it should use what was authenticated. Units are bytes.
     #[must_use]
     pub fn new(dispatcher: Dispatcher<K>, classify: C) -> Self
     where
@@ -123,8 +123,8 @@ impl<K, C, M> ScheduleLayer<K, C, M> {
         ScheduleLayer { dispatcher: self.dispatcher, classify: self.classify, settings }
     }
 
-    /// Answers 503 in place of the service when too many wait, and tells the client to come again after so many seconds. Without
-    /// this, as many wait as come.
+    /// Answers 503 instead of the service when too many wait, and tells the client to come again after this many
+    /// seconds. Without this, as many wait as come.
     #[must_use]
     pub fn limits(mut self, limits: WaitLimits, retry_after_s: u32) -> Self {
         self.settings.limits = limits;

@@ -70,7 +70,7 @@ async fn who_drops_a_ticket_gives_up() {
     let class = dispatcher.view().totals.classes[0];
     assert_eq!((class.waiting, class.outstanding), (0, 0));
     assert!(dispatcher.view().active_users().iter().all(|&users| users == 0));
-    assert_eq!((class.requests, class.gave_up, class.units), (3, 2, 10));
+    assert_eq!((class.requests, class.cancelled, class.units), (3, 2, 10));
     assert_eq!(dispatcher.live(), 0);
 }
 
@@ -223,9 +223,9 @@ async fn a_view_says_how_far_requests_are() {
     let dispatcher = dispatcher(FAIR, &tokens(1_000.0), &[1.0]);
     let first = dispatcher.arrive(&1, ClassId(0), Some(100), Arc::from("/first"));
     let stage = || dispatcher.view().live.iter().find(|live| &*live.label == "/first").map(|live| live.stage);
-    assert_eq!(stage(), Some(Stage::Asked));
+    assert_eq!(stage(), Some(Stage::Requested));
     first.received(16);
-    assert_eq!(stage(), Some(Stage::Comes));
+    assert_eq!(stage(), Some(Stage::Receiving));
     // 57 tokens are there: three more turns, and then it has to wait.
     for _ in 0..3 {
         assert_eq!(poll_allowed(&first), None);
@@ -233,12 +233,12 @@ async fn a_view_says_how_far_requests_are() {
         first.received(16);
     }
     assert_eq!(poll_allowed(&first), None);
-    assert_eq!(stage(), Some(Stage::Held));
+    assert_eq!(stage(), Some(Stage::Throttled));
     let _second = arrive(&dispatcher, 2, 0);
     pass(Duration::from_millis(5)).await;
     let view = dispatcher.view();
     let waits = view.live.iter().find(|live| live.who == 2).expect("it is there");
-    assert_eq!((waits.stage, waits.age, waits.waited), (Stage::Waits, Nanos::from_millis(5), Nanos::from_millis(5)));
+    assert_eq!((waits.stage, waits.age, waits.waited), (Stage::Queued, Nanos::from_millis(5), Nanos::from_millis(5)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -81,12 +81,12 @@ impl Book {
         Self { dispatcher, lines, open, class_of: [0; USERS as usize], classes: 2, known }
     }
 
-    fn over(&mut self, at: usize, gave_up: bool) {
+    fn over(&mut self, at: usize, cancelled: bool) {
         if at >= self.open.len() {
             return;
         }
         let (who, ticket) = self.open.swap_remove(at);
-        if gave_up {
+        if cancelled {
             drop(ticket);
             self.lines.push(Line::GaveUp { class: self.class_of[who as usize] });
         } else {
@@ -172,7 +172,7 @@ impl Book {
                 self.sum(0, |line| matches!(line, Line::Asked { class, .. } if class == number).then_some(1))
             );
             prop_assert_eq!(
-                class.gave_up,
+                class.cancelled,
                 self.sum(0, |line| matches!(line, Line::GaveUp { class } if class == number).then_some(1))
             );
             let came = |line| match line {

@@ -126,7 +126,7 @@ async fn frames_are_passed_as_they_come() {
     assert_eq!(last.into_trailers().expect("trailers"), trailers);
     drop(send);
     assert!(matches!(poll(&mut body), Poll::Ready(None)));
-    assert_eq!((class(&dispatcher).units, class(&dispatcher).gave_up, dispatcher.live()), (3, 0, 0));
+    assert_eq!((class(&dispatcher).units, class(&dispatcher).cancelled, dispatcher.live()), (3, 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,9 +140,9 @@ async fn a_body_that_fails_midway_is_over() {
     assert_eq!(dispatcher.live(), 1);
     assert!(matches!(poll(&mut body), Poll::Ready(Some(Err("the line is cut")))));
     // It broke off: nobody gave up.
-    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).gave_up, dispatcher.live()), (0, 0, 0));
+    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).cancelled, dispatcher.live()), (0, 0, 0));
     drop(body);
-    assert_eq!(class(&dispatcher).gave_up, 0);
+    assert_eq!(class(&dispatcher).cancelled, 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -156,7 +156,7 @@ async fn a_body_is_polled_as_far_as_is_allowed() {
     tokio::task::yield_now().await;
     pass(MS).await;
     assert_eq!(polled.load(Ordering::Relaxed), 64);
-    assert_eq!(stages(&dispatcher), [Stage::Held]);
+    assert_eq!(stages(&dispatcher), [Stage::Throttled]);
     // From then on at 0.95 of the rate.
     pass(MS * 100).await;
     let after = polled.load(Ordering::Relaxed);
@@ -200,7 +200,7 @@ async fn the_end_of_a_known_length_costs_no_turn() {
     tokio::task::yield_now().await;
     pass(MS).await;
     assert!(reader.is_finished());
-    assert_eq!(class(&dispatcher).gave_up, 0);
+    assert_eq!(class(&dispatcher).cancelled, 0);
     pass(MS * 1_000).await;
     let Ok(unknown) = layer.layer(gives(response(http::Extensions::new()))).oneshot(ask("/1")).await;
     let reader = reads(unknown.into_body());
@@ -237,11 +237,11 @@ async fn a_body_whose_length_is_known_in_bytes_says_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_is_dropped_gave_up_unless_all_has_come() {
+async fn a_body_that_is_dropped_is_cancelled_unless_all_has_come() {
     let dispatcher = narrow_dispatcher();
     let mut extensions = http::Extensions::new();
     extensions.insert(Units(2));
-    for (frames, gave_up) in [(1, 1), (2, 1)] {
+    for (frames, cancelled) in [(1, 1), (2, 1)] {
         let mut response = Response::new(Made::singles(2));
         response.extensions_mut().extend(extensions.clone());
         let Ok(response) =
@@ -251,7 +251,7 @@ async fn a_body_that_is_dropped_gave_up_unless_all_has_come() {
             assert!(matches!(poll(&mut body), Poll::Ready(Some(Ok(_)))));
         }
         drop(body);
-        assert_eq!((class(&dispatcher).gave_up, dispatcher.live()), (gave_up, 0));
+        assert_eq!((class(&dispatcher).cancelled, dispatcher.live()), (cancelled, 0));
     }
 }
 
@@ -266,13 +266,13 @@ async fn a_request_that_is_dropped_gives_up() {
     pass(MS).await;
     waits.abort();
     pass(MS).await;
-    assert_eq!((class(&dispatcher).waiting, class(&dispatcher).gave_up), (1, 1));
+    assert_eq!((class(&dispatcher).waiting, class(&dispatcher).cancelled), (1, 1));
     first.end();
     pass(MS).await;
     assert_eq!((class(&dispatcher).waiting, class(&dispatcher).outstanding), (0, 1));
     outstanding.abort();
     pass(MS).await;
-    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).gave_up, dispatcher.live()), (0, 2, 0));
+    assert_eq!((class(&dispatcher).outstanding, class(&dispatcher).cancelled, dispatcher.live()), (0, 2, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -281,7 +281,7 @@ async fn an_error_of_the_service_is_passed_and_is_the_end() {
     let fails = service_fn(async |_: Request<()>| Err::<Response<String>, _>("no server"));
     let error = ScheduleLayer::new(dispatcher.clone(), by_path).layer(fails).oneshot(ask("/1")).await.err();
     assert_eq!(error, Some("no server"));
-    assert_eq!((class(&dispatcher).requests, class(&dispatcher).gave_up, dispatcher.live()), (1, 0, 0));
+    assert_eq!((class(&dispatcher).requests, class(&dispatcher).cancelled, dispatcher.live()), (1, 0, 0));
 }
 
 /// A service that is never ready for long.
@@ -306,7 +306,7 @@ impl Service<Request<()>> for Unwilling {
 async fn a_service_that_is_not_ready_is_not_called() {
     let dispatcher = narrow_dispatcher();
     let error = ScheduleLayer::new(dispatcher.clone(), by_path).layer(Unwilling).oneshot(ask("/1")).await.err();
-    assert_eq!((error, dispatcher.live(), class(&dispatcher).gave_up), (Some("broken"), 0, 0));
+    assert_eq!((error, dispatcher.live(), class(&dispatcher).cancelled), (Some("broken"), 0, 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -357,7 +357,7 @@ async fn who_is_too_many_is_told_to_come_again() {
         let Ok(response) = waits.await.expect("no panic");
         assert_eq!(response.into_body().collect().await.expect("no error").to_bytes(), "done");
     }
-    assert_eq!((dispatcher.live(), class(&dispatcher).gave_up), (0, 0));
+    assert_eq!((dispatcher.live(), class(&dispatcher).cancelled), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

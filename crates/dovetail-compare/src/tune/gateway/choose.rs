@@ -1,6 +1,6 @@
 //! Which setting to run.
 //!
-//! Nobody should pay for a better mean: against the ordinary gateway a setting may have a 99th percentile that is longer by
+//! No user should pay for a better mean: against the ordinary gateway a setting may have a 99th percentile that is longer by
 //! [`P99_OVER`] at most, long responses may not take longer, and no more requests may be left unanswered, because a wait
 //! without an end is in no mean. Of the settings that keep these rules the one with the least mean is the measure, and of
 //! those within [`ALIKE`] of it the one with the least 99th percentile is recommended. Where no setting keeps the rules, or
@@ -48,7 +48,7 @@ pub(super) enum Choice {
     /// Run this setting; the least mean of any that keeps the rules is `least_s`, in seconds.
     Setting { at: usize, least_s: f64 },
     /// No setting keeps the rules; this one has the least mean.
-    TooDear { at: usize },
+    TooCostly { at: usize },
     /// No setting that keeps the rules has a shorter mean than the ordinary gateway; this one comes closest.
     NoGain { at: usize },
 }
@@ -56,7 +56,7 @@ pub(super) enum Choice {
 impl Choice {
     /// The setting that it is about.
     pub(super) const fn at(self) -> usize {
-        let (Self::Setting { at, .. } | Self::TooDear { at } | Self::NoGain { at }) = self;
+        let (Self::Setting { at, .. } | Self::TooCostly { at } | Self::NoGain { at }) = self;
         at
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn choose<'a>(points: impl Iterator<Item = &'a Point> + Clone, ordina
     let all = points.enumerate();
     let keeps = |&(_, point): &(usize, &Point)| keeps_all(point.got, ordinary);
     let Some((at, least_s)) = best(all.clone().filter(keeps)) else {
-        return best(all).map(|(at, _)| Choice::TooDear { at });
+        return best(all).map(|(at, _)| Choice::TooCostly { at });
     };
     let gains = least_s < ordinary.mean_s * (1.0 - ALIKE);
     Some(if gains { Choice::Setting { at, least_s } } else { Choice::NoGain { at } })
@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn where_nothing_qualifies_or_gains_it_says_so_and_what_came_closest() {
         let points = [point(got(1.5, 20.0, 9.0)), point(got(1.0, 20.0, 9.0)), point(got(1.01, 19.0, 12.0))];
-        assert_eq!(choose(points.iter(), got(2.0, 10.0, 10.0)), Some(Choice::TooDear { at: 2 }));
+        assert_eq!(choose(points.iter(), got(2.0, 10.0, 10.0)), Some(Choice::TooCostly { at: 2 }));
         assert_eq!(choose(points.iter(), got(1.02, 30.0, 10.0)), Some(Choice::NoGain { at: 1 }));
         assert_eq!(choose(points.iter(), got(1.03, 30.0, 10.0)), Some(Choice::Setting { at: 1, least_s: 1.0 }));
     }

@@ -78,7 +78,7 @@ impl Tuning<'_> {
         best.collect()
     }
 
-    /// Whether somebody asks again only when he was answered.
+    /// Whether there are users who send the next request only when one is answered.
     pub(super) fn is_closed(&self) -> bool {
         let closed =
             |kind: &Kind| matches!(kind, Kind::Requests(requests) if matches!(requests.asks, Asks::Kept { .. }));
@@ -143,7 +143,8 @@ pub(super) fn sweep<'a>(
     let (ordinary, choice) =
         ordinary.and_then(|ordinary| Some((ordinary, choose(points.iter(), ordinary)?))).ok_or(Error::Missing)?;
     if ordinary.mean_s.is_infinite() {
-        let why = "there is nothing to weigh: with the ordinary gateway no request that was wanted after the warm-up was answered";
+        let why =
+            "there is nothing to compare: with the ordinary gateway no request made after the warm-up was answered";
         return Err(Error::NothingToWeigh(format!("{}: {why}", network.name)));
     }
     Ok(Tuning { network, delays_ms, points, beside, choice, ordinary })

@@ -1,5 +1,4 @@
-//! In which order a gateway serves its users, how fast requests age, and how long the far
-//! queue shall be.
+//! In which order a gateway serves its users, how fast requests age, and the target delay of the far queue.
 //!
 //! Every order meets every ageing and every delay, and the same requests over TCP. A setting is judged by what users feel:
 //! the mean and the 99th percentile of their waits and the mean wait for long responses, each the median over several seeds.

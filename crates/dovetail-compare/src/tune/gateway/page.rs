@@ -26,7 +26,7 @@ struct Drawn {
     says: &'static str,
 }
 
-const OUT: &str = "Settings above the dashed line are out.";
+const OUT: &str = "Settings above the dashed line are ruled out.";
 
 const DRAWN: [Drawn; 3] = [
     Drawn {
@@ -48,7 +48,7 @@ pub(super) fn page(tuning: &Tuning<'_>) -> Page {
     page.blocks.push(Block::Table(table(tuning, tuning.rows().iter().map(|row| row.best))));
     page.blocks.push(Block::Terms(LEGEND.to_vec()));
     for drawn in &DRAWN {
-        let note = format!("A line an order, with the ageing that is weighed best. {}", drawn.says);
+        let note = format!("A line for each order, with its best ageing. {}", drawn.says);
         page.blocks.push(Block::chart(format!("{} over d*", drawn.title), note, over_delay(tuning, drawn)));
     }
     let delay_ms = tuning.chosen().delay_ms;

@@ -16,13 +16,13 @@ pub(super) struct Point {
 /// What users got through a gateway: of each figure the median over the seeds that have it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Got {
-    /// The mean wait, in seconds; infinite where nobody had an answer.
+    /// The mean wait, in seconds; infinite where no request was answered.
     pub(super) mean_s: f64,
     /// What 99 of 100 waits were no longer than, in seconds; infinite likewise.
     pub(super) p99_s: f64,
     /// The mean wait for long responses, in seconds; `None` where there were none.
     pub(super) long_s: Option<f64>,
-    /// The part of the requests of all seeds that were not answered, or given up.
+    /// The part of the requests of all seeds that were not answered, or cancelled.
     pub(super) unanswered: f64,
 }
 
@@ -32,7 +32,7 @@ impl Got {
         let median_of =
             |figure: fn(&Figures) -> Option<f64>| dovetail_stats::median_of_runs(runs.iter().filter_map(figure));
         let requests: u64 = runs.iter().map(|run| run.all.requests).sum();
-        let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.gave_up).sum();
+        let unanswered: u64 = runs.iter().map(|run| run.all.unfinished + run.all.cancelled).sum();
         Self {
             mean_s: median_of(|run| run.all.mean_s).unwrap_or(f64::INFINITY),
             p99_s: median_of(|run| run.all.p99_s).unwrap_or(f64::INFINITY),
@@ -49,8 +49,8 @@ mod tests {
 
     #[test]
     fn medians_over_the_seeds_that_have_the_figure_and_what_was_left_of_all() {
-        let run = |mean_s, long_mean_s, unfinished, gave_up| Figures {
-            all: Latency { requests: 10, unfinished, gave_up, mean_s, p99_s: mean_s, ..Latency::default() },
+        let run = |mean_s, long_mean_s, unfinished, cancelled| Figures {
+            all: Latency { requests: 10, unfinished, cancelled, mean_s, p99_s: mean_s, ..Latency::default() },
             long_mean_s,
             long_mean_at_least: false,
             utilisation: 0.0,

@@ -74,7 +74,7 @@ pub(super) fn json(tuning: &Tuning<'_>) -> TuningJson {
 fn recommended<'a>(tuning: &'a Tuning<'_>) -> &'a str {
     match tuning.choice {
         Choice::Setting { .. } => &tuning.chosen().policy,
-        Choice::TooDear { .. } | Choice::NoGain { .. } => ORDINARY,
+        Choice::TooCostly { .. } | Choice::NoGain { .. } => ORDINARY,
     }
 }
 
@@ -132,7 +132,7 @@ fn change(seconds: f64, ordinary_s: f64) -> String {
         0.0 => format!("stays {from_to}"),
         percent if percent < 0.0 => format!("falls {:.0} % {from_to}", -percent),
         percent if percent.is_finite() => format!("rises {percent:.0} % {from_to}"),
-        _ => format!("has no end ({} s under {ORDINARY})", figure(ordinary_s)),
+        _ => format!("is unbounded ({} s under {ORDINARY})", figure(ordinary_s)),
     }
 }
 
@@ -154,13 +154,15 @@ fn why(tuning: &Tuning<'_>) -> String {
     let (gets, rules, alike) = (gets(tuning, *got), rules(), ALIKE * 100.0);
     match tuning.choice {
         Choice::Setting { least_s, .. } => format!(
-            "{gets}; of the settings that keep the rules ({rules}) and are within {alike:.0} % of their least mean ({} s) this \
-             one has the least p99",
+            "{gets}; of the settings that satisfy the constraints ({rules}) and are within {alike:.0} % of their lowest mean \
+             ({} s) this one has the lowest p99",
             figure(least_s)
         ),
-        Choice::TooDear { .. } => format!("no setting keeps the rules ({rules}); with {policy}, the quickest, {gets}"),
+        Choice::TooCostly { .. } => {
+            format!("no setting satisfies the constraints ({rules}); with {policy}, the quickest, {gets}")
+        }
         Choice::NoGain { .. } => format!(
-            "no setting that keeps the rules ({rules}) is quicker in the mean than {ORDINARY} by more than {alike:.0} %; with \
+            "no setting that satisfies the constraints ({rules}) has a mean lower than {ORDINARY}'s by more than {alike:.0} %; with \
              {policy}, the quickest of them, {gets}"
         ),
     }
@@ -171,22 +173,22 @@ pub(super) fn lines(tuning: &Tuning<'_>) -> [String; 2] {
 }
 
 pub(super) fn notes(tuning: &Tuning<'_>) -> Vec<String> {
-    let closed = "who keeps requests outstanding asks again when he is answered, so that settings do not see the same \
-                  requests: who is served sooner asks for more; with --load 0.9 users ask at random, and all see the same";
+    let closed = "users who keep requests outstanding send the next when one is answered, so settings do not see the same \
+                  requests: users served sooner send more; with --load 0.9 requests arrive at random, the same for all";
     tuning.is_closed().then(|| closed.to_owned()).into_iter().collect()
 }
 
 /// What the columns mean.
 pub(super) const LEGEND: [(&str, &str); 6] = [
     ("*", "recommended"),
+    ("gateway", "none, msf-rs and grants with their defaults; then grants by order and ageing, each with its best d*"),
+    ("d*", "the target delay of the far queue: the knob delay"),
     (
-        "gateway",
-        "none, msf-rs and grants as they come; then grants by order and ageing, each with the d* that is weighed best",
+        "mean, p99 s",
+        "from the moment a user wants the response to its last byte; long s: mean of responses over 200 kB",
     ),
-    ("d*", "how long the far queue shall be: the knob delay"),
-    ("mean, p99 s", "from the user's wish to the last byte; long s: mean of responses over 200 kB"),
-    ("unanswered", "requests that were not answered by the end, or given up; they count as long as they lasted"),
-    ("breaks", "what is worse than a setting may be, against none"),
+    ("unanswered", "requests cancelled, or not answered by the end; they count with the time that they lasted"),
+    ("breaks", "the constraints that the setting violates, compared with none"),
 ];
 
 /// What was run, in a sentence.

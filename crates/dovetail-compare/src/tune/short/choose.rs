@@ -1,6 +1,6 @@
 //! Which setting to run.
 //!
-//! Long flows should hardly get less than where nobody is preferred, under DRR: settings that leave them less than
+//! Long flows should hardly get less than where no flow is preferred, under DRR: settings that leave them less than
 //! [`KEPT`] of that are out. Of the others the one with the shortest times for short transfers is the measure, and the
 //! mildest within [`ALIKE`] of it is recommended: the least ratio, and with it the least threshold. A few seeds cannot
 //! tell finer differences apart, and a preference that buys nothing now is a risk when traffic changes. Where no setting is
@@ -20,7 +20,7 @@ pub(super) enum Choice {
     /// Run this setting; the shortest mean time of any that leaves long flows enough is `least_s`, in seconds.
     Setting { at: usize, least_s: f64 },
     /// Every setting takes more from long flows than they should lose.
-    TooDear,
+    TooCostly,
     /// Short transfers gain nothing.
     NoGain,
 }
@@ -30,7 +30,7 @@ pub(super) fn choose(points: &[Point], drr: Got) -> Choice {
     let fair = |point: &&Point| point.got.long_mbps >= KEPT * drr.long_mbps;
     let least_s = points.iter().filter(fair).map(|point| point.got.short_s).fold(f64::INFINITY, f64::min);
     if least_s.is_infinite() {
-        return Choice::TooDear;
+        return Choice::TooCostly;
     }
     if least_s >= drr.short_s * (1.0 - ALIKE) {
         return Choice::NoGain;
@@ -62,7 +62,7 @@ mod tests {
         ];
         let drr = |short_s, long_mbps| Got { short_s, long_mbps };
         assert_eq!(choose(&points, drr(0.4, 1.0)), Choice::Setting { at: 2, least_s: 0.2 });
-        assert_eq!(choose(&points, drr(0.4, 2.0)), Choice::TooDear);
+        assert_eq!(choose(&points, drr(0.4, 2.0)), Choice::TooCostly);
         assert_eq!(choose(&points, drr(0.2, 1.0)), Choice::NoGain);
     }
 }

@@ -23,7 +23,7 @@ const THRESHOLDS_BYTES: [u64; 6] = [2_000, 5_000, 10_000, 20_000, 50_000, 100_00
 /// What stands beside the settings.
 const BESIDE: [&str; 3] = ["fifo", FAIR, "las"];
 
-/// Who prefers nobody.
+/// The policy that prefers no flow.
 pub(super) const FAIR: &str = "drr";
 
 /// The whole grid, and what it says.
@@ -35,7 +35,7 @@ pub(super) struct Tuning {
     pub(super) points: Vec<Point>,
     pub(super) beside: Vec<(&'static str, Got)>,
     pub(super) choice: Choice,
-    /// What flows get where nobody is preferred.
+    /// What flows get where none is preferred.
     pub(super) drr: Got,
 }
 
@@ -130,7 +130,8 @@ impl Got {
         let sum = |figure: fn(&Flows) -> f64| runs.iter().map(figure).sum::<f64>();
         let (short, long_s) = (sum(|run| run.short), sum(|run| run.long_s));
         if short == 0.0 || long_s == 0.0 {
-            let why = "there is nothing to weigh: it takes transfers under 20 kB, and some over 1 MB or without end";
+            let why =
+                "there is nothing to compare: tuning needs transfers under 20 kB, and some over 1 MB or unlimited";
             return Err(Error::NothingToWeigh(why.to_owned()));
         }
         Ok(Self { short_s: sum(|run| run.short_s) / short, long_mbps: sum(|run| run.long_bits) / long_s / 1e6 })

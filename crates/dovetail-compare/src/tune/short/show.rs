@@ -69,7 +69,7 @@ pub(super) fn json(tuning: &Tuning) -> TuningJson {
 fn recommended(tuning: &Tuning) -> (&str, Got) {
     match tuning.choice {
         Choice::Setting { at, .. } => (&tuning.points[at].policy, tuning.points[at].got),
-        Choice::TooDear | Choice::NoGain => (FAIR, tuning.drr),
+        Choice::TooCostly | Choice::NoGain => (FAIR, tuning.drr),
     }
 }
 
@@ -106,17 +106,17 @@ fn why(tuning: &Tuning) -> String {
     let kept = KEPT * 100.0;
     let Choice::Setting { least_s, .. } = tuning.choice else {
         return match tuning.choice {
-            Choice::TooDear => format!("no setting leaves long flows {kept:.0} % of their rate under {FAIR}"),
+            Choice::TooCostly => format!("no setting leaves long flows {kept:.0} % of their rate under {FAIR}"),
             _ => format!(
-                "no setting that leaves long flows {kept:.0} % of their rate is quicker for short ones than {FAIR}"
+                "no setting that leaves long flows {kept:.0} % of their rate is faster for short ones than {FAIR}"
             ),
         };
     };
     let (_, got) = recommended(tuning);
     format!(
-        "short transfers take {} ms, within {:.0} % of the least of any setting ({} ms) that leaves long flows {kept:.0} % of \
-         their rate under {FAIR}, where they take {} ms; long flows get {:.0} % of that rate; of settings as good this one \
-         prefers short flows least",
+        "short transfers take {} ms, within {:.0} % of the lowest of any setting ({} ms) that leaves long flows \
+         {kept:.0} % of their rate under {FAIR}, where they take {} ms; long flows get {:.0} % of that rate; among \
+         equally good settings this one favours short flows least",
         figure(got.short_s * 1e3),
         ALIKE * 100.0,
         figure(least_s * 1e3),
@@ -131,7 +131,7 @@ fn lines(tuning: &Tuning) -> [String; 2] {
 
 const SHORT: &str = "Mean time of transfers under 20 kB, ms";
 const LONG: &str =
-    "Rate of long flows (over 1 MB, or without end), Mbit/s: all their bits over all the seconds they took";
+    "Rate of long flows (over 1 MB, or unlimited), Mbit/s: all their bits over all the seconds they took";
 
 pub(super) fn text(tuning: &Tuning, report: Option<&Path>) -> String {
     let [recommended, why] = lines(tuning);
@@ -151,8 +151,8 @@ pub(super) fn page(tuning: &Tuning) -> Page {
     page.blocks.extend(lines(tuning).map(Block::Text));
     page.blocks.push(Block::chart(
         "Short against long",
-        "A point a setting, a line a threshold, the ratio growing along it: left is quicker for short transfers, up is better \
-         for long flows.",
+        "A point for each setting, a line for each threshold, the ratio growing along it: left is faster for short \
+         transfers, up is better for long flows.",
         plot(tuning),
     ));
     page.blocks.extend([

@@ -116,7 +116,7 @@ pub enum AmountError {
     Range,
     /// Over nothing, and under half a billionth.
     TooSmall,
-    /// So many resources, where there may be 1 to [`MAX_RESOURCES`].
+    /// This many resources, where there may be 1 to [`MAX_RESOURCES`].
     Resources(usize),
 }
 

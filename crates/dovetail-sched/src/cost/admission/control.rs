@@ -8,7 +8,7 @@ use super::{
     delay::{Block, Bound},
     flow::{Admitted, Flow, UnknownFlow},
     handle::FlowHandle,
-    largest::{Dearest, Slacks},
+    largest::{Costliest, Slacks},
     node::Node,
     refusal::{Broken, Refusal, Whose},
     reservation::Reservation,
@@ -23,7 +23,7 @@ pub struct Admission {
     flows: BTreeMap<FlowHandle, Flow>,
     next: u64,
     reserved_per_s: Amounts,
-    dearest: Dearest,
+    costliest: Costliest,
     slacks: Slacks,
     best_effort_flows: u32,
 }
@@ -44,7 +44,7 @@ impl Admission {
             flows: BTreeMap::new(),
             next: 0,
             reserved_per_s: node.capacity_per_s().nothing(),
-            dearest: Dearest::new(node.resources().len(), always),
+            costliest: Costliest::new(node.resources().len(), always),
             slacks: Slacks::default(),
             best_effort_flows: 0,
             node,
@@ -82,7 +82,7 @@ impl Admission {
     pub fn admit(&mut self, asked: &Reservation) -> Result<Admitted, Refusal> {
         let ahead = Block::ahead(&self.node, asked).map_err(Refusal::Resources)?;
         self.rates(asked.rate_per_s())?;
-        let before = self.dearest.block();
+        let before = self.costliest.block();
         let block = before.max(&ahead);
         let term = block.term(self.by);
         let flow = Flow {
@@ -97,7 +97,7 @@ impl Admission {
         if let Some(most) = flow.most_delay
             && most.0.checked_sub(own.0).is_none_or(|slack| term.0 > slack)
         {
-            return Err(Refusal::Delay(Broken { whose: Whose::Newcomer, by: self.by, bound: own + term, most }));
+            return Err(Refusal::Delay(Broken { whose: Whose::New, by: self.by, bound: own + term, most }));
         }
         if let Some(broken) = self.broken(self.slacks.least_at(flow.priority), term) {
             return Err(Refusal::Delay(broken));
@@ -122,7 +122,7 @@ impl Admission {
     pub fn release(&mut self, flow: FlowHandle) -> Result<(), UnknownFlow> {
         let gone = self.flows.remove(&flow).ok_or(UnknownFlow)?;
         self.reserved_per_s = self.reserved_per_s.join(&gone.rate_per_s, Amount::minus);
-        self.dearest.remove(flow, &gone.ahead);
+        self.costliest.remove(flow, &gone.ahead);
         if let Some(slack) = gone.slack(self.by) {
             self.slacks.remove(flow, gone.priority, slack);
         }
@@ -132,14 +132,14 @@ impl Admission {
     /// The delay bound of a flow among those that are in now, by either formula; `None` if it is not in.
     #[must_use]
     pub fn delay(&self, flow: FlowHandle, by: Bound) -> Option<Nanos> {
-        Some(self.flows.get(&flow)?.own(by) + self.dearest.block().term(by))
+        Some(self.flows.get(&flow)?.own(by) + self.costliest.block().term(by))
     }
 
     /// The delay bound that a flow would have if it were let in now; `None` if it is for another node.
     #[must_use]
     pub fn delay_if_admitted(&self, asked: &Reservation, by: Bound) -> Option<Nanos> {
         let ahead = Block::ahead(&self.node, asked).ok()?;
-        Some(by.own(asked) + self.dearest.block().max(&ahead).term(by))
+        Some(by.own(asked) + self.costliest.block().max(&ahead).term(by))
     }
 
     /// Lets a best-effort flow in, by rule 3.
@@ -214,7 +214,7 @@ impl Admission {
         let handle = FlowHandle(self.next);
         self.next += 1;
         self.reserved_per_s = self.reserved_per_s.join(&flow.rate_per_s, Amount::plus);
-        self.dearest.add(handle, &flow.ahead);
+        self.costliest.add(handle, &flow.ahead);
         if let Some(slack) = flow.slack(self.by) {
             self.slacks.add(handle, flow.priority, slack);
         }

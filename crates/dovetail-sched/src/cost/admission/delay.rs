@@ -109,7 +109,7 @@ fn bound<'a>(
     Ok(by.own(flow) + ahead.term(by))
 }
 
-/// How long the dearest of some packets occupy resources at some rates: each resource by itself, and all in turn.
+/// How long the costliest of some packets occupy resources at some rates: each resource on its own, and all in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Block {
     /// max_k P_kj / r_j, for each resource.

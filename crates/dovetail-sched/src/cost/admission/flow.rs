@@ -44,7 +44,7 @@ pub struct Admitted {
     /// Of which resources it takes the last, so that best-effort flows get nothing; by index.
     pub exhausts: [bool; MAX_RESOURCES],
     /// A flow of another priority level whose delay bound is broken because this one is in: the one whose bound is most
-    /// too long. Rule 2 looks at the newcomer's own level only.
+    /// too long. Rule 2 looks at the new flow's own level only.
     pub breaks: Option<Broken>,
 }
 

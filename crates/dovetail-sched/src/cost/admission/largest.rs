@@ -12,15 +12,15 @@ use alloc::{
 use super::{delay::Block, handle::FlowHandle};
 use crate::Nanos;
 
-/// The dearest packets of admitted flows.
+/// The costliest packets of admitted flows.
 #[derive(Debug, Clone)]
-pub(super) struct Dearest {
+pub(super) struct Costliest {
     always: Block,
     each: Vec<BTreeSet<(Nanos, FlowHandle)>>,
     whole: BTreeSet<(Nanos, FlowHandle)>,
 }
 
-impl Dearest {
+impl Costliest {
     /// Of no flow yet; `always` is there without any.
     pub(super) fn new(resources: usize, always: Block) -> Self {
         Self { always, each: (0..resources).map(|_| BTreeSet::new()).collect(), whole: BTreeSet::new() }

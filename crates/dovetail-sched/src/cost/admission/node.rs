@@ -59,8 +59,9 @@ pub struct BestEffort {
     pub most_flows: u32,
     /// The most packets that may wait in the queue of one.
     pub queue_packets: u32,
-    /// The dearest packets that such flows send. Reserved flows may have to wait for one, so they enter the delay
-    /// bounds; without any, bounds hold only as long as no best-effort packet is dearer than the dearest reserved one.
+    /// The costliest packets that such flows send. Reserved flows may have to wait for one, so they enter the delay
+    /// bounds; without any, bounds hold only as long as no best-effort packet is costlier than the costliest reserved
+    /// one.
     pub packets: Vec<Amounts>,
 }
 
@@ -132,7 +133,7 @@ pub enum NodeError {
     Capacity(AmountError),
     /// A target that is not over 0 and at most 1.
     Target,
-    /// So many resources, where there may be 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
+    /// This many resources, where there may be 1 to [`MAX_RESOURCES`](crate::MAX_RESOURCES).
     Resources(usize),
     /// Best-effort packets over another number of resources.
     Packets(Mismatch),

@@ -42,7 +42,7 @@ pub struct Broken {
     pub whose: Whose,
     /// By which formula.
     pub by: Bound,
-    /// The bound, once the newcomer is in.
+    /// The bound, once the new flow is in.
     pub bound: Nanos,
     /// What the flow can bear.
     pub most: Nanos,
@@ -60,7 +60,7 @@ impl Broken {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// That of the flow that asked.
-    Newcomer,
+    New,
     /// That of a flow which was admitted before: of those concerned, the one whose bound is most too long.
     Admitted(FlowHandle),
 }
@@ -85,16 +85,16 @@ impl fmt::Display for Refusal {
             Self::Resources(mismatch) => write!(f, "the reservation is for another node: {mismatch}"),
             Self::Rate { resource, asked_per_s, left_per_s } => write!(
                 f,
-                "rule 1: {asked_per_s}/s of resource {resource} is asked for and {left_per_s}/s is left, which is {}/s \
+                "rule 1: {asked_per_s}/s of resource {resource} is requested and {left_per_s}/s is left, which is {}/s \
                  too little",
                 asked_per_s.minus(*left_per_s)
             ),
             Self::Delay(broken) => write!(f, "rule 2: {broken}"),
             Self::BestEffortFlows { most } => {
-                write!(f, "rule 3: {most} best-effort flows are there, which is the most")
+                write!(f, "rule 3: there are already {most} best-effort flows, which is the limit")
             }
             Self::Queue { waiting, most } => {
-                write!(f, "rule 4: {waiting} packets wait in the queue, and the most is {most}")
+                write!(f, "rule 4: {waiting} packets wait in the queue, and the limit is {most}")
             }
         }
     }
@@ -105,14 +105,10 @@ impl Error for Refusal {}
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.whose {
-            Whose::Newcomer => f.write_str("its delay")?,
+            Whose::New => f.write_str("its delay")?,
             Whose::Admitted(flow) => write!(f, "the delay of flow {flow}, which is admitted,")?,
         }
         let (equation, over) = (self.by.equation(), self.over());
-        write!(
-            f,
-            " is {} by eq. {equation} where {} is the most that it can bear: {over} too long",
-            self.bound, self.most
-        )
+        write!(f, " is {} by eq. {equation} where its limit is {}: {over} too long", self.bound, self.most)
     }
 }

@@ -17,8 +17,8 @@ pub struct Reservation {
 
 impl Reservation {
     /// A flow that reserves `rate_per_s` units a second of each resource and sends packets of these kinds, each given by
-    /// what one takes of each resource; the dearest of a kind counts. `most_delay` is the longest delay that it can bear,
-    /// if it minds. Flows of one `priority` level see to each other's delays.
+    /// what one takes of each resource; the costliest of a kind counts. `most_delay` is the longest delay that it can
+    /// bear, if it minds. Flows of one `priority` level see to each other's delays.
     ///
     /// A rate may be 0 where all its packets cost 0: the flow does not use that resource.
     ///
@@ -74,7 +74,7 @@ impl Reservation {
     }
 }
 
-/// Why nobody can reserve this.
+/// Why a reservation is impossible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReservationError {
     /// All rates are 0.
@@ -96,10 +96,7 @@ impl fmt::Display for ReservationError {
             Self::Nothing => f.write_str("all its rates are 0: it reserves nothing"),
             Self::NoPackets => f.write_str("no kind of packet is given, and without costs there is no delay bound"),
             Self::NoRate { resource } => {
-                write!(
-                    f,
-                    "its packets take of resource {resource}, of which it reserves nothing: they would wait for ever"
-                )
+                write!(f, "its packets use resource {resource}, of which it reserves nothing: they would wait forever")
             }
             Self::Packets(mismatch) => write!(f, "packets: {mismatch}"),
         }
@@ -117,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_can_reserve_is_refused() {
+    fn impossible_reservations_are_refused() {
         let made = |rate: &[f64], packets: &[Amounts]| Reservation::new(amounts(rate), packets, None, 0).map(|_| ());
         let packet = amounts(&[1.0, 0.0]);
         assert_eq!(made(&[1.0, 0.0], &[packet]), Ok(()), "a resource that it does not use");

@@ -129,7 +129,7 @@ impl Columns {
         self.priced = 0;
     }
 
-    /// Nobody gains anything.
+    /// No group gains anything.
     pub(super) fn all_priced(&mut self) {
         self.priced = self.groups.len();
     }

@@ -19,7 +19,7 @@
 
 use alloc::vec::Vec;
 
-/// Times below this and so many packets fit into one sort key together.
+/// Times below this and this many packets fit into one sort key together.
 const INDEX_BITS: u32 = 13;
 /// The most packets of one order.
 pub const LONGEST: usize = 4096;
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_order_has_everybody() {
+    fn the_longest_order_has_every_packet() {
         let mut state = 1u64;
         let mut draw = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -102,7 +102,7 @@ pub const ENTRY: Entry = Entry {
         Knob {
             key: "effort",
             default: "50",
-            meaning: "moves tried per packet to better a loop's order where none is known to be best, 0 to 10000",
+            meaning: "moves tried per packet to improve a loop's order where no optimum is known, 0 to 10000",
             retunable: true,
         },
     ],
@@ -115,7 +115,7 @@ pub const ENTRY: Entry = Entry {
     caution: NO_CAUTION,
 };
 
-/// From so many flows on their state is not in the first caches.
+/// From this many flows on their state is not in the first caches.
 const MANY_FLOWS: usize = 4096;
 /// As much is asked for at once.
 const MOST_PREFETCHED: usize = 85;
@@ -123,7 +123,7 @@ const MOST_PREFETCHED: usize = 85;
 /// Where one loop ends and the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// After so many packets, from 1 to 4096.
+    /// After this many packets, from 1 to 4096.
     Batch(usize),
     /// Where active time passes a multiple of this, which is not 0.
     Domain(Nanos),
@@ -176,7 +176,7 @@ struct State {
     busy_period: u64,
     // Eq. 1 at the time that the flow was last newly busy.
     floor: f64,
-    // So many places of the current loop are the flow's.
+    // This many places of the current loop are the flow's.
     chosen: u32,
     // While a loop is formed: the flow's first packet that is not chosen, and the sequencer's name for its last that is.
     next: Place,

@@ -120,7 +120,7 @@ pub const ENTRY: Entry = Entry {
         Knob {
             key: "target",
             default: "0.4",
-            meaning: "with threshold=auto: the part of the bytes that the short group shall carry, 0.01 to 0.99",
+            meaning: "with threshold=auto: the part of the bytes that the short group should carry, 0.01 to 0.99",
             retunable: true,
         },
         Knob {
@@ -129,12 +129,7 @@ pub const ENTRY: Entry = Entry {
             meaning: "the short group's share of the link over the long group's, 0.001 to 1000000",
             retunable: true,
         },
-        Knob {
-            key: "timeout",
-            default: "10s",
-            meaning: "silence after which a flow is taken for a new one",
-            retunable: true,
-        },
+        Knob { key: "timeout", default: "10s", meaning: "silence after which a flow counts as new", retunable: true },
         Knob {
             key: "quantum",
             default: "1514",
@@ -144,7 +139,7 @@ pub const ENTRY: Entry = Entry {
         Knob {
             key: "steal",
             default: "shares",
-            meaning: "who loses when the buffer is full: the group over its share of it, or long-first as printed",
+            meaning: "which group drops when the buffer is full: the one over its share, or long-first as published",
             retunable: true,
         },
     ],

@@ -5,7 +5,7 @@ use crate::{Nanos, PolicyError, entry::Knobs};
 /// When a flow is long.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Threshold {
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(u64),
     /// After as many as let short flows carry this part of the bytes, between 0 and 1.
     Auto {
@@ -44,7 +44,7 @@ impl Settings {
         let threshold = match knobs.text("threshold") {
             "auto" => Threshold::Auto { target },
             _ if knobs.given("target").is_some() => {
-                return Err(knobs.wrong("target", format_args!("looked at without threshold=auto")));
+                return Err(knobs.wrong("target", format_args!("examined without threshold=auto")));
             }
             _ => Threshold::Bytes(knobs.bytes("threshold", 1, 1_000_000_000)?),
         };

@@ -10,8 +10,8 @@
 //! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
 //!
-//! So somebody who is new goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
-//! of them. Whoever comes and goes has no more of that than who stays, who may be `lag` behind.
+//! So a new user goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
+//! of them. A user who comes and goes has no more of that than one who stays, who may be `lag` behind.
 //!
 //! A class that was put forward to `V - lag` has lost what it was further behind, for want of candidates. That is told at its
 //! next turn: with longer windows it would have had some.
@@ -92,7 +92,7 @@ impl Classes {
         Some(class)
     }
 
-    /// `units` more for a class with so many parts. What its counter grew by.
+    /// `units` more for a class with this many parts. What its counter grew by.
     pub(super) fn charge(&mut self, class: ClassId, units: u64, parts: f64) -> u128 {
         let account = place(&mut self.classes, class.0);
         let more = each(units, parts);
@@ -101,7 +101,7 @@ impl Classes {
         more
     }
 
-    /// `units` less for a class with so many parts, and no more than `paid`, which its counter grew by for them.
+    /// `units` less for a class with this many parts, and no more than `paid`, which its counter grew by for them.
     pub(super) fn refund(&mut self, class: ClassId, units: u64, parts: f64, paid: u128) {
         let account = place(&mut self.classes, class.0);
         account.service = account.service.saturating_sub(each(units, parts).min(paid));
@@ -149,7 +149,7 @@ impl Classes {
     }
 }
 
-/// Units for each of so many parts, in 2^-64; the largest number if there is none so large.
+/// Units for each of this many parts, in 2^-64; the largest number if there is none so large.
 fn each(units: u64, parts: f64) -> u128 {
     (units as f64 / parts * ONE) as u128
 }

@@ -1,10 +1,10 @@
 //! Whose parts count.
 //!
 //! A class has a part of the link for each active user. A user whose requests are all released and who heard nothing for a
-//! while, because the servers that he waits for are dead, needs no part: thousands of such users must not multiply their
-//! class's share. So he stops counting after `silence` and counts again when something happens. One who got nothing at all of
-//! his last response, because it was given up or broken off, is *doubted*: with his next requests he counts from the first unit
-//! on. Else users who ask dead servers again and again would always count.
+//! while, because the servers that they wait for are dead, needs no part: thousands of such users must not multiply their
+//! class's share. So they stop counting after `silence` and count again when something happens. One who got nothing at
+//! all of their last response, because it was cancelled or broken off, is *doubted*: with their next requests they count
+//! from the first unit on. Else users who ask dead servers again and again would always count.
 //!
 //! Users without candidates are kept in a list in the order in which something last happened to them: whose silence ends
 //! next is in front. Every step is O(1).
@@ -64,7 +64,7 @@ impl Counted {
         Self { silence, users: Vec::new(), first: NONE, last: NONE, silent: 0 }
     }
 
-    /// Something happened to an active user. Whether he counts again, or for the first time.
+    /// Something happened to an active user. Whether they count again, or for the first time.
     pub(super) fn heard(&mut self, user: UserId) -> bool {
         let entry = place(&mut self.users, user.0);
         let was = entry.is;
@@ -91,7 +91,7 @@ impl Counted {
         place(&mut self.users, user.0).doubted = false;
     }
 
-    /// After something happened to an active user: whether he has candidates.
+    /// After something happened to an active user: whether they have candidates.
     pub(super) fn heard_until(&mut self, user: UserId, candidates: bool, now: Nanos) {
         self.unlist(user);
         let last = self.last;
@@ -112,7 +112,7 @@ impl Counted {
         }
     }
 
-    /// The user has no requests any more. Whether he counted.
+    /// The user has no requests any more. Whether they counted.
     pub(super) fn idle(&mut self, user: UserId) -> bool {
         self.unlist(user);
         let was = core::mem::replace(&mut place(&mut self.users, user.0).is, Is::Idle);

@@ -34,12 +34,12 @@ impl Meter {
         self.current = bin;
     }
 
-    /// So many units came.
+    /// This many units came.
     pub(super) fn came(&mut self, units: u64) {
         self.bins[self.current as usize % BINS].came += units as f64;
     }
 
-    /// So many units could be let in.
+    /// This many units could be let in.
     pub(super) fn let_in(&mut self, units: f64) {
         self.bins[self.current as usize % BINS].let_in += units;
     }

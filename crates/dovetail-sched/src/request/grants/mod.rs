@@ -2,8 +2,8 @@
 //!
 //! Goes on where [`msf-rs`](super::msf_rs) ends. A gateway that ends the transport protocol decides not only when a request
 //! leaves but when each response is read, and an unread response stops its sender. So every unit that comes down the link
-//! was let come by a *turn*: the release of a request, or leave to take in more of a response. What is scheduled is what a
-//! turn *elicits*, not what is read:
+//! was permitted by a *turn*: the release of a request, or permission to take in more of a response. What is scheduled
+//! is what a turn *elicits*, not what is read:
 //!
 //! ```text
 //! granted    what of a response may be taken in so far        window     what may be on its way beyond that
@@ -26,15 +26,15 @@
 //! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user with a small
 //! part of a turn, as long as there are few of them (`overdue.rs`).
 //!
-//! A charge is of tokens, of the class's counter and of the user's service alike; what came unasked is no user's. A refund too,
-//! but never more of the counter than it grew by, and of tokens only within a second of the charge.
+//! A charge is of tokens, of the class's counter and of the user's service alike; unrequested units are no user's. A
+//! refund too, but never more of the counter than it grew by, and of tokens only within a second of the charge.
 //!
 //! **Windows grow** where they are what holds a sender back (`round.rs`), and never shrink, as a window that was given cannot
-//! be taken back:
+//! be withdrawn:
 //!
-//! * by a quantum at each turn while the link carries more than is asked for: nobody waits after the turn, half the bucket is
-//!   left and the far queue is not a quarter of `delay`. A response alone so doubles its window in a round trip, until the link
-//!   is full;
+//! * by a quantum at each turn while the link carries more than is requested: no request waits after the turn, half the
+//!   bucket is left and the far queue is not a quarter of `delay`. A response alone so doubles its window in a round
+//!   trip, until the link is full;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
@@ -52,10 +52,11 @@
 //! ```
 //!
 //! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: of
-//! lengths that turned out longer, of what came unasked. *Left:* `SC_k` is put there when `k` becomes a candidate and when it
-//! is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at most `V`, which
-//! never falls. (A class that became a candidate further ahead was charged for that before, outside its turns or at a time
-//! when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `l_k + e_k` until its next turn.)
+//! lengths that turned out longer, of unrequested units. *Left:* `SC_k` is put there when `k` becomes a candidate and
+//! when it is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at
+//! most `V`, which never falls. (A class that became a candidate further ahead was charged for that before, outside its
+//! turns or at a time when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `l_k + e_k` until its
+//! next turn.)
 //!
 //! A class's counter grows by `X_k` and what it is *lifted* by, the left side's doing, `f_k >= 0`. Let `i` and `j` both have
 //! candidates all the time from `t1` to `t2`. With the left side for `i` at `t1` and for `j` at `t2`, and the right side for
@@ -68,9 +69,10 @@
 //! ```
 //!
 //! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag` at once: `j` was charged
-//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was under way. So a
-//! class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this, whatever
-//! it says. What it says too little is charged when it comes, and a response that goes on after its end needs turns again.
+//! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was in flight.
+//! So a class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this,
+//! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
+//! turns again.
 //!
 //! Within a class the same holds for users with `S` for `SC`, `lag + slack` for `lag` and `slack` more on the right.
 //!
@@ -81,7 +83,7 @@
 //!
 //! # Worked example
 //!
-//! An inference server's tokens: turns of 16, nothing under way beyond. Two classes, of weights 2 and 1, and three
+//! An inference server's tokens: turns of 16, nothing in flight beyond. Two classes, of weights 2 and 1, and three
 //! turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
 //! class 1 is at 16.
 //!
@@ -154,7 +156,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "ageing",
             default: "1000",
-            meaning: "srpt, las: units that a second's waiting takes off a size, 0 to 10^9",
+            meaning: "srpt, las: units that a second of waiting subtracts from a size, 0 to 10^9",
             retunable: false,
         },
         Knob {
@@ -166,34 +168,34 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "slack",
             default: "256kB",
-            meaning: "units that a user may be ahead of others and still go first, up to 1GB, or inf",
+            meaning: "units by which a user may lead others and still go first, up to 1GB, or inf",
             retunable: false,
         },
         Knob {
             key: "lag",
             default: "30kB",
-            meaning: "units for a weight and a user that a class may be behind, up to 1GB",
+            meaning: "units per weight and user that a class may lag, up to 1GB",
             retunable: true,
         },
         Knob {
             key: "users",
             default: "count",
-            meaning: "count: a class has a part for each active user; ignore: one for all",
+            meaning: "count: a class has a share for each active user; ignore: one for all",
             retunable: false,
         },
         Knob {
             key: "silence",
             default: "5s",
-            meaning: "time after which a user who waits for servers only has no part",
+            meaning: "time after which a user who only waits for servers has no share",
             retunable: true,
         },
         Knob {
             key: "delay",
             default: "60ms",
-            meaning: "how long the far queue shall be, 1us to 10s; half of its room if that turns out to be less",
+            meaning: "the target delay of the far queue, 1us to 10s; half of its room if that turns out to be less",
             retunable: true,
         },
-        Knob { key: "learn", default: "on", meaning: "off: take the link's rate as it is given", retunable: false },
+        Knob { key: "learn", default: "on", meaning: "off: use the link's rate as configured", retunable: false },
     ],
     cost: "O(log n)",
     source: "this work",
@@ -201,7 +203,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
     caution: NO_CAUTION,
 };
 
-/// What somebody who is new may have before all others, in units: a small page.
+/// What a new user may have before all others, in units: a small page.
 const FIRST: u64 = 20_000;
 
 /// How long a round that the window made as long as it was says that windows fill the link.
@@ -261,7 +263,7 @@ impl Grants {
         })
     }
 
-    /// Whose a request is that the environment may tell of; he is heard of by that, and counts.
+    /// Whose a request is that the environment may tell of; the user is heard of by that, and counts.
     fn hear(&mut self, request: RequestId) -> Option<(UserId, ClassId)> {
         let user = self.accounts.user(request)?;
         let class = self.accounts.class_of(user)?;
@@ -271,7 +273,7 @@ impl Grants {
         Some((user, class))
     }
 
-    /// Whether the user counts, after something happened to one of his requests.
+    /// Whether the user counts, after something happened to one of their requests.
     fn settle(&mut self, user: UserId, class: ClassId, now: Nanos) {
         if self.accounts.requests(user) > 0 {
             self.counted.heard_until(user, self.users.has_candidates(user), now);
@@ -440,7 +442,7 @@ impl Grants {
         units
     }
 
-    /// More of a response: so many units, and what its window grows by. Units that may be taken in.
+    /// More of a response: this many units, and what its window grows by. Units that may be taken in.
     fn go_on(&mut self, request: RequestId, due: u64, has_lost: bool, now: Nanos) -> u64 {
         let RequestSetup { quantum, longest_window, .. } = self.setup;
         let response = &mut self.responses[request.0 as usize];

@@ -1,6 +1,6 @@
 //! Which of a class's requests goes first.
 //!
-//! A candidate's [`Rank`] is a key in units, then a number that says who came first. It changes only when something of the
+//! A candidate's [`Rank`] is a key in units, then a number in order of arrival. It changes only when something of the
 //! request itself is told: of two requests that wait, `size - ageing·waited` orders as `size + ageing·arrival` does, because
 //! they grow old alike.
 

@@ -1,11 +1,12 @@
 //! Which responses have been silent for too long.
 //!
-//! The shortest first leaves a long response without a turn for as long as shorter ones come, and whoever waits for it gives up:
-//! programs that download take so many seconds without a byte for a broken connection. So a response that has begun, has units
-//! waiting and had no turn for 12 s goes first among its user's requests, and of its class's where its user may go.
+//! The shortest first leaves a long response without a turn for as long as shorter ones come, and a client that waits
+//! for it gives up: programs that download take this many seconds without a byte for a broken connection. So a response
+//! that has begun, has units waiting and had no turn for 12 s goes first among its user's requests, and of its class's
+//! where its user may go.
 //!
 //! Where hundreds have begun that would be no order at all but all in turn, at the cost of every short one. So it is given no
-//! more than a sign of life (`response.rs`), and such turns have a 256th of the link at most, whoever has been silent for longest
+//! more than a sign of life (`response.rs`), and such turns have a 256th of the link at most, the one silent for longest
 //! first: at 2 Mbit/s that is enough for thirty responses of known length or four others, at 10 Mbit/s for 150 or 20. Of more,
 //! silences are longer.
 //!

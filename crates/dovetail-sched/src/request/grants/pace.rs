@@ -16,7 +16,7 @@
 //! `d*` long would never seem long. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
 //! keeps it there, the second finds `C` where what was given is wrong. A short queue says that the link carries more only
 //! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less also
-//! where nobody waits but senders use all of their windows: where far too much is given, windows fill the far queue.
+//! where no request waits but senders use all of their windows: where far too much is given, windows fill the far queue.
 //!
 //! # What came
 //!
@@ -27,7 +27,7 @@
 //! A <  0.7·P and d > 2d* for a second:       C <- A, and no turns for d - d*: the link is slower now, and its queue has to go
 //! A >= 0.95·P and d > 2d*:                   k/4: the delay is hardly what was let in
 //! A >= 0.9·P and d < d*/4 for a second:      4·k: the link carried all that was let in, and has room
-//! bytes are sent up that nobody paces:       as if d were not known while d > d*
+//! unpaced bytes are sent up:                 as if d were not known while d > d*
 //! ```
 //!
 //! A jump leaves at least a sixteenth of what was given. So a link that slows down to a quarter is found in a second or two,
@@ -169,12 +169,12 @@ impl Pace {
         self.add(0.0);
     }
 
-    /// So many units came.
+    /// This many units came.
     pub(super) fn came(&mut self, units: u64) {
         self.meter.came(units);
     }
 
-    /// Whether bytes are sent up that nobody paces.
+    /// Whether unpaced bytes are sent up.
     pub(super) fn set_uplink(&mut self, is_busy: bool, now: Nanos) {
         self.advance(now);
         self.uplink_is_busy = is_busy;
@@ -208,12 +208,12 @@ impl Pace {
         self.run(now);
     }
 
-    /// A turn or an unasked-for arrival of so many units.
+    /// A turn or an unasked-for arrival of this many units.
     pub(super) fn spend(&mut self, units: u64) {
         self.add(-(units as f64));
     }
 
-    /// So many units will not come after all.
+    /// This many units will not come after all.
     pub(super) fn refund(&mut self, units: u64) {
         self.add(units as f64);
     }
@@ -401,8 +401,8 @@ mod tests {
         near(pace.capacity(), 77.0);
     }
 
-    /// Half a minute at a link of so many units a second, which brings all that is let in or what it can, and whose far queue
-    /// is so long: what is believed of it after each second, and the longest that turns had to wait in it.
+    /// Half a minute at a link of this many units a second, which brings all that is let in or what it can, and whose
+    /// far queue is so long: what is believed of it after each second, and the longest that turns had to wait in it.
     fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
         let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
         for step in 0..300 {

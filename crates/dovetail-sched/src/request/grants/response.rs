@@ -11,7 +11,7 @@ use super::round::Round;
 use crate::Nanos;
 
 /// An overdue response is given this part of a turn, where it is known how much there is of it. What waits of it is with the
-/// gateway, and a little of that is a sign of life. What waits of one that nobody knows the length of, as of a tunnel, its
+/// gateway, and a little of that is a sign of life. What waits of one of unknown length, as of a tunnel, its
 /// client may have already: only more of it is a sign.
 const SIGN: u64 = 8;
 
@@ -68,7 +68,8 @@ impl Response {
         self.total.map_or(sendable, |total| total.min(sendable))
     }
 
-    /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or nobody knows.
+    /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is
+    /// unknown.
     pub(super) fn rest(&self) -> Option<u64> {
         let total = self.total.filter(|&total| total <= self.granted.saturating_add(self.window))?;
         Some(total.saturating_sub(self.granted))

@@ -14,7 +14,7 @@
 
 use crate::Nanos;
 
-/// A round may take so many times the least and still be the window's.
+/// A round may take this many times the least and still be the window's.
 const MOST_TRIPS: u64 = 3;
 /// A shorter round trip says more of the clock than of the way.
 const LEAST_TRIP: Nanos = Nanos::from_micros(1);
@@ -43,8 +43,8 @@ impl Round {
         }
     }
 
-    /// So many units were taken in by now, while the far queue is so long. Whether a round is over that the window alone made as
-    /// long as it was.
+    /// This many units were taken in by now, while the far queue is so long. Whether a round is over that the window
+    /// alone made as long as it was.
     pub(super) fn came(&mut self, received: u64, delay: Nanos, now: Nanos) -> bool {
         let took = (now - self.began).max(LEAST_TRIP);
         if self.trip == Nanos::ZERO {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_changed_is_looked_at_anew() {
+    fn a_window_that_was_changed_is_examined_anew() {
         let mut round = Round::default();
         round.released(MS(0));
         round.came(1, MS(0), MS(50));

@@ -11,13 +11,13 @@
 //! S <- max(S, T - slack - lag)               whenever the user has candidates
 //! ```
 //!
-//! With `slack` 0 nobody goes who is ahead of `T`, with `inf` the request with the least rank goes, whoever's it is. The user
-//! with the least service is always eligible.
+//! With `slack` 0 no user goes who is ahead of `T`, with `inf` the request with the least rank goes, whichever user's it
+//! is. The user with the least service is always eligible.
 //!
-//! `T` is not held back by users who have no candidates for a moment: of whoever has only one response that is so after every
-//! turn. Others may be `slack` ahead of them by then, and that is not lost: they are behind, and go first as soon as they can.
-//! What they were behind by more than that and `lag` is lost when they are put forward, and with longer windows they would have
-//! had it.
+//! `T` is not held back by users who have no candidates for a moment: for a user with only one response that is so after
+//! every turn. Others may be `slack` ahead of them by then, and that is not lost: they are behind, and go first as soon
+//! as they can. What they were behind by more than that and `lag` is lost when they are put forward, and with longer
+//! windows they would have had it.
 //!
 //! A user with candidates is in two queues of their class: by service with all others, and by their least rank if they are
 //! eligible, else by service with those who are ahead. When `T` moves, those whom it reaches become eligible: each got ahead
@@ -91,7 +91,7 @@ impl Users {
         (user.service, user.lost) = (0, false);
     }
 
-    /// The user is of another class. What he was ahead he is ahead there.
+    /// The user is of another class. Their lead is kept there.
     pub(super) fn moved(&mut self, user: UserId, from: ClassId, to: ClassId) {
         let left = place(&mut self.classes, from.0);
         self.by_service.remove(&mut left.by_service, user.0);
@@ -185,7 +185,7 @@ impl Users {
         self.n_candidates
     }
 
-    /// Puts the user where he belongs in his class.
+    /// Puts the user where they belong in their class.
     fn order(&mut self, user: UserId, class: ClassId) {
         let line = place(&mut self.classes, class.0);
         let entry = place(&mut self.users, user.0);

@@ -26,10 +26,10 @@
 //! `W+` is a real number. Traffic that no request asked for (section 6) counts in `S`, and in its class's counter if it
 //! has one.
 //!
-//! Where the print is silent: the window stays below 10^6; a window that was full while nothing came grows by `K`; the
-//! print releases only when a part of a response comes or nothing is outstanding, here a request that finds `W < W+` leaves
-//! at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; whoever keeps to
-//! `poll_at` misses none. A `period` longer than the run freezes the window.
+//! Where the paper is silent: the window stays below 10^6; a window that was full while nothing came grows by `K`; the
+//! paper releases only when a part of a response comes or nothing is outstanding, here a request that finds `W < W+`
+//! leaves at once. Intervals begin at whole multiples of `T`. One that went by without a call tells nothing; an
+//! environment that keeps to `poll_at` misses none. A `period` longer than the run freezes the window.
 //!
 //! # How far two classes drift apart
 //!
@@ -62,7 +62,8 @@
 //! - A class that pulses, idle for moments, comes back with the least counter each time, and so never pays for its last
 //!   response.
 //!
-//! O(log n) for every event, n being the number of active classes; a user's change of class also costs his requests.
+//! O(log n) for every event, n being the number of active classes; a user's change of class also costs O(1) for each of
+//! their requests.
 //!
 //! # Worked example
 //!
@@ -114,31 +115,31 @@ use crate::{
 /// The registry's line.
 pub const ENTRY: RequestEntry = RequestEntry {
     name: "msf-rs",
-    summary: "requests of the class that was served least, as many as the link needs",
+    summary: "requests of the least-served class, as many as the link needs",
     knobs: &[
-        Knob { key: "target", default: "0.98", meaning: "utilisation aimed at (U+), 0.01 to 1", retunable: true },
+        Knob { key: "target", default: "0.98", meaning: "target utilisation (U+), 0.01 to 1", retunable: true },
         Knob {
             key: "period",
             default: "5s",
-            meaning: "how long utilisation is measured (T), from 1ms on",
+            meaning: "period over which utilisation is measured (T), at least 1ms",
             retunable: true,
         },
         Knob {
             key: "growth",
             default: "2",
-            meaning: "the most that the window grows by in a period (K), 1 to 1000",
+            meaning: "the most by which the window grows in a period (K), 1 to 1000",
             retunable: true,
         },
         Knob {
             key: "window",
             default: "1",
-            meaning: "responses outstanding at first (W+), 1 to 1000000",
+            meaning: "initial number of outstanding responses (W+), 1 to 1000000",
             retunable: false,
         },
         Knob {
             key: "users",
             default: "count",
-            meaning: "a class's parts: count for weight x users, ignore for weight",
+            meaning: "a class's shares: count for weight x users, ignore for weight",
             retunable: false,
         },
     ],

@@ -88,7 +88,7 @@ impl Window {
         self.units = self.units.saturating_add(units);
     }
 
-    /// When the interval ends, if that can change anything by itself.
+    /// When the interval ends, if that can change anything on its own.
     #[inline]
     pub(super) fn ends(&self, waiting: bool) -> Option<Nanos> {
         (waiting || self.outstanding > 0 || self.was_full).then_some(self.ends)

@@ -40,7 +40,7 @@ impl Claims {
         self.look();
     }
 
-    /// The dominant share of a flow of weight 1, `1 / max_r sum of claims`; 0 if nobody claims anything.
+    /// The dominant share of a flow of weight 1, `1 / max_r sum of claims`; 0 if there are no claims.
     #[inline]
     pub(super) fn fair(&self) -> f64 {
         self.fair

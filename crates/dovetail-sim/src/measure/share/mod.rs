@@ -5,7 +5,7 @@
 //! its head's dominant resource, with as much as fits (Wang, Feng, Li and Liang, CoNEXT 2014, eq. 16; weights are ours):
 //!
 //! ```text
-//! d(t) = 1 / max_r sum_i w_i tau_ir / tau*_i            0 if nobody waits
+//! d(t) = 1 / max_r sum_i w_i tau_ir / tau*_i            0 if no flow waits
 //! I(t) = integral of d
 //! ```
 //!
@@ -56,7 +56,7 @@ use tally::Tally;
 
 pub use tally::Worst;
 
-/// What came out.
+/// The results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shares {
     /// The width of the windows.

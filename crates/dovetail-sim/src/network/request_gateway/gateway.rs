@@ -149,7 +149,7 @@ impl AccessModel for RequestGateway<'_> {
                     self.relay.ask(exchange, net)?;
                 }
             }
-            Told::GivesUp(exchange) => self.relay.gives_up(exchange, net)?,
+            Told::Cancels(exchange) => self.relay.cancels(exchange, net)?,
             Told::Poll => self.relay.is_asked = true,
             Told::Look => {
                 self.relay.look_up(net.now);

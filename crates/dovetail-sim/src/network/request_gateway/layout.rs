@@ -26,7 +26,7 @@ const SHAPER_PACKETS: u32 = 50;
 
 pub(in crate::network) fn lay_out(network: &Network, gateway: &Contender) -> Result<Layout, NetworkError> {
     let mut network = network.clone();
-    let no_gateway = || NetworkError::Network("nobody here asks through a gateway: add [access]".into());
+    let no_gateway = || NetworkError::Network("no users send requests through a gateway here: add [access]".into());
     let access = network.access.clone().ok_or_else(no_gateway)?;
     let far_end = network.links[network.watched].policy.clone();
     let ordinary: RequestSpec = "none".parse()?;

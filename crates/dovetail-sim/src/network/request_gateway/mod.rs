@@ -1,4 +1,4 @@
-//! Users behind a gateway: who asks for what, and what the gateway does about it.
+//! Users behind a gateway: their requests, and what the gateway does with them.
 //!
 //! A request goes from the user to the gateway as one packet, over links but without TCP: the users' own network has room.
 //! The gateway asks its [`RequestScheduler`](dovetail_sched::request::RequestScheduler); released, the request goes to its
@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `gateway` | the model of access: what comes to the gateway and what it foresees |
 //! | `relay` | requests to servers, and responses to users, as schedulers let them |
-//! | `users`, `user` | who asks for what, and what became of it |
+//! | `users`, `user` | users' requests, and what became of them |
 //! | `live` | a request at the gateway |
 //! | `upstreams` | connections to servers |
 //! | `uplink` | what uploads may use |

@@ -83,8 +83,8 @@ impl<'a> Relay<'a> {
 
     /// A request is at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, now: Nanos) {
-        let Exchange { user, bytes, upload, ended, gave_up, .. } = *self.users.exchange(exchange);
-        if gave_up.is_some() || ended.is_some() {
+        let Exchange { user, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
+        if cancelled.is_some() || ended.is_some() {
             return;
         }
         let whole = u64::from(self.access.header_bytes) + bytes;
@@ -234,7 +234,7 @@ impl<'a> Relay<'a> {
         self.gateway_read(id, turned.read, net)
     }
 
-    /// The gateway's end of a connection sent so many bytes, some for the second time.
+    /// The gateway's end of a connection sent this many bytes, some for the second time.
     fn sent_up(&mut self, id: EndId, bytes: u64, now: Nanos) {
         if self.upstreams.of(id).live.is_none() {
             return;
@@ -334,12 +334,12 @@ impl<'a> Relay<'a> {
     }
 
     /// A user waits no longer, and the gateway breaks the response off.
-    pub(super) fn gives_up(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some((user, live)) = self.users.gives_up(exchange, net.now) else { return Ok(()) };
+    pub(super) fn cancels(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some((user, live)) = self.users.cancels(exchange, net.now) else { return Ok(()) };
         let mut end = None;
         if let Some(live) = live {
             self.scheduler.cancel(id_of(live), net.now);
-            self.uplink.gave_up(id_of(live), net.now);
+            self.uplink.cancelled(id_of(live), net.now);
             self.is_asked = true;
             end = self.live.remove(live).end;
         }

@@ -8,7 +8,7 @@ pub(in crate::network) enum Told {
     /// A user wants something.
     User(usize),
     /// A user waits no longer.
-    GivesUp(usize),
+    Cancels(usize),
     /// A scheduler wanted to be asked.
     Poll,
     /// Time for a probe.

@@ -40,8 +40,8 @@ impl Uplink {
         true
     }
 
-    /// Nobody wants it sent any more.
-    pub(super) fn gave_up(&mut self, id: RequestId, now: Nanos) {
+    /// It is cancelled.
+    pub(super) fn cancelled(&mut self, id: RequestId, now: Nanos) {
         if let Some(pacer) = &mut self.pacer {
             pacer.cancel(id, now);
         }
@@ -74,7 +74,7 @@ impl Uplink {
         true
     }
 
-    /// So many bytes came down, and are acknowledged: a packet for two.
+    /// This many bytes came down, and are acknowledged: a packet for two.
     pub(super) fn acknowledges(&mut self, bytes: u64, now: Nanos) {
         if let Some(pacer) = &mut self.pacer
             && let Some(acked) = self.used.acknowledges(bytes)

@@ -111,7 +111,7 @@ impl Upstreams {
         Ok(id)
     }
 
-    /// A server read so many bytes; what it answers, if that was the last of a request.
+    /// A server read this many bytes; what it answers, if that was the last of a request.
     pub(super) fn server_read(&mut self, id: EndId, bytes: u64) -> Option<u64> {
         let upstream = &mut self.open[id.place];
         if upstream.asks == 0 {

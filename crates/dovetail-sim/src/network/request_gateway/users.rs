@@ -75,7 +75,7 @@ impl<'a> Users<'a> {
             return Ok(None);
         }
         if self.outcome.exchanges.len() as u64 >= MOST_TRANSFERS {
-            let why = format!("at {now} users have asked {MOST_TRANSFERS} times: lower the rate, or stop earlier");
+            let why = format!("at {now} users have sent {MOST_TRANSFERS} requests: lower the rate, or stop earlier");
             return Err(NetworkError::Network(why));
         }
         let Wish { bytes, server, upload } = user.asks(traffic, requests);
@@ -84,7 +84,7 @@ impl<'a> Users<'a> {
         self.outcome.exchanges.push(Exchange::new((user.traffic, number), server, [bytes, upload], now));
         self.progress.push(Progress::default());
         if let Some(patience) = requests.patience {
-            net.agenda.add(now + patience, Event::Access(Told::GivesUp(exchange)));
+            net.agenda.add(now + patience, Event::Access(Told::Cancels(exchange)));
         }
         Ok(Some(exchange))
     }
@@ -110,7 +110,7 @@ impl<'a> Users<'a> {
         let done = &mut self.outcome.exchanges[exchange];
         progress.delivered += u64::from(bytes);
         self.outcome.classes[done.traffic].received(u64::from(bytes), net.now);
-        if progress.delivered < u64::from(header_bytes) + done.bytes || done.gave_up.is_some() {
+        if progress.delivered < u64::from(header_bytes) + done.bytes || done.cancelled.is_some() {
             return;
         }
         done.ended = Some(net.now);
@@ -119,12 +119,12 @@ impl<'a> Users<'a> {
     }
 
     /// A user waits no longer: their number, and the request's place at the gateway. `None` if the answer came in time.
-    pub(super) fn gives_up(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
+    pub(super) fn cancels(&mut self, exchange: usize, now: Nanos) -> Option<(usize, Option<usize>)> {
         let over = &mut self.outcome.exchanges[exchange];
         if over.ended.is_some() {
             return None;
         }
-        over.gave_up = Some(now);
+        over.cancelled = Some(now);
         Some((over.user, self.progress[exchange].live.take()))
     }
 
@@ -138,10 +138,10 @@ impl<'a> Users<'a> {
         }
     }
 
-    /// Nobody wants anything any more, and everybody has what they wanted.
+    /// There are no more requests to come, and all are answered.
     pub(super) fn is_satisfied(&self, now: Nanos) -> bool {
         let over = |user: &User| now >= self.spec.traffic[user.traffic].stop;
-        // What is sent without end is seen through.
+        // What has no end is seen through.
         let sends = |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_));
         let is_sent = |traffic: &Traffic| sends(traffic) && now < traffic.stop;
         self.outcome.open == 0 && self.users.iter().all(over) && !self.spec.traffic.iter().any(is_sent)

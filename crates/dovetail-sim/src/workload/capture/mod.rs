@@ -240,17 +240,21 @@ impl Workload for Capture {
         let odd = &self.odd;
         let counts = [
             (odd.earlier, "packets are stamped earlier than one before them; they arrive with that one"),
-            (odd.timeless, "packets bear no time; they arrive with the one before them"),
+            (odd.timeless, "packets have no time; they arrive with the one before them"),
             (odd.truncated, "packets were captured only in part; they count with their length on the wire"),
-            (odd.headers_cut, "packets were cut before their ports or addresses; their flow is told from the rest"),
-            (odd.undecodable, "packets have headers that make no sense; their flow is told from the rest"),
+            (
+                odd.headers_cut,
+                "packets were truncated before their ports or addresses; their flow is identified by \
+             the rest",
+            ),
+            (odd.undecodable, "packets have invalid headers; their flow is identified by the rest"),
             (odd.empty, "packets are of length 0"),
-            (odd.shorter_than_captured, "packets are shorter, by their record, than what was captured of them"),
+            (odd.shorter_than_captured, "packets are shorter, by their record, than their captured part"),
             (odd.damaged_blocks, "blocks contradict their length and were passed over"),
-            (odd.no_interface, "packets came through an interface that is not described and were passed over"),
+            (odd.no_interface, "packets came through an undescribed interface and were skipped"),
             (odd.obsolete, "packets are in the obsolete packet block and were passed over (editcap converts them)"),
             (odd.cut_end, "capture ends in the midst of a record, which was left out"),
-            (odd.damaged_end, "capture has a damaged record, and what follows it was left out"),
+            (odd.damaged_end, "capture has a damaged record; everything after it was skipped"),
         ];
         let met = counts.into_iter().filter(|&(count, _)| count > 0);
         met.map(|(count, what)| Notice { what: what.into(), count }).collect()

@@ -39,7 +39,7 @@ pub(super) enum Next<T> {
     /// A packet or an interface that had to be passed over.
     Skipped(Skipped),
     End(End),
-    /// A packet came through an interface of a link type that nobody here reads.
+    /// A packet came through an interface of an unsupported link type.
     UnknownLink(i32),
 }
 

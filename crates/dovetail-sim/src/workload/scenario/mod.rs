@@ -129,7 +129,10 @@ impl Scenario {
             check_name(&form.name, &mut names).map_err(what)?;
             listed += u64::from(flow.count);
             if listed > u64::from(MOST_LISTED) {
-                return Err(what(format!("with it there are over {MOST_LISTED} flows: use [[transfers]] for so many")));
+                return Err(what(format!(
+                    "with it there are over {MOST_LISTED} flows: use [[transfers]] for that \
+                 many"
+                )));
             }
             scenario.flows.push(flow);
         }
@@ -196,7 +199,7 @@ impl Scenario {
         if offered > 0.0 {
             Ok(load / offered)
         } else {
-            Err("load is given, but no source has a rate that could be scaled: backlogged flows take all there is"
+            Err("load is given, but no source has a rate that could be scaled: backlogged flows take all that is left"
                 .into())
         }
     }

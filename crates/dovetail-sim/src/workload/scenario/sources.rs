@@ -37,7 +37,7 @@ pub(super) enum Process {
     OnOff { gap: Gap, on_ns: f64, off_ns: f64 },
 }
 
-/// On-off sources cross at most so many periods from one packet to the next, in the mean: each costs time.
+/// On-off sources cross at most so many periods from one packet to the next, on average: each costs time.
 const MOST_PERIODS: f64 = 1000.0;
 
 impl Process {

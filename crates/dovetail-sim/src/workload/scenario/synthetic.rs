@@ -37,7 +37,7 @@ pub struct Synthetic {
     sources: Vec<Source>,
     transfers: Vec<TransferSpec>,
     starters: Vec<Starter>,
-    /// Transfers under way, and places that are free again.
+    /// Transfers in flight, and places that are free again.
     running: Vec<Running>,
     free: Vec<u32>,
     /// Flows of transfers, by id from the first after the listed ones.
@@ -69,7 +69,7 @@ struct Starter {
     started: u32,
 }
 
-/// A transfer under way.
+/// A transfer in flight.
 #[derive(Debug, Clone, Copy)]
 struct Running {
     left: u64,
@@ -226,7 +226,7 @@ impl Synthetic {
         self.agenda.push(time, (self.sources.len() + self.starters.len()) as u32 + slot);
     }
 
-    /// The next packet of a transfer under way.
+    /// The next packet of a transfer in flight.
     fn transfer_packet(&mut self, slot: u32, event: u32, time: f64) -> Arrival {
         let running = &mut self.running[slot as usize];
         let spec = &self.transfers[usize::from(running.spec)];
