@@ -62,7 +62,7 @@ fn every_rule_refuses_somebody() {
         refusal.as_object_mut().expect("a refusal").remove("why");
         refusal
     };
-    let rate = json!({"rule": 1, "resource": "link", "unit": "B", "asked_per_s": 1e7, "left_per_s": 9.25e6, "over_per_s": 7.5e5});
+    let rate = json!({"rule": 1, "resource": "link", "unit": "B", "requested_per_s": 1e7, "left_per_s": 9.25e6, "over_per_s": 7.5e5});
     assert_eq!(refusal("backup"), rate);
     // 20 us at a thousandth of the CPU and 200 B at 1 Mbit/s; ahead of it video's 400 us and 100 B at 100 Mbit/s.
     let own = json!({"rule": 2, "flow": null, "delay_ms": 20.0 + 1.6 + 0.4 + 0.008, "most_delay_ms": 10.0, "over_ms": 12.008});
@@ -77,7 +77,8 @@ fn every_rule_refuses_somebody() {
 
     let best_effort = &document["best_effort"];
     assert_eq!((&best_effort["admitted"], &best_effort["refused"]), (&json!(10), &json!(2)));
-    let by_how_much = |refusal: &Value| ["rule", "asked", "most", "over"].map(|key| refusal[key].as_u64().expect(key));
+    let by_how_much =
+        |refusal: &Value| ["rule", "requested", "most", "over"].map(|key| refusal[key].as_u64().expect(key));
     assert_eq!(by_how_much(&best_effort["refusal"]), [3, 12, 10, 2]);
     let queues = best_effort["queues"].as_array().expect("queues");
     assert_eq!(queues.iter().map(|queue| &queue["admitted"]).collect::<Vec<_>>(), [true, true, false]);

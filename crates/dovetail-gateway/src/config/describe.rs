@@ -12,7 +12,7 @@ use super::{
 };
 
 impl Config {
-    /// What a gateway does with it, in lines that are aligned, and [`warnings`](Self::warnings) after them.
+    /// The configuration in aligned lines, and [`warnings`](Self::warnings) after them.
     #[must_use]
     pub fn describe(&self) -> impl Display {
         Description(self)
