@@ -130,7 +130,8 @@ pub(super) fn why(answers: &Answers<'_>, refusal: &Refusal) -> String {
             let named = &answers.request.resources[resource];
             let (name, unit, over) = (&named.name, &named.unit, requested_per_s.minus(left_per_s));
             format!(
-                "rule 1: it requests {requested_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: {over} {unit}/s too much"
+                "rule 1: it requests {requested_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: \
+                 {over} {unit}/s too much"
             )
         }
         Refusal::Delay(broken) => format!("rule 2: {}", delay(answers, &broken)),

@@ -44,7 +44,8 @@ impl Config {
         match downlink.probe {
             Probe::Off => warn("downlink.probe is off: the far queue is not measured".into()),
             Probe::Tcp => {
-                let what = "downlink.probe is tcp: its measurements include servers' own delays; name an address beyond the link";
+                let what = "downlink.probe is tcp: its measurements include servers' own delays; name an address \
+                    beyond the link";
                 warn(what.into());
             }
             Probe::Icmp(_) | Probe::Udp(_) | Probe::Hop { .. } => (),
