@@ -10,7 +10,7 @@ pub fn check() -> Result<(), BedError> {
     Err(BedError::NotLinux)
 }
 
-/// A bed, of which there is none on this system.
+/// A testbed; there is none on this system.
 #[derive(Debug)]
 pub struct Bed(Infallible);
 
@@ -28,7 +28,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no bed.
+    /// Never called, as there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -36,7 +36,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no bed.
+    /// Never called, as there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -49,7 +49,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no bed.
+    /// Never called, as there is no testbed.
     ///
     /// # Errors
     /// None.
@@ -57,7 +57,7 @@ impl Bed {
         match self.0 {}
     }
 
-    /// Never called, as there is no bed.
+    /// Never called, as there is no testbed.
     ///
     /// # Errors
     /// None.

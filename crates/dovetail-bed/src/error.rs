@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// What is in the way.
+/// What prevents it.
 #[derive(Debug, thiserror::Error)]
 pub enum BedError {
     /// Network namespaces are Linux's.

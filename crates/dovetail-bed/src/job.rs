@@ -14,7 +14,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// Each look at the queue runs `tc`, which takes milliseconds.
 const LEAST_LOOK: Duration = Duration::from_millis(20);
 
-/// What a user wants once.
+/// One job of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     /// A response with its length in its head, as fast as it comes; 64 MiB at most.
@@ -39,7 +39,7 @@ pub enum What {
 }
 
 impl What {
-    /// Bytes of the body that goes one way or the other.
+    /// Bytes of the body, in either direction.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -49,7 +49,7 @@ impl What {
     }
 }
 
-/// How often a job asks for the same, one after another on one connection.
+/// How often a job sends the same request, one after another on one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// This many times, at least once.
@@ -69,7 +69,7 @@ pub struct Job {
     pub server: usize,
     /// When it begins.
     pub at: Duration,
-    /// What is asked for.
+    /// The requests.
     pub what: What,
     /// How.
     pub via: Via,
@@ -82,12 +82,12 @@ pub struct Job {
 pub struct PlaySpec {
     /// When the downlink's counters and the proxy's use begin to count.
     pub warm_up: Duration,
-    /// When they end, and jobs that go on until then ask no more; an hour at most.
+    /// When they end, and jobs that last until then send no more requests; an hour at most.
     pub duration: Duration,
     /// How long answers may then still take; an hour at most.
     pub drain: Duration,
     /// The downlink's rate from these times on, in bits of Ethernet frames a second; afterwards it is the testbed's
-    /// again. The proxy is not told.
+    /// again. The proxy is not informed.
     pub rates: Vec<(Duration, u64)>,
     /// How often the downlink's queue is read, every 20 ms at most; never where none.
     pub queue_every: Option<Duration>,

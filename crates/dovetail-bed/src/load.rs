@@ -4,7 +4,7 @@ use std::{f64::consts::SQRT_2, time::Duration};
 
 use crate::BedError;
 
-/// When users ask.
+/// When users send requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Load {
     /// At random (Poisson), so often that what is asked for is this fraction of what the downlink carries on average.
@@ -64,15 +64,15 @@ impl Sizes {
 /// A run's load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadSpec {
-    /// When users ask.
+    /// When users send requests.
     pub load: Load,
     /// How.
     pub via: Via,
     /// For how much.
     pub sizes: Sizes,
-    /// Which classes ask, from 0; all where empty.
+    /// The classes that send requests, from 0; if empty, all.
     pub classes: Vec<usize>,
-    /// The same seed asks for the same.
+    /// The same seed gives the same requests.
     pub seed: u64,
     /// Requests that are wanted before do not count, nor do bytes that arrive before.
     pub warm_up: Duration,
@@ -135,7 +135,7 @@ impl LoadSpec {
         Ok(())
     }
 
-    /// Which classes ask, of so many, from 0.
+    /// The classes that send requests, of this many, from 0.
     #[must_use]
     pub fn asking(&self, classes: usize) -> Vec<usize> {
         (0..classes).filter(|class| self.classes.is_empty() || self.classes.contains(class)).collect()

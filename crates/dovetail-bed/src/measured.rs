@@ -83,7 +83,7 @@ pub struct ProxyUse {
     pub resident_bytes: u64,
     /// How many there were then.
     pub processes: usize,
-    /// How the one that was begun ended when it was told to.
+    /// How the one that was started ended when it was stopped.
     pub exit: String,
 }
 
@@ -92,7 +92,7 @@ pub struct ProxyUse {
 pub struct Latency {
     /// Requests that count: answered, or not before the run ended.
     pub requests: usize,
-    /// Of these, the unanswered: where there are any, the mean is a lower bound.
+    /// Of these, the unanswered: with any, the mean is a lower bound.
     pub unfinished: usize,
     /// In seconds; no number where no request counts.
     pub mean_s: f64,
@@ -106,7 +106,7 @@ pub struct Latency {
     pub p99_is_lower_bound: bool,
 }
 
-/// What came of a run.
+/// The results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// All requests, in the order of their wishes.

@@ -54,7 +54,7 @@ pub struct Round {
     pub begun: Duration,
     /// When the first byte of its response arrived.
     pub first_byte: Option<Duration>,
-    /// How it ended; [`End::Answered`] says that the response was whole, and the one that was asked for.
+    /// How it ended; [`End::Answered`] says that the response was whole, and the requested one.
     pub end: End,
 }
 
@@ -118,7 +118,7 @@ impl Queued {
     }
 }
 
-/// What came of a run of jobs.
+/// The results of a run of jobs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Played {
     /// In the order in which they were given.

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-/// What a proxy has to know of the testbed that it is to run in.
+/// What a proxy needs to know about the testbed that it runs in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Site {
     /// Where it has to listen.
@@ -18,7 +18,7 @@ pub struct Site {
     pub goodput_bps: f64,
     /// The near end of the provider's side, which answers pings.
     pub provider: Ipv4Addr,
-    /// A folder of its own, open to all users, which goes after the run.
+    /// A folder of its own, open to all users, which is removed after the run.
     pub folder: PathBuf,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Proxy<'a> {
         Self::Command { name: name.into(), make: Box::new(make) }
     }
 
-    /// Squid as it comes, without a cache and without logs: the ordinary proxy to measure others beside.
+    /// Squid with its defaults, without a cache and without logs: the ordinary proxy to measure others beside.
     #[must_use]
     pub fn squid() -> Self {
         Self::command("Squid", |site| {

@@ -104,7 +104,7 @@ impl Error {
     }
 }
 
-/// What is wrong with what was asked for.
+/// What is wrong with the options.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Misuse {

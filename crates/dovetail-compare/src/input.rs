@@ -199,12 +199,12 @@ impl Input {
         &self.resources
     }
 
-    /// What lies between resources, where the scenario says.
+    /// What lies between resources, if the scenario sets it.
     pub fn pipeline(&self) -> Option<PipelineMode> {
         self.pipeline
     }
 
-    /// Packets that may wait of each flow, where the scenario says.
+    /// Packets that may wait of each flow, if the scenario sets it.
     pub fn queue_packets(&self) -> Option<u32> {
         self.queue_packets
     }
@@ -220,7 +220,7 @@ impl Input {
     }
 }
 
-/// A scenario that comes with the command.
+/// A built-in scenario.
 pub fn builtin_scenario(name: &str) -> Result<Scenario, Error> {
     builtin_scenario_with(name, str::to_owned)
 }

@@ -14,13 +14,13 @@ pub struct InputOptions {
     pub trace: Option<PathBuf>,
     /// Packets with measured costs, as CSV; without a trace and a scenario.
     pub workload: Option<PathBuf>,
-    /// What lies between resources, instead of what the scenario says.
+    /// What lies between resources, instead of the scenario's value.
     pub pipeline: Option<PipelineMode>,
     /// Packets that may wait of each flow; at least one.
     pub queue_packets: Option<u32>,
     /// Rate of the link.
     pub link: Option<Rate>,
-    /// Scale time so that the busiest resource is asked for this many times what it can do.
+    /// Scale time so that the busiest resource has this load.
     pub load: Option<f64>,
     /// Seed of everything random.
     pub seed: Option<u64>,
@@ -35,7 +35,7 @@ pub struct OutputOptions {
     pub records: Option<PathBuf>,
     /// Format of the records.
     pub format: Format,
-    /// Policies to run at once; without, as many as there are cores.
+    /// Policies to run at once; by default the number of cores.
     pub jobs: Option<u16>,
     /// One JSON document instead of a text.
     pub json: bool,
@@ -54,7 +54,7 @@ pub struct CompareOptions {
     pub window: Option<Nanos>,
     /// A folder for captures of what leaves a network's watched link.
     pub pcap: Option<PathBuf>,
-    /// Where it goes.
+    /// Its path.
     pub output: OutputOptions,
 }
 
@@ -69,11 +69,11 @@ pub struct TuneOptions {
     pub points: Option<u16>,
     /// Width of the windows over which shares are taken.
     pub window: Option<Nanos>,
-    /// Where it goes.
+    /// Its path.
     pub output: OutputOptions,
 }
 
-/// Who wants to reserve what.
+/// The requested reservations.
 #[derive(Debug, Clone)]
 pub struct AdmitOptions {
     /// The node and its reservations, as TOML.

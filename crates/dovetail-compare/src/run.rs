@@ -36,7 +36,7 @@ pub struct Plan<'a> {
     pub window: Nanos,
     /// A folder for a row a packet, and how rows are written.
     pub records: Option<(&'a Path, Format)>,
-    /// What is remembered of programs, instead of what the workload says of them.
+    /// Learnt costs of programs, instead of the workload's.
     pub programs: Option<&'a ProgramTable>,
     /// Runs at once.
     pub jobs: usize,
@@ -57,7 +57,7 @@ pub struct PolicyRun {
     pub outcome: Outcome,
     /// The figures.
     pub summary: Summary,
-    /// The figures that the policy keeps of itself.
+    /// The policy's own figures.
     pub counters: Vec<(&'static str, f64)>,
     /// What it has learnt of programs, if it runs on estimates.
     pub learnt: Option<ProgramTable>,
@@ -70,7 +70,7 @@ pub struct PolicyRun {
 }
 
 impl<'a> Plan<'a> {
-    /// What is asked for, with the folder for records made.
+    /// The options, with the folder for records created.
     pub fn new(
         input: &'a Input,
         asked: &InputOptions,

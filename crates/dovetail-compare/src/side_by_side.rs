@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-/// The results in the order of the items, or the first failure; a failure stops what has not begun.
+/// The results in the order of the items, or the first failure; after a failure nothing more is started.
 ///
 /// # Errors
 /// The first failure.
@@ -19,7 +19,7 @@ pub fn side_by_side<T: Sync, R: Send, E: Send>(
     side_by_side_on(cores(), items, work)
 }
 
-/// How many cores there are.
+/// The number of cores.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }

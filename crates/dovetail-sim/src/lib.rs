@@ -28,7 +28,7 @@ pub use simulate::{Options, Outcome, Progress, SimulateError, simulate};
 
 use dovetail_sched::{FlowId, Nanos, Packet, Weight};
 
-/// What there is to know of a flow when it first appears.
+/// What is known of a flow when it first appears.
 #[derive(Debug, Clone, Copy)]
 pub struct Profile<'a> {
     /// Its weight.
@@ -39,7 +39,7 @@ pub struct Profile<'a> {
     pub class: Option<&'a str>,
 }
 
-/// Something that watches a run. Calls come in order of time, except that a packet's passage through the whole pipeline
+/// An observer of a run. Calls come in order of time, except that a packet's passage through the whole pipeline
 /// is told when it is released.
 pub trait Observer {
     /// A flow's first packet is about to arrive.

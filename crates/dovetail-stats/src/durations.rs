@@ -11,7 +11,7 @@ pub struct Estimate {
     pub is_lower_bound: bool,
 }
 
-/// Durations, as they come; all in one unit.
+/// Durations, all in one unit.
 #[derive(Debug, Clone, Default)]
 pub struct Durations {
     ended: Vec<f64>,
@@ -25,12 +25,12 @@ impl Durations {
         Self { ended: Vec::new(), not_ended: Vec::new() }
     }
 
-    /// Something took so long.
+    /// Adds the duration of something that has ended.
     pub fn ended(&mut self, took: f64) {
         self.ended.push(took);
     }
 
-    /// Something has lasted so long and has not ended.
+    /// Adds something that has lasted this long and has not ended.
     pub fn not_ended(&mut self, so_far: f64) {
         self.not_ended.push(so_far);
     }
@@ -57,7 +57,7 @@ pub struct SortedDurations {
 }
 
 impl SortedDurations {
-    /// How many there are.
+    /// Their number.
     #[must_use]
     pub fn count(&self) -> usize {
         self.all.len()

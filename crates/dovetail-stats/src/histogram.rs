@@ -40,7 +40,7 @@ impl Histogram {
         }
     }
 
-    /// How many samples there are.
+    /// The number of samples.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count

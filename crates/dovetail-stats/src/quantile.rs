@@ -24,7 +24,7 @@ impl Quantile {
         Self { billionths: (share.clamp(0.0, 1.0) * f64::from(BILLION)).round() as u32 }
     }
 
-    /// The rank, from 1, of this quantile among so many samples; 1 for none.
+    /// The rank, from 1, of this quantile among this many samples; 1 for none.
     #[must_use]
     pub const fn rank(self, count: u64) -> u64 {
         let rank = (count as u128 * self.billionths as u128).div_ceil(BILLION as u128) as u64;

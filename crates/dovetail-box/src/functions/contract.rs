@@ -16,7 +16,7 @@ pub trait NetworkFunction: Send {
     fn process(&mut self, frame: &mut Vec<u8>) -> Verdict;
 }
 
-/// What is to become of a frame.
+/// What to do with a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Handled: send it on.

@@ -36,7 +36,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A neighbour's number, for routes; none when there are 65,535 already.
+    /// A neighbour's number, for routes; `None` beyond 65,535.
     pub fn neighbour(&mut self, hop: NextHop) -> Option<u16> {
         let number = u16::try_from(self.hops.len()).ok().filter(|&number| number < u16::MAX)?;
         self.hops.push(hop);

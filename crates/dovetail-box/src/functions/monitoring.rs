@@ -30,7 +30,7 @@ pub const BINS: [u32; 7] = [64, 128, 256, 512, 1024, 1518, 9000];
 /// What is known of a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Flow {
-    /// Who it is.
+    /// Its five-tuple.
     pub tuple: FiveTuple,
     /// Frames.
     pub packets: u64,
@@ -75,7 +75,7 @@ impl Flow {
 /// Sums over flows, or over what belongs to none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Flows; one that comes back after it made way counts again.
+    /// Flows; one that returns after its eviction counts again.
     pub flows: u64,
     /// Frames.
     pub packets: u64,

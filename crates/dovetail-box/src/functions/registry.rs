@@ -4,7 +4,7 @@ use dovetail_sched::cost::Processing;
 
 use super::{contract::NetworkFunction, forwarding, ipsec, jpeg, monitoring, redundancy};
 
-/// A function that there is.
+/// A registered function.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry {
     /// As it is called on the command line.

@@ -52,7 +52,7 @@ fn table_2_is_exact() {
 }
 
 #[test]
-fn every_rule_refuses_somebody() {
+fn every_rule_refuses_something() {
     let file = example("refusals.toml");
     let document = admit(&[&file]);
     let refusal = |name: &str| {
@@ -60,7 +60,7 @@ fn every_rule_refuses_somebody() {
         refusal.as_object_mut().expect("a refusal").remove("why");
         refusal
     };
-    let rate = json!({"rule": 1, "resource": "link", "unit": "B", "asked_per_s": 1e7, "left_per_s": 9.25e6, "over_per_s": 7.5e5});
+    let rate = json!({"rule": 1, "resource": "link", "unit": "B", "requested_per_s": 1e7, "left_per_s": 9.25e6, "over_per_s": 7.5e5});
     assert_eq!(refusal("backup"), rate);
     // 20 us at a thousandth of the CPU and 200 B at 1 Mbit/s; ahead of it video's 400 us and 100 B at 100 Mbit/s.
     let own = json!({"rule": 2, "flow": null, "delay_ms": 20.0 + 1.6 + 0.4 + 0.008, "most_delay_ms": 10.0, "over_ms": 12.008});
@@ -75,7 +75,8 @@ fn every_rule_refuses_somebody() {
 
     let best_effort = &document["best_effort"];
     assert_eq!((&best_effort["admitted"], &best_effort["refused"]), (&json!(10), &json!(2)));
-    let by_how_much = |refusal: &Value| ["rule", "asked", "most", "over"].map(|key| refusal[key].as_u64().expect(key));
+    let by_how_much =
+        |refusal: &Value| ["rule", "requested", "most", "over"].map(|key| refusal[key].as_u64().expect(key));
     assert_eq!(by_how_much(&best_effort["refusal"]), [3, 12, 10, 2]);
     let queues = best_effort["queues"].as_array().expect("queues");
     assert_eq!(queues.iter().map(|queue| &queue["admitted"]).collect::<Vec<_>>(), [true, true, false]);
@@ -83,11 +84,11 @@ fn every_rule_refuses_somebody() {
 
     let text = stdout(&["admit", &file]);
     for line in [
-        "refused: backup: rule 1: it asks for 10000000 B/s of link where 9250000 B/s are left: 750000 B/s too much",
+        "refused: backup: rule 1: it requests 10000000 B/s of link where 9250000 B/s are left: 750000 B/s too much",
         "refused: game: rule 2: its own delay would be 22.008 ms by eq. 14 where its limit is 10 ms: 12.008 ms too long",
         "refused: encoder: rule 2: the delay of voice would be 6.72 ms by eq. 14 where its limit is 5 ms: 1.72 ms too long",
         "refused: 2 best-effort flows: rule 3: there are already 10 best-effort flows, which is the limit",
-        "refused: a packet of best-effort flow 3: rule 4: 100 packets wait in the queue, and the most is 100",
+        "refused: a packet of best-effort flow 3: rule 4: 100 packets wait in the queue, and the limit is 100",
     ] {
         assert!(text.lines().any(|other| other == line), "{line}\n\n{text}");
     }
@@ -322,7 +323,7 @@ fn wrong_files_are_told_where_and_what() {
         ("1000 cycles/s", "0 cycles/s", 3, "a capacity is over 0"),
         ("1000 cycles/s", "1000 cycles", 3, "a capacity is such as"),
         ("rate = \"8kbps\"", "rate = \"8 cycles/s\"", 6, "a rate is that of a link"),
-        ("rate = \"8kbps\"", "", 4, "one of the two"),
+        ("rate = \"8kbps\"", "", 4, "either a capacity or"),
         ("rate = \"8kbps\"", "rate = \"8kbps\"\ntarget = 1.1", 7, "over 0 and at most 1"),
         ("rate = \"8kbps\"", "rate = \"8kbps\"\ntarget = nan", 7, "over 0 and at most 1"),
         (

@@ -63,12 +63,12 @@ struct RefusalJson<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum OverJson<'a> {
-    Rate { resource: &'a str, unit: String, asked_per_s: f64, left_per_s: f64, over_per_s: f64 },
+    Rate { resource: &'a str, unit: String, requested_per_s: f64, left_per_s: f64, over_per_s: f64 },
     Delay(BrokenJson<'a>),
-    Count { asked: u32, most: u32, over: u32 },
+    Count { requested: u32, most: u32, over: u32 },
 }
 
-/// `flow` is null where it is the delay of the flow that asked.
+/// `flow` is null where it is the delay of the flow that requested.
 #[derive(Serialize)]
 struct BrokenJson<'a> {
     flow: Option<&'a str>,
@@ -107,12 +107,12 @@ pub(super) fn json<'a>(answers: &'a Answers<'a>, file: &'a str) -> AdmitJson<'a>
     };
     let limits = answers.request.node.best_effort();
     let limit = |most: u32| (most < u32::MAX).then_some(most);
-    let count = |refusal: &Refusal, asked: u32| RefusalJson {
+    let count = |refusal: &Refusal, requested: u32| RefusalJson {
         rule: refusal.rule(),
         why: why(answers, refusal),
         by_how_much: match *refusal {
             Refusal::BestEffortFlows { most } | Refusal::Queue { most, .. } => {
-                Some(OverJson::Count { asked, most, over: asked - most })
+                Some(OverJson::Count { requested, most, over: requested - most })
             }
             _ => None,
         },
@@ -152,14 +152,14 @@ fn reservation<'a>(answers: &'a Answers<'a>, answer: &'a Answer<'a>) -> Reservat
         rule: refusal.rule(),
         why: why(answers, refusal),
         by_how_much: match refusal {
-            Refusal::Rate { resource, asked_per_s, left_per_s } => {
+            Refusal::Rate { resource, requested_per_s, left_per_s } => {
                 let named = &answers.request.resources[*resource];
                 Some(OverJson::Rate {
                     resource: &named.name,
                     unit: named.unit.to_string(),
-                    asked_per_s: asked_per_s.as_f64(),
+                    requested_per_s: requested_per_s.as_f64(),
                     left_per_s: left_per_s.as_f64(),
-                    over_per_s: asked_per_s.minus(*left_per_s).as_f64(),
+                    over_per_s: requested_per_s.minus(*left_per_s).as_f64(),
                 })
             }
             Refusal::Delay(too_long) => Some(OverJson::Delay(broken(too_long))),

@@ -126,11 +126,12 @@ pub(super) fn resource_rows<'a>(answers: &'a Answers<'_>) -> impl Iterator<Item 
 /// The rule that refused and by how much, in the names and units of the file.
 pub(super) fn why(answers: &Answers<'_>, refusal: &Refusal) -> String {
     match *refusal {
-        Refusal::Rate { resource, asked_per_s, left_per_s } => {
+        Refusal::Rate { resource, requested_per_s, left_per_s } => {
             let named = &answers.request.resources[resource];
-            let (name, unit, over) = (&named.name, &named.unit, asked_per_s.minus(left_per_s));
+            let (name, unit, over) = (&named.name, &named.unit, requested_per_s.minus(left_per_s));
             format!(
-                "rule 1: it requests {asked_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: {over} {unit}/s too much"
+                "rule 1: it requests {requested_per_s} {unit}/s of {name} where {left_per_s} {unit}/s are left: \
+                 {over} {unit}/s too much"
             )
         }
         Refusal::Delay(broken) => format!("rule 2: {}", delay(answers, &broken)),

@@ -30,7 +30,7 @@ use dovetail_sim::{
     records::{Format, Records, path_for},
 };
 
-/// What a link's queue is called as a resource.
+/// The name of a link's queue as a resource.
 pub const LINK: &str = "link";
 
 /// Networks that come with the command, by name.
@@ -56,7 +56,7 @@ pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Network
     Ok(Some(network))
 }
 
-/// A network that comes with the command.
+/// A built-in network.
 pub fn builtin(name: &str) -> Result<Network, Error> {
     let (_, text) = BUILTIN
         .iter()
@@ -67,7 +67,7 @@ pub fn builtin(name: &str) -> Result<Network, Error> {
     Network::parse(text, name, &mut none).map_err(Error::from)
 }
 
-/// What the command line says over what the file says.
+/// The command line's options over the file's values.
 pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     let not_here: [(bool, &[&str], &str); 3] = [
         (args.trace.is_some(), &["trace"], "its packets come from hosts that react to delays and losses"),
@@ -97,7 +97,7 @@ pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// What a run leaves behind beside its figures.
+/// A run's outputs besides its figures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Keep<'a> {
     /// A folder for a row a packet, and how rows are written.
@@ -106,7 +106,7 @@ pub struct Keep<'a> {
     pub pcap: Option<&'a Path>,
 }
 
-/// What is examined: a policy before the watched link, or what a gateway does.
+/// What is compared: a policy before the watched link, or a gateway.
 #[derive(Debug, Clone, Copy)]
 pub enum Under<'a> {
     /// A policy of packets before the watched link.
@@ -134,7 +134,7 @@ pub struct NetworkRun {
     pub load: LinkLoad,
 }
 
-/// A bar for this many runs: of transfers, or of virtual seconds where there are none.
+/// A bar for this many runs: of transfers, or of virtual seconds where it has none.
 pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn Meter> {
     let (counts, each) = match network.transfers() {
         0 => ("virtual seconds", network.stop_at.unwrap_or_default().0 / 1_000_000_000),

@@ -51,7 +51,7 @@ pub struct Times {
     pub done: u64,
     /// Transfers that were not, at the end.
     pub unfinished: u64,
-    /// Their mean time; none if there are none.
+    /// Their mean time; `None` without any.
     pub mean_s: Option<f64>,
     /// The median.
     pub median_s: Option<f64>,
@@ -110,7 +110,7 @@ pub const SLOW_START_S: usize = 10;
 /// Width of the windows in which a stream's least rate is taken (the paper's figure 8), in seconds.
 pub const WINDOW_S: usize = 10;
 
-/// What a stream got, once it was in flight.
+/// What a stream got, once it had started up.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Rates {
     /// `None` if the run ended before.

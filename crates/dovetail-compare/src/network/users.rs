@@ -153,7 +153,7 @@ pub fn setting(network: &Network) -> String {
     )
 }
 
-/// The seconds from the warm-up to when users stop to ask.
+/// The seconds from the warm-up to the last requests.
 pub fn asking(network: &Network, outcome: &NetworkOutcome) -> (usize, usize) {
     let warm_up = network.access.as_ref().map_or(Nanos::ZERO, |access| access.warm_up);
     let asks = |kind: &Kind| matches!(kind, Kind::Requests(_));

@@ -17,7 +17,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// What a packet costs, in nanoseconds.
+    /// The cost of a packet, in nanoseconds.
     pub fn at(self, bytes: f64) -> f64 {
         self.per_byte_ns * bytes + self.per_packet_ns
     }
@@ -39,7 +39,7 @@ pub struct Fit {
     pub slope_known: bool,
 }
 
-/// Fits points of bytes and nanoseconds; a level line at 0 if there are none.
+/// Fits points of bytes and nanoseconds; a level line at 0 without any.
 pub fn fit(points: impl Iterator<Item = (f64, f64)> + Clone) -> Fit {
     let n = points.clone().count().max(1) as f64;
     let mean = |of: fn((f64, f64)) -> f64| points.clone().map(of).sum::<f64>() / n;

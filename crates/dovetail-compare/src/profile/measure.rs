@@ -45,7 +45,7 @@ pub struct Measured {
 /// more. The same seed gives the same packets in the same order. `bar` advances by a step a packet.
 ///
 /// # Errors
-/// [`Error`] when there is no such function, or it has no packet of such a size.
+/// [`Error`] for an unknown function, or a size that it has no packet of.
 pub fn measure(
     function: &str,
     sizes: &[usize],

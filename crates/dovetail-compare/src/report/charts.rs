@@ -75,7 +75,7 @@ pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
 /// A gateway and its requests: of each the length and, if it was answered, how long that took.
 pub type Waits<'a> = (&'a str, Vec<(u64, Option<Nanos>)>);
 
-/// The share of requests that took at most so long, a line a gateway.
+/// The share of requests that took at most this long, a line per gateway.
 pub fn waits(runs: &[Waits<'_>]) -> Plot {
     let mut plot = Plot::new();
     for (gateway, waits) in runs {
@@ -134,7 +134,7 @@ pub fn note_over_time(name: &str, notes: &[(Nanos, Vec<(&'static str, f64)>)]) -
     (!at.is_empty()).then(|| over_time([(name.to_owned(), (at, values))].into_iter(), name, AxisType::Linear))
 }
 
-/// Who got how much of the dominant service over time under one policy: flows if they are few, else classes.
+/// Shares of dominant service over time under one policy: of flows if they are few, otherwise of classes.
 pub fn share_over_time(run: &ChartedRun<'_>) -> Option<Plot> {
     let series = &run.summary.series;
     let flows = run.summary.flows.len() <= series.flows.len();
@@ -201,7 +201,7 @@ pub fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>
     plot
 }
 
-/// What a stream got in each ten seconds, a line a policy.
+/// A stream's rate in each ten seconds, a line per policy.
 pub fn rate_over_time<'a>(runs: impl Iterator<Item = (&'a str, &'a Stream, Nanos)>) -> Plot {
     let lines = runs.map(|(policy, stream, ended)| {
         let rates: Vec<f64> = windows(stream, 0, ended).into_iter().map(round).collect();

@@ -126,7 +126,8 @@ pub(crate) fn notes(curves: &[Curve], plan: &Plan<'_>) -> Vec<String> {
             "greedy flows supplied as many packets as each run could serve"
         };
         notes.push(format!(
-            "{reason}, so the runs did not serve the same packets and their makespans say little: the work done per second is compared"
+            "{reason}, so the runs did not serve the same packets and their makespans say little: the work done per \
+             second is compared"
         ));
     }
     notes.extend(curves.iter().filter_map(promise));

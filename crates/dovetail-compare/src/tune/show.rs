@@ -73,7 +73,8 @@ pub(crate) const LEGEND: [(&str, &str); 6] = [
     ("worst share", "the lowest share that a waiting flow received in a window, over its fair share then: 1 is fair"),
     (
         "behind",
-        "by how much any flow fell short of its guarantee, over any interval; packets are indivisible, so some is unavoidable",
+        "by how much any flow fell short of its guarantee, over any interval; packets are indivisible, so some is \
+         unavoidable",
     ),
     ("gap", "the largest lead in active time of one waiting flow over another"),
 ];

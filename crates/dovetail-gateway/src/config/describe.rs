@@ -12,7 +12,7 @@ use super::{
 };
 
 impl Config {
-    /// What a gateway does with it, in lines that are aligned, and [`warnings`](Self::warnings) after them.
+    /// The configuration in aligned lines, and [`warnings`](Self::warnings) after them.
     #[must_use]
     pub fn describe(&self) -> impl Display {
         Description(self)
@@ -44,7 +44,8 @@ impl Config {
         match downlink.probe {
             Probe::Off => warn("downlink.probe is off: the far queue is not measured".into()),
             Probe::Tcp => {
-                let what = "downlink.probe is tcp: its measurements include servers' own delays; name an address beyond the link";
+                let what = "downlink.probe is tcp: its measurements include servers' own delays; name an address \
+                    beyond the link";
                 warn(what.into());
             }
             Probe::Icmp(_) | Probe::Udp(_) | Probe::Hop { .. } => (),

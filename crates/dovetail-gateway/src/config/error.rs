@@ -5,7 +5,7 @@ use std::io;
 use dovetail_toml::Located;
 use thiserror::Error;
 
-/// Why a file cannot be used. The message says where, which key, what is wrong, and what to do.
+/// Why a file cannot be used. The message names the line, the key, what is wrong, and what to do.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ConfigError {

@@ -41,7 +41,7 @@ impl Config {
     /// Reads a configuration. Files that it names are beside the working directory.
     ///
     /// # Errors
-    /// [`ConfigError`], with the line and the key, when the text is not TOML, has keys that there are not, values out of
+    /// [`ConfigError`], with the line and the key, when the text is not TOML, has unknown keys, values out of
     /// range, or contradicts itself.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::parse_in(text, "configuration", Path::new(""))

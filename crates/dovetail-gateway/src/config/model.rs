@@ -34,7 +34,7 @@ pub struct Config {
 /// `[proxy]`
 #[derive(Debug, Clone)]
 pub struct Proxy {
-    /// Addresses where clients that know of the proxy ask.
+    /// Addresses for clients that are configured to use the proxy.
     pub listen: Vec<SocketAddr>,
     /// Addresses where connections arrive that nftables redirected.
     pub redirect: Vec<SocketAddr>,
@@ -42,13 +42,13 @@ pub struct Proxy {
     pub tproxy: Vec<SocketAddr>,
     /// Its name in `Via`, and in error pages.
     pub name: Arc<str>,
-    /// What `Forwarded` says of the client.
+    /// What `Forwarded` discloses about the client.
     pub forwarded: Forwarded,
-    /// Name servers to ask; those of the system if there are none.
+    /// Name servers; if empty, the system's.
     pub nameservers: Vec<SocketAddr>,
 }
 
-/// What `Forwarded` (RFC 7239) says of the client.
+/// What `Forwarded` (RFC 7239) discloses about the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Forwarded {
     /// There is no such header.
@@ -65,9 +65,9 @@ pub enum Forwarded {
 pub struct Downlink {
     /// The link's raw rate, frames and all.
     pub rate: Rate,
-    /// What a full packet's payload is of its frame: 1448/1514 of Ethernet's.
+    /// The payload's part of a full packet's frame: 1448/1514 for Ethernet.
     pub payload: f64,
-    /// Whether the rate is a first guess. The policy's own knob says the same; never where it has none.
+    /// Whether the rate is only a first estimate. Agrees with the policy's own knob; false where it has none.
     pub learn: bool,
     /// How the far queue is measured.
     pub probe: Probe,
@@ -82,12 +82,12 @@ pub struct Downlink {
 pub struct Uplink {
     /// The link's raw rate, frames and all.
     pub rate: Rate,
-    /// What a full packet's payload is of its frame, as of the downlink.
+    /// The payload's part of a full packet's frame, as for the downlink.
     pub payload: f64,
 }
 
 impl Uplink {
-    /// What the uplink can carry of requests and what goes with them, in bytes a second.
+    /// The uplink's capacity for requests and their bodies, in bytes per second.
     #[must_use]
     pub fn goodput_bytes_per_s(&self) -> f64 {
         goodput(self.rate, self.payload)
@@ -140,9 +140,9 @@ pub struct Access {
     pub deny: Prefixes<()>,
     /// Ports that `CONNECT` may reach.
     pub connect_ports: Vec<u16>,
-    /// Ports that requests may reach; any if there are none.
+    /// Ports that requests may reach; if empty, any.
     pub ports: Vec<u16>,
-    /// A file of names and passwords, as `htpasswd -B` writes it; with it clients have to say who they are.
+    /// A file of names and passwords, as `htpasswd -B` writes it; with it clients must authenticate.
     pub passwords: Option<PathBuf>,
 }
 
@@ -162,7 +162,7 @@ pub struct Class {
 /// `[limits]`
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Connections of clients, in total.
+    /// Client connections in total.
     pub connections: usize,
     /// Connections of one client.
     pub connections_per_user: usize,
@@ -179,23 +179,23 @@ pub struct Limits {
 /// `[timeouts]`
 #[derive(Debug, Clone)]
 pub struct Timeouts {
-    /// A request's header has to be there so long after its connection or its first byte.
+    /// Time from a connection, or a request's first byte, to the end of the request's header.
     pub header: Duration,
-    /// A client's connection without a request is closed after so long.
+    /// Time after which a client's connection without a request is closed.
     pub idle: Duration,
-    /// A name has to be resolved in so long.
+    /// Time to resolve a name.
     pub resolve: Duration,
-    /// A connection has to be made in so long.
+    /// Time to connect to a server.
     pub connect: Duration,
-    /// A server has to begin its answer so long after it has the request.
+    /// Time from the end of a request to the beginning of the server's response.
     pub response: Duration,
-    /// A transfer in which nothing moves is broken off after so long. Time that it waits for its turn does not count.
+    /// Time without progress after which a transfer is aborted; time queued does not count.
     pub stalled: Duration,
-    /// A tunnel in which nothing moves is closed after so long.
+    /// Time without progress after which a tunnel is closed.
     pub tunnel: Duration,
-    /// An idle connection to a server is closed after so long.
+    /// Time after which an idle connection to a server is closed.
     pub pool: Duration,
-    /// What is in flight may go on for so long after SIGTERM.
+    /// Time after SIGTERM for open requests to finish.
     pub drain: Duration,
 }
 

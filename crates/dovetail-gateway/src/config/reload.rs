@@ -5,7 +5,7 @@ use std::{fmt, net::SocketAddr};
 use super::model::{Admin, Class, Config, Uplink};
 
 impl Config {
-    /// What the new configuration says that takes effect only when the gateway starts again, a sentence each.
+    /// Changes in the new configuration that take effect only when the gateway is restarted, a sentence each.
     #[must_use]
     pub fn what_a_reload_cannot_change(&self, new: &Self) -> Vec<String> {
         new.clone().reloaded(self).1

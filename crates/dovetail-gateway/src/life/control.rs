@@ -9,15 +9,15 @@ use crate::config::Config;
 pub enum Control {
     /// Goes on with another configuration.
     Reload(Box<Config>),
-    /// Begins nothing new, and ends when what is in flight is over or the time for it is.
+    /// Accepts nothing new, and ends when open requests have finished or the drain time is over.
     Drain,
-    /// Ends at once: what is in flight is broken off.
+    /// Ends at once: open requests are aborted.
     Stop,
     /// Tells what there is at the moment.
     Look(oneshot::Sender<Counts>),
 }
 
-/// What there is at a moment. All but `pooled` and `log_lost` are zero when no client is there.
+/// Current counts. All but `pooled` and `log_lost` are zero when no client is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Requests, waiting and outstanding.

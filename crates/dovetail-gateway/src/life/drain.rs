@@ -1,4 +1,4 @@
-//! A gateway ends: what is in flight may come to its end, and what does not is broken off.
+//! A gateway ends: open requests may finish, and those that do not in time are aborted.
 
 use std::time::Duration;
 

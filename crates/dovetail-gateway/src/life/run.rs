@@ -21,7 +21,7 @@ use crate::{
     probe,
 };
 
-/// Runs a gateway on this thread until it is told to stop. `ready` is told the addresses where it listens.
+/// Runs a gateway on this thread until it is stopped. `ready` receives the addresses where it listens.
 ///
 /// # Errors
 /// [`GatewayError`] when it cannot start.
@@ -33,7 +33,7 @@ pub fn run(
     runtime()?.block_on(live(config, control, Sources::default(), ready))
 }
 
-/// Runs a gateway until SIGTERM or SIGINT, which let it finish what is in flight; a second one ends it at once. SIGHUP
+/// Runs a gateway until SIGTERM or SIGINT, which let it finish open requests; a second one ends it at once. SIGHUP
 /// reads the file again.
 ///
 /// Sockets that a service manager passed (sd_listen_fds(3)) are used for the addresses that they are bound to. With

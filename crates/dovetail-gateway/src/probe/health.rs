@@ -66,7 +66,8 @@ impl Health {
         let error = self.error.borrow();
         let why = error.as_ref().map_or(String::new(), |error| format!(" ({error})"));
         format!(
-            "the probe ({}) has not been answered for {for_s} s{why}: until it is, TCP's round-trip times measure the far queue",
+            "the probe ({}) has not been answered for {for_s} s{why}: until it is, TCP's round-trip times measure \
+             the far queue",
             self.what
         )
     }

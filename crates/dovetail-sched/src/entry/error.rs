@@ -70,7 +70,7 @@ pub enum PolicyError {
         /// The policy that runs.
         running: &'static str,
         /// What it was asked to become, clipped.
-        asked: String,
+        requested: String,
     },
     /// The key cannot be changed while the scheduler runs.
     Fixed {
@@ -137,7 +137,9 @@ impl fmt::Display for PolicyError {
             }
             Self::Repeated { policy, key } => write!(f, "{policy}: '{key}' is given twice"),
             Self::Value { policy, key, value, expected } => write!(f, "{policy}: {key}={value} is not {expected}"),
-            Self::OtherPolicy { running, asked } => write!(f, "'{running}' cannot become '{asked}' while it runs"),
+            Self::OtherPolicy { running, requested } => {
+                write!(f, "'{running}' cannot become '{requested}' while it runs")
+            }
             Self::Fixed { policy, key } => {
                 write!(f, "{policy}: {key} cannot be changed while it runs: build another scheduler")
             }

@@ -106,7 +106,7 @@ impl Knobs<'_> {
             let costs_are_known = self.written.knob("estimator").is_none() || self.text("estimator") == "known";
             return self.keeps("estimator", self.costs_are_settled || costs_are_known);
         }
-        Err(PolicyError::OtherPolicy { running: name, asked: clip(&self.written.text) })
+        Err(PolicyError::OtherPolicy { running: name, requested: clip(&self.written.text) })
     }
 
     /// Refuses a change of `key`, which stays what it is for the life of a scheduler, unless it `is_same`.

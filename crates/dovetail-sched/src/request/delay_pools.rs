@@ -341,7 +341,7 @@ impl RequestScheduler for DelayPools {
     }
 
     fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
-        report("held", self.held.len() as f64);
+        report("throttled", self.held.len() as f64);
     }
 
     fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}

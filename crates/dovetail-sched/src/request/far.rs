@@ -24,12 +24,12 @@ const LEAST_ROOM: Nanos = Nanos::from_millis(10);
 /// After so long without an answer nothing is known.
 const SILENT: Nanos = Nanos::from_secs(2);
 
-/// What is known of the far queue.
+/// The far queue, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FarDelay {
-    /// How long a packet that comes to it now will wait.
+    /// The delay of a packet that arrives there now.
     pub delay: Nanos,
-    /// How long one waits when it is full, if that was seen.
+    /// The delay when it is full, if that was observed.
     pub room: Option<Nanos>,
 }
 
@@ -140,7 +140,7 @@ impl FarQueue {
         Some(FarDelay { delay: took.max(overdue) - base, room: self.room.most() })
     }
 
-    /// Probes go another way from now on: nothing is known, and those in flight are of no interest. Numbers go on.
+    /// Probes take another path from now on: nothing is known, and those in flight are ignored. Numbers continue.
     pub fn forget(&mut self) {
         *self = Self { next: self.next, lost: self.lost, ..Self::default() };
     }
@@ -151,7 +151,7 @@ impl FarQueue {
         self.least.least()
     }
 
-    /// Probes that did not come back.
+    /// Probes that were not answered.
     #[must_use]
     pub const fn lost(&self) -> u64 {
         self.lost

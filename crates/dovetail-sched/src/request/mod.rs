@@ -16,8 +16,8 @@
 //! 1. it tells what it learns, as it happens: a request [`arrived`](RequestScheduler::enqueue), the response's
 //!    [`length`](RequestScheduler::length), units of it that were taken in ([`received`](RequestScheduler::received)) or
 //!    that wait because it may not take them ([`ready`](RequestScheduler::ready)), the response's
-//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far queue is
-//!    ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
+//!    [`end`](RequestScheduler::ended), a cancelled request ([`cancel`](RequestScheduler::cancel)), how long the far
+//!    queue is ([`far_queue`](RequestScheduler::far_queue)), changes of classes, users and the link;
 //! 2. after that, and at [`poll_at`](RequestScheduler::poll_at), it asks [`dequeue`](RequestScheduler::dequeue) until
 //!    there is no more to do. Each [`Turn`] releases a request or lets more of a response be taken.
 //!

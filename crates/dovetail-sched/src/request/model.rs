@@ -1,4 +1,4 @@
-//! What a gateway's scheduler speaks of: classes, users, requests and turns.
+//! The terms of request scheduling: classes, users, requests and turns.
 
 use crate::DenseId;
 
@@ -37,23 +37,23 @@ dense_id! {
 /// A request that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// What the environment calls it.
+    /// Its id, chosen by the environment.
     pub id: RequestId,
-    /// Whose it is.
+    /// Its user.
     pub user: UserId,
-    /// How many units the response will have, where that is known before it is released.
+    /// The response's length in units, if it is known before the release.
     pub length: Option<u64>,
 }
 
-/// What the environment is to do next.
+/// What the environment should do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
     /// The request.
     pub request: RequestId,
-    /// Whether it is released by this turn; else it was before.
+    /// Whether this turn releases it; otherwise it was released before.
     pub releases: bool,
-    /// So many more units of the response may be taken in; [`u64::MAX`] for all there will be.
+    /// The number of further units of the response that may be taken in; [`u64::MAX`] for all of them.
     pub units: u64,
-    /// This many units beyond those that may be taken in may be on their way: the receive window.
+    /// The number of units that may be in flight beyond those that may be taken in: the receive window.
     pub window: u64,
 }

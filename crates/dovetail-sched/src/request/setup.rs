@@ -1,30 +1,30 @@
-//! What every request scheduler is built with.
+//! The parameters of every request scheduler.
 
-/// What every request scheduler is built with, whatever its policy.
+/// The parameters of every request scheduler, whatever its policy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RequestSetup {
-    /// What the link can carry, in units a second: its goodput, not its raw rate.
+    /// The link's capacity in units per second: its goodput, not its raw rate.
     pub rate: f64,
-    /// Units of a response that one turn lets in, where a policy deals them out.
+    /// Units of a response that one turn permits, where a policy schedules responses.
     pub quantum: u64,
-    /// Units that may be on their way beyond those that may be taken in, at first.
+    /// The initial window: units that may be in flight beyond those that may be taken in.
     pub window: u64,
-    /// The most that a window may grow to.
+    /// The largest window.
     pub longest_window: u64,
-    /// What comes with every response and is not part of its length: a header.
+    /// What arrives with every response and is not part of its length: a header.
     pub overhead: u64,
 }
 
 impl RequestSetup {
-    /// Whether a link may carry this many units a second.
+    /// Whether a rate in units per second is in range.
     #[must_use]
     pub fn is_rate(units_per_s: f64) -> bool {
         (1e-3..=1e15).contains(&units_per_s)
     }
 
-    /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns are leave to send two full segments,
-    /// and nothing is on its way that was not sent by a turn. A twentieth is left for what is not scheduled: window updates, and
-    /// segments that are sent again; `grants` leaves another, as it is told of no far queue.
+    /// For what a gateway itself sends up a link of `rate` bytes of payload a second: turns permit sending two full
+    /// segments, and nothing is in flight that no turn permitted. A twentieth is left for what is not scheduled: window
+    /// updates and retransmissions; `grants` leaves another, since it knows of no far queue.
     #[must_use]
     pub fn for_uplink(rate: f64) -> Self {
         Self { rate: 0.95 * rate, quantum: 2 * 1448, window: 0, longest_window: 0, overhead: 0 }

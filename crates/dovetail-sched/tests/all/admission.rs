@@ -65,7 +65,7 @@ fn exactly_at_the_target_is_in_and_a_billionth_over_is_not() {
     assert_eq!(admission.left()[0], Amount::ZERO);
     let least = flow(&[1e-9], &[0.0], None);
     let refusal = admission.admit(&least).unwrap_err();
-    assert_eq!(refusal, Refusal::Rate { resource: 0, asked_per_s: amount(1e-9), left_per_s: Amount::ZERO });
+    assert_eq!(refusal, Refusal::Rate { resource: 0, requested_per_s: amount(1e-9), left_per_s: Amount::ZERO });
     assert_eq!(refusal.rule(), 1);
 
     let mut admission = Admission::new(node(&[(1e9, 0.95)]));
@@ -382,8 +382,8 @@ proptest! {
                             }
                             admitted.push((yes.flow, asked));
                         }
-                        (Err(Refusal::Rate { resource, asked_per_s, left_per_s }), model::Verdict::Rate { resource: want, over }) => {
-                            prop_assert_eq!((resource, asked_per_s.minus(left_per_s).billionths()), (want, over));
+                        (Err(Refusal::Rate { resource, requested_per_s, left_per_s }), model::Verdict::Rate { resource: want, over }) => {
+                            prop_assert_eq!((resource, requested_per_s.minus(left_per_s).billionths()), (want, over));
                         }
                         (Err(Refusal::Delay(broken)), model::Verdict::OwnDelay { over }) => {
                             prop_assert_eq!((broken.whose, broken.by, u128::from(broken.over().0)), (Whose::New, by, over));

@@ -38,7 +38,7 @@ use timeline::Timeline;
 pub use latency::Percentiles;
 pub use share::{FairShare, Shares};
 
-/// Width of the windows of Jain's index unless told otherwise.
+/// Default width of the windows of Jain's index.
 pub const DEFAULT_WINDOW: Nanos = Nanos::from_millis(100);
 
 /// This many flows get a line of their own over time.

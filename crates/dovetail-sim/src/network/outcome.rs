@@ -10,7 +10,7 @@ use crate::Outcome;
 pub struct NetworkOutcome {
     /// Packets at the watched link.
     pub link: Outcome,
-    /// Of those dropped, how many for want of room to tell their flow from others.
+    /// Of those dropped, how many for want of memory for their flow.
     pub unknown: u64,
     /// Flows that the watched link forgot before their time to make room for others.
     pub evicted_flows: u64,
@@ -22,7 +22,7 @@ pub struct NetworkOutcome {
     pub streams: Vec<Stream>,
     /// The policy's own figures.
     pub counters: Vec<(&'static str, f64)>,
-    /// What users got through a gateway, where there is one.
+    /// What users got through the gateway, if there is one.
     pub access: Option<AccessOutcome>,
 }
 
@@ -35,7 +35,7 @@ pub struct AccessOutcome {
     pub classes: Vec<Stream>,
     /// The request scheduler's own figures, a second apart.
     pub notes: Vec<(Nanos, Vec<(&'static str, f64)>)>,
-    /// Probes of the far queue that did not come back.
+    /// Probes of the far queue that were not answered.
     pub lost_probes: u64,
     /// Packets between users and gateway that found no room; what they were part of never ends.
     pub lost_among_users: u64,
@@ -68,7 +68,7 @@ pub struct Exchange {
     pub upload: u64,
     /// When the user wanted it.
     pub wanted: Nanos,
-    /// When it came to the gateway.
+    /// When it arrived at the gateway.
     pub arrived: Option<Nanos>,
     /// When the gateway released it.
     pub released: Option<Nanos>,
@@ -132,7 +132,7 @@ pub struct Transfer {
     pub bytes: u64,
     /// When its first packet was sent.
     pub begun: Nanos,
-    /// When the receiver had the last byte; `None` if that never came to be.
+    /// When the receiver had the last byte; `None` if it never did.
     pub ended: Option<Nanos>,
     /// Its packets that arrived at the watched link.
     pub packets: u64,

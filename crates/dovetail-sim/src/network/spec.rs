@@ -14,7 +14,7 @@ pub struct Network {
     pub name: String,
     /// What it is.
     pub description: String,
-    /// Where it is from: a paper and its figure, say.
+    /// Its source, such as a paper and its figure.
     pub source: String,
     /// Seeds all random numbers.
     pub seed: u64,
@@ -30,7 +30,7 @@ pub struct Network {
     pub transport: Transport,
     /// What is sent.
     pub traffic: Vec<Traffic>,
-    /// The gateway that users ask through, where there is one.
+    /// The gateway between users and servers, if there is one.
     pub access: Option<Access>,
 }
 
@@ -41,15 +41,15 @@ pub struct Access {
     pub gateway: usize,
     /// The node at the link's other end, which sends probes back.
     pub provider: usize,
-    /// What the gateway is told that the link carries, in bytes of responses a second; `None`: what it does carry.
+    /// The link's capacity as configured at the gateway, in bytes of responses per second; `None`: its real capacity.
     pub capacity_bytes_per_s: Option<f64>,
     /// From one probe of the far queue to the next; `None` sends none.
     pub probe: Option<Nanos>,
-    /// Length of a request, and of what comes before a response's body.
+    /// Length of a request, and of a response's header.
     pub request_bytes: u32,
     /// Length of a response's header.
     pub header_bytes: u32,
-    /// Whether the header tells how long the body is.
+    /// Whether the header states the body's length.
     pub tells_length: bool,
     /// Latencies and shares count from here on.
     pub warm_up: Nanos,
@@ -78,7 +78,7 @@ pub struct Link {
     pub delay: Nanos,
     /// Orders packets; the watched link has the policy of the run instead.
     pub policy: PolicySpec,
-    /// How much may wait; [`Limits::flows`] bounds the flows that are told apart.
+    /// How much may wait; [`Limits::flows`] bounds the flows that are distinguished.
     pub limits: Limits,
 }
 
@@ -134,9 +134,9 @@ pub struct Traffic {
     pub weight: Weight,
     /// The traffic, as an index, whose class and weight these users have; `None`: it is a class of its own.
     pub class: Option<usize>,
-    /// Who sends: each flow's is drawn from these nodes.
+    /// Senders: each flow's is drawn from these nodes.
     pub from: Vec<usize>,
-    /// Who receives, likewise.
+    /// Receivers, likewise.
     pub to: Vec<usize>,
     /// When the first may begin.
     pub start: Nanos,
@@ -169,10 +169,10 @@ pub enum Kind {
     Requests(Requests),
 }
 
-/// What the users of a class ask for.
+/// The requests of the users of a class.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requests {
-    /// When they ask.
+    /// When they are sent.
     pub asks: Asks,
     /// Lengths of bodies, in bytes.
     pub size: Size,
@@ -184,7 +184,7 @@ pub struct Requests {
     pub silent: Vec<(Nanos, Nanos)>,
 }
 
-/// When a user asks.
+/// When a user sends requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asks {
     /// Each user keeps this many requests outstanding, and thinks for an exponential time of this mean after each
@@ -229,7 +229,7 @@ pub struct Datagrams {
 }
 
 impl Traffic {
-    /// How many transfers there are of it.
+    /// The number of its transfers.
     #[must_use]
     pub fn transfers(&self) -> u64 {
         if let Kind::Transfers { count, .. } = self.kind { count.into() } else { 0 }
@@ -240,7 +240,7 @@ impl Traffic {
 pub(super) const LATEST: Nanos = Nanos::from_secs(10_000_000);
 
 impl Network {
-    /// How many transfers there are.
+    /// The number of transfers.
     #[must_use]
     pub fn transfers(&self) -> u64 {
         self.traffic.iter().map(Traffic::transfers).sum()

@@ -480,7 +480,7 @@ fn networks_with_and_without_a_gateway_are_not_taken_for_each_other() {
     assert_eq!(refused(&without, "none"), "no users send requests through a gateway here: add [access]");
     // A server that no link leads to is found when somebody asks it.
     let apart = asking("each = 1").replace("between = [\"far\", \"p\"]", "between = [\"far\", \"elsewhere\"]");
-    assert_eq!(refused(&parse(&apart).unwrap(), "none"), "there is no way from 'g' to 'far': add a link");
+    assert_eq!(refused(&parse(&apart).unwrap(), "none"), "there is no path from 'g' to 'far': add a link");
 }
 
 #[test]

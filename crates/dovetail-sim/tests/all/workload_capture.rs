@@ -226,7 +226,7 @@ fn simple_packets_and_new_sections() {
     let name = || "10.0.0.1:7>10.0.0.2:80/tcp".to_string();
     assert_eq!(arrivals, [(0, 64, name()), (0, 1500, name()), (3_000, 50, name())]);
     assert_eq!(count(&notices, "no time"), 1);
-    assert_eq!(count(&notices, "not described"), 1);
+    assert_eq!(count(&notices, "undescribed"), 1);
 }
 
 #[test]

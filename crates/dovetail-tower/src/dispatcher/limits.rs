@@ -12,10 +12,10 @@ pub struct WaitLimits {
 }
 
 impl WaitLimits {
-    /// As many as come.
+    /// No limit.
     pub const UNLIMITED: Self = Self { user: u32::MAX, all: u32::MAX };
 
-    /// Whether one more may wait where so many do.
+    /// Whether one more request may be queued beside these.
     pub(super) fn check(&self, of_user: u32, of_all: u32) -> Result<(), Overloaded> {
         if of_user >= self.user {
             return Err(Overloaded::User);
@@ -27,13 +27,13 @@ impl WaitLimits {
     }
 }
 
-/// Who has too many requests are queueding.
+/// Too many requests are queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Overloaded {
-    /// The user who asked.
+    /// Of the request's user.
     #[error("too many requests of this user are queued")]
     User,
-    /// All users together.
+    /// Of all users together.
     #[error("too many requests are queued")]
     All,
 }

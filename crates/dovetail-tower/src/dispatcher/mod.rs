@@ -1,9 +1,9 @@
 //! A request scheduler at work: with tokio's clock, users' names, and the tasks that wait.
 //!
-//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is informed of
-//! events and decides whose turn it is. A [`Dispatcher`] connects it to a program: a task with a request takes a [`Ticket`],
-//! waits until it is released, reports what it received and asks how much more it may take. Dropping a ticket cancels its
-//! request, so nothing that a program forgets stays counted.
+//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is informed of events and decides whose turn it is. A
+//! [`Dispatcher`] connects it to a program: a task with a request takes a [`Ticket`], waits until it is released, reports
+//! what it received and asks how much more it may take. Dropping a ticket cancels its request, so nothing that a program
+//! forgets stays counted.
 //!
 //! ```text
 //! Dispatcher::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
@@ -65,9 +65,9 @@ use self::{
     users::Users,
 };
 
-/// Where requests wait for their turn. Clones are the same dispatcher.
+/// A queue of requests, released by a policy. Clones share the same dispatcher.
 ///
-/// `K` is what users are known by: an address, a name that was proved.
+/// `K` identifies users: an address, or an authenticated name.
 pub struct Dispatcher<K>(Arc<Shared<K>>);
 
 impl<K> Clone for Dispatcher<K> {
@@ -86,7 +86,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     /// A dispatcher with classes of these weights, numbered from 0.
     ///
     /// # Errors
-    /// [`PolicyError`] when the policy cannot be made of the setup, or there is no class.
+    /// [`PolicyError`] if the policy cannot be built from the setup, or there is no class.
     pub fn new(policy: &RequestSpec, setup: &RequestSetup, classes: &[Weight]) -> Result<Self, PolicyError> {
         if classes.is_empty() {
             return Err(PolicyError::unfit("users need at least one class to be in"));
@@ -109,7 +109,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         Ok(Self(Arc::new(Shared { began: Instant::now(), state: Mutex::new(state), rearmed: Arc::default() })))
     }
 
-    /// Gives turns that only time brings. To be spawned once; ends when the dispatcher and its tickets are gone.
+    /// Gives turns that become due with time. Spawn it once; it ends when the dispatcher and its tickets are dropped.
     pub fn drive(&self) -> impl Future<Output = ()> + use<K> {
         // It waits without a hold on the dispatcher, which may go away meanwhile, and says so.
         let dispatcher = Arc::downgrade(&self.0);
@@ -145,10 +145,11 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.admit(guard, now, who, class, length, label)
     }
 
-    /// As [`arrive`](Self::arrive), unless too many wait already. Who is refused leaves no trace.
+    /// As [`arrive`](Self::arrive), unless too many requests are queued. A refused request leaves no trace.
     ///
     /// # Errors
-    /// [`Overloaded`] when the user has, or all have, as many requests waiting as the limits say. O(classes) besides.
+    /// [`Overloaded`] if the user, or all users together, have as many requests queued as the limits permit. O(classes)
+    /// on top.
     pub fn arrive_within(
         &self,
         limits: &WaitLimits,
@@ -195,13 +196,13 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         Ticket::new(Arc::clone(&self.0), id)
     }
 
-    /// What time it is at this dispatcher: since it was made.
+    /// The dispatcher's time: since it was created.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.now()
     }
 
-    /// Another weight for a class. Nothing is done if there is no such class.
+    /// Changes a class's weight. Does nothing if there is no such class.
     pub fn set_weight(&self, class: ClassId, weight: Weight) {
         let (mut state, now) = self.0.enter();
         if let Some(account) = state.classes.get_mut(class.0 as usize) {
@@ -211,7 +212,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// One more class; its number.
+    /// Adds a class and returns its number.
     pub fn add_class(&self, weight: Weight) -> ClassId {
         let (mut state, now) = self.0.enter();
         let class = ClassId(state.classes.len() as u32);
@@ -235,7 +236,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// The link carries this many units a second. Nothing is done if no link could.
+    /// Sets the link's rate in units per second. Does nothing if the rate is out of range.
     pub fn set_rate(&self, units_per_s: f64) {
         if !RequestSetup::is_rate(units_per_s) {
             return;
@@ -246,7 +247,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// Units came down the link that no ticket asked for.
+    /// Unrequested units came down the link.
     pub fn stray(&self, class: Option<ClassId>, units: u64) {
         let (mut state, now) = self.0.enter();
         state.units = state.units.saturating_add(units);
@@ -257,7 +258,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// A probe of the far queue leaves; its number.
+    /// A probe of the far queue is sent; returns its number.
     #[must_use]
     pub fn probe(&self) -> u64 {
         let (mut guard, now) = self.0.enter();
@@ -268,7 +269,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         number
     }
 
-    /// A probe of the far queue is back.
+    /// A probe of the far queue was answered.
     pub fn probed(&self, number: u64) {
         let (mut guard, now) = self.0.enter();
         let state = &mut *guard;
@@ -277,7 +278,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// Probes go another way from now on: what those before them saw says nothing of it.
+    /// Probes take another path from now on: earlier measurements do not apply to it.
     pub fn forget_probes(&self) {
         let (mut guard, now) = self.0.enter();
         let state = &mut *guard;
@@ -286,7 +287,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// How long the far queue is, from elsewhere than probes.
+    /// Sets the far queue's delay, measured otherwise than by probes.
     pub fn far_queue(&self, delay: Option<Nanos>) {
         let (mut state, now) = self.0.enter();
         state.scheduler.far_queue(delay.map(FarDelay::of), now);
@@ -300,19 +301,19 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// Tickets that exist: waiting and released. O(1).
+    /// A user's tickets, queued and released. O(1).
     #[must_use]
     pub fn requests(&self, who: &K) -> usize {
         self.0.lock().users.requests(who)
     }
 
-    /// Tickets there are: waiting and released.
+    /// All tickets, queued and released.
     #[must_use]
     pub fn live(&self) -> usize {
         self.0.lock().live.len()
     }
 
-    /// The setup that it was built with, and its policy.
+    /// Its policy, and the setup that it was built with.
     #[must_use]
     pub fn policy(&self) -> (RequestSpec, RequestSetup) {
         let state = self.0.lock();

@@ -26,7 +26,7 @@ impl<K> fmt::Debug for Ticket<K> {
 }
 
 impl<K: Clone + Eq + Hash> Ticket<K> {
-    /// The response will have this many units in all, as its sender says.
+    /// The response's length in units, as its sender states it.
     pub fn length(&self, units: u64) {
         let (mut state, now) = self.shared.enter();
         state.live[self.id].length = Some(units);
@@ -44,7 +44,7 @@ impl<K> Ticket<K> {
         RequestId(self.id as u32)
     }
 
-    /// The connection that the response comes on offers a window of this many units whatever turns say.
+    /// The response's connection offers its sender a window of this many units, whatever turns permit.
     pub fn offers(&self, window: u64) {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
@@ -53,12 +53,12 @@ impl<K> Ticket<K> {
         self.shared.pump(state);
     }
 
-    /// Waits for the request's turn to leave.
+    /// Waits until the request is released.
     pub async fn released(&self) {
         poll_fn(|cx| self.poll_released(cx)).await;
     }
 
-    /// Whether the request may leave; the task is woken when it may.
+    /// Whether the request is released; if not, the task is woken when it is.
     pub fn poll_released(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.shared.lock();
         let live = &mut state.live[self.id];
@@ -71,7 +71,7 @@ impl<K> Ticket<K> {
         Poll::Pending
     }
 
-    /// Whether the request may leave.
+    /// Whether the request is released.
     #[must_use]
     pub fn is_released(&self) -> bool {
         self.shared.lock().live[self.id].released.is_some()
@@ -89,8 +89,8 @@ impl<K> Ticket<K> {
         self.shared.lock().live[self.id].window
     }
 
-    /// Units of the response that may be taken in, and the window. Where there are none, units wait: the scheduler is told,
-    /// and the task is woken at the next turn.
+    /// Units of the response that may be taken in, and the window. If there are none, the scheduler is informed that
+    /// units wait, and the task is woken at the next turn.
     pub fn poll_allowed(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];

@@ -148,7 +148,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
 }
 
 impl<K> Dispatcher<K> {
-    /// What there is now by class and in all. O(classes).
+    /// A snapshot of the counts by class and in total. O(classes).
     #[must_use]
     pub fn totals(&self) -> Totals {
         let now = self.0.now();

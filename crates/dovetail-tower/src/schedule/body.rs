@@ -13,7 +13,7 @@ use super::Meter;
 use crate::dispatcher::Ticket;
 
 pin_project! {
-    /// A response's body, read no further than its turns allow. Frames are passed as they come.
+    /// A response's body, read no further than its turns allow. Frames are passed on as they arrive.
     pub struct ScheduledBody<R, K, M> {
         // None where the service was not asked.
         #[pin]

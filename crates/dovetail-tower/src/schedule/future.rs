@@ -16,7 +16,7 @@ use super::{Meter, ScheduledBody, Settings, Units, timing};
 use crate::dispatcher::{Overloaded, Ticket};
 
 pin_project! {
-    /// A response that comes once its request was released. Dropped before, the request is cancelled.
+    /// The response to a request, once that is released. Dropped before, the request is cancelled.
     pub struct Scheduled<S, B, K, M>
     where
         S: Service<Request<B>>,

@@ -115,7 +115,7 @@ impl<K, C> ScheduleLayer<K, C> {
 }
 
 impl<K, C, M> ScheduleLayer<K, C, M> {
-    /// Counts units otherwise: the dispatcher's rate, and whatever its policy says in bytes, is in these.
+    /// Counts other units than bytes: the dispatcher's rate, and its policy's sizes, are then in these units.
     #[must_use]
     pub fn meter<N>(self, meter: N) -> ScheduleLayer<K, C, N> {
         let Settings { limits, retry_after_s, tells_timing, .. } = self.settings;
@@ -123,8 +123,8 @@ impl<K, C, M> ScheduleLayer<K, C, M> {
         ScheduleLayer { dispatcher: self.dispatcher, classify: self.classify, settings }
     }
 
-    /// Answers 503 instead of the service when too many wait, and tells the client to come again after this many
-    /// seconds. Without this, as many wait as come.
+    /// Responds with 503 when too many requests are queued, with a `Retry-After` of this many seconds. Without this, the
+    /// queue has no limit.
     #[must_use]
     pub fn limits(mut self, limits: WaitLimits, retry_after_s: u32) -> Self {
         self.settings.limits = limits;
@@ -132,7 +132,7 @@ impl<K, C, M> ScheduleLayer<K, C, M> {
         self
     }
 
-    /// Whether responses say in `Server-Timing` how long their requests waited. They do if nothing is said.
+    /// Whether responses state in `Server-Timing` how long their requests were queued. By default they do.
     #[must_use]
     pub fn server_timing(mut self, tells: bool) -> Self {
         self.settings.tells_timing = tells;

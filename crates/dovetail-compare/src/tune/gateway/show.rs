@@ -154,16 +154,16 @@ fn why(tuning: &Tuning<'_>) -> String {
     let (gets, rules, alike) = (gets(tuning, *got), rules(), ALIKE * 100.0);
     match tuning.choice {
         Choice::Setting { least_s, .. } => format!(
-            "{gets}; of the settings that satisfy the constraints ({rules}) and are within {alike:.0} % of their lowest mean \
-             ({} s) this one has the lowest p99",
+            "{gets}; of the settings that satisfy the constraints ({rules}) and are within {alike:.0} % of their \
+             lowest mean ({} s) this one has the lowest p99",
             figure(least_s)
         ),
         Choice::TooCostly { .. } => {
             format!("no setting satisfies the constraints ({rules}); with {policy}, the quickest, {gets}")
         }
         Choice::NoGain { .. } => format!(
-            "no setting that satisfies the constraints ({rules}) has a mean lower than {ORDINARY}'s by more than {alike:.0} %; with \
-             {policy}, the quickest of them, {gets}"
+            "no setting that satisfies the constraints ({rules}) has a mean lower than {ORDINARY}'s by more than \
+             {alike:.0} %; with {policy}, the quickest of them, {gets}"
         ),
     }
 }

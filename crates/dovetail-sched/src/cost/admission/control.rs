@@ -57,7 +57,7 @@ impl Admission {
         &self.node
     }
 
-    /// The formula that rule 2 goes by.
+    /// The formula of rule 2.
     #[must_use]
     pub const fn by(&self) -> Bound {
         self.by
@@ -145,7 +145,7 @@ impl Admission {
     /// Lets a best-effort flow in, by rule 3.
     ///
     /// # Errors
-    /// [`Refusal::BestEffortFlows`] when there are as many as there may be.
+    /// [`Refusal::BestEffortFlows`] when their number is at the limit.
     pub fn admit_best_effort(&mut self) -> Result<(), Refusal> {
         let most = self.node.best_effort().most_flows;
         if self.best_effort_flows >= most {
@@ -173,7 +173,7 @@ impl Admission {
         if waiting < most { Ok(()) } else { Err(Refusal::Queue { waiting, most }) }
     }
 
-    /// What is reserved of each resource, in units a second.
+    /// The reserved rate of each resource, in units per second.
     #[must_use]
     pub const fn reserved_per_s(&self) -> &Amounts {
         &self.reserved_per_s
@@ -194,9 +194,11 @@ impl Admission {
 
     /// Rule 1: the first resource of which too much is asked.
     fn rates(&self, asked: &Amounts) -> Result<(), Refusal> {
-        for (resource, (&asked_per_s, &left_per_s)) in asked.as_slice().iter().zip(self.left().as_slice()).enumerate() {
-            if asked_per_s > left_per_s {
-                return Err(Refusal::Rate { resource, asked_per_s, left_per_s });
+        for (resource, (&requested_per_s, &left_per_s)) in
+            asked.as_slice().iter().zip(self.left().as_slice()).enumerate()
+        {
+            if requested_per_s > left_per_s {
+                return Err(Refusal::Rate { resource, requested_per_s, left_per_s });
             }
         }
         Ok(())

@@ -10,7 +10,7 @@ use core::{error::Error, fmt, str::FromStr};
 use super::{amounts::Amounts, mismatch::Mismatch, node::Node, reservation::Reservation};
 use crate::{MAX_RESOURCES, Nanos};
 
-/// Which formula admission control goes by.
+/// The formula that admission control uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Bound {
     /// Eq. 14: one scheduler for all resources. What the paper admits by, but no bound for all traffic.

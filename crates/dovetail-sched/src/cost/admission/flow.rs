@@ -30,21 +30,21 @@ impl Flow {
         }
     }
 
-    /// How long a packet ahead of it may take. Its own term is no longer than what it can bear once it is admitted.
+    /// How long a packet ahead of it may take. Its own term is within its limit once it is admitted.
     pub(super) fn slack(&self, by: Bound) -> Option<Nanos> {
         self.most_delay.map(|most| most - self.own(by))
     }
 }
 
-/// A yes, and what comes with it.
+/// An admitted flow, with consequences for others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Admitted {
     /// The flow, for [`Admission::release`](super::Admission::release).
     pub flow: FlowHandle,
-    /// Of which resources it takes the last, so that best-effort flows get nothing; by index.
+    /// The resources of which it takes the last, so that best-effort flows get nothing; by index.
     pub exhausts: [bool; MAX_RESOURCES],
-    /// A flow of another priority level whose delay bound is broken because this one is in: the one whose bound is most
-    /// too long. Rule 2 looks at the new flow's own level only.
+    /// A flow of another priority level whose delay bound is broken because this one is admitted: the one whose
+    /// bound is exceeded most. Rule 2 considers only the new flow's own level.
     pub breaks: Option<Broken>,
 }
 

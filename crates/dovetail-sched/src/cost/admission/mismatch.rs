@@ -7,7 +7,7 @@ use core::{error::Error, fmt};
 pub struct Mismatch {
     /// How many it speaks of.
     pub given: usize,
-    /// How many there are.
+    /// The number of resources that there are.
     pub node: usize,
 }
 

@@ -37,7 +37,7 @@
 //! - **Eq. 14 is no bound in general.** The paper derives it from that of one fair queue and does not prove it. Behind
 //!   the one scheduler all flows share a first-in-first-out queue for the next resource, and packets of other flows
 //!   which gather there can delay a packet for longer than eq. 14 says; the same file shows traffic that breaks it. It
-//!   is what the paper admits by, so it is the default here; for a guarantee that has to hold, choose
+//!   is what the paper admits by, so it is the default here; for a guarantee, choose
 //!   [`Bound::Separate`] and schedulers to match.
 //! - Neither accounts for priorities. Where a scheduler serves one level strictly before another, the lower one waits
 //!   longer than either formula says.

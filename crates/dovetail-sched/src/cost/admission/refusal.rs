@@ -15,11 +15,11 @@ pub enum Refusal {
         /// Which.
         resource: usize,
         /// The rate asked for, in units a second.
-        asked_per_s: Amount,
+        requested_per_s: Amount,
         /// What the reserved leave of the target, in units a second.
         left_per_s: Amount,
     },
-    /// Rule 2: a delay bound would be longer than its flow can bear.
+    /// Rule 2: a delay bound would be over its flow's limit.
     Delay(Broken),
     /// Rule 3: there are as many best-effort flows as there may be.
     BestEffortFlows {
@@ -35,16 +35,16 @@ pub enum Refusal {
     },
 }
 
-/// A delay bound that is longer than its flow can bear.
+/// A delay bound that is over its flow's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Broken {
-    /// Whose.
+    /// The flow.
     pub whose: Whose,
-    /// By which formula.
+    /// The formula.
     pub by: Bound,
-    /// The bound, once the new flow is in.
+    /// The bound, once the new flow is admitted.
     pub bound: Nanos,
-    /// What the flow can bear.
+    /// The flow's limit.
     pub most: Nanos,
 }
 
@@ -56,12 +56,12 @@ impl Broken {
     }
 }
 
-/// Whose delay it is.
+/// The flow whose delay it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// That of the flow that asked.
+    /// The flow to be admitted.
     New,
-    /// That of a flow which was admitted before: of those concerned, the one whose bound is most too long.
+    /// A flow that was admitted before: of those concerned, the one whose bound is exceeded most.
     Admitted(FlowHandle),
 }
 
@@ -83,11 +83,11 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Resources(mismatch) => write!(f, "the reservation is for another node: {mismatch}"),
-            Self::Rate { resource, asked_per_s, left_per_s } => write!(
+            Self::Rate { resource, requested_per_s, left_per_s } => write!(
                 f,
-                "rule 1: {asked_per_s}/s of resource {resource} is requested and {left_per_s}/s is left, which is {}/s \
+                "rule 1: {requested_per_s}/s of resource {resource} is requested and {left_per_s}/s is left, which is {}/s \
                  too little",
-                asked_per_s.minus(*left_per_s)
+                requested_per_s.minus(*left_per_s)
             ),
             Self::Delay(broken) => write!(f, "rule 2: {broken}"),
             Self::BestEffortFlows { most } => {

@@ -17,13 +17,13 @@ pub struct Reservation {
 
 impl Reservation {
     /// A flow that reserves `rate_per_s` units a second of each resource and sends packets of these kinds, each given by
-    /// what one takes of each resource; the costliest of a kind counts. `most_delay` is the longest delay that it can
-    /// bear, if it minds. Flows of one `priority` level see to each other's delays.
+    /// what one takes of each resource; the costliest of a kind counts. `most_delay` is its limit for the
+    /// delay, if it has one. Flows of one `priority` level respect each other's limits.
     ///
     /// A rate may be 0 where all its packets cost 0: the flow does not use that resource.
     ///
     /// # Errors
-    /// [`ReservationError`] for a flow that reserves nothing, without kinds of packet, or that would wait for ever.
+    /// [`ReservationError`] for a flow that reserves nothing, without kinds of packet, or that would wait forever.
     pub fn new(
         rate_per_s: Amounts,
         packets: &[Amounts],
@@ -55,13 +55,13 @@ impl Reservation {
         &self.rate_per_s
     }
 
-    /// What a packet takes of each resource, kind by kind; at least one kind.
+    /// The cost of a packet on each resource, kind by kind; at least one kind.
     #[must_use]
     pub fn packets(&self) -> &[Amounts] {
         &self.packets
     }
 
-    /// The longest delay that it can bear.
+    /// Its limit for the delay.
     #[must_use]
     pub const fn most_delay(&self) -> Option<Nanos> {
         self.most_delay
