@@ -55,10 +55,8 @@ mod tests {
     use dovetail_sched::cost::admission::Bound;
     use proptest::prelude::*;
 
-    const EXAMPLES: [&str; 2] = [
-        include_str!("../../scenarios/admit/cbcs-table2.toml"),
-        include_str!("../../scenarios/admit/refusals.toml"),
-    ];
+    const EXAMPLES: [&str; 2] =
+        [include_str!("../../scenarios/admit/cbcs-table2.toml"), include_str!("../../scenarios/admit/refusals.toml")];
 
     /// Whether it was understood; whatever it was, an answer comes and every figure can be shown.
     fn answered(text: &str) -> bool {
