@@ -352,7 +352,7 @@ fn trace_driven_experiments_take_captures_and_always_come_out_the_same() {
         text.contains("merged from their first packets on") && text.contains("12000 packets of 80 flows"),
         "{text}"
     );
-    assert!(text.contains("the link for 150 %"), "{text}");
+    assert!(text.contains("the link's 150 %"), "{text}");
 }
 
 #[test]
