@@ -33,12 +33,6 @@ impl Failure {
         }
     }
 
-    /// What it says.
-    #[cfg(test)]
-    pub(crate) fn message(&self) -> &str {
-        &self.message
-    }
-
     pub(crate) fn report(&self) -> ExitCode {
         eprintln!("dovetail: {}", self.message);
         if self.misuse {

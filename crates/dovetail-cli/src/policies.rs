@@ -32,6 +32,8 @@ struct KnobJson {
     key: &'static str,
     default: &'static str,
     meaning: &'static str,
+    /// Whether it can be changed while the scheduler runs.
+    retunable: bool,
 }
 
 /// A policy's line, whichever registry it is from.
@@ -60,7 +62,7 @@ pub(crate) fn run(args: &PoliciesArgs, out: &mut dyn Write) -> Result<(), Error>
         out,
         &format!(
             "{}\n\nn is the number of backlogged flows, m that of resources. Write a policy as name or \
-         name:key=value,key=value.\n\n\
+         name:key=value,key=value. A knob that is retunable can be changed while the scheduler runs.\n\n\
          Policies that order requests, at the users' end of a narrow downlink:\n\n\
          {}\n\nn is the number of classes.",
             packets.to_terminal(),
@@ -93,9 +95,10 @@ fn kinds() -> [Kind; 2] {
 impl Kind {
     fn to_terminal(&self) -> String {
         let mut table = Table::new(&["policy", self.cost_of, "what it does", "source"], 4);
-        let mut knobs = Table::new(&["knob", "default", "meaning"], 3);
+        let mut knobs = Table::new(&["knob", "default", "retunable", "meaning"], 4);
         let mut push = |policy: &str, knob: &Knob| {
-            knobs.push([format!("{policy}:{}=", knob.key), knob.default.to_owned(), knob.meaning.to_owned()]);
+            let retunable = if knob.retunable { "yes" } else { "no" };
+            knobs.push([&format!("{policy}:{}=", knob.key), knob.default, retunable, knob.meaning].map(str::to_owned));
         };
         for policy in &self.policies {
             table.push([policy.name, policy.cost, policy.summary, policy.source].map(str::to_owned));
@@ -108,7 +111,8 @@ impl Kind {
     fn to_json(&self) -> impl Iterator<Item = PolicyJson> + '_ {
         self.policies.iter().map(|policy| {
             let common = self.common.iter().filter(|knob| policy.knobs.iter().all(|own| own.key != knob.key));
-            let to_json = |knob: &Knob| KnobJson { key: knob.key, default: knob.default, meaning: knob.meaning };
+            let to_json =
+                |&Knob { key, default, meaning, retunable }: &Knob| KnobJson { key, default, meaning, retunable };
             PolicyJson {
                 policy: policy.name,
                 orders: self.orders,
