@@ -10,7 +10,7 @@
 //! generators of its own and does not depend on packets' fate, so that every policy meets the same arrivals. Equal
 //! inputs give equal runs, to the byte.
 //!
-//! One link is *watched*: its queue is under the policy that is examined, and an [`Observer`] sees its packets, as in a
+//! One link is *watched*: its queue is under the policy that is examined, and an [`Observer`](crate::Observer) sees its packets, as in a
 //! [`Pipeline`](crate::Pipeline) of one resource.
 //!
 //! # What smoltcp's TCP does not do
