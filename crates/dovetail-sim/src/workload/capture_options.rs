@@ -11,7 +11,7 @@ pub struct CaptureOptions {
     pub seed: u64,
     /// Times are multiplied by this: 0.5 doubles the load.
     pub time_scale: f64,
-    /// How many packets there are, if somebody has counted them.
+    /// How many packets there are, if they were counted.
     pub packets: Option<u64>,
 }
 
