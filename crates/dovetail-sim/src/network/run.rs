@@ -29,7 +29,7 @@ pub fn simulate_network<O: Observer>(
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
     if network.access.is_some() {
-        return Err(NetworkError::Network("users ask through a gateway here: say what that does".into()));
+        return Err(NetworkError::Network("users send requests through a gateway here: set its policy".into()));
     }
     let NetworkOptions { progress, capture } = options.lend();
     let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
