@@ -69,7 +69,7 @@
 //! assert_eq!(admission.delay(first, Bound::Separate), Some(Nanos::from_millis(140)));
 //!
 //! let refusal = admission.admit(&flow([1.0, 1.0], [1.0, 1.0])?).expect_err("all is reserved");
-//! assert_eq!(refusal.to_string(), "rule 1: 1/s of resource 0 is asked for and 0/s is left, which is 1/s too little");
+//! assert_eq!(refusal.to_string(), "rule 1: 1/s of resource 0 is requested and 0/s is left, which is 1/s too little");
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
