@@ -32,6 +32,11 @@ pub(super) struct Written {
     values: Vec<(&'static str, String)>,
 }
 
+/// A policy string's name, and what follows the colon.
+pub(super) fn name_and_rest(text: &str) -> (&str, Option<&str>) {
+    text.split_once(':').map_or((text, None), |(name, rest)| (name, Some(rest)))
+}
+
 impl Written {
     /// Reads the values in `text` of the policy `name`, which has `own` knobs and those that are `common` to many.
     pub(super) fn read(
@@ -41,8 +46,7 @@ impl Written {
         common: &'static [Knob],
     ) -> Result<Self, PolicyError> {
         let mut written = Self { name, text: text.to_owned(), own, common, values: Vec::new() };
-        let behind_colon = text.split_once(':').map(|(_, rest)| rest);
-        for pair in behind_colon.into_iter().flat_map(|rest| rest.split(',')) {
+        for pair in name_and_rest(text).1.into_iter().flat_map(|rest| rest.split(',')) {
             let Some((key, value)) = pair.split_once('=') else {
                 return Err(PolicyError::not_a_pair(pair, text));
             };

@@ -3,7 +3,10 @@
 use alloc::string::{String, ToString};
 use core::fmt;
 
-use super::{Entry, Knob, Knobs, PolicyError, knobs::Written};
+use super::{
+    Entry, Knob, Knobs, PolicyError,
+    knobs::{Written, name_and_rest},
+};
 
 /// A policy string that has been read: the policy exists, and so do its keys. Of packets or of requests, as `B` says.
 pub struct Spec<B: 'static> {
@@ -19,7 +22,7 @@ impl<B> Spec<B> {
 
     /// The policy's name in a string.
     pub(crate) fn name_in(text: &str) -> &str {
-        text.split_once(':').map_or(text, |(name, _)| name)
+        name_and_rest(text).0
     }
 
     /// The policy's line in the registry.

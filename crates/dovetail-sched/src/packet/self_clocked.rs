@@ -16,7 +16,7 @@
 
 use core::{fmt, marker::PhantomData};
 
-use super::tags::{prefetch_next, rescaled, work};
+use super::tags::{keeps_resource, prefetch_next, rescaled, work};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queues, Stage, Weight,
     entry::Knobs, flow::FlowMap,
@@ -136,8 +136,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
-        knobs.of(C::NAME)?;
-        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
+        keeps_resource(C::NAME, self.resource, queues, knobs)
     }
 
     fn forget(&mut self, flow: FlowId) {

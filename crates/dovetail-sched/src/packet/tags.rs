@@ -2,8 +2,8 @@
 //! a tag, and a look-ahead.
 
 use crate::{
-    FlowHeap, Queues,
-    entry::Knob,
+    FlowHeap, PolicyError, Queues,
+    entry::{Knob, Knobs},
     flow::{FlowMap, Waiting},
 };
 
@@ -14,6 +14,17 @@ pub(crate) const RESOURCE: Knob = Knob {
     meaning: "the resource whose time is shared: first, last, or a number from 1",
     retunable: false,
 };
+
+/// What a policy `name` that shares `resource` says to other knobs: none of them can be changed.
+pub(crate) fn keeps_resource(
+    name: &'static str,
+    resource: usize,
+    queues: &Queues,
+    knobs: &Knobs<'_>,
+) -> Result<(), PolicyError> {
+    knobs.of(name)?;
+    knobs.keeps(RESOURCE.key, knobs.resource(RESOURCE.key, queues.resources())? == resource)
+}
 
 /// A waiting packet's work in nanoseconds of the resource's time.
 #[inline]

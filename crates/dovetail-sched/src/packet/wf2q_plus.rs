@@ -60,7 +60,7 @@
 
 use alloc::boxed::Box;
 
-use super::tags::{RESOURCE, prefetch_next, rescaled, work};
+use super::tags::{RESOURCE, keeps_resource, prefetch_next, rescaled, work};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
     entry::{Entry, Knobs, NO_CAUTION},
@@ -271,8 +271,7 @@ impl Policy for Wf2qPlus {
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
-        knobs.of(ENTRY.name)?;
-        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
+        keeps_resource(ENTRY.name, self.resource, queues, knobs)
     }
 
     fn forget(&mut self, flow: FlowId) {

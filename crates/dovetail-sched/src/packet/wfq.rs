@@ -48,7 +48,7 @@
 
 use alloc::boxed::Box;
 
-use super::tags::{Lane, RESOURCE, prefetch_next, rescaled, work};
+use super::tags::{Lane, RESOURCE, keeps_resource, prefetch_next, rescaled, work};
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knobs, NO_CAUTION},
@@ -185,8 +185,7 @@ impl Policy for Wfq {
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
-        knobs.of(ENTRY.name)?;
-        knobs.keeps("resource", knobs.resource("resource", queues.resources())? == self.resource)
+        keeps_resource(ENTRY.name, self.resource, queues, knobs)
     }
 
     fn forget(&mut self, flow: FlowId) {

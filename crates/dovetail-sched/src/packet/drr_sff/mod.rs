@@ -195,30 +195,25 @@ impl DrrSff {
     /// Empty. `bounded`: whether all flows together may fill a buffer, so that queues must be kept by their lengths.
     #[must_use]
     pub fn new(settings: &Settings, bounded: bool) -> Self {
-        let Settings { threshold, ratio, timeout, quantum_bytes, steal } = *settings;
-        let (threshold_bytes, following) = match threshold {
-            Threshold::Bytes(bytes) => (bytes, None),
-            Threshold::Auto { target } => (FIRST_THRESHOLD_BYTES, Some(Following::new(target))),
-        };
-        let quantum_bytes = quantum_bytes as f64;
-        let bases = bases(ratio);
-        Self {
-            ratio,
-            steal,
-            threshold_bytes,
-            following,
-            quantum_bytes,
-            bases,
-            quanta_bytes: bases.map(|bases| bases * quantum_bytes),
+        let mut empty = Self {
+            ratio: settings.ratio,
+            steal: settings.steal,
+            threshold_bytes: FIRST_THRESHOLD_BYTES,
+            following: None,
+            quantum_bytes: 0.0,
+            bases: [0.0; 2],
+            quanta_bytes: [0.0; 2],
             is_raised: false,
             had_turn: [false; 2],
             over_bytes: 0.0,
-            ages: Ages::new(timeout),
+            ages: Ages::new(settings.timeout),
             active: Slab::new(),
             place: FlowMap::new(),
             groups: [Group::new(bounded), Group::new(bounded)],
             turn: SHORT,
-        }
+        };
+        empty.set(settings);
+        empty
     }
 
     /// Takes on these settings. Flows stay in their groups until they are sent to; a threshold that follows the traffic
@@ -232,7 +227,8 @@ impl DrrSff {
             (Threshold::Auto { target }, Some(following)) => following.set_target(target),
             (Threshold::Auto { target }, following) => *following = Some(Following::new(target)),
         }
-        self.bases = bases(ratio);
+        // The smaller group's is 1.
+        self.bases = [ratio.max(1.0), (1.0 / ratio).max(1.0)];
         self.set_base(self.quantum_bytes);
     }
 
@@ -318,11 +314,6 @@ impl DrrSff {
         };
         if holds(SHORT) > self.ratio * holds(LONG) { SHORT } else { LONG }
     }
-}
-
-/// The groups' quanta over the base: the smaller is 1.
-fn bases(ratio: f64) -> [f64; 2] {
-    [ratio.max(1.0), (1.0 / ratio).max(1.0)]
 }
 
 #[inline]

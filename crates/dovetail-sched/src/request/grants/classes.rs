@@ -66,8 +66,9 @@ const ONE: f64 = 18_446_744_073_709_551_616.0;
 impl Classes {
     /// `lag` and `first` in units a part.
     pub(super) fn new(lag: u64, first: u64) -> Self {
-        let (lag, first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
-        Self { lag, first, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() }
+        let mut none = Self { lag: 0, first: 0, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() };
+        none.set_lag(lag, first);
+        none
     }
 
     /// The class had no request and has one now.
@@ -108,7 +109,7 @@ impl Classes {
         self.moved(class);
     }
 
-    /// A candidate class is no more than `lag` units a part behind from now on.
+    /// A candidate class is no more than `lag` units a part behind from now on, one that had no request `first`.
     pub(super) fn set_lag(&mut self, lag: u64, first: u64) {
         (self.lag, self.first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
     }

@@ -144,8 +144,13 @@ impl Pace {
     pub(super) fn set_aim(&mut self, aim: Nanos, now: Nanos) {
         self.advance(now);
         self.asked = aim;
-        self.aim = aim.min(self.half_room).max(LEAST_AIM);
+        self.fit_aim();
         self.add(0.0);
+    }
+
+    /// What was asked for, or half of the room where that is less.
+    fn fit_aim(&mut self) {
+        self.aim = self.asked.min(self.half_room).max(LEAST_AIM);
     }
 
     /// Whether it learns what the link carries.
@@ -158,7 +163,7 @@ impl Pace {
         self.advance(now);
         if let Some(FarDelay { room, .. }) = seen {
             self.half_room = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
-            self.aim = self.asked.min(self.half_room).max(LEAST_AIM);
+            self.fit_aim();
         }
         self.told = seen.map(|seen| (seen.delay, self.at));
         let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));
