@@ -12,9 +12,11 @@
 //! | [`Pipeline`] | when a packet starts and ends on each resource |
 //! | [`simulate`] | the loop |
 //! | [`network`] | hosts with a real TCP, routers and links, instead of a workload |
+//! | [`blame`] | who made a packet wait |
 //! | [`measure`] | utilisation, fairness, latency, series over time |
 //! | [`records`] | one row a packet, CSV or Parquet |
 
+pub mod blame;
 pub mod measure;
 pub mod network;
 pub mod records;

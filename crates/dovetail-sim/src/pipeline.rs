@@ -63,20 +63,36 @@ impl fmt::Display for PipelineMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passage {
     resources: usize,
+    released: Nanos,
     start: [Nanos; MAX_RESOURCES],
     end: [Nanos; MAX_RESOURCES],
+    freed: [Nanos; MAX_RESOURCES],
 }
 
 impl Passage {
-    /// Not in flight yet.
-    pub(crate) const fn new(resources: usize) -> Self {
-        Self { resources, start: [Nanos::ZERO; MAX_RESOURCES], end: [Nanos::ZERO; MAX_RESOURCES] }
+    /// Chosen by the scheduler at `released`, on no resource yet.
+    pub(crate) const fn new(resources: usize, released: Nanos) -> Self {
+        let never = [Nanos::ZERO; MAX_RESOURCES];
+        Self { resources, released, start: never, end: never, freed: never }
     }
 
-    /// It takes `resource` from `start` to `end`.
+    /// It takes `resource` from `start` to `end`, and is not blocked there.
     pub(crate) const fn takes(&mut self, resource: usize, start: Nanos, end: Nanos) {
         self.start[resource] = start;
         self.end[resource] = end;
+        self.freed[resource] = end;
+    }
+
+    /// It is blocked on `resource` until `freed`.
+    pub(crate) const fn frees(&mut self, resource: usize, freed: Nanos) {
+        self.freed[resource] = freed;
+    }
+
+    /// When the scheduler chose it. With no-wait it may start later: when no resource will keep it waiting.
+    #[inline]
+    #[must_use]
+    pub fn released(&self) -> Nanos {
+        self.released
     }
 
     /// When it starts on each resource.
@@ -91,6 +107,13 @@ impl Passage {
     #[must_use]
     pub fn end(&self) -> &[Nanos] {
         &self.end[..self.resources]
+    }
+
+    /// When it leaves each resource free for the next packet: at its end there, or when it is blocked no longer.
+    #[inline]
+    #[must_use]
+    pub fn freed(&self) -> &[Nanos] {
+        &self.freed[..self.resources]
     }
 
     /// When it ends on the last resource.
@@ -126,7 +149,7 @@ impl Pipeline {
             free: [Nanos::ZERO; MAX_RESOURCES],
             starts: (0..resources).map(|_| VecDeque::new()).collect(),
             packets: 0,
-            passage: Passage::new(resources),
+            passage: Passage::new(resources, Nanos::ZERO),
         }
     }
 
@@ -140,6 +163,7 @@ impl Pipeline {
     /// Sends a packet with this demand into the pipeline at `now`, which is not before [`ready`](Self::ready). O(m).
     #[inline]
     pub fn admit(&mut self, now: Nanos, demand: &Demand) -> &Passage {
+        self.passage.released = now;
         match self.mode {
             PipelineMode::NoWait => self.no_wait(now, demand.times()),
             PipelineMode::Unbounded => self.unbounded(now, demand.times()),
@@ -158,9 +182,8 @@ impl Pipeline {
             before += time;
         }
         for (j, &time) in times.iter().enumerate() {
-            self.passage.start[j] = start;
+            self.passage.takes(j, start, start + time);
             start += time;
-            self.passage.end[j] = start;
             self.free[j] = start;
         }
     }
@@ -171,8 +194,7 @@ impl Pipeline {
         for (j, &time) in times.iter().enumerate() {
             let start = at.max(self.free[j]);
             at = start + time;
-            self.passage.start[j] = start;
-            self.passage.end[j] = at;
+            self.passage.takes(j, start, at);
             self.free[j] = at;
         }
     }
@@ -184,10 +206,10 @@ impl Pipeline {
         for (j, &time) in times.iter().enumerate() {
             let start = at.max(self.free[j]);
             let end = start + time;
-            self.passage.start[j] = start;
-            self.passage.end[j] = end;
+            self.passage.takes(j, start, end);
             if places == 0 && j > 0 {
                 self.free[j - 1] = start;
+                self.passage.frees(j - 1, start);
             } else if places > 0 && j > 0 {
                 self.starts[j].push_back((number, start));
             }
@@ -205,6 +227,7 @@ impl Pipeline {
                 }
             }
             self.free[j] = at;
+            self.passage.frees(j, at);
         }
     }
 }

@@ -68,7 +68,7 @@ impl<'a> Watch<'a> {
     /// A packet's first bit leaves.
     pub(super) fn sent<P>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
         self.link.sent += 1;
-        let mut passage = Passage::new(1);
+        let mut passage = Passage::new(1, sending.begun);
         passage.takes(0, sending.begun, sending.ends);
         self.observer.sent(&Packet { handle: datagram.number, ..sending.packet }, &passage);
         match &mut self.capture {

@@ -87,7 +87,7 @@ pub(super) fn run<O: Observer>(
             && let Some((packet, ticket)) = entrance.release(now)
         {
             let number = entrance.observer.released(&packet);
-            let passage = Passage::new(resources);
+            let passage = Passage::new(resources, now);
             let job = stages.travelling.insert(Travelling { packet, ticket, passage, number });
             stages.serve(&mut entrance, 0, job, now);
             entrance.refill(workload, &packet, now);
@@ -145,6 +145,7 @@ impl Stages {
         let Some(job) = self.places[at].blocked.filter(|_| free) else { return };
         self.places[at].blocked = None;
         self.places[at + 1].waiting += 1;
+        self.travelling[job].passage.frees(at, now);
         let packet = Packet { handle: job as u64, ..self.travelling[job].packet };
         if let Some(later) = entrance.scheduler.later_stages() {
             let admission = later.enqueue_before(at + 1, &packet, now);

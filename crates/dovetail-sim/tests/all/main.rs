@@ -10,6 +10,7 @@ mod access;
 mod access_grants;
 mod access_hazards;
 mod access_scenario;
+mod blame;
 mod measure;
 mod network;
 mod network_books;

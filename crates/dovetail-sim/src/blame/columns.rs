@@ -1,0 +1,139 @@
+//! To which column a flow's service is charged.
+
+use dovetail_sched::FlowId;
+
+use crate::Profile;
+
+/// The column of a free resource for which the scheduler chose no packet.
+pub const HELD: usize = 0;
+
+/// The column of a resource that waits for another.
+pub const STALLED: usize = 1;
+
+/// So many classes have a column for those of their flows that have none; the flows of further ones share one.
+const CLASS_COLUMNS: usize = 32;
+
+/// What packets waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// What it is.
+    pub cause: Cause,
+    /// The class of its flows, if the workload has classes.
+    pub class: Option<String>,
+}
+
+/// What keeps a packet waiting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// The scheduler held back.
+    Held,
+    /// The resource was taken by a packet that waited for another resource.
+    Stalled,
+    /// A flow, by its label, was served.
+    Flow(String),
+    /// One of the flows without a column of their own was served: of the column's class.
+    OtherFlows,
+}
+
+/// The columns, and which each flow has.
+#[derive(Debug)]
+pub(super) struct Columns {
+    columns: Vec<Column>,
+    of_flow: Vec<u32>,
+    flow_columns_left: usize,
+    class_columns_left: usize,
+}
+
+impl Columns {
+    pub(super) fn new(flow_columns: usize) -> Self {
+        let columns = [Cause::Held, Cause::Stalled].map(|cause| Column { cause, class: None }).into();
+        Self { columns, of_flow: Vec::new(), flow_columns_left: flow_columns, class_columns_left: CLASS_COLUMNS }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// The column of a flow that has appeared.
+    #[inline]
+    pub(super) fn of(&self, flow: FlowId) -> usize {
+        self.of_flow[flow.index()] as usize
+    }
+
+    /// Gives a flow its column: one of its own while there are any, else its class's.
+    pub(super) fn assign(&mut self, flow: FlowId, profile: &Profile<'_>) {
+        if flow.index() >= self.of_flow.len() {
+            self.of_flow.resize(flow.index() + 1, u32::MAX);
+        }
+        let own = Cause::Flow(profile.label.to_owned());
+        let class = profile.class.map(str::to_owned);
+        let known = self.find(&Column { cause: own.clone(), class: class.clone() });
+        self.of_flow[flow.index()] = match known {
+            Some(column) => column,
+            None if self.flow_columns_left > 0 => {
+                self.flow_columns_left -= 1;
+                self.push(Column { cause: own, class })
+            }
+            None => self.others(class),
+        } as u32;
+    }
+
+    fn others(&mut self, class: Option<String>) -> usize {
+        let column = Column { cause: Cause::OtherFlows, class };
+        if let Some(at) = self.find(&column) {
+            return at;
+        }
+        let class = if self.class_columns_left > 0 { column.class } else { None };
+        self.class_columns_left = self.class_columns_left.saturating_sub(1);
+        let column = Column { class, ..column };
+        self.find(&column).unwrap_or_else(|| self.push(column))
+    }
+
+    fn find(&self, column: &Column) -> Option<usize> {
+        self.columns.iter().position(|known| known == column)
+    }
+
+    fn push(&mut self, column: Column) -> usize {
+        self.columns.push(column);
+        self.columns.len() - 1
+    }
+
+    pub(super) fn finish(self) -> Vec<Column> {
+        self.columns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_sched::Weight;
+
+    use super::*;
+
+    #[test]
+    fn the_first_flows_have_columns_of_their_own_and_later_ones_their_class_s() {
+        let mut columns = Columns::new(1);
+        let mut assign = |flow, label, class| {
+            columns.assign(FlowId(flow), &Profile { weight: Weight::default(), label, class });
+            columns.of(FlowId(flow))
+        };
+        assert_eq!(assign(0, "a", Some("web")), 2);
+        assert_eq!(assign(1, "b", Some("web")), 3);
+        assert_eq!(assign(2, "c", Some("mail")), 4);
+        assert_eq!(assign(3, "d", Some("web")), 3);
+        // A flow that comes again under the same name keeps its column.
+        assert_eq!(assign(0, "a", Some("web")), 2);
+        // Its number may be another's by now.
+        assert_eq!(assign(0, "e", Some("mail")), 4);
+    }
+
+    #[test]
+    fn there_are_not_more_columns_than_so_many() {
+        let mut columns = Columns::new(0);
+        for flow in 0..1000 {
+            let class = format!("class {flow}");
+            let profile = Profile { weight: Weight::default(), label: "", class: Some(&class) };
+            columns.assign(FlowId(flow), &profile);
+        }
+        assert_eq!(columns.len(), 2 + CLASS_COLUMNS + 1);
+    }
+}
