@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use dovetail_sched::{
-    Nanos,
+    Nanos, PolicySpec,
     cost::admission::Bound,
     units::{Rate, parse_rate, parse_time},
 };
@@ -23,6 +23,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Compare what each policy does to the same traffic.
     Compare(CompareArgs),
+    /// Explain who made packets wait, and what another policy would have done to them.
+    Explain(ExplainArgs),
     /// Find the value of a policy's knob to run, and why.
     Tune(TuneArgs),
     /// Rerun published experiments, the papers' figures beside these.
@@ -141,6 +143,51 @@ pub(crate) struct CompareArgs {
     /// Write a capture of what leaves the watched link of a network, one file for each policy
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  dovetail explain --policy fifo
+      the built-in scenario: what packets of each class wait for, and the five that took longest
+  dovetail explain --trace capture.pcap --load 1.2 --policy drfq --class voip --slowest 20
+      the slowest packets of a class, and who made them wait
+  dovetail explain --trace capture.pcap --load 1.2 --policy fifo --against atfq:batch=20 --report e.html
+      the same packets under two policies: who is quicker, who slower, by how much and why; with charts
+  dovetail explain my-box.toml --policy drfq --packet 4711
+      where one packet's time went, to the nanosecond";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
+pub(crate) struct ExplainArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Policy to explain, such as drfq or atfq:batch=20 ('dovetail policies' lists them)
+    #[arg(long, value_name = "P")]
+    pub(crate) policy: PolicySpec,
+
+    /// Policy to hold it against: the same packets are run under both
+    #[arg(long, value_name = "Q")]
+    pub(crate) against: Option<PolicySpec>,
+
+    /// Explain this packet: they are numbered from 0 in order of arrival, as in the records
+    #[arg(long, value_name = "N", conflicts_with_all = ["flow", "class", "slowest"])]
+    pub(crate) packet: Option<u64>,
+
+    /// Explain the packets of this flow
+    #[arg(long, value_name = "F", conflicts_with = "class")]
+    pub(crate) flow: Option<String>,
+
+    /// Explain the packets of this class
+    #[arg(long, value_name = "C")]
+    pub(crate) class: Option<String>,
+
+    /// How many of the slowest packets to show one by one
+    #[arg(long, value_name = "K", default_value = "5", value_parser = clap::value_parser!(u16).range(0..=1000))]
+    pub(crate) slowest: u16,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

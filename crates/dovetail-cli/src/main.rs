@@ -17,7 +17,7 @@ mod policies;
 use std::process::ExitCode;
 
 use clap::Parser;
-use dovetail_compare::{admit, compare, tune};
+use dovetail_compare::{admit, compare, explain, tune};
 use dovetail_experiments::reproduce;
 
 use args::{Cli, Command};
@@ -33,6 +33,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     let (bars, out) = (&Bars::default(), &mut Stdout::default());
     match command {
         Command::Compare(args) => Ok(compare(&args.into(), bars, out)?),
+        Command::Explain(args) => Ok(explain(&args.into(), bars, out)?),
         Command::Tune(args) => Ok(tune(&args.into(), bars, out)?),
         Command::Reproduce(args) => Failure::unless_all_held(reproduce(&args.into(), bars, out)?),
         Command::Admit(args) => Ok(admit(&args.into(), out)?),

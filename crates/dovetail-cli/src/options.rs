@@ -2,12 +2,15 @@
 
 #[cfg(feature = "profile")]
 use dovetail_compare::options::ProfileOptions;
-use dovetail_compare::options::{AdmitOptions, CompareOptions, InputOptions, OutputOptions, TuneOptions};
+use dovetail_compare::{
+    Selection,
+    options::{AdmitOptions, CompareOptions, ExplainOptions, InputOptions, OutputOptions, TuneOptions},
+};
 use dovetail_experiments::ReproduceOptions;
 
 #[cfg(feature = "profile")]
 use crate::args::ProfileArgs;
-use crate::args::{AdmitArgs, CompareArgs, InputArgs, OutputArgs, ReproduceArgs, TuneArgs};
+use crate::args::{AdmitArgs, CompareArgs, ExplainArgs, InputArgs, OutputArgs, ReproduceArgs, TuneArgs};
 
 impl From<&InputArgs> for InputOptions {
     fn from(args: &InputArgs) -> Self {
@@ -44,6 +47,25 @@ impl From<&CompareArgs> for CompareOptions {
             programs: args.programs.clone(),
             window: args.window,
             pcap: args.pcap.clone(),
+            output: (&args.output).into(),
+        }
+    }
+}
+
+impl From<&ExplainArgs> for ExplainOptions {
+    fn from(args: &ExplainArgs) -> Self {
+        let (selection, slowest) = match (args.packet, &args.flow, &args.class) {
+            (Some(packet), ..) => (Selection::Packet(packet), 1),
+            (None, Some(flow), _) => (Selection::Flow(flow.clone()), args.slowest.into()),
+            (None, None, Some(class)) => (Selection::Class(class.clone()), args.slowest.into()),
+            (None, None, None) => (Selection::All, args.slowest.into()),
+        };
+        Self {
+            input: (&args.input).into(),
+            policy: args.policy.clone(),
+            against: args.against.clone(),
+            selection,
+            slowest,
             output: (&args.output).into(),
         }
     }

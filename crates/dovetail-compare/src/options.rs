@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use dovetail_sched::{Nanos, cost::admission::Bound, units::Rate};
-use dovetail_sim::{PipelineMode, network::Contender, records::Format};
+use dovetail_sched::{Nanos, PolicySpec, cost::admission::Bound, units::Rate};
+use dovetail_sim::{PipelineMode, blame::Selection, network::Contender, records::Format};
 
 /// What to run: the same for everything that runs traffic.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +54,23 @@ pub struct CompareOptions {
     pub window: Option<Nanos>,
     /// A folder for captures of what leaves a network's watched link.
     pub pcap: Option<PathBuf>,
+    /// Its path.
+    pub output: OutputOptions,
+}
+
+/// What to explain.
+#[derive(Debug, Clone)]
+pub struct ExplainOptions {
+    /// The traffic.
+    pub input: InputOptions,
+    /// The policy whose packets are explained.
+    pub policy: PolicySpec,
+    /// What it is held against.
+    pub against: Option<PolicySpec>,
+    /// Of which packets.
+    pub selection: Selection,
+    /// How many of the slowest of them are shown one by one.
+    pub slowest: usize,
     /// Its path.
     pub output: OutputOptions,
 }

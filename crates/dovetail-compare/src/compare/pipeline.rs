@@ -8,6 +8,7 @@ use std::{
 
 use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
 use dovetail_sim::{
+    blame::Explanation,
     measure::DEFAULT_WINDOW,
     workload::{programs_from_toml, programs_to_toml},
 };
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     error::{Error, Misuse},
+    explain::{blocks, run_explained},
     input::{Input, UnnamedLink},
     options::{CompareOptions, OutputOptions},
     output::{deliver, replace_file},
@@ -51,12 +53,16 @@ pub(super) fn compare(
         programs: remembered.as_ref(),
         ..Plan::new(&input, &options.input, &options.output, options.window.unwrap_or(DEFAULT_WINDOW), progress)?
     };
-    let runs = plan.run(&policies)?;
+    // Who waits for whom is only shown on a page.
+    let (runs, explanations) = match options.output.report {
+        Some(_) => run_explained(&plan, &policies)?.into_iter().unzip(),
+        None => (plan.run(&policies)?, Vec::new()),
+    };
     let learnt = runs.iter().rev().find_map(|run| run.learnt.as_ref());
     if let Some((path, learnt)) = options.programs.as_deref().zip(learnt) {
         replace_file(path, &programs_to_toml(learnt))?;
     }
-    let comparison = Comparison { plan: &plan, runs: &runs };
+    let comparison = Comparison { plan: &plan, runs: &runs, explanations: &explanations };
     let OutputOptions { report, records, json, .. } = &options.output;
     let (report, records) = (report.as_deref(), records.as_deref());
     deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
@@ -79,6 +85,8 @@ fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Error> {
 struct Comparison<'a> {
     plan: &'a Plan<'a>,
     runs: &'a [PolicyRun],
+    // One for each run, for a page.
+    explanations: &'a [Explanation],
 }
 
 #[derive(Serialize)]
@@ -192,6 +200,10 @@ impl Comparison<'_> {
                 let title = format!("Share over time: {}", run.policy);
                 chart(&title, "Of the service that each received on its dominant resource.", plot);
             }
+        }
+        page.blocks.push(Block::Heading("Who makes whom wait".to_owned()));
+        for (run, explanation) in self.runs.iter().zip(self.explanations) {
+            page.blocks.extend(blocks(&run.policy, explanation, resources));
         }
         page.blocks.push(Block::Heading("Flows".to_owned()));
         for run in self.runs {

@@ -8,14 +8,17 @@ use dovetail_sim::{
     network::{NetworkOutcome, Stream},
 };
 use plotly::{
-    Bar, Layout, Plot, Scatter,
-    common::{ExponentFormat, Line, LineShape, Mode},
+    Bar, HeatMap, Layout, Plot, Scatter,
+    common::{ColorBar, ColorScale, ColorScalePalette, ExponentFormat, Line, LineShape, Mode, Orientation},
     layout::{Axis, AxisType, BarMode},
 };
 
-use crate::network::{
-    times::{SizeClass, WINDOW_S, windows},
-    users::Figures,
+use crate::{
+    explain::{Group, Who},
+    network::{
+        times::{SizeClass, WINDOW_S, windows},
+        users::Figures,
+    },
 };
 
 /// A run as the charts need it.
@@ -69,6 +72,76 @@ pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
     }
     let late = Axis::new().title("latency, ms").type_(AxisType::Log);
     plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
+    plot
+}
+
+/// Where a mean packet's time goes, a bar for each group: processing, its own flow, the others, and idle resources.
+pub(crate) fn time_divided(who: &Who, resources: &[String]) -> Plot {
+    // The bar of the group that waited longest is on top.
+    let groups: Vec<(&str, &Group)> =
+        who.by_weight().into_iter().filter(|(_, group)| group.packets > 0).take(BARS).collect();
+    let mut plot = Plot::new();
+    let mut part = |name: String, of: &dyn Fn(&Group) -> u128| {
+        let (names, times): (Vec<String>, Vec<f64>) =
+            groups.iter().rev().map(|(name, group)| (plain(name), round(group.mean_ms(of(group))))).unzip();
+        if times.iter().any(|&time| time > 0.0) {
+            plot.add_trace(Bar::new(times, names).name(plain(&name)).orientation(Orientation::Horizontal));
+        }
+    };
+    for (at, resource) in resources.iter().enumerate() {
+        part(format!("on {resource}"), &|group| group.own_nanos[at]);
+    }
+    part("same flow".to_owned(), &|group| group.same_flow_nanos);
+    let behind = who.all().behind_nanos;
+    let mut order: Vec<usize> =
+        (0..who.names.len()).filter(|&at| behind.get(at).is_some_and(|&nanos| nanos > 0)).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(behind[at]));
+    let rest = order.split_off(order.len().min(BEHIND));
+    for at in order {
+        part(format!("behind {}", who.names[at]), &|group| group.behind_nanos.get(at).copied().unwrap_or(0));
+    }
+    part("behind others".to_owned(), &|group| {
+        rest.iter().map(|&at| group.behind_nanos.get(at).copied().unwrap_or(0)).sum()
+    });
+    part("stalled".to_owned(), &|group| group.stalled_nanos);
+    part("held".to_owned(), &|group| group.held_nanos);
+    let height = 190 + 34 * groups.len();
+    let time = Axis::new().title("mean latency, ms");
+    plot.set_layout(
+        Layout::new()
+            .bar_mode(BarMode::Stack)
+            .x_axis(time)
+            .y_axis(Axis::new().type_(AxisType::Category))
+            .height(height),
+    );
+    plot
+}
+
+/// How long a mean packet of each row's group waits behind each column's, its own flow included.
+pub(crate) fn who_waits(who: &Who) -> Plot {
+    let groups = who.by_weight();
+    let mut shown: Vec<&str> = groups.iter().filter(|(_, group)| group.packets > 0).map(|(name, _)| *name).collect();
+    shown.truncate(BARS);
+    let at = |name: &str| who.names.iter().position(|known| known == name).unwrap_or(0);
+    let waits = |row: &str, column: &str| {
+        let group = &who.groups[at(row)];
+        let behind = group.behind_nanos.get(at(column)).copied().unwrap_or(0);
+        let same = if row == column { group.same_flow_nanos } else { 0 };
+        round(group.mean_ms(behind + same))
+    };
+    let names: Vec<String> = shown.iter().map(|name| plain(name)).collect();
+    let rows: Vec<String> = names.iter().rev().cloned().collect();
+    let times: Vec<Vec<f64>> =
+        shown.iter().rev().map(|row| shown.iter().map(|column| waits(row, column)).collect()).collect();
+    let mut plot = Plot::new();
+    plot.add_trace(
+        HeatMap::new(names, rows, times)
+            .color_scale(ColorScale::Palette(ColorScalePalette::YlGnBu))
+            .reverse_scale(true)
+            .color_bar(ColorBar::new().title("ms")),
+    );
+    let axis = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Category);
+    plot.set_layout(Layout::new().x_axis(axis("waits for")).y_axis(axis("who waits")).height(200 + 24 * shown.len()));
     plot
 }
 
@@ -229,6 +302,12 @@ pub fn line(name: &str, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
 
 /// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
 const LEAST_SHOWN: f64 = 1e3;
+
+/// At most this many bars, or rows of a grid: those of the groups that waited longest in all.
+const BARS: usize = 24;
+
+/// At most so many parts of a bar are of those that packets waited behind; the rest is one.
+const BEHIND: usize = 8;
 
 /// At most this many points a line: a page of ten policies stays small.
 const POINTS: usize = 400;

@@ -11,7 +11,7 @@ function themed(layout) {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", colorway: palette(),
     font: { color: css("--ink"), family: getComputedStyle(document.body).fontFamily, size: narrow ? 11 : 13 },
     margin: { l: narrow ? 44 : 60, r: 12, t: 8, b: 44 },
-    legend: { orientation: "h", y: -0.24, x: 0 },
+    legend: { orientation: "h", x: 0, yref: "container", y: 0, yanchor: "bottom", traceorder: "normal" },
     hoverlabel: { namelength: -1 },
   };
   for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
@@ -22,6 +22,7 @@ function themed(layout) {
 
 function draw() {
   charts.forEach((chart, at) => {
+    if (chart.layout.height) document.getElementById("chart" + at).style.height = chart.layout.height + "px";
     Plotly.react("chart" + at, structuredClone(chart.data), themed(chart.layout), { responsive: true, displaylogo: false, displayModeBar: false });
   });
 }

@@ -1,0 +1,48 @@
+//! Who made packets wait under a policy, and what another policy would have done to them.
+//!
+//! The simulator divides the latency of every packet without remainder among what it waited for
+//! ([`dovetail_sim::blame`]). Here that is summed by class and by flow ([`who`]), and shown: a table of who waited for
+//! whom, the packets that took longest, and where one packet's time went to the nanosecond. Against a second policy the
+//! same packets are run once more at the same pace, and paired as they end ([`pairing`]): who is quicker, who slower, by
+//! how much, and what it is that they wait for more or less ([`reason`]).
+
+mod against;
+mod json;
+mod page;
+mod pairing;
+mod pipeline;
+mod reason;
+mod show;
+mod who;
+
+use std::io::Write;
+
+pub use dovetail_sim::blame::Selection;
+pub(crate) use page::blocks;
+pub(crate) use pipeline::run_explained;
+pub(crate) use who::{Group, Who};
+
+use crate::{
+    error::{Error, Misuse},
+    input::scenario_text,
+    network::resolve,
+    options::ExplainOptions,
+    progress::Progress,
+};
+
+/// Explains what packets waited for, and writes it to `out`.
+///
+/// # Errors
+/// [`Error::Misuse`] where what is asked for does not go together or is not in the traffic; others where a file is wrong
+/// or a run breaks off.
+pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
+    let text = scenario_text(&options.input)?;
+    if let Some(network) = resolve(&options.input, text.as_deref())? {
+        let why = format!("{} is a network; only packets through a pipeline can be explained yet", network.name);
+        return Err(Misuse::option(&["scenario"], why).into());
+    }
+    if options.against.as_ref().is_some_and(|against| *against == options.policy) {
+        return Err(Misuse::Twice(options.policy.to_string()).into());
+    }
+    pipeline::explain(text.as_deref(), options, progress, out)
+}

@@ -1,0 +1,59 @@
+//! An explanation as a page: bars that divide a mean packet's time, and who waited for whom as a grid of colours.
+
+use dovetail_sim::blame::Explanation;
+
+use super::{
+    show::{Explained, matrix, waited, worst},
+    who::Who,
+};
+use crate::report::{Block, Page, charts};
+
+impl Explained<'_> {
+    pub(super) fn page(&self) -> Page {
+        let mut page = Page { title: format!("Dovetail: {}, explained", self.plan.input.name()), blocks: Vec::new() };
+        page.blocks.push(Block::Text(self.setting() + "."));
+        page.blocks.push(Block::Text(self.sentence()));
+        if let Some(against) = &self.against {
+            page.blocks.extend(against.sentences(&self.run.policy, &self.explanation).into_iter().map(Block::Text));
+        }
+        let runs = [Some((&self.run, &self.explanation)), self.against.as_ref().map(|a| (&a.run, &a.explanation))];
+        for (run, explanation) in runs.into_iter().flatten() {
+            page.blocks.extend(blocks(&run.policy, explanation, self.resources()));
+            page.blocks.extend(grid(&run.policy, explanation));
+        }
+        if let Some(against) = &self.against {
+            page.blocks.push(Block::Heading(format!("The same packets under {}", against.run.policy)));
+            let classes = against.classes();
+            if !classes.is_empty() {
+                page.blocks.push(Block::Table(self.changes("class", &classes)));
+            }
+            page.blocks.push(Block::Table(self.changes("flow", &worst(against.flows()))));
+        }
+        if !self.explanation.slowest.is_empty() {
+            page.blocks.push(Block::Heading(self.slowest_are()));
+            page.blocks.push(Block::Table(self.slowest()));
+        }
+        page.blocks.extend(self.notes.iter().cloned().map(Block::Text));
+        page
+    }
+}
+
+/// What packets waited for under a policy: for a page that may show several policies.
+pub(crate) fn blocks(policy: &str, of: &Explanation, resources: &[String]) -> Vec<Block> {
+    let who = Who::coarse(of);
+    let bars = Block::chart(
+        format!("Where the time goes: {policy}"),
+        format!("Of a mean packet of each {}: processed, and waiting for whom.", who.kind),
+        charts::time_divided(&who, resources),
+    );
+    vec![bars, Block::More { title: waited(policy), table: matrix(&who, None, resources) }]
+}
+
+/// Who waits for whom, of all pairs.
+fn grid(policy: &str, of: &Explanation) -> Option<Block> {
+    let who = Who::by_flow(of);
+    (who.names.len() > 1).then(|| {
+        let note = "Milliseconds that a mean packet of the row's flow waits while the column's is served.";
+        Block::chart(format!("Who waits for whom: {policy}"), note, charts::who_waits(&who))
+    })
+}

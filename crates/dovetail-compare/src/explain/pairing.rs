@@ -1,0 +1,233 @@
+//! The same packets under two policies, paired as they end.
+//!
+//! A packet is known by its flow and its rank there, which no policy changes. Both runs go on at the same pace: the one
+//! that is ahead in virtual time waits while more than so many of its packets wait for their twin, so that memory grows
+//! with what waits in one run and not in the other, never with the length of the run.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
+};
+
+use dovetail_sched::{FlowId, Nanos};
+use dovetail_sim::blame::Parts;
+
+/// A run ahead waits with so many unpaired packets.
+const AHEAD: usize = 1 << 16;
+
+/// Packets that are handed over at once.
+const BATCH: usize = 256;
+
+/// A packet that ended.
+#[derive(Debug, Clone, Copy)]
+struct Ended {
+    flow: FlowId,
+    rank: u64,
+    packet: u64,
+    latency: Nanos,
+}
+
+/// A flow's packets that ended under both policies.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Paired {
+    /// Packets that ended under both.
+    pub(crate) pairs: u64,
+    /// Packets that only one of them sent.
+    pub(crate) only: [u64; 2],
+    /// Sums of the latencies of the pairs.
+    pub(crate) latency_nanos: [u128; 2],
+    /// Packets that are quicker under the second policy.
+    pub(crate) gained: u64,
+    /// Packets that are slower there.
+    pub(crate) lost: u64,
+    /// By how much the worst is slower, and its number.
+    pub(crate) worst: Option<(Nanos, u64)>,
+}
+
+impl Paired {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.pairs += other.pairs;
+        self.gained += other.gained;
+        self.lost += other.lost;
+        for at in 0..2 {
+            self.only[at] += other.only[at];
+            self.latency_nanos[at] += other.latency_nanos[at];
+        }
+        if other.worst.is_some_and(|(loss, _)| self.worst.is_none_or(|(known, _)| loss > known)) {
+            self.worst = other.worst;
+        }
+    }
+
+    /// The mean latency under each policy.
+    pub(crate) fn mean_ms(&self) -> [f64; 2] {
+        self.latency_nanos.map(|sum| sum as f64 / 1e6 / self.pairs.max(1) as f64)
+    }
+
+    fn add(&mut self, first: Ended, second: Ended) {
+        self.pairs += 1;
+        self.latency_nanos[0] += u128::from(first.latency.0);
+        self.latency_nanos[1] += u128::from(second.latency.0);
+        self.gained += u64::from(second.latency < first.latency);
+        self.lost += u64::from(second.latency > first.latency);
+        if second.latency > first.latency {
+            let loss = second.latency - first.latency;
+            if self.worst.is_none_or(|(known, _)| loss > known) {
+                self.worst = Some((loss, first.packet));
+            }
+        }
+    }
+}
+
+/// Where two runs meet.
+#[derive(Default)]
+pub(crate) struct Pairing {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    // Those of either run whose twin has not ended.
+    alone: HashMap<(FlowId, u64), (usize, Ended)>,
+    waiting: [usize; 2],
+    reached: [Nanos; 2],
+    has_ended: [bool; 2],
+    flows: BTreeMap<FlowId, Paired>,
+}
+
+/// A run's end of a [`Pairing`].
+pub(crate) struct Side<'a> {
+    pairing: &'a Pairing,
+    at: usize,
+    batch: Vec<Ended>,
+    reached: Nanos,
+}
+
+impl Pairing {
+    /// The end of the first run or of the second.
+    pub(crate) fn side(&self, at: usize) -> Side<'_> {
+        Side { pairing: self, at, batch: Vec::with_capacity(BATCH), reached: Nanos::ZERO }
+    }
+
+    /// What each flow's packets came to. Both runs have ended.
+    pub(crate) fn finish(self) -> BTreeMap<FlowId, Paired> {
+        let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for (at, ended) in state.alone.into_values() {
+            state.flows.entry(ended.flow).or_default().only[at] += 1;
+        }
+        state.flows
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Side<'_> {
+    /// A packet ended in this run.
+    #[inline]
+    pub(crate) fn ended(&mut self, parts: &Parts<'_>) {
+        let Parts { packet, flow, rank, latency, arrival, .. } = *parts;
+        self.reached = self.reached.max(arrival + latency);
+        self.batch.push(Ended { flow, rank, packet, latency });
+        if self.batch.len() == BATCH {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let (at, other) = (self.at, 1 - self.at);
+        let mut state = self.pairing.lock();
+        state.reached[at] = self.reached;
+        for ended in self.batch.drain(..) {
+            state.meet(at, ended);
+        }
+        self.pairing.moved.notify_all();
+        // Who is behind never waits, so one of them always goes on.
+        while state.waiting[at] > AHEAD && !state.has_ended[other] && state.reached[at] > state.reached[other] {
+            state = self.pairing.moved.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl Drop for Side<'_> {
+    /// However the run ended, the other one need not wait for it.
+    fn drop(&mut self) {
+        self.pairing.lock().has_ended[self.at] = true;
+        self.hand_over();
+    }
+}
+
+impl State {
+    fn meet(&mut self, at: usize, ended: Ended) {
+        let key = (ended.flow, ended.rank);
+        match self.alone.remove(&key) {
+            Some((from, twin)) => {
+                self.waiting[from] -= 1;
+                let (first, second) = if at == 0 { (ended, twin) } else { (twin, ended) };
+                self.flows.entry(ended.flow).or_default().add(first, second);
+            }
+            None => {
+                self.waiting[at] += 1;
+                self.alone.insert(key, (at, ended));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    fn parts(rank: u64, arrival: u64, latency: u64) -> Parts<'static> {
+        Parts {
+            packet: rank,
+            flow: FlowId((rank % 3) as u32),
+            rank: rank / 3,
+            arrival: Nanos(arrival),
+            latency: Nanos(latency),
+            own: &[],
+            same_flow: Nanos::ZERO,
+            causes: &[],
+        }
+    }
+
+    #[test]
+    fn packets_meet_whatever_the_order_and_the_pace() {
+        let pairing = Pairing::default();
+        const PACKETS: u64 = 300_000;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut side = pairing.side(0);
+                (0..PACKETS).for_each(|at| side.ended(&parts(at, at, 10)));
+            });
+            scope.spawn(|| {
+                let mut side = pairing.side(1);
+                // Each pair of neighbours swaps, one in ten is slower, and three of the last four are not sent.
+                for at in (0..PACKETS - 3).map(|at| at ^ 1) {
+                    side.ended(&parts(at, at, if at % 10 == 0 { 13 } else { 9 }));
+                }
+            });
+        });
+        let flows = pairing.finish();
+        let mut all = Paired::default();
+        flows.values().for_each(|flow| all.merge(flow));
+        assert_eq!((all.pairs, all.only), (PACKETS - 3, [3, 0]));
+        assert_eq!((all.lost, all.gained), (PACKETS / 10, all.pairs - PACKETS / 10));
+        assert_eq!(all.worst.map(|(loss, _)| loss), Some(Nanos(3)));
+        assert_eq!(all.latency_nanos[0], u128::from(all.pairs) * 10);
+    }
+
+    #[test]
+    fn a_run_that_breaks_off_does_not_keep_the_other_waiting() {
+        let pairing = Pairing::default();
+        drop(pairing.side(1));
+        let mut side = pairing.side(0);
+        (0..2 * AHEAD as u64).for_each(|at| side.ended(&parts(at, at, 1)));
+        drop(side);
+        let only: u64 = pairing.finish().values().map(|flow| flow.only[0]).sum();
+        assert_eq!(only, 2 * AHEAD as u64);
+    }
+}

@@ -1,0 +1,138 @@
+//! Packets through a pipeline: the run, or the two runs, and what is asked for of them.
+
+use std::io::Write;
+
+use dovetail_sched::{Nanos, PolicySpec};
+use dovetail_sim::{
+    PipelineMode,
+    blame::{Blame, Explanation, FLOW_COLUMNS, Parts, Selection},
+    measure::DEFAULT_WINDOW,
+};
+
+use super::{against::Against, pairing::Pairing, show::Explained};
+use crate::{
+    error::{Error, Misuse},
+    input::{Input, UnnamedLink},
+    options::{ExplainOptions, OutputOptions},
+    output::deliver,
+    progress::Progress,
+    run::{DEFAULT_PIPELINE, Plan, PolicyRun},
+    setting::odd,
+};
+
+pub(super) fn explain(
+    text: Option<&str>,
+    options: &ExplainOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
+    let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
+    let mode = plan.pipeline_or(DEFAULT_PIPELINE);
+    let (run, explanation, against) = match &options.against {
+        None => {
+            let jobs = [(options.policy.clone(), mode)];
+            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Parts<'_>| ())?;
+            let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
+            (run, explanation, None)
+        }
+        Some(against) => {
+            // Both at once: they go at the same pace.
+            let plan = Plan { jobs: plan.jobs.max(2), ..plan_of(&plan) };
+            let jobs = [(options.policy.clone(), mode), (against.clone(), mode)];
+            let pairing = Pairing::default();
+            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |at| {
+                let mut side = pairing.side(at);
+                move |parts: &Parts<'_>| side.ended(parts)
+            })?;
+            let second = runs.pop().ok_or(Error::Missing)?;
+            let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
+            (run, explanation, Some(Against { run: second.0, explanation: second.1, flows: pairing.finish() }))
+        }
+    };
+    found(&options.selection, &run, &explanation)?;
+    let explained =
+        Explained { plan: &plan, mode, selection: &options.selection, notes: odd(&run), run, explanation, against };
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let (report, records) = (report.as_deref(), records.as_deref());
+    deliver(out, report, *json, || explained.page(), || explained.json(), || explained.text(report, records))
+}
+
+/// The runs, each under a watch of its own that tells the packets' parts to what `each` makes for its place in the list.
+fn watched<F: FnMut(&Parts<'_>) + Send>(
+    plan: &Plan<'_>,
+    jobs: &[(PolicySpec, PipelineMode)],
+    selection: &Selection,
+    slowest: usize,
+    each: impl Fn(usize) -> F + Sync,
+) -> Result<Vec<(PolicyRun, Explanation)>, Error> {
+    let resources = plan.input.resources().len();
+    let blame = |at| Blame::new(resources, FLOW_COLUMNS, selection.clone(), slowest, each(at));
+    let runs = plan.run_watched(jobs, blame)?;
+    Ok(runs.into_iter().map(|(run, blame)| (run, blame.finish())).collect())
+}
+
+/// Each policy's run, and what its packets waited for.
+pub(crate) fn run_explained(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Vec<(PolicyRun, Explanation)>, Error> {
+    let mode = plan.pipeline_or(DEFAULT_PIPELINE);
+    let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), mode)).collect();
+    watched(plan, &jobs, &Selection::All, 0, |_| |_: &Parts<'_>| ())
+}
+
+/// A plan of the same runs.
+fn plan_of<'a>(plan: &Plan<'a>) -> Plan<'a> {
+    Plan { ..*plan }
+}
+
+/// Refuses a selection that is not in the traffic.
+fn found(selection: &Selection, run: &PolicyRun, explanation: &Explanation) -> Result<(), Error> {
+    let selected = &explanation.selected;
+    let nothing = selected.packets + selected.dropped + selected.left == 0;
+    if nothing {
+        match selection {
+            // A packet that still waits at the end of a run is not told apart.
+            Selection::Packet(packet) if *packet >= run.outcome.arrived => {
+                let last = run.outcome.arrived.saturating_sub(1);
+                let why = format!("there is no packet {packet}: they are numbered from 0 to {last}");
+                return Err(Misuse::option(&["packet"], why).into());
+            }
+            Selection::Flow(flow) => {
+                let flows = some(explanation.flows.iter().map(|flow| flow.label.as_str()));
+                return Err(Misuse::option(&["flow"], format!("there is no flow '{flow}'; there are {flows}")).into());
+            }
+            Selection::Class(class) => {
+                let mut classes: Vec<_> =
+                    explanation.columns.iter().filter_map(|column| column.class.as_deref()).collect();
+                classes.sort_unstable();
+                classes.dedup();
+                let why = match classes.is_empty() {
+                    true => "this traffic has no classes; use --flow".to_owned(),
+                    false => format!("there is no class '{class}'; there are {}", some(classes.into_iter())),
+                };
+                return Err(Misuse::option(&["class"], why).into());
+            }
+            Selection::All | Selection::Packet(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The first of them.
+fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const NAMED: usize = 8;
+    let mut named: Vec<&str> = names.take(NAMED + 1).collect();
+    if named.len() > NAMED {
+        named[NAMED] = "…";
+    }
+    named.join(", ")
+}
+
+/// The share of `nanos` in `of`, in percent.
+pub(super) fn percent(nanos: u128, of: u128) -> f64 {
+    if of == 0 { 0.0 } else { nanos as f64 / of as f64 * 100.0 }
+}
+
+/// A time in milliseconds.
+pub(super) fn millis(time: Nanos) -> f64 {
+    time.as_f64() / 1e6
+}
