@@ -83,6 +83,7 @@ fn of_misuse(misuse: &Misuse) -> String {
 fn option(field: &str) -> String {
     match field {
         "policies" => "--policy".to_owned(),
+        "scenario" => "SCENARIO".to_owned(),
         field => format!("--{}", field.replace('_', "-")),
     }
 }

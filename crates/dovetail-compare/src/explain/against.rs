@@ -6,6 +6,7 @@ use dovetail_sched::FlowId;
 use dovetail_sim::blame::Explanation;
 
 use super::{
+    noun::Noun,
     pairing::Paired,
     reason::reason,
     who::{Group, Who},
@@ -67,26 +68,27 @@ impl Against {
     }
 
     /// What it comes to, and why: a sentence for all, and one for each class (or flow) that changes most.
-    pub(super) fn sentences(&self, policy: &str, before: &Explanation) -> Vec<String> {
+    pub(super) fn sentences(&self, noun: Noun, policy: &str, before: &Explanation) -> Vec<String> {
         const SAID: usize = 6;
         let after = self.run.policy.as_str();
         let all = self.all();
         if all.pairs == 0 {
-            return vec![format!("No packet is sent under both {policy} and {after}.")];
+            return vec![format!("No {} is done under both {policy} and {after}.", noun.one())];
         }
         let share = |count: u64| count as f64 / all.pairs as f64 * 100.0;
         let mut said = vec![format!(
-            "{:.1} % of the packets are quicker under {after} than under {policy}, {:.1} % are slower.",
+            "{:.1} % of the {} are quicker under {after} than under {policy}, {:.1} % are slower.",
             share(all.gained),
+            noun.many(),
             share(all.lost),
         )];
         let coarse = [before, &self.explanation].map(Who::coarse);
-        let mut changed = changes(&coarse, [policy, after]);
+        let mut changed = changes(noun, &coarse, [policy, after]);
         changed.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         said.extend(changed.into_iter().take(SAID).map(|(_, why)| why));
-        if coarse[0].kind == "class" {
+        if coarse[0].kind == "class" && noun == Noun::Packet {
             // A class's mean hides who pays within it.
-            let fine = changes(&[before, &self.explanation].map(Who::by_flow), [policy, after]);
+            let fine = changes(noun, &[before, &self.explanation].map(Who::by_flow), [policy, after]);
             let worst = fine.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(change, _)| *change > 0.0);
             said.extend(
                 worst.map(|(_, why)| format!("The flow that loses most: {}{}", why[..1].to_lowercase(), &why[1..])),
@@ -97,10 +99,10 @@ impl Against {
 }
 
 /// By how much each group's mean latency changes, in milliseconds, and why.
-fn changes([first, second]: &[Who; 2], policies: [&str; 2]) -> Vec<(f64, String)> {
+fn changes(noun: Noun, [first, second]: &[Who; 2], policies: [&str; 2]) -> Vec<(f64, String)> {
     let change = |(name, group): (&String, &Group)| {
         let other = &second.groups[second.names.iter().position(|known| known == name)?];
-        let why = reason(name, [group, other], &first.names, policies)?;
+        let why = reason(noun, name, [group, other], &first.names, policies)?;
         Some((other.mean_ms(other.latency_nanos) - group.mean_ms(group.latency_nanos), why))
     };
     first.names.iter().zip(&first.groups).filter_map(change).collect()

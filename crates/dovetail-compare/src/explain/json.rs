@@ -1,12 +1,13 @@
 //! An explanation for programs: times in whole nanoseconds, which sum up.
 
 use dovetail_sched::Nanos;
-use dovetail_sim::blame::{HELD, STALLED, SlowPacket};
+use dovetail_sim::blame::{HELD, ON_ITS_WAY, RECOVERING, STALLED, SlowPacket, WITHOUT_FLOW};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{
     against::{Against, Change},
+    noun::Noun,
     show::Explained,
     who::{Group, Who},
 };
@@ -16,7 +17,8 @@ use crate::setting::Traffic;
 pub(super) struct ExplainedJson {
     workload: Traffic,
     policy: String,
-    pipeline: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pipeline: Option<String>,
     selected: PartsJson,
     classes: Vec<GroupJson>,
     flows: Vec<GroupJson>,
@@ -44,6 +46,14 @@ struct PartsJson {
     behind_ns: Map<String, Value>,
     stalled_ns: u128,
     held_ns: u128,
+    #[serde(skip_serializing_if = "is_nothing")]
+    recovering_ns: u128,
+    #[serde(skip_serializing_if = "is_nothing")]
+    on_its_way_ns: u128,
+}
+
+fn is_nothing(nanos: &u128) -> bool {
+    *nanos == 0
 }
 
 #[derive(Serialize)]
@@ -57,6 +67,10 @@ struct PacketJson {
     behind_ns: Map<String, Value>,
     stalled_ns: u64,
     held_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovering_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on_its_way_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -94,7 +108,7 @@ impl Explained<'_> {
         ExplainedJson {
             workload: Traffic::of(Some(&self.run)),
             policy: self.run.policy.clone(),
-            pipeline: self.mode.to_string(),
+            pipeline: self.pipeline.map(|mode| mode.to_string()),
             selected: self.parts(&flows.fold(&self.explanation.selected), names),
             classes: Who::by_class(&self.explanation).as_ref().map(groups).unwrap_or_default(),
             flows: groups(&flows),
@@ -110,26 +124,31 @@ impl Explained<'_> {
             dropped: group.dropped,
             left: group.left,
             latency_ns: group.latency_nanos,
-            own_ns: named(self.resources(), &group.own_nanos),
+            own_ns: named(self.resources, &group.own_nanos),
             same_flow_ns: group.same_flow_nanos,
             behind_ns: named(names, &group.behind_nanos),
             stalled_ns: group.stalled_nanos,
             held_ns: group.held_nanos,
+            recovering_ns: group.recovering_nanos,
+            on_its_way_ns: group.on_its_way_nanos,
         }
     }
 
     fn packet(&self, packet: &SlowPacket, names: &[String]) -> PacketJson {
         let nanos = |times: &[Nanos]| times.iter().map(|time| time.0.into()).collect::<Vec<u128>>();
+        let of_transfers = |column: usize| (self.noun == Noun::Transfer).then(|| packet.causes[column].0);
         PacketJson {
             packet: packet.packet,
             flow: packet.flow.clone(),
             arrival_ns: packet.arrival.0,
             latency_ns: packet.latency.0,
-            own_ns: named(self.resources(), &nanos(&packet.own)),
+            own_ns: named(self.resources, &nanos(&packet.own)),
             same_flow_ns: packet.same_flow.0,
-            behind_ns: named(names, &nanos(&packet.causes[2..])),
+            behind_ns: named(names, &nanos(&packet.causes[WITHOUT_FLOW..])),
             stalled_ns: packet.causes[STALLED].0,
             held_ns: packet.causes[HELD].0,
+            recovering_ns: of_transfers(RECOVERING),
+            on_its_way_ns: of_transfers(ON_ITS_WAY),
         }
     }
 
@@ -139,7 +158,7 @@ impl Explained<'_> {
         AgainstJson {
             policy: against.run.policy.clone(),
             selected: self.parts(&flows.fold(&against.explanation.selected), &flows.names),
-            sentences: against.sentences(&self.run.policy, &self.explanation),
+            sentences: against.sentences(self.noun, &self.run.policy, &self.explanation),
             classes: changes(against.classes()),
             flows: changes(against.flows()),
         }

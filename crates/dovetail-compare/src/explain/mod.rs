@@ -8,6 +8,8 @@
 
 mod against;
 mod json;
+mod network;
+mod noun;
 mod page;
 mod pairing;
 mod pipeline;
@@ -36,13 +38,12 @@ use crate::{
 /// [`Error::Misuse`] where what is asked for does not go together or is not in the traffic; others where a file is wrong
 /// or a run breaks off.
 pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
-    let text = scenario_text(&options.input)?;
-    if let Some(network) = resolve(&options.input, text.as_deref())? {
-        let why = format!("{} is a network; only packets through a pipeline can be explained yet", network.name);
-        return Err(Misuse::option(&["scenario"], why).into());
-    }
     if options.against.as_ref().is_some_and(|against| *against == options.policy) {
         return Err(Misuse::Twice(options.policy.to_string()).into());
+    }
+    let text = scenario_text(&options.input)?;
+    if let Some(network) = resolve(&options.input, text.as_deref())? {
+        return network::explain(&network, options, progress, out);
     }
     pipeline::explain(text.as_deref(), options, progress, out)
 }

@@ -3,6 +3,7 @@
 use dovetail_sim::blame::Explanation;
 
 use super::{
+    noun::Noun,
     show::{Explained, matrix, waited, worst},
     who::Who,
 };
@@ -10,24 +11,27 @@ use crate::report::{Block, Page, charts};
 
 impl Explained<'_> {
     pub(super) fn page(&self) -> Page {
-        let mut page = Page { title: format!("Dovetail: {}, explained", self.plan.input.name()), blocks: Vec::new() };
-        page.blocks.push(Block::Text(self.setting() + "."));
+        let mut page = Page { title: format!("Dovetail: {}, explained", self.name), blocks: Vec::new() };
+        page.blocks.push(Block::Text(self.setting.clone() + "."));
         page.blocks.push(Block::Text(self.sentence()));
         if let Some(against) = &self.against {
-            page.blocks.extend(against.sentences(&self.run.policy, &self.explanation).into_iter().map(Block::Text));
+            page.blocks
+                .extend(against.sentences(self.noun, &self.run.policy, &self.explanation).into_iter().map(Block::Text));
         }
         let runs = [Some((&self.run, &self.explanation)), self.against.as_ref().map(|a| (&a.run, &a.explanation))];
         for (run, explanation) in runs.into_iter().flatten() {
-            page.blocks.extend(blocks(&run.policy, explanation, self.resources()));
-            page.blocks.extend(grid(&run.policy, explanation));
+            page.blocks.extend(divided(self.noun, &run.policy, explanation, self.resources));
+            page.blocks.extend(grid(self.noun, &run.policy, explanation));
         }
         if let Some(against) = &self.against {
-            page.blocks.push(Block::Heading(format!("The same packets under {}", against.run.policy)));
+            page.blocks.push(Block::Heading(format!("The same {} under {}", self.noun.many(), against.run.policy)));
             let classes = against.classes();
             if !classes.is_empty() {
                 page.blocks.push(Block::Table(self.changes("class", &classes)));
             }
-            page.blocks.push(Block::Table(self.changes("flow", &worst(against.flows()))));
+            if self.noun == Noun::Packet {
+                page.blocks.push(Block::Table(self.changes("flow", &worst(against.flows()))));
+            }
         }
         if !self.explanation.slowest.is_empty() {
             page.blocks.push(Block::Heading(self.slowest_are()));
@@ -40,20 +44,24 @@ impl Explained<'_> {
 
 /// What packets waited for under a policy: for a page that may show several policies.
 pub(crate) fn blocks(policy: &str, of: &Explanation, resources: &[String]) -> Vec<Block> {
+    divided(Noun::Packet, policy, of, resources)
+}
+
+fn divided(noun: Noun, policy: &str, of: &Explanation, resources: &[String]) -> Vec<Block> {
     let who = Who::coarse(of);
     let bars = Block::chart(
         format!("Where the time goes: {policy}"),
-        format!("Of a mean packet of each {}: processed, and waiting for whom.", who.kind),
+        format!("Of a mean {} of each {}: processed, and waiting for whom.", noun.one(), who.kind),
         charts::time_divided(&who, resources),
     );
-    vec![bars, Block::More { title: waited(policy), table: matrix(&who, None, resources) }]
+    vec![bars, Block::More { title: waited(noun, policy), table: matrix(&who, None, resources) }]
 }
 
 /// Who waits for whom, of all pairs.
-fn grid(policy: &str, of: &Explanation) -> Option<Block> {
+fn grid(noun: Noun, policy: &str, of: &Explanation) -> Option<Block> {
     let who = Who::by_flow(of);
     (who.names.len() > 1).then(|| {
-        let note = "Milliseconds that a mean packet of the row's flow waits while the column's is served.";
+        let note = format!("Milliseconds that a mean {} of the row waits while the column's is served.", noun.one());
         Block::chart(format!("Who waits for whom: {policy}"), note, charts::who_waits(&who))
     })
 }

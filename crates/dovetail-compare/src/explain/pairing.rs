@@ -63,17 +63,23 @@ impl Paired {
         self.latency_nanos.map(|sum| sum as f64 / 1e6 / self.pairs.max(1) as f64)
     }
 
-    fn add(&mut self, first: Ended, second: Ended) {
-        self.pairs += 1;
-        self.latency_nanos[0] += u128::from(first.latency.0);
-        self.latency_nanos[1] += u128::from(second.latency.0);
-        self.gained += u64::from(second.latency < first.latency);
-        self.lost += u64::from(second.latency > first.latency);
-        if second.latency > first.latency {
-            let loss = second.latency - first.latency;
-            if self.worst.is_none_or(|(known, _)| loss > known) {
-                self.worst = Some((loss, first.packet));
+    /// What became of one of this number under each policy: how long it took, if it ended.
+    pub(crate) fn meet(&mut self, number: u64, took: [Option<Nanos>; 2]) {
+        let (first, second) = match took {
+            [Some(first), Some(second)] => (first, second),
+            [first, second] => {
+                self.only[0] += u64::from(first.is_some());
+                self.only[1] += u64::from(second.is_some());
+                return;
             }
+        };
+        self.pairs += 1;
+        self.latency_nanos[0] += u128::from(first.0);
+        self.latency_nanos[1] += u128::from(second.0);
+        self.gained += u64::from(second < first);
+        self.lost += u64::from(second > first);
+        if second > first && self.worst.is_none_or(|(known, _)| second - first > known) {
+            self.worst = Some((second - first, number));
         }
     }
 }
@@ -113,7 +119,9 @@ impl Pairing {
     pub(crate) fn finish(self) -> BTreeMap<FlowId, Paired> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (at, ended) in state.alone.into_values() {
-            state.flows.entry(ended.flow).or_default().only[at] += 1;
+            let mut took = [None; 2];
+            took[at] = Some(ended.latency);
+            state.flows.entry(ended.flow).or_default().meet(ended.packet, took);
         }
         state.flows
     }
@@ -165,7 +173,8 @@ impl State {
             Some((from, twin)) => {
                 self.waiting[from] -= 1;
                 let (first, second) = if at == 0 { (ended, twin) } else { (twin, ended) };
-                self.flows.entry(ended.flow).or_default().add(first, second);
+                let took = [first, second].map(|ended| Some(ended.latency));
+                self.flows.entry(ended.flow).or_default().meet(first.packet, took);
             }
             None => {
                 self.waiting[at] += 1;

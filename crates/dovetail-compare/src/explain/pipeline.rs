@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use dovetail_sched::{Nanos, PolicySpec};
+use dovetail_sched::PolicySpec;
 use dovetail_sim::{
     PipelineMode,
     blame::{Blame, Explanation, FLOW_COLUMNS, Parts, Selection},
     measure::DEFAULT_WINDOW,
 };
 
-use super::{against::Against, pairing::Pairing, show::Explained};
+use super::{against::Against, noun::Noun, pairing::Pairing, show::Explained};
 use crate::{
     error::{Error, Misuse},
     input::{Input, UnnamedLink},
@@ -17,7 +17,7 @@ use crate::{
     output::deliver,
     progress::Progress,
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
-    setting::odd,
+    setting::{Traffic, odd},
 };
 
 pub(super) fn explain(
@@ -51,8 +51,18 @@ pub(super) fn explain(
         }
     };
     found(&options.selection, &run, &explanation)?;
-    let explained =
-        Explained { plan: &plan, mode, selection: &options.selection, notes: odd(&run), run, explanation, against };
+    let explained = Explained {
+        noun: Noun::Packet,
+        name: input.name(),
+        setting: Traffic::of(Some(&run)).setting(&plan, Some(mode)),
+        resources: input.resources(),
+        pipeline: Some(mode),
+        selection: &options.selection,
+        notes: odd(&run),
+        run,
+        explanation,
+        against,
+    };
     let OutputOptions { report, records, json, .. } = &options.output;
     let (report, records) = (report.as_deref(), records.as_deref());
     deliver(out, report, *json, || explained.page(), || explained.json(), || explained.text(report, records))
@@ -125,14 +135,4 @@ fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
         named[NAMED] = "…";
     }
     named.join(", ")
-}
-
-/// The share of `nanos` in `of`, in percent.
-pub(super) fn percent(nanos: u128, of: u128) -> f64 {
-    if of == 0 { 0.0 } else { nanos as f64 / of as f64 * 100.0 }
-}
-
-/// A time in milliseconds.
-pub(super) fn millis(time: Nanos) -> f64 {
-    time.as_f64() / 1e6
 }

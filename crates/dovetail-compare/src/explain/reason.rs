@@ -1,6 +1,9 @@
 //! Why a group's packets are quicker or slower under another policy, in a sentence.
 
-use super::who::Group;
+use super::{
+    noun::{Noun, capital},
+    who::Group,
+};
 use crate::table::{count, figure};
 
 /// Changes below this part of the mean latency are not worth a sentence.
@@ -14,7 +17,13 @@ const NAMED: usize = 2;
 
 /// What `name`'s packets wait for more or less under `policies[1]` than under `policies[0]`; `None` where their mean
 /// latency changes hardly.
-pub(super) fn reason(name: &str, groups: [&Group; 2], names: &[String], policies: [&str; 2]) -> Option<String> {
+pub(super) fn reason(
+    noun: Noun,
+    name: &str,
+    groups: [&Group; 2],
+    names: &[String],
+    policies: [&str; 2],
+) -> Option<String> {
     let [before, after] = groups.map(|group| group.mean_ms(group.latency_nanos));
     let change = after - before;
     if groups.iter().any(|group| group.packets == 0) || change.abs() <= LEAST_PART * before {
@@ -24,6 +33,8 @@ pub(super) fn reason(name: &str, groups: [&Group; 2], names: &[String], policies
     let mut causes = vec![
         ("behind its own flow".to_owned(), of(|group| group.same_flow_nanos)),
         ("for a resource that waits for another".to_owned(), of(|group| group.stalled_nanos)),
+        ("until what was dropped is sent again".to_owned(), of(|group| group.recovering_nanos)),
+        ("on their way".to_owned(), of(|group| group.on_its_way_nanos)),
         (
             format!("because {} holds back", if change > 0.0 { policies[1] } else { policies[0] }),
             of(|group| group.held_nanos),
@@ -57,7 +68,8 @@ pub(super) fn reason(name: &str, groups: [&Group; 2], names: &[String], policies
         String::new()
     };
     Some(format!(
-        "Packets of {name} are {} ms {direction} under {} ({} → {} ms){why}{drops}.",
+        "{} of {name} are {} ms {direction} under {} ({} → {} ms){why}{drops}.",
+        capital(noun.many()),
         figure(change.abs()),
         policies[1],
         figure(before),
@@ -86,15 +98,15 @@ mod tests {
         let names = ["voip".to_owned(), "bulk".to_owned()];
         let before = group(10, 10_000_000, [0, 50_000_000], 0);
         let after = group(10, 15_000_000, [0, 10_000_000], 0);
-        let said = reason("voip", [&before, &after], &names, ["fifo", "drfq"]).unwrap();
+        let said = reason(Noun::Packet, "voip", [&before, &after], &names, ["fifo", "drfq"]).unwrap();
         assert_eq!(
             said,
             "Packets of voip are 3.50 ms quicker under drfq (6.00 → 2.50 ms): they wait 4.00 ms less behind bulk."
         );
-        let said = reason("voip", [&after, &before], &names, ["drfq", "fifo"]).unwrap();
+        let said = reason(Noun::Packet, "voip", [&after, &before], &names, ["drfq", "fifo"]).unwrap();
         assert!(said.ends_with("they wait 4.00 ms longer behind bulk."), "{said}");
         let held = group(10, 15_000_000, [0, 10_000_000], 20_000_000);
-        let said = reason("bulk", [&after, &held], &names, ["drfq", "lazy"]).unwrap();
+        let said = reason(Noun::Packet, "bulk", [&after, &held], &names, ["drfq", "lazy"]).unwrap();
         assert!(said.ends_with("they wait 2.00 ms longer because lazy holds back."), "{said}");
     }
 
@@ -103,7 +115,7 @@ mod tests {
         let names = ["a".to_owned(), "b".to_owned()];
         let one = group(1000, 0, [0, 1_000_000_000], 0);
         let other = group(1000, 0, [0, 1_005_000_000], 0);
-        assert_eq!(reason("a", [&one, &other], &names, ["p", "q"]), None);
-        assert_eq!(reason("a", [&one, &Group::default()], &names, ["p", "q"]), None);
+        assert_eq!(reason(Noun::Packet, "a", [&one, &other], &names, ["p", "q"]), None);
+        assert_eq!(reason(Noun::Packet, "a", [&one, &Group::default()], &names, ["p", "q"]), None);
     }
 }

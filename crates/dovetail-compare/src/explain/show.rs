@@ -5,18 +5,18 @@ use std::path::Path;
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     PipelineMode,
-    blame::{Explanation, HELD, STALLED, Selection, SlowPacket},
+    blame::{Explanation, HELD, ON_ITS_WAY, RECOVERING, STALLED, Selection, SlowPacket, WITHOUT_FLOW},
 };
 
 use super::{
     against::{Against, Change},
+    noun::{Noun, capital},
     pairing::Paired,
-    pipeline::{millis, percent},
     who::{Group, Who, largest, name},
 };
 use crate::{
-    run::{Plan, PolicyRun},
-    setting::{Traffic, closing},
+    run::PolicyRun,
+    setting::closing,
     table::{Table, count, figure},
 };
 
@@ -28,8 +28,14 @@ const BEHIND_SHOWN: usize = 6;
 
 /// A run explained, and the one that it is held against.
 pub(super) struct Explained<'a> {
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) mode: PipelineMode,
+    pub(super) noun: Noun,
+    /// What the traffic is called.
+    pub(super) name: &'a str,
+    /// The traffic and the box, in a sentence.
+    pub(super) setting: String,
+    pub(super) resources: &'a [String],
+    /// What lies between them; nothing between a network's links.
+    pub(super) pipeline: Option<PipelineMode>,
     pub(super) selection: &'a Selection,
     pub(super) run: PolicyRun,
     pub(super) explanation: Explanation,
@@ -38,34 +44,28 @@ pub(super) struct Explained<'a> {
 }
 
 impl Explained<'_> {
-    pub(super) fn setting(&self) -> String {
-        Traffic::of(Some(&self.run)).setting(self.plan, Some(self.mode))
-    }
-
-    pub(super) fn resources(&self) -> &[String] {
-        self.plan.input.resources()
-    }
-
     pub(super) fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
-        let mut text = format!("{}\n\n", self.setting());
+        let mut text = format!("{}\n\n", self.setting);
         if let (Selection::Packet(_), Some(packet)) = (self.selection, self.explanation.slowest.first()) {
             text += &self.one(packet);
         } else {
             text += &format!("{}\n\n", self.sentence());
-            text += &format!("{}\n\n{}\n\n", waited(&self.run.policy), self.matrix().to_terminal());
-            text += LEGEND;
+            text += &format!("{}\n\n{}\n\n", waited(self.noun, &self.run.policy), self.matrix().to_terminal());
+            text += &self.legend();
             if !self.explanation.slowest.is_empty() {
                 text += &format!("\n{}\n\n{}\n", self.slowest_are(), self.slowest().to_terminal());
             }
         }
         if let Some(against) = &self.against {
-            text += &format!("\n{}\n\n", against.sentences(&self.run.policy, &self.explanation).join("\n"));
+            text += &format!("\n{}\n\n", against.sentences(self.noun, &self.run.policy, &self.explanation).join("\n"));
             let classes = against.classes();
-            text += "Of the packets that are sent under both:\n\n";
+            text += &format!("Of the {} that end under both:\n\n", self.noun.many());
             if !classes.is_empty() {
                 text += &format!("{}\n\n", self.changes("class", &classes).to_terminal());
             }
-            text += &format!("{}\n", self.changes("flow", &worst(against.flows())).to_terminal());
+            if self.noun == Noun::Packet {
+                text += &format!("{}\n", self.changes("flow", &worst(against.flows())).to_terminal());
+            }
         }
         text += &closing(&self.notes, records, report);
         text.trim_end().to_owned()
@@ -75,34 +75,47 @@ impl Explained<'_> {
     pub(super) fn sentence(&self) -> String {
         let columns = &self.explanation.columns;
         let all = Who::by_flow(&self.explanation).fold(&self.explanation.selected);
-        let whose = self.selected().unwrap_or_else(|| "all packets".to_owned());
+        let whose = self.selected().unwrap_or_else(|| format!("all {}", self.noun.many()));
         let fate = |count_: u64, what| (count_ > 0).then(|| format!("{} {what}", count(count_)));
         let fates: Vec<_> =
-            [fate(all.packets, "sent"), fate(all.dropped, "dropped"), fate(all.left, "still waiting at the end")]
+            [fate(all.packets, "done"), fate(all.dropped, "dropped"), fate(all.left, "not done at the end")]
                 .into_iter()
                 .flatten()
                 .collect();
-        let part = |nanos| format!("{:.1} %", percent(nanos, all.latency_nanos));
-        let own: u128 = all.own_nanos.iter().sum();
-        let [most] = largest(&all.behind_nanos);
-        let most =
-            most.map(|at| format!(" (most: {}, {})", name(&columns[at + 2], columns), part(all.behind_nanos[at])));
         if all.packets == 0 {
-            return format!("Under {}, of {whose} none is sent: {}.", self.run.policy, fates.join(", "));
+            return format!("Under {}, of {whose} none is done: {}.", self.run.policy, fates.join(", "));
         }
+        let part = |nanos| format!("{:.1} %", percent(nanos, all.latency_nanos));
+        let [most] = largest(&all.behind_nanos);
+        let behind = most.map_or_else(
+            || "behind others".to_owned(),
+            |at| {
+                let most = name(&columns[at + WITHOUT_FLOW], columns);
+                format!("behind others (most: {most}, {})", part(all.behind_nanos[at]))
+            },
+        );
+        let waits = [
+            (all.same_flow_nanos, "behind its own flow".to_owned()),
+            (all.behind_all_nanos(), behind),
+            (all.stalled_nanos, "for a resource that waits for another".to_owned()),
+            (all.held_nanos, "because the policy holds back".to_owned()),
+            (all.recovering_nanos, "until what was dropped is sent again".to_owned()),
+        ];
+        let waits: Vec<_> = waits
+            .into_iter()
+            .filter(|&(nanos, _)| nanos > 0)
+            .map(|(nanos, what)| format!("{} it waits {what}", part(nanos)))
+            .collect();
+        let on_its_way = (all.on_its_way_nanos > 0).then(|| format!("{} it is on its way", part(all.on_its_way_nanos)));
+        let own = format!("{} is its own processing", part(all.own_nanos.iter().sum()));
+        let parts: Vec<_> = [own].into_iter().chain(waits).chain(on_its_way).collect();
         format!(
-            "Under {}, of {whose} ({}): a packet takes {} ms in the mean. Of that, {} is its own processing, {} it waits \
-             behind its own flow, {} behind others{}, {} for a resource that waits for another, and {} because the policy \
-             holds back.",
+            "Under {}, of {whose} ({}): a {} takes {} ms in the mean. Of that, {}.",
             self.run.policy,
             fates.join(", "),
+            self.noun.one(),
             figure(all.mean_ms(all.latency_nanos)),
-            part(own),
-            part(all.same_flow_nanos),
-            part(all.behind_all_nanos()),
-            most.unwrap_or_default(),
-            part(all.stalled_nanos),
-            part(all.held_nanos),
+            parts.join(", "),
         )
     }
 
@@ -114,19 +127,30 @@ impl Explained<'_> {
             let share = percent(time.0.into(), packet.latency.0.into());
             table.push([what, count(time.0), format!("{share:.1}")]);
         };
-        for (resource, own) in self.resources().iter().zip(&packet.own) {
+        for (resource, own) in self.resources.iter().zip(&packet.own) {
             push(format!("processed by {resource}"), *own);
         }
-        push("waited behind its own flow".to_owned(), packet.same_flow);
-        let behind: Vec<u128> = packet.causes.iter().map(|time| time.0.into()).collect();
-        for at in largest::<64>(&behind[2..]).into_iter().flatten() {
-            push(format!("waited behind {}", name(&columns[at + 2], columns)), packet.causes[at + 2]);
+        if packet.same_flow > Nanos::ZERO {
+            push("waited behind its own flow".to_owned(), packet.same_flow);
         }
-        push("waited for a resource that waited for another (stalled)".to_owned(), packet.causes[STALLED]);
-        push("waited because the policy held back".to_owned(), packet.causes[HELD]);
-        push("from arrival to end".to_owned(), packet.latency);
+        let behind: Vec<u128> = packet.causes.iter().skip(WITHOUT_FLOW).map(|time| time.0.into()).collect();
+        for at in largest::<64>(&behind).into_iter().flatten() {
+            let column = at + WITHOUT_FLOW;
+            push(format!("waited behind {}", name(&columns[column], columns)), packet.causes[column]);
+        }
+        let others: [(usize, &str); WITHOUT_FLOW] = [
+            (STALLED, "waited for a resource that waited for another (stalled)"),
+            (HELD, "waited because the policy held back"),
+            (RECOVERING, "waited until what was dropped was sent again"),
+            (ON_ITS_WAY, "on its way"),
+        ];
+        for (column, what) in others.into_iter().filter(|&(column, _)| packet.causes[column] > Nanos::ZERO) {
+            push(what.to_owned(), packet.causes[column]);
+        }
+        push("in all".to_owned(), packet.latency);
         format!(
-            "Packet {} of flow {} under {}: arrived at {:.9} s, took {} ms.\n\n{}\n",
+            "{} {} of {} under {}: began at {:.9} s, took {} ms.\n\n{}\n",
+            capital(self.noun.one()),
             packet.packet,
             packet.flow,
             self.run.policy,
@@ -140,7 +164,7 @@ impl Explained<'_> {
     fn selected(&self) -> Option<String> {
         match self.selection {
             Selection::All => None,
-            Selection::Packet(packet) => Some(format!("packet {packet}")),
+            Selection::Packet(packet) => Some(format!("{} {packet}", self.noun.one())),
             Selection::Flow(flow) => Some(format!("flow {flow}")),
             Selection::Class(class) => Some(format!("class {class}")),
         }
@@ -150,50 +174,96 @@ impl Explained<'_> {
     pub(super) fn matrix(&self) -> Table {
         let who = Who::coarse(&self.explanation);
         let selected = self.selected().map(|name| (name, who.fold(&self.explanation.selected)));
-        matrix(&who, selected, self.resources())
+        matrix(&who, selected, self.resources)
     }
 
     pub(super) fn slowest_are(&self) -> String {
         let whose = self.selected().map(|whose| format!(" of {whose}")).unwrap_or_default();
-        format!("The slowest packets{whose} under {}:", self.run.policy)
+        format!("The slowest {}{whose} under {}:", self.noun.many(), self.run.policy)
     }
 
     /// The slowest packets, and what they waited for most.
     pub(super) fn slowest(&self) -> Table {
         let columns = &self.explanation.columns;
-        let mut table = Table::new(
-            &["packet", "flow", "arrived s", "ms", "own ms", "same flow ms", "stalled ms", "held ms", "behind most"],
-            2,
-        );
+        let others: Vec<(usize, &str)> =
+            [(STALLED, "stalled ms"), (HELD, "held ms"), (RECOVERING, "recovering ms"), (ON_ITS_WAY, "on its way ms")]
+                .into_iter()
+                .filter(|&(column, _)| self.explanation.slowest.iter().any(|one| one.causes[column] > Nanos::ZERO))
+                .collect();
+        let same_flow = self.noun == Noun::Packet;
+        let header = [self.noun.one(), "flow", "began s", "ms", "own ms"]
+            .into_iter()
+            .chain(same_flow.then_some("same flow ms"))
+            .chain(others.iter().map(|&(_, what)| what))
+            .chain(["behind most"]);
+        let mut table = Table { header: header.map(str::to_owned).collect(), rows: Vec::new(), words: 2 };
         for packet in &self.explanation.slowest {
-            let behind: Vec<u128> = packet.causes.iter().skip(2).map(|time| time.0.into()).collect();
+            let behind: Vec<u128> = packet.causes.iter().skip(WITHOUT_FLOW).map(|time| time.0.into()).collect();
             let most = largest::<2>(&behind).into_iter().flatten().map(|at| {
-                format!("{} {:.0} %", name(&columns[at + 2], columns), percent(behind[at], packet.latency.0.into()))
+                let whom = name(&columns[at + WITHOUT_FLOW], columns);
+                format!("{whom} {:.0} %", percent(behind[at], packet.latency.0.into()))
             });
             let own = packet.own.iter().copied().fold(Nanos::ZERO, |sum, own| sum + own);
-            table.push([
+            let fixed = [
                 packet.packet.to_string(),
                 packet.flow.clone(),
                 format!("{:.6}", packet.arrival.as_secs_f64()),
                 figure(millis(packet.latency)),
                 figure(millis(own)),
-                figure(millis(packet.same_flow)),
-                figure(millis(packet.causes[STALLED])),
-                figure(millis(packet.causes[HELD])),
-                most.collect::<Vec<_>>().join(", "),
-            ]);
+            ];
+            table.push(
+                fixed
+                    .into_iter()
+                    .chain(same_flow.then(|| figure(millis(packet.same_flow))))
+                    .chain(others.iter().map(|&(column, _)| figure(millis(packet.causes[column]))))
+                    .chain([most.collect::<Vec<_>>().join(", ")]),
+            );
         }
         table
+    }
+
+    /// What the columns of [`matrix`](Self::matrix) are.
+    fn legend(&self) -> String {
+        let who = Who::coarse(&self.explanation);
+        let is_there = |column: &str| other_columns(&who).iter().any(|(name, _)| *name == column);
+        let of_packets = self.noun == Noun::Packet;
+        let terms = [
+            (true, "on <resource>", "processed by it"),
+            (of_packets, "same flow", "waited while a packet of its own flow was processed"),
+            (
+                of_packets,
+                "behind <whom>",
+                "waited while a packet of theirs was processed, those of its own flow left out",
+            ),
+            (!of_packets, "behind <whom>", "waited before the link while a packet of theirs was on it"),
+            (
+                is_there("stalled"),
+                "stalled",
+                "waited for a resource that was taken by a packet waiting for another resource",
+            ),
+            (is_there("held"), "held", "waited because the policy chose no packet"),
+            (is_there("recovering"), "recovering", "waited until a packet that the link had dropped came there again"),
+            (
+                is_there("on its way"),
+                "on its way",
+                "no packet before the link or on it: propagation, other links, hosts",
+            ),
+        ];
+        terms
+            .iter()
+            .filter(|(is_shown, ..)| *is_shown)
+            .map(|(_, term, meaning)| format!("{term:13}  {meaning}\n"))
+            .collect()
     }
 
     /// What became of the packets under the second policy.
     pub(super) fn changes(&self, kind: &str, changes: &[Change]) -> Table {
         let (first, second) = (&self.run.policy, self.against.as_ref().map_or("", |against| &against.run.policy));
-        let header: Vec<String> = [kind, "packets"]
+        let header: Vec<String> = [kind, self.noun.many()]
             .map(str::to_owned)
             .into_iter()
             .chain([format!("{first} ms"), format!("{second} ms"), "change ms".to_owned(), "quicker %".to_owned()])
-            .chain(["slower %", "worst loss ms", "of packet"].map(str::to_owned))
+            .chain(["slower %", "worst loss ms", self.noun.one()].map(str::to_owned))
             .collect();
         let mut table = Table { header, rows: Vec::new(), words: 1 };
         for change in changes {
@@ -227,8 +297,8 @@ pub(super) fn worst(mut flows: Vec<Change>) -> Vec<Change> {
 }
 
 /// What stands over [`matrix`].
-pub(super) fn waited(policy: &str) -> String {
-    format!("What a packet takes under {policy}, and what it waits for, in ms in the mean:")
+pub(super) fn waited(noun: Noun, policy: &str) -> String {
+    format!("What a {} takes under {policy}, and what it waits for, in ms in the mean:", noun.one())
 }
 
 /// Who waited (rows) for whom (columns), in milliseconds a packet; what packets waited for most first.
@@ -238,28 +308,29 @@ pub(crate) fn matrix(who: &Who, selected: Option<(String, Group)>, resources: &[
     let is_shown = |at: &usize| behind.contains(at);
     let rest =
         (0..who.names.len()).any(|at| !is_shown(&at) && all.behind_nanos.get(at).is_some_and(|&nanos| nanos > 0));
-    let header: Vec<String> = [who.kind, "packets", "takes"]
+    let (others, same_flow) = (other_columns(who), all.same_flow_nanos > 0);
+    let header: Vec<String> = [who.kind, "number", "takes"]
         .map(str::to_owned)
         .into_iter()
         .chain(resources.iter().map(|resource| format!("on {resource}")))
-        .chain(["same flow".to_owned()])
+        .chain(same_flow.then(|| "same flow".to_owned()))
         .chain(behind.iter().map(|&at| format!("behind {}", who.names[at])))
         .chain(rest.then(|| "behind others".to_owned()))
-        .chain(["stalled", "held"].map(str::to_owned))
+        .chain(others.iter().map(|(name, _)| (*name).to_owned()))
         .collect();
     let mut table = Table { header, rows: Vec::new(), words: 1 };
     let mut push = |name: &str, group: &Group| {
         let mean = |nanos| figure(group.mean_ms(nanos));
         let at = |at: usize| group.behind_nanos.get(at).copied().unwrap_or(0);
-        let others: u128 = (0..who.names.len()).filter(|column| !is_shown(column)).map(at).sum();
+        let hidden: u128 = (0..who.names.len()).filter(|column| !is_shown(column)).map(at).sum();
         table.push(
             [name.to_owned(), count(group.packets), mean(group.latency_nanos)]
                 .into_iter()
                 .chain(group.own_nanos.iter().map(|&own| mean(own)))
-                .chain([mean(group.same_flow_nanos)])
+                .chain(same_flow.then(|| mean(group.same_flow_nanos)))
                 .chain(behind.iter().map(|&column| mean(at(column))))
-                .chain(rest.then(|| mean(others)))
-                .chain([mean(group.stalled_nanos), mean(group.held_nanos)]),
+                .chain(rest.then(|| mean(hidden)))
+                .chain(others.iter().map(|(_, of)| mean(of(group)))),
         );
     };
     if let Some((name, group)) = selected {
@@ -279,10 +350,27 @@ pub(crate) fn matrix(who: &Who, selected: Option<(String, Group)>, resources: &[
     table
 }
 
-const LEGEND: &str = "\
-on <resource>  processed by it
-same flow      waited while a packet of its own flow was processed
-behind <whom>  waited while a packet of theirs was processed, one of its own flow left out
-stalled        waited for a resource that was taken by a packet waiting for another resource
-held           waited because the policy chose no packet
-";
+/// A part of a group's time.
+type PartOf = fn(&Group) -> u128;
+
+/// What is waited for besides flows, where anybody waits for it.
+fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
+    let columns: [(&str, PartOf); WITHOUT_FLOW] = [
+        ("stalled", |group| group.stalled_nanos),
+        ("held", |group| group.held_nanos),
+        ("recovering", |group| group.recovering_nanos),
+        ("on its way", |group| group.on_its_way_nanos),
+    ];
+    let all = who.all();
+    columns.into_iter().filter(|(_, of)| of(&all) > 0).collect()
+}
+
+/// The share of `nanos` in `of`, in percent.
+fn percent(nanos: u128, of: u128) -> f64 {
+    if of == 0 { 0.0 } else { nanos as f64 / of as f64 * 100.0 }
+}
+
+/// A time in milliseconds.
+fn millis(time: Nanos) -> f64 {
+    time.as_f64() / 1e6
+}

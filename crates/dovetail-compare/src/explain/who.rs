@@ -2,10 +2,7 @@
 
 use std::array;
 
-use dovetail_sim::blame::{Cause, Column, Explanation, HELD, Row, STALLED};
-
-/// The causes that are not a flow's: they come first among the columns.
-const NOBODY: usize = 2;
+use dovetail_sim::blame::{Cause, Column, Explanation, HELD, ON_ITS_WAY, RECOVERING, Row, STALLED, WITHOUT_FLOW};
 
 /// Sums over the packets of each group, and what they waited for by group.
 pub(crate) struct Who {
@@ -31,12 +28,14 @@ pub(crate) struct Group {
     pub(crate) behind_nanos: Vec<u128>,
     pub(crate) stalled_nanos: u128,
     pub(crate) held_nanos: u128,
+    pub(crate) recovering_nanos: u128,
+    pub(crate) on_its_way_nanos: u128,
 }
 
 impl Who {
     /// By the columns that there are: flows, and what is left of each class.
     pub(crate) fn by_flow(of: &Explanation) -> Self {
-        let names: Vec<String> = of.columns[NOBODY..].iter().map(|column| name(column, &of.columns)).collect();
+        let names: Vec<String> = of.columns[WITHOUT_FLOW..].iter().map(|column| name(column, &of.columns)).collect();
         let group_of = (0..names.len()).collect();
         Self::grouped("flow", names, group_of, of)
     }
@@ -44,7 +43,7 @@ impl Who {
     /// By class, where the workload has any.
     pub(crate) fn by_class(of: &Explanation) -> Option<Self> {
         let (mut names, mut group_of) = (Vec::<String>::new(), Vec::new());
-        for column in &of.columns[NOBODY..] {
+        for column in &of.columns[WITHOUT_FLOW..] {
             let class = column.class.as_ref()?;
             group_of.push(names.iter().position(|name| name == class).unwrap_or_else(|| {
                 names.push(class.clone());
@@ -56,7 +55,7 @@ impl Who {
 
     fn grouped(kind: &'static str, names: Vec<String>, group_of: Vec<usize>, of: &Explanation) -> Self {
         let mut who = Self { kind, groups: vec![Group::default(); names.len()], names, group_of };
-        for (row, &group) in of.rows[NOBODY..].iter().zip(&who.group_of.clone()) {
+        for (row, &group) in of.rows[WITHOUT_FLOW..].iter().zip(&who.group_of.clone()) {
             let more = who.fold(row);
             who.groups[group].merge(&more);
         }
@@ -65,9 +64,10 @@ impl Who {
 
     /// A row's sums by these groups.
     pub(crate) fn fold(&self, row: &Row) -> Group {
-        let [held_nanos, stalled_nanos] = [HELD, STALLED].map(|column| row.cause_nanos(column));
+        let [held_nanos, stalled_nanos, recovering_nanos, on_its_way_nanos] =
+            [HELD, STALLED, RECOVERING, ON_ITS_WAY].map(|column| row.cause_nanos(column));
         let mut behind_nanos = vec![0; self.names.len()];
-        for (&group, nanos) in self.group_of.iter().zip(row.causes_nanos.iter().skip(NOBODY)) {
+        for (&group, nanos) in self.group_of.iter().zip(row.causes_nanos.iter().skip(WITHOUT_FLOW)) {
             behind_nanos[group] += nanos;
         }
         Group {
@@ -80,6 +80,8 @@ impl Who {
             behind_nanos,
             stalled_nanos,
             held_nanos,
+            recovering_nanos,
+            on_its_way_nanos,
         }
     }
 
@@ -129,6 +131,8 @@ impl Group {
         self.same_flow_nanos += other.same_flow_nanos;
         self.stalled_nanos += other.stalled_nanos;
         self.held_nanos += other.held_nanos;
+        self.recovering_nanos += other.recovering_nanos;
+        self.on_its_way_nanos += other.on_its_way_nanos;
         sums(&mut self.own_nanos, &other.own_nanos);
         sums(&mut self.behind_nanos, &other.behind_nanos);
     }
@@ -141,6 +145,8 @@ pub(crate) fn name(column: &Column, all: &[Column]) -> String {
     match (&column.cause, &column.class) {
         (Cause::Held, _) => "held".to_owned(),
         (Cause::Stalled, _) => "stalled".to_owned(),
+        (Cause::Recovering, _) => "recovering".to_owned(),
+        (Cause::OnItsWay, _) => "on its way".to_owned(),
         (Cause::Flow(label), _) => label.clone(),
         (Cause::OtherFlows, Some(class)) if of_some_class_are_flows(&column.class) => format!("other flows of {class}"),
         (Cause::OtherFlows, Some(class)) => class.clone(),

@@ -22,6 +22,7 @@ use crate::{
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{
     Observer,
+    blame::TransferBlame,
     measure::{DEFAULT_WINDOW, Meters},
     network::{
         Arrivals, Asks, Contender, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
@@ -145,6 +146,17 @@ pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn M
 
 /// Runs the network so. `bar` is one of [`bar`]'s.
 pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter) -> Result<NetworkRun, Error> {
+    run_blamed(network, under, keep, bar, None)
+}
+
+/// The same; `blame` finds out what transfers wait for.
+pub(crate) fn run_blamed(
+    network: &Network,
+    under: Under<'_>,
+    keep: Keep<'_>,
+    bar: &dyn Meter,
+    blame: Option<&mut TransferBlame>,
+) -> Result<NetworkRun, Error> {
     let (mut meters, mut load) = (Meters::new(1, DEFAULT_WINDOW), LinkLoad::default());
     let mut told = 0;
     let mut progress = |progress: dovetail_sim::network::NetworkProgress| {
@@ -157,6 +169,7 @@ pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter)
     let options = NetworkOptions {
         progress: Some(&mut progress),
         capture: capture.as_mut().map(|capture| &mut capture.file as &mut dyn Write),
+        blame,
     };
     let path = keep.records.map(|(folder, format)| (path_for(folder, &name, format), format));
     let begun = Instant::now();

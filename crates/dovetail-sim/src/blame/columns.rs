@@ -10,6 +10,15 @@ pub const HELD: usize = 0;
 /// The column of a resource that waits for another.
 pub const STALLED: usize = 1;
 
+/// The column of a transfer that waits until a packet that was dropped is sent again.
+pub const RECOVERING: usize = 2;
+
+/// The column of a transfer that no link holds up: its packets are on their way, or its hosts wait for one another.
+pub const ON_ITS_WAY: usize = 3;
+
+/// So many columns come first that are of no flow.
+pub const WITHOUT_FLOW: usize = 4;
+
 /// So many classes have a column for those of their flows that have none; the flows of further ones share one.
 const CLASS_COLUMNS: usize = 32;
 
@@ -29,6 +38,10 @@ pub enum Cause {
     Held,
     /// The resource was taken by a packet that waited for another resource.
     Stalled,
+    /// A packet was lost, and not sent again yet: of transfers only.
+    Recovering,
+    /// No link held it up: propagation, other links, and hosts that wait for one another. Of transfers only.
+    OnItsWay,
     /// A flow, by its label, was served.
     Flow(String),
     /// One of the flows without a column of their own was served: of the column's class.
@@ -46,7 +59,8 @@ pub(super) struct Columns {
 
 impl Columns {
     pub(super) fn new(flow_columns: usize) -> Self {
-        let columns = [Cause::Held, Cause::Stalled].map(|cause| Column { cause, class: None }).into();
+        let causes: [Cause; WITHOUT_FLOW] = [Cause::Held, Cause::Stalled, Cause::Recovering, Cause::OnItsWay];
+        let columns = causes.map(|cause| Column { cause, class: None }).into();
         Self { columns, of_flow: Vec::new(), flow_columns_left: flow_columns, class_columns_left: CLASS_COLUMNS }
     }
 
@@ -116,14 +130,14 @@ mod tests {
             columns.assign(FlowId(flow), &Profile { weight: Weight::default(), label, class });
             columns.of(FlowId(flow))
         };
-        assert_eq!(assign(0, "a", Some("web")), 2);
-        assert_eq!(assign(1, "b", Some("web")), 3);
-        assert_eq!(assign(2, "c", Some("mail")), 4);
-        assert_eq!(assign(3, "d", Some("web")), 3);
+        assert_eq!(assign(0, "a", Some("web")), 4);
+        assert_eq!(assign(1, "b", Some("web")), 5);
+        assert_eq!(assign(2, "c", Some("mail")), 6);
+        assert_eq!(assign(3, "d", Some("web")), 5);
         // A flow that comes again under the same name keeps its column.
-        assert_eq!(assign(0, "a", Some("web")), 2);
+        assert_eq!(assign(0, "a", Some("web")), 4);
         // Its number may be another's by now.
-        assert_eq!(assign(0, "e", Some("mail")), 4);
+        assert_eq!(assign(0, "e", Some("mail")), 6);
     }
 
     #[test]
@@ -134,6 +148,6 @@ mod tests {
             let profile = Profile { weight: Weight::default(), label: "", class: Some(&class) };
             columns.assign(FlowId(flow), &profile);
         }
-        assert_eq!(columns.len(), 2 + CLASS_COLUMNS + 1);
+        assert_eq!(columns.len(), WITHOUT_FLOW + CLASS_COLUMNS + 1);
     }
 }

@@ -33,6 +33,7 @@
 //! | `slots` | packets in the box, and what they owe to whom so far |
 //! | `row` | sums over packets |
 //! | `slowest` | the packets that took longest |
+//! | `transfers` | the same of transfers over TCP, of which many packets are in flight at once |
 //!
 //! Cost: O(columns) a packet for each resource that it waits before; memory for each packet in the box 8 bytes a column.
 
@@ -41,11 +42,14 @@ mod place;
 mod row;
 mod slots;
 mod slowest;
+mod transfers;
 
 use std::collections::VecDeque;
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
+#[cfg(feature = "network")]
+pub(crate) use self::transfers::Segment;
 use self::{
     columns::Columns,
     place::{Place, Turn},
@@ -53,9 +57,10 @@ use self::{
     slowest::Slowest,
 };
 pub use self::{
-    columns::{Cause, Column, HELD, STALLED},
+    columns::{Cause, Column, HELD, ON_ITS_WAY, RECOVERING, STALLED, WITHOUT_FLOW},
     row::Row,
     slowest::SlowPacket,
+    transfers::TransferBlame,
 };
 use crate::{Observer, Passage, Profile};
 
@@ -102,7 +107,7 @@ pub struct Parts<'a> {
 pub struct Explanation {
     /// What packets waited for.
     pub columns: Vec<Column>,
-    /// The sums over the packets of each column's flows; of [`HELD`] and [`STALLED`] they are empty.
+    /// The sums over the packets of each column's flows; those of the first [`WITHOUT_FLOW`] columns are empty.
     pub rows: Vec<Row>,
     /// The sums over the selected packets.
     pub selected: Row,
@@ -158,7 +163,7 @@ impl<F: FnMut(&Parts<'_>)> Blame<F> {
             places: (0..resources).map(|_| Place::new()).collect(),
             slots: Slots::new(resources),
             flows: Vec::new(),
-            rows: vec![Row::new(resources); 2],
+            rows: vec![Row::new(resources); WITHOUT_FLOW],
             selection,
             selected: Row::new(resources),
             slowest: Slowest::new(slowest),

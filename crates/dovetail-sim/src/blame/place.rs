@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use dovetail_sched::{FlowId, Nanos};
 
 use super::{
-    columns::{HELD, STALLED},
+    columns::{HELD, STALLED, WITHOUT_FLOW},
     slots::Slots,
 };
 
@@ -48,7 +48,7 @@ impl Place {
             waited: false,
         };
         Self {
-            spent: vec![0; 2],
+            spent: vec![0; WITHOUT_FLOW],
             served: Vec::new(),
             as_of: Nanos::ZERO,
             now: nobody,

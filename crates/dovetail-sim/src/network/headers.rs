@@ -5,10 +5,14 @@ use std::net::{Ipv6Addr, SocketAddrV4};
 use dovetail_sched::flow::FiveTuple;
 use smoltcp::wire::TcpPacket;
 
+use crate::blame::Segment;
+
 /// IP's protocol number of TCP.
 pub(super) const TCP: u8 = 6;
 /// UDP and IP headers.
 pub(super) const UDP_HEADERS_BYTES: u32 = 28;
+/// Where IPv4's header has the protocol's number (RFC 791, section 3.1).
+const PROTOCOL_AT: usize = 9;
 /// IP's protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 
@@ -43,4 +47,12 @@ pub(super) fn tcp_payload_bytes(packet: &[u8]) -> u64 {
     let internet = ip_header_bytes(packet);
     let headers = internet + usize::from(TcpPacket::new_unchecked(&packet[internet..]).header_len());
     packet.len().saturating_sub(headers) as u64
+}
+
+/// What a TCP segment carries; `None` of other packets.
+pub(super) fn tcp_segment(packet: &[u8]) -> Option<Segment> {
+    let internet = ip_header_bytes(packet);
+    let is_tcp = packet.get(PROTOCOL_AT).is_some_and(|&protocol| protocol == TCP);
+    let segment = TcpPacket::new_checked(packet.get(internet..)?).ok().filter(|_| is_tcp)?;
+    Some(Segment { from: segment.seq_number().0 as u32, bytes: tcp_payload_bytes(packet) as u32 })
 }

@@ -105,6 +105,7 @@ impl Hosts {
                 let begun = now;
                 self.transfers.push(Transfer { traffic: at, bytes, begun, ended: None, packets: 0, dropped: 0 });
                 self.missing.push(bytes);
+                net.watch.begins(self.missing.len() - 1, at, now);
                 self.connect(at, of, bytes, Nanos::MAX, net)
             }
             Act::LongLived => {
@@ -144,7 +145,7 @@ impl Hosts {
 
     fn turn<E: Copy + Ord, P: Copy>(&mut self, id: EndId, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         if let Some(Turned { of, read, .. }) = net.turn(id)? {
-            self.received(of, read, net.now);
+            self.received(of, read, net);
         }
         Ok(())
     }
@@ -161,12 +162,14 @@ impl Hosts {
     }
 
     /// A receiver got this many bytes.
-    pub(super) fn received<P>(&mut self, of: Of<P>, bytes: u64, now: Nanos) {
+    pub(super) fn received<E: Copy + Ord, P: Copy>(&mut self, of: Of<P>, bytes: u64, net: &mut Net<'_, E, P>) {
+        let now = net.now;
         match of {
             Of::Transfer(at) if bytes > 0 => {
                 self.missing[at] -= bytes;
                 if self.missing[at] == 0 {
                     self.transfers[at].ended = Some(now);
+                    net.watch.ends(at, now);
                     self.pending -= 1;
                 }
             }

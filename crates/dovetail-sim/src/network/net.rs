@@ -204,11 +204,11 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         }
         let class = self.spec.class_of(datagram.traffic);
         let Some(found) = queue.flow_of(&datagram.tuple, class, self.now) else {
-            let Datagram { bytes, of, .. } = self.packets.remove(place);
-            self.wire.recycle(bytes);
+            let datagram = self.packets.remove(place);
             if watched {
-                self.watch.is_unknown(of);
+                self.watch.is_unknown(&datagram, self.now);
             }
+            self.wire.recycle(datagram.bytes);
             return;
         };
         if found.new {
@@ -237,19 +237,22 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
     }
 
     fn drop(&mut self, watched: bool, packet: &Packet) {
-        let Datagram { bytes, of, number, .. } = self.packets.remove(packet.handle as usize);
-        self.wire.recycle(bytes);
-        if let Of::Access(part) = of {
+        let datagram = self.packets.remove(packet.handle as usize);
+        if let Of::Access(part) = datagram.of {
             self.lost.push(part);
         }
         if watched {
-            self.watch.dropped(packet, number, of, self.now);
+            self.watch.dropped(packet, &datagram, self.now);
         }
+        self.wire.recycle(datagram.bytes);
     }
 
     /// A link has sent its packet whole.
     pub(super) fn sent(&mut self, link: usize) {
         if let Some(packet) = self.queues[link].end(self.now) {
+            if link == self.spec.watched {
+                self.watch.left(&self.packets[packet.handle as usize], self.now);
+            }
             let link = &self.spec.links[link];
             let arrives = Event::Arrives { at: link.to, packet: packet.handle as usize };
             self.agenda.add(self.now + link.delay, arrives);

@@ -4,6 +4,8 @@ use std::io::Write;
 
 use dovetail_sched::Nanos;
 
+use crate::blame::TransferBlame;
+
 /// How to run a network.
 #[derive(Default)]
 pub struct NetworkOptions<'a> {
@@ -11,6 +13,8 @@ pub struct NetworkOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
     /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
     pub capture: Option<&'a mut dyn Write>,
+    /// Finds out what transfers wait for.
+    pub blame: Option<&'a mut TransferBlame>,
 }
 
 #[cfg(feature = "network")]
@@ -23,6 +27,7 @@ impl<'a> NetworkOptions<'a> {
         NetworkOptions {
             progress: self.progress.map(|told| told as &mut dyn FnMut(NetworkProgress)),
             capture: self.capture.map(|file| file as &mut dyn Write),
+            blame: self.blame,
         }
     }
 }

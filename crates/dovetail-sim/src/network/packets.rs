@@ -57,5 +57,15 @@ pub(super) enum Of<P> {
     Access(P),
 }
 
+impl<P> Of<P> {
+    /// The number of the transfer that it is part of.
+    pub(super) fn transfer(&self) -> Option<usize> {
+        match self {
+            Self::Transfer(number) => Some(*number),
+            Self::Stream(_) | Self::Access(_) => None,
+        }
+    }
+}
+
 /// All packets in flight; a packet's name is its place.
 pub(super) type Packets<P> = Slab<Datagram<P>>;

@@ -31,8 +31,11 @@ pub fn simulate_network<O: Observer>(
     if network.access.is_some() {
         return Err(NetworkError::Network("users send requests through a gateway here: set its policy".into()));
     }
-    let NetworkOptions { progress, capture } = options.lend();
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let NetworkOptions { progress, capture, mut blame } = options.lend();
+    if let Some(blame) = &mut blame {
+        blame.knows(network.traffic.iter().map(|traffic| traffic.name.as_str()));
+    }
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blame);
     let net = Net::new(network, policy, &[], watch)?;
     World::new(net, NoUsers, progress).run()
 }
@@ -49,8 +52,8 @@ pub fn simulate_access<O: Observer>(
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
     let laid = lay_out(network, gateway)?;
-    let NetworkOptions { progress, capture } = options.lend();
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?);
+    let NetworkOptions { progress, capture, .. } = options.lend();
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, None);
     let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
     let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
     World::new(net, gateway, progress).run()

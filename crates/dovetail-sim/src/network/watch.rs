@@ -6,10 +6,11 @@ use dovetail_sched::{FlowId, Nanos, Packet};
 
 use super::{
     capture::Capture,
+    headers::tcp_segment,
     packets::{Datagram, Of},
     queue::Sending,
 };
-use crate::{Observer, Outcome, Passage, Profile};
+use crate::{Observer, Outcome, Passage, Profile, blame::TransferBlame};
 
 /// Packets of a transfer or of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,16 +29,21 @@ pub(super) struct Watch<'a> {
     // By number.
     transfers: Vec<Tally>,
     streams: Vec<Tally>,
+    blame: Option<&'a mut TransferBlame>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(observer: &'a mut dyn Observer, capture: Option<Capture<'a>>) -> Self {
+    pub(super) fn new(
+        observer: &'a mut dyn Observer,
+        capture: Option<Capture<'a>>,
+        blame: Option<&'a mut TransferBlame>,
+    ) -> Self {
         let (link, transfers, streams) = (Outcome::default(), Vec::new(), Vec::new());
-        Self { observer, capture, link, unknown: 0, transfers, streams }
+        Self { observer, capture, link, unknown: 0, transfers, streams, blame }
     }
 
     /// A packet came to the link; its number.
-    pub(super) fn comes<P>(&mut self, of: Of<P>) -> u64 {
+    pub(super) fn comes<P: Copy>(&mut self, of: Of<P>) -> u64 {
         let number = self.link.arrived;
         self.link.arrived += 1;
         if let Some(tally) = self.tally(of) {
@@ -50,24 +56,30 @@ impl<'a> Watch<'a> {
         self.observer.appeared(flow, profile);
     }
 
-    pub(super) fn arrived<P>(&mut self, packet: &Packet, datagram: &Datagram<P>) {
+    pub(super) fn arrived<P: Copy>(&mut self, packet: &Packet, datagram: &Datagram<P>) {
+        if let (Some(blame), Some(transfer)) = (&mut self.blame, datagram.of.transfer()) {
+            blame.waits(transfer, tcp_segment(&datagram.bytes), packet.arrival);
+        }
         self.observer.arrived(&Packet { handle: datagram.number, ..*packet });
     }
 
     /// A packet was dropped before it was known whose it is.
-    pub(super) fn is_unknown<P>(&mut self, of: Of<P>) {
+    pub(super) fn is_unknown<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
         self.unknown += 1;
-        self.count_drop(of);
+        self.count_drop(datagram, false, now);
     }
 
-    pub(super) fn dropped<P>(&mut self, packet: &Packet, number: u64, of: Of<P>, now: Nanos) {
-        self.count_drop(of);
-        self.observer.dropped(&Packet { handle: number, ..*packet }, now);
+    pub(super) fn dropped<P: Copy>(&mut self, packet: &Packet, datagram: &Datagram<P>, now: Nanos) {
+        self.count_drop(datagram, true, now);
+        self.observer.dropped(&Packet { handle: datagram.number, ..*packet }, now);
     }
 
     /// A packet's first bit leaves.
-    pub(super) fn sent<P>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
+    pub(super) fn sent<P: Copy>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
         self.link.sent += 1;
+        if let Some(blame) = &mut self.blame {
+            blame.takes(datagram.traffic, datagram.of.transfer(), sending.begun);
+        }
         let mut passage = Passage::new(1, sending.begun);
         passage.takes(0, sending.begun, sending.ends);
         self.observer.sent(&Packet { handle: datagram.number, ..sending.packet }, &passage);
@@ -77,14 +89,38 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn count_drop<P>(&mut self, of: Of<P>) {
+    /// A packet's last bit has left.
+    pub(super) fn left<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
+        if let Some(blame) = &mut self.blame {
+            blame.frees(datagram.of.transfer(), now);
+        }
+    }
+
+    /// A transfer begins.
+    pub(super) fn begins(&mut self, transfer: usize, traffic: usize, now: Nanos) {
+        if let Some(blame) = &mut self.blame {
+            blame.begins(transfer, traffic, now);
+        }
+    }
+
+    /// A transfer's receiver has all of it.
+    pub(super) fn ends(&mut self, transfer: usize, now: Nanos) {
+        if let Some(blame) = &mut self.blame {
+            blame.ends(transfer, now);
+        }
+    }
+
+    fn count_drop<P: Copy>(&mut self, datagram: &Datagram<P>, waited: bool, now: Nanos) {
         self.link.dropped += 1;
-        if let Some(tally) = self.tally(of) {
+        if let (Some(blame), Some(transfer)) = (&mut self.blame, datagram.of.transfer()) {
+            blame.dropped(transfer, tcp_segment(&datagram.bytes), waited, now);
+        }
+        if let Some(tally) = self.tally(datagram.of) {
             tally.dropped += 1;
         }
     }
 
-    fn tally<P>(&mut self, of: Of<P>) -> Option<&mut Tally> {
+    fn tally<P: Copy>(&mut self, of: Of<P>) -> Option<&mut Tally> {
         let (all, at) = match of {
             Of::Transfer(at) => (&mut self.transfers, at),
             Of::Stream(at) => (&mut self.streams, at),

@@ -99,7 +99,7 @@ impl<'a, M: AccessModel> World<'a, M> {
                 Some(Arrival::Segment(end)) => self.turn(end)?,
                 Some(Arrival::Alone { of: Of::Access(part), .. }) => self.access.arrived(part, at, &mut self.net)?,
                 Some(Arrival::Alone { of, bytes }) => {
-                    self.hosts.received(of, bytes, self.net.now);
+                    self.hosts.received(of, bytes, &mut self.net);
                     self.access.strayed(at, bytes, &self.net);
                 }
                 None => {}
@@ -119,7 +119,7 @@ impl<'a, M: AccessModel> World<'a, M> {
         match self.net.turn(id)? {
             Some(turned) if matches!(turned.of, Of::Access(_)) => self.access.turned(id, &turned, &mut self.net),
             Some(turned) => {
-                self.hosts.received(turned.of, turned.read, self.net.now);
+                self.hosts.received(turned.of, turned.read, &mut self.net);
                 Ok(())
             }
             None => Ok(()),

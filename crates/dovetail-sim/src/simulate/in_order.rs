@@ -21,7 +21,8 @@ enum Event {
     Appeared { flow: FlowId, weight: Weight, label: String, class: Option<String> },
     Arrived(Packet),
     Dropped(Packet, Nanos),
-    Released(Packet, Option<Passage>),
+    // Boxed: a passage is far larger than what the other events hold.
+    Released(Packet, Option<Box<Passage>>),
 }
 
 impl<'a, O: Observer> InOrder<'a, O> {
@@ -38,7 +39,7 @@ impl<'a, O: Observer> InOrder<'a, O> {
     /// The packet of this number has crossed the pipeline.
     pub(super) fn passed(&mut self, number: u64, passage: &Passage) {
         if let Some(Event::Released(_, kept)) = self.kept.get_mut((number - self.first) as usize) {
-            *kept = Some(*passage);
+            *kept = Some(Box::new(*passage));
         }
         self.tell();
     }

@@ -1,0 +1,343 @@
+//! What transfers over TCP waited for.
+//!
+//! Of a transfer many packets are in flight at once, so its time is not the sum of theirs. At every instant from its
+//! beginning `a` until the receiver has its last byte at `e` it is in the first of these states that applies:
+//!
+//! | state | the transfer's time goes to |
+//! |---|---|
+//! | one of its packets is on the watched link | own |
+//! | one of its packets waits before that link | behind whoever's packet is on it, or *held* if none is |
+//! | one of its packets was dropped there and has not been sent again | *recovering* |
+//! | otherwise | *on its way*: propagation, other links, hosts that wait for one another |
+//!
+//! which divides `e - a` without remainder. For whom it waits is counted as for packets: the link's time in each column is
+//! subtracted as the transfer begins to wait and added as it ends to.
+
+use std::collections::BTreeMap;
+
+use dovetail_sched::{FlowId, Nanos, Weight};
+
+use super::{
+    Explanation, FlowColumn, Parts, Row, Selection,
+    columns::{Columns, HELD, ON_ITS_WAY, RECOVERING},
+    slowest::Slowest,
+};
+use crate::Profile;
+
+/// Divides the time of a network's transfers among what they waited for. In what it ends in, a transfer stands for a packet,
+/// by its number, and its traffic for a flow.
+#[derive(Debug)]
+pub struct TransferBlame {
+    columns: Columns,
+    names: Vec<String>,
+    link: Link,
+    open: BTreeMap<usize, Open>,
+    begun: Vec<u64>,
+    rows: Vec<Row>,
+    selection: Selection,
+    selected: Row,
+    slowest: Slowest,
+    causes: Vec<Nanos>,
+}
+
+/// The watched link over time.
+#[derive(Debug, Default)]
+struct Link {
+    spent: Vec<u64>,
+    column: usize,
+    as_of: Nanos,
+}
+
+/// A transfer that has not ended.
+#[derive(Debug)]
+struct Open {
+    traffic: usize,
+    rank: u64,
+    begun: Nanos,
+    as_of: Nanos,
+    state: State,
+    /// Its packets before the link.
+    waiting: u32,
+    is_on_link: bool,
+    /// Where segments began that were dropped and not sent again.
+    lost: Vec<u32>,
+    own: u64,
+    // By column; while it waits, less what the link had spent as it began to.
+    owed: Vec<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    OnLink,
+    Waiting,
+    Recovering,
+    OnItsWay,
+}
+
+/// What a segment carries, by its sequence numbers (RFC 9293, section 3.4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) from: u32,
+    pub(crate) bytes: u32,
+}
+
+impl TransferBlame {
+    /// The `slowest` transfers of the selection are kept: of all or of a class, which is the traffic's name, or the one of
+    /// this number.
+    #[must_use]
+    pub fn new(selection: Selection, slowest: usize) -> Self {
+        Self {
+            columns: Columns::new(0),
+            names: Vec::new(),
+            link: Link { column: HELD, ..Link::default() },
+            open: BTreeMap::new(),
+            begun: Vec::new(),
+            rows: Vec::new(),
+            selection,
+            selected: Row::new(1),
+            slowest: Slowest::new(slowest),
+            causes: Vec::new(),
+        }
+    }
+
+    /// The network has this traffic, by its names.
+    pub(crate) fn knows<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
+        for (traffic, name) in names.enumerate() {
+            let profile = Profile { weight: Weight::default(), label: name, class: Some(name) };
+            self.columns.assign(FlowId(traffic as u32), &profile);
+            self.names.push(name.to_owned());
+        }
+        self.begun = vec![0; self.names.len()];
+        self.link.spent = vec![0; self.columns.len()];
+        self.rows = vec![Row::new(1); self.columns.len()];
+    }
+
+    /// A transfer begins.
+    pub(crate) fn begins(&mut self, transfer: usize, traffic: usize, now: Nanos) {
+        let rank = self.begun[traffic];
+        self.begun[traffic] += 1;
+        let open = Open {
+            traffic,
+            rank,
+            begun: now,
+            as_of: now,
+            state: State::OnItsWay,
+            waiting: 0,
+            is_on_link: false,
+            lost: Vec::new(),
+            own: 0,
+            owed: vec![0; self.columns.len()],
+        };
+        self.open.insert(transfer, open);
+    }
+
+    /// One of its packets came to the link and waits.
+    pub(crate) fn waits(&mut self, transfer: usize, segment: Option<Segment>, now: Nanos) {
+        self.change(transfer, now, |open| {
+            open.waiting += 1;
+            if let Some(segment) = segment {
+                open.lost.retain(|&from| from.wrapping_sub(segment.from) >= segment.bytes.max(1));
+            }
+        });
+    }
+
+    /// One of its packets was dropped; it `waited` unless it was dropped before it could.
+    pub(crate) fn dropped(&mut self, transfer: usize, segment: Option<Segment>, waited: bool, now: Nanos) {
+        self.change(transfer, now, |open| {
+            open.waiting -= u32::from(waited);
+            if let Some(segment) = segment
+                && !open.lost.contains(&segment.from)
+            {
+                open.lost.push(segment.from);
+            }
+        });
+    }
+
+    /// The link takes a packet of this traffic, and of this transfer if it is of one.
+    pub(crate) fn takes(&mut self, traffic: usize, transfer: Option<usize>, now: Nanos) {
+        self.link.turns_to(self.columns.of(FlowId(traffic as u32)), now);
+        if let Some(transfer) = transfer {
+            self.change(transfer, now, |open| {
+                open.waiting -= 1;
+                open.is_on_link = true;
+            });
+        }
+    }
+
+    /// The link has sent its packet whole.
+    pub(crate) fn frees(&mut self, transfer: Option<usize>, now: Nanos) {
+        self.link.turns_to(HELD, now);
+        if let Some(transfer) = transfer {
+            self.change(transfer, now, |open| open.is_on_link = false);
+        }
+    }
+
+    /// The receiver has all of it.
+    pub(crate) fn ends(&mut self, transfer: usize, now: Nanos) {
+        self.link.settle(now);
+        let Some(mut open) = self.open.remove(&transfer) else { return };
+        open.settle(&self.link, now);
+        if open.state == State::Waiting {
+            open.add_spent(&self.link);
+        }
+        let flow = FlowId(open.traffic as u32);
+        self.causes.clear();
+        self.causes.extend(open.owed.iter().map(|&nanos| Nanos(nanos)));
+        let parts = Parts {
+            packet: transfer as u64,
+            flow,
+            rank: open.rank,
+            arrival: open.begun,
+            latency: now - open.begun,
+            own: &[Nanos(open.own)],
+            same_flow: Nanos::ZERO,
+            causes: &self.causes,
+        };
+        self.rows[self.columns.of(flow)].add(&parts);
+        if is_selected(&self.selection, &self.names[open.traffic], transfer) {
+            self.selected.add(&parts);
+            self.slowest.offer(&parts, &self.names[open.traffic]);
+        }
+    }
+
+    /// Ends the watch. Transfers that have not ended are counted as left.
+    #[must_use]
+    pub fn finish(mut self) -> Explanation {
+        for (&transfer, open) in &self.open {
+            self.rows[self.columns.of(FlowId(open.traffic as u32))].left += 1;
+            if is_selected(&self.selection, &self.names[open.traffic], transfer) {
+                self.selected.left += 1;
+            }
+        }
+        let flow = |(at, label): (usize, String)| {
+            let flow = FlowId(at as u32);
+            FlowColumn { flow, label, column: self.columns.of(flow) }
+        };
+        Explanation {
+            flows: self.names.into_iter().enumerate().map(flow).collect(),
+            rows: self.rows,
+            selected: self.selected,
+            slowest: self.slowest.finish(),
+            columns: self.columns.finish(),
+        }
+    }
+
+    fn change(&mut self, transfer: usize, now: Nanos, change: impl FnOnce(&mut Open)) {
+        self.link.settle(now);
+        // What comes after a transfer's end is its connection's farewell.
+        let Some(open) = self.open.get_mut(&transfer) else { return };
+        open.settle(&self.link, now);
+        change(open);
+        open.turn(&self.link);
+    }
+}
+
+fn is_selected(selection: &Selection, name: &str, transfer: usize) -> bool {
+    match selection {
+        Selection::All => true,
+        Selection::Packet(packet) => *packet == transfer as u64,
+        Selection::Flow(known) | Selection::Class(known) => known == name,
+    }
+}
+
+impl Link {
+    fn settle(&mut self, now: Nanos) {
+        self.spent[self.column] += (now - self.as_of).0;
+        self.as_of = now;
+    }
+
+    fn turns_to(&mut self, column: usize, now: Nanos) {
+        self.settle(now);
+        self.column = column;
+    }
+}
+
+impl Open {
+    /// Counts the time until `now`, except what it waits: that is the link's to say.
+    fn settle(&mut self, link: &Link, now: Nanos) {
+        debug_assert_eq!(link.as_of, now);
+        let spent = (now - self.as_of).0;
+        self.as_of = now;
+        match self.state {
+            State::OnLink => self.own += spent,
+            State::Waiting => {}
+            State::Recovering => self.owed[RECOVERING] += spent,
+            State::OnItsWay => self.owed[ON_ITS_WAY] += spent,
+        }
+    }
+
+    /// Takes on the state that it is in now.
+    fn turn(&mut self, link: &Link) {
+        let state = if self.is_on_link {
+            State::OnLink
+        } else if self.waiting > 0 {
+            State::Waiting
+        } else if !self.lost.is_empty() {
+            State::Recovering
+        } else {
+            State::OnItsWay
+        };
+        match (self.state == State::Waiting, state == State::Waiting) {
+            (false, true) => {
+                for (owed, &spent) in self.owed.iter_mut().zip(&link.spent) {
+                    *owed = owed.wrapping_sub(spent);
+                }
+            }
+            (true, false) => self.add_spent(link),
+            _ => {}
+        }
+        self.state = state;
+    }
+
+    fn add_spent(&mut self, link: &Link) {
+        for (owed, &spent) in self.owed.iter_mut().zip(&link.spent) {
+            *owed = owed.wrapping_add(spent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transfer_s_time_is_divided_by_its_states() {
+        let mut blame = TransferBlame::new(Selection::All, 1);
+        blame.knows(["web", "bulk"].into_iter());
+        let segment = |from| Some(Segment { from, bytes: 10 });
+        blame.begins(0, 0, Nanos(0));
+        // On its way until 5, behind bulk until 9, on the link until 12.
+        blame.takes(1, None, Nanos(2));
+        blame.waits(0, segment(100), Nanos(5));
+        blame.frees(None, Nanos(9));
+        blame.takes(0, Some(0), Nanos(9));
+        // Its next segment is dropped while this one is on the link, and is back at 30: 2 behind nobody, for it is held.
+        blame.waits(0, segment(110), Nanos(10));
+        blame.dropped(0, segment(110), true, Nanos(10));
+        blame.frees(Some(0), Nanos(12));
+        blame.waits(0, segment(105), Nanos(30));
+        blame.takes(0, Some(0), Nanos(32));
+        blame.frees(Some(0), Nanos(34));
+        blame.ends(0, Nanos(40));
+        blame.begins(1, 1, Nanos(40));
+        let explanation = blame.finish();
+        // 5 and 6 on its way, 4 behind bulk, 3 and 2 on the link, 18 recovering (105 to 115 covers 110), 2 held.
+        let causes: Vec<_> = [2, 0, 18, 11, 0, 4].map(Nanos).into();
+        let slowest = &explanation.slowest[0];
+        assert_eq!((slowest.latency, slowest.own[0], &slowest.causes), (Nanos(40), Nanos(5), &causes));
+        assert_eq!((explanation.rows[4].packets, explanation.rows[5].left), (1, 1));
+    }
+
+    #[test]
+    fn a_segment_sent_again_in_front_of_the_lost_one_does_not_recover_it() {
+        let mut blame = TransferBlame::new(Selection::All, 0);
+        blame.knows(["web"].into_iter());
+        blame.begins(0, 0, Nanos(0));
+        blame.dropped(0, Some(Segment { from: u32::MAX - 2, bytes: 10 }), false, Nanos(1));
+        blame.waits(0, Some(Segment { from: 0, bytes: 10 }), Nanos(2));
+        assert_eq!(blame.open[&0].lost, [u32::MAX - 2]);
+        // Sequence numbers wrap.
+        blame.waits(0, Some(Segment { from: u32::MAX - 5, bytes: 10 }), Nanos(3));
+        assert!(blame.open[&0].lost.is_empty());
+    }
+}
