@@ -8,6 +8,7 @@ mod admit;
 mod compare;
 mod describe;
 mod embedding;
+mod explain;
 mod network;
 mod page;
 #[cfg(feature = "profile")]

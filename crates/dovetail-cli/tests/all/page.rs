@@ -45,21 +45,29 @@ fn report(folder: &Path, command: &str) -> PathBuf {
         "network" => ("compare", [written(folder, "small.toml", SMALL_NETWORK), "--seed=1".to_owned()]),
         _ => (command, ["--workload".to_owned(), table.display().to_string()]),
     };
-    let said = stdout(&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")]);
+    let policies: &[&str] = if command == "explain" { &["--policy", "fifo", "--against", "drfq"] } else { &[] };
+    let said =
+        stdout(&[&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")], policies].concat());
     assert!(said.contains("report.html"), "the report is named: {said}");
     page
 }
 
 #[test]
 fn charts_are_drawn_and_a_phone_can_read_them() {
-    // Lines of five policies in several charts.
-    read_on_a_phone("compare", 6, 15);
+    // Lines of five policies in several charts, and their bars.
+    read_on_a_phone("compare", 11, 15);
 }
 
 #[test]
 fn a_tuned_knob_s_charts_are_drawn_and_a_phone_can_read_them() {
     // Of each policy makespan, two utilisations, and shares by three lines, with what was promised.
     read_on_a_phone("tune", 6, 13);
+}
+
+#[test]
+fn an_explanation_s_charts_are_drawn_and_a_phone_can_read_them() {
+    // Bars and a grid of each of two policies.
+    read_on_a_phone("explain", 4, 0);
 }
 
 #[cfg(feature = "profile")]

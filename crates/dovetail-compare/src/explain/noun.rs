@@ -15,6 +15,22 @@ impl Noun {
         }
     }
 
+    /// What a resource does to it.
+    pub(super) const fn service(self) -> &'static str {
+        match self {
+            Self::Packet => "processing",
+            Self::Transfer => "time on the link",
+        }
+    }
+
+    /// Those of its kind that are not it.
+    pub(super) const fn others(self) -> &'static str {
+        match self {
+            Self::Packet => "other flows",
+            Self::Transfer => "other transfers",
+        }
+    }
+
     pub(super) const fn many(self) -> &'static str {
         match self {
             Self::Packet => "packets",

@@ -42,7 +42,8 @@ pub(super) fn reason(
     ];
     for (at, other) in names.iter().enumerate() {
         let behind = groups.map(|group| group.mean_ms(group.behind_nanos.get(at).copied().unwrap_or(0)));
-        let whom = if other == name { format!("behind other flows of {other}") } else { format!("behind {other}") };
+        let whom =
+            if other == name { format!("behind {} of {other}", noun.others()) } else { format!("behind {other}") };
         causes.push((whom, behind[1] - behind[0]));
     }
     // Causes in the direction of the change, the largest first.

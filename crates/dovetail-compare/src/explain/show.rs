@@ -83,7 +83,7 @@ impl Explained<'_> {
                 .flatten()
                 .collect();
         if all.packets == 0 {
-            return format!("Under {}, of {whose} none is done: {}.", self.run.policy, fates.join(", "));
+            return format!("Under {}, none of {whose} is done: {}.", self.run.policy, fates.join(", "));
         }
         let part = |nanos| format!("{:.1} %", percent(nanos, all.latency_nanos));
         let [most] = largest(&all.behind_nanos);
@@ -107,10 +107,11 @@ impl Explained<'_> {
             .map(|(nanos, what)| format!("{} it waits {what}", part(nanos)))
             .collect();
         let on_its_way = (all.on_its_way_nanos > 0).then(|| format!("{} it is on its way", part(all.on_its_way_nanos)));
-        let own = format!("{} is its own processing", part(all.own_nanos.iter().sum()));
+        let own = format!("{} is its own {}", part(all.own_nanos.iter().sum()), self.noun.service());
         let parts: Vec<_> = [own].into_iter().chain(waits).chain(on_its_way).collect();
         format!(
-            "Under {}, of {whose} ({}): a {} takes {} ms in the mean. Of that, {}.",
+            "{} under {} ({}): a {} takes {} ms on average. Of that, {}.",
+            capital(&whose),
             self.run.policy,
             fates.join(", "),
             self.noun.one(),
@@ -298,7 +299,7 @@ pub(super) fn worst(mut flows: Vec<Change>) -> Vec<Change> {
 
 /// What stands over [`matrix`].
 pub(super) fn waited(noun: Noun, policy: &str) -> String {
-    format!("What a {} takes under {policy}, and what it waits for, in ms in the mean:", noun.one())
+    format!("What a {} takes under {policy}, and what it waits for, in ms on average:", noun.one())
 }
 
 /// Who waited (rows) for whom (columns), in milliseconds a packet; what packets waited for most first.
@@ -353,7 +354,7 @@ pub(crate) fn matrix(who: &Who, selected: Option<(String, Group)>, resources: &[
 /// A part of a group's time.
 type PartOf = fn(&Group) -> u128;
 
-/// What is waited for besides flows, where anybody waits for it.
+/// What is waited for besides flows, where any packet waits for it.
 fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
     let columns: [(&str, PartOf); WITHOUT_FLOW] = [
         ("stalled", |group| group.stalled_nanos),

@@ -12,7 +12,7 @@ pub(crate) struct Who {
     pub(crate) names: Vec<String>,
     /// One for each group.
     pub(crate) groups: Vec<Group>,
-    // The group of each column, those of nobody left out.
+    // The group of each column, those without a flow left out.
     group_of: Vec<usize>,
 }
 

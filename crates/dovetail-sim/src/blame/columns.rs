@@ -13,7 +13,7 @@ pub const STALLED: usize = 1;
 /// The column of a transfer that waits until a packet that was dropped is sent again.
 pub const RECOVERING: usize = 2;
 
-/// The column of a transfer that no link holds up: its packets are on their way, or its hosts wait for one another.
+/// The column of a transfer that waits for no link: its packets are on their way, or its hosts wait for one another.
 pub const ON_ITS_WAY: usize = 3;
 
 /// So many columns come first that are of no flow.
@@ -40,7 +40,7 @@ pub enum Cause {
     Stalled,
     /// A packet was lost, and not sent again yet: of transfers only.
     Recovering,
-    /// No link held it up: propagation, other links, and hosts that wait for one another. Of transfers only.
+    /// It waited for no link: propagation, other links, and hosts that wait for one another. Of transfers only.
     OnItsWay,
     /// A flow, by its label, was served.
     Flow(String),

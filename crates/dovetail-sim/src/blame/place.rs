@@ -39,7 +39,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new() -> Self {
-        let nobody = Turn {
+        let none = Turn {
             at: Nanos::ZERO,
             until: Nanos::ZERO,
             column: HELD as u32,
@@ -51,7 +51,7 @@ impl Place {
             spent: vec![0; WITHOUT_FLOW],
             served: Vec::new(),
             as_of: Nanos::ZERO,
-            now: nobody,
+            now: none,
             entering: VecDeque::new(),
             turns: VecDeque::new(),
         }

@@ -1,6 +1,6 @@
 //! Sums over packets.
 
-use super::Parts;
+use super::parts::Parts;
 
 /// Where the time of several packets went, in nanoseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

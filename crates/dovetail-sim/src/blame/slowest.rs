@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use dovetail_sched::Nanos;
 
-use super::Parts;
+use super::parts::Parts;
 
 /// A packet, and where its time went.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 //! | state | the transfer's time goes to |
 //! |---|---|
 //! | one of its packets is on the watched link | own |
-//! | one of its packets waits before that link | behind whoever's packet is on it, or *held* if none is |
+//! | one of its packets waits before that link | behind the flow whose packet is on it, or *held* if none is |
 //! | one of its packets was dropped there and has not been sent again | *recovering* |
 //! | otherwise | *on its way*: propagation, other links, hosts that wait for one another |
 //!
@@ -18,8 +18,10 @@ use std::collections::BTreeMap;
 use dovetail_sched::{FlowId, Nanos, Weight};
 
 use super::{
-    Explanation, FlowColumn, Parts, Row, Selection,
     columns::{Columns, HELD, ON_ITS_WAY, RECOVERING},
+    explanation::{Explanation, FlowColumn},
+    parts::{Parts, Selection},
+    row::Row,
     slowest::Slowest,
 };
 use crate::Profile;
@@ -311,7 +313,7 @@ mod tests {
         blame.waits(0, segment(100), Nanos(5));
         blame.frees(None, Nanos(9));
         blame.takes(0, Some(0), Nanos(9));
-        // Its next segment is dropped while this one is on the link, and is back at 30: 2 behind nobody, for it is held.
+        // Its next segment is dropped while this one is on the link, and is back at 30: 2 with the link idle: held.
         blame.waits(0, segment(110), Nanos(10));
         blame.dropped(0, segment(110), true, Nanos(10));
         blame.frees(Some(0), Nanos(12));

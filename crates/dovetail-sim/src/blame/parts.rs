@@ -1,0 +1,38 @@
+//! Where one packet's time went, and of which packets that is wanted.
+
+use dovetail_sched::{FlowId, Nanos};
+
+/// Of which packets the sum and the slowest are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Selection {
+    /// All.
+    #[default]
+    All,
+    /// The one of this number.
+    Packet(u64),
+    /// Those of the flow with this label.
+    Flow(String),
+    /// Those of this class.
+    Class(String),
+}
+
+/// Where one packet's time went.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The packet's number.
+    pub packet: u64,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its rank among the packets of its flow, from 0.
+    pub rank: u64,
+    /// When it arrived.
+    pub arrival: Nanos,
+    /// From arrival to the end on the last resource.
+    pub latency: Nanos,
+    /// How long each resource processed it.
+    pub own: &'a [Nanos],
+    /// How long it waited while its own flow was served.
+    pub same_flow: Nanos,
+    /// How long it waited for each column's cause, its own flow's service left out.
+    pub causes: &'a [Nanos],
+}
