@@ -19,6 +19,7 @@ use std::{
 };
 
 use dovetail_bed::{Bed, BedError, BedSpec, End, Load, LoadSpec, Measured, Place, Proxy, Sizes, Via, check, patiently};
+use dovetail_skip::skipped;
 use forwarder::forward;
 
 /// Where a proxy of the bed listens.
@@ -31,7 +32,7 @@ fn bed(spec: &BedSpec) -> Option<Bed> {
     match check() {
         Ok(()) => Some(Bed::new(spec).unwrap_or_else(|error| panic!("{error}"))),
         Err(why) => {
-            println!("skipped: {why}");
+            skipped(why);
             None
         }
     }
@@ -68,7 +69,7 @@ fn measure(bed: &mut Bed, load: &LoadSpec) -> Measured {
 fn too_busy(measured: &Measured) -> bool {
     let busy = measured.latest > Duration::from_millis(50);
     if busy {
-        println!("skipped: the processors are too busy to measure, packets were {:?} late", measured.latest);
+        skipped(format_args!("the processors are too busy to measure, packets were {:?} late", measured.latest));
     }
     busy
 }

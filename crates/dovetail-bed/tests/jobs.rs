@@ -19,7 +19,7 @@ const fn ms(millis: u64) -> Duration {
 /// A bed with a forwarder at its gateway, or nothing where there can be none.
 fn bed(spec: &BedSpec) -> Option<Bed> {
     if let Err(why) = check() {
-        println!("skipped: {why}");
+        dovetail_skip::skipped(why);
         return None;
     }
     let bed = Bed::new(spec).unwrap_or_else(|error| panic!("{error}"));
@@ -156,8 +156,7 @@ fn received(bed: &Bed) -> u64 {
 #[test]
 fn a_gateway_sees_joined_packets_only_where_it_is_to() {
     if Command::new("ethtool").arg("--version").output().is_err() {
-        println!("skipped: the program ethtool is missing");
-        return;
+        return dovetail_skip::skipped("the program ethtool is missing");
     }
     // Frames that the link carries for each packet that the gateway sees.
     let joined = |gso| {

@@ -63,14 +63,13 @@ fn run(policy: &str, via: Via) -> Measured {
 /// Shares within 15 %, a link that is full, and a far queue that seldom drops: half a minute is short for more.
 #[test]
 fn classes_have_their_shares_of_a_real_link() {
+    if let Err(lacking) = check() {
+        return dovetail_skip::skipped(lacking);
+    }
     patiently(classes_have_their_shares_of_a_real_link_once);
 }
 
 fn classes_have_their_shares_of_a_real_link_once() {
-    if let Err(lacking) = check() {
-        eprintln!("skipped: {lacking}");
-        return;
-    }
     let [plain, tunnels, none] = [("grants", Via::Absolute), ("grants", Via::Connect), ("none", Via::Absolute)]
         .map(|(policy, via)| std::thread::spawn(move || run(policy, via)))
         .map(|run| run.join().unwrap());

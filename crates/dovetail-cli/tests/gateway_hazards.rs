@@ -11,7 +11,7 @@ use dovetail_bed::{BedSpec, Job, PlaySpec, Played, Uplink, Via, What, check};
 use gateways::{Settings, download, gateway, link, ms, play};
 
 fn possible() -> bool {
-    check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
+    check().inspect_err(|lacking| dovetail_skip::skipped(lacking)).is_ok()
 }
 
 /// Counted from second `from` on, for 24 s.
@@ -23,13 +23,12 @@ fn run(spec: &BedSpec, settings: Settings<'_>, jobs: &[Job], from: u64) -> Playe
 
 #[test]
 fn weights_hold_with_one_tunnel_each() {
-    dovetail_bed::patiently(weights_hold_with_one_tunnel_each_once);
+    if possible() {
+        dovetail_bed::patiently(weights_hold_with_one_tunnel_each_once);
+    }
 }
 
 fn weights_hold_with_one_tunnel_each_once() {
-    if !possible() {
-        return;
-    }
     let shares = [16, 100].map(|trip| {
         thread::spawn(move || {
             let jobs = [download(0, 0, Via::Connect), download(1, 0, Via::Connect)];
@@ -47,13 +46,12 @@ fn weights_hold_with_one_tunnel_each_once() {
 
 #[test]
 fn users_of_a_class_share_alike_whatever_their_tunnels() {
-    dovetail_bed::patiently(users_of_a_class_share_alike_whatever_their_tunnels_once);
+    if possible() {
+        dovetail_bed::patiently(users_of_a_class_share_alike_whatever_their_tunnels_once);
+    }
 }
 
 fn users_of_a_class_share_alike_whatever_their_tunnels_once() {
-    if !possible() {
-        return;
-    }
     let mut jobs = vec![download(0, 0, Via::Connect); 20];
     jobs.push(download(0, 1, Via::Connect));
     let played = run(&link(2_000_000, ms(40), &[2]), Settings { weights: &[1], ..Settings::default() }, &jobs, 20);
@@ -67,13 +65,12 @@ fn users_of_a_class_share_alike_whatever_their_tunnels_once() {
 
 #[test]
 fn uploads_leave_the_downlink_alone() {
-    dovetail_bed::patiently(uploads_leave_the_downlink_alone_once);
+    if possible() {
+        dovetail_bed::patiently(uploads_leave_the_downlink_alone_once);
+    }
 }
 
 fn uploads_leave_the_downlink_alone_once() {
-    if !possible() {
-        return;
-    }
     let goodput = |(posts, more): (usize, &'static str)| {
         thread::spawn(move || {
             let uplink = Some(Uplink { rate_bps: 512_000, buffer_packets: 50 });

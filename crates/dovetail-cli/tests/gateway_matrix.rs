@@ -72,8 +72,7 @@ fn cells(rate_bps: u64, round_trip: Duration) -> (Bed, Vec<Job>) {
 /// All at all links, at once and each alone; links do not know of each other.
 fn all_cells(policy: &'static str) {
     if let Err(lacking) = check() {
-        eprintln!("skipped: {lacking}");
-        return;
+        return dovetail_skip::skipped(lacking);
     }
     let links = RATES_BPS.iter().flat_map(|&rate_bps| ROUND_TRIPS.map(|trip| (rate_bps, trip)));
     let runs = links.flat_map(|(rate_bps, trip)| {

@@ -78,8 +78,7 @@ fn a_page_does_not_wait_behind_a_download() {
         return;
     }
     if browser().is_none() {
-        eprintln!("skipped: there is no Chromium");
-        return;
+        return dovetail_skip::skipped("there is no Chromium");
     }
     let cells: Vec<_> = [Over::Http, Over::Https, Over::H2]
         .into_iter()

@@ -30,8 +30,7 @@ fn lacking() -> Option<String> {
 #[test]
 fn connections_go_where_they_were_meant_to_go() {
     if let Some(lacking) = lacking() {
-        eprintln!("skipped: {lacking}");
-        return;
+        return dovetail_skip::skipped(lacking);
     }
     let folder = folder("intercept");
     let config = format!(

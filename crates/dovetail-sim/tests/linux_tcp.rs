@@ -14,6 +14,7 @@ use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 use dovetail_sim::network::{
     Congestion, Kind, Link, Network, NetworkOptions, Node, Traffic, Transport, simulate_network,
 };
+use dovetail_skip::skipped;
 
 use kernel::{Bottleneck, Path};
 
@@ -209,7 +210,7 @@ fn alone() -> Case {
 fn the_path_has_its_delay() {
     let path = match path(&alone(), true) {
         Ok(path) => path,
-        Err(why) => return println!("skipped: {why}"),
+        Err(why) => return skipped(why),
     };
     let took = path.round_trip().unwrap();
     assert!(took >= 2 * DELAY && took < 2 * DELAY + Duration::from_millis(10), "{took:?}");
@@ -228,13 +229,13 @@ fn goodput_is_the_kernels() {
     }
     let (kernel, latest) = match measured(&cases, true) {
         Ok(measured) => measured,
-        Err(why) => return println!("skipped: {why}"),
+        Err(why) => return skipped(why),
     };
     let without_sack = long.then(|| measured(&cases, false).unwrap().0);
     print_tables(&cases, &kernel, without_sack.as_deref());
     println!("\nThe delay line held packets for {latest:?} too long at most.");
     if latest > LATEST {
-        return println!("skipped: the processors are too busy to measure");
+        return skipped("the processors are too busy to measure");
     }
     for (case, kernel) in cases.iter().zip(&kernel).filter(|(case, _)| case.buffer_packets == BUFFER_PACKETS) {
         let simulated = simulated(case);

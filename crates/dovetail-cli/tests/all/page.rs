@@ -14,7 +14,7 @@ fn browser() -> Option<PathBuf> {
     let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
     let found = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name))).find(|p| p.exists());
     if found.is_none() {
-        eprintln!("skipped: no Chromium on this machine");
+        dovetail_skip::skipped("no Chromium on this machine");
     }
     found
 }

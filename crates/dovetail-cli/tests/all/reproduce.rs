@@ -135,8 +135,7 @@ fn the_cbcs_report_comes_out_where_it_does() {
 #[test]
 fn short_flows_first_keeps_its_promises_but_one() {
     if std::env::var_os("DOVETAIL_LONG").is_none() {
-        eprintln!("skipped: set DOVETAIL_LONG for the figures of the DRR-SFF paper");
-        return;
+        return dovetail_skip::skipped("set DOVETAIL_LONG for the figures of the DRR-SFF paper");
     }
     let names = ["drrsff-fig5", "drrsff-fig6", "drrsff-fig7", "drrsff-fig8", "drrsff-fig9", "drrsff-fig11"];
     let text = stdout(&[&["reproduce"], &names[..], &["--json"]].concat());
@@ -194,8 +193,7 @@ fn msf_rs_s_equations_hold_in_an_ideal_link() {
 #[test]
 fn msf_rs_shares_as_it_says_and_does_not_shorten_the_mean() {
     if std::env::var_os("DOVETAIL_LONG").is_none() {
-        eprintln!("skipped: set DOVETAIL_LONG for the figures of the MSF-RS paper");
-        return;
+        return dovetail_skip::skipped("set DOVETAIL_LONG for the figures of the MSF-RS paper");
     }
     let names = ["fig8", "fig9", "fig10", "fig11", "fig12", "table1"].map(|name| format!("msfrs-{name}"));
     let experiments = reproduce(&names.each_ref().map(String::as_str));

@@ -4,14 +4,15 @@
 use std::{env, fmt::Write, fs, process::Command, thread, time::Duration};
 
 use dovetail_bed::{Bed, BedSpec, End, Job, PlaySpec, Played, Proxy, Repeat, Via, What, check};
+use dovetail_skip::skipped;
 
 /// Whether a test of minutes is to run, and can.
 pub fn possible() -> bool {
     if env::var_os("DOVETAIL_LONG").is_none() {
-        eprintln!("skipped: takes minutes, DOVETAIL_LONG=1 runs it");
+        skipped("takes minutes, DOVETAIL_LONG=1 runs it");
         return false;
     }
-    check().inspect_err(|lacking| eprintln!("skipped: {lacking}")).is_ok()
+    check().inspect_err(|lacking| skipped(lacking)).is_ok()
 }
 
 pub fn has_squid() -> bool {
@@ -22,7 +23,7 @@ pub fn has_squid() -> bool {
 pub fn has(program: &str, version: &str) -> bool {
     let is_there = Command::new(program).arg(version).output().is_ok();
     if !is_there {
-        eprintln!("skipped: there is no {program}");
+        skipped(format_args!("there is no {program}"));
     }
     is_there
 }

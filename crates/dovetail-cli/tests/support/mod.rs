@@ -47,7 +47,10 @@ pub fn trace(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!("skipped: no capture {} (set DOVETAIL_TRACES to the folder that has it)", path.display());
+    dovetail_skip::skipped(format_args!(
+        "no capture {} (set DOVETAIL_TRACES to the folder that has it)",
+        path.display()
+    ));
     None
 }
 

@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn squid_serves_all_users_twice_alike() {
         if let Err(why) = possible() {
-            return println!("skipped: {why}");
+            return dovetail_skip::skipped(why);
         }
         let load = LoadSpec {
             load: Load::Closed { outstanding: 2 },

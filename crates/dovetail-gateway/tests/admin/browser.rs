@@ -32,7 +32,7 @@ impl Browser {
         let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
         let mut places = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
         let Some(found) = places.find(|place| place.exists()) else {
-            eprintln!("skipped: no Chromium on this machine");
+            dovetail_skip::skipped("no Chromium on this machine");
             return None;
         };
         let name = format!("dovetail-admin-{}-{}", std::process::id(), OPENED.fetch_add(1, Ordering::Relaxed));

@@ -12,7 +12,7 @@ fn traces() -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    println!("skipped: no traces in {} (set DOVETAIL_TRACES)", folder.display());
+    dovetail_skip::skipped(format_args!("no traces in {} (set DOVETAIL_TRACES)", folder.display()));
     None
 }
 
