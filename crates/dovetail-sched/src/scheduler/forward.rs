@@ -1,6 +1,7 @@
 //! Schedulers around schedulers.
 
 /// Writes methods of [`Scheduler`](crate::Scheduler) that only pass on to a field which is one: `inner: dequeue, poll_at`.
+/// `*: dequeue, poll_at` passes on to what a pointer such as `Box<S>` points to.
 ///
 /// ```
 /// use dovetail_sched::{Admission, Nanos, Packet, Scheduler, forward_scheduler};
@@ -26,86 +27,95 @@ macro_rules! forward_scheduler {
     ($field:ident: $($method:ident),+ $(,)?) => {
         $($crate::forward_scheduler!(@$method $field);)+
     };
-    (@enqueue $field:ident) => {
+    (*: $($method:ident),+ $(,)?) => {
+        $($crate::forward_scheduler!(@$method *);)+
+    };
+    (@to $this:ident *) => {
+        (**$this)
+    };
+    (@to $this:ident $field:ident) => {
+        $this.$field
+    };
+    (@enqueue $to:tt) => {
         #[inline]
         fn enqueue(&mut self, packet: &$crate::Packet, now: $crate::Nanos) -> $crate::Admission {
-            self.$field.enqueue(packet, now)
+            $crate::forward_scheduler!(@to self $to).enqueue(packet, now)
         }
     };
-    (@dequeue $field:ident) => {
+    (@dequeue $to:tt) => {
         #[inline]
         fn dequeue(&mut self, now: $crate::Nanos) -> ::core::option::Option<$crate::Dispatch> {
-            self.$field.dequeue(now)
+            $crate::forward_scheduler!(@to self $to).dequeue(now)
         }
     };
-    (@poll_at $field:ident) => {
+    (@poll_at $to:tt) => {
         fn poll_at(&self) -> ::core::option::Option<$crate::Nanos> {
-            self.$field.poll_at()
+            $crate::forward_scheduler!(@to self $to).poll_at()
         }
     };
-    (@feedback $field:ident) => {
+    (@feedback $to:tt) => {
         #[inline]
         fn feedback(&mut self, event: &$crate::Feedback, now: $crate::Nanos) {
-            self.$field.feedback(event, now);
+            $crate::forward_scheduler!(@to self $to).feedback(event, now);
         }
     };
-    (@interest $field:ident) => {
+    (@interest $to:tt) => {
         fn interest(&self) -> $crate::Interest {
-            self.$field.interest()
+            $crate::forward_scheduler!(@to self $to).interest()
         }
     };
-    (@poll_evicted $field:ident) => {
+    (@poll_evicted $to:tt) => {
         fn poll_evicted(&mut self) -> ::core::option::Option<$crate::Packet> {
-            self.$field.poll_evicted()
+            $crate::forward_scheduler!(@to self $to).poll_evicted()
         }
     };
-    (@set_weight $field:ident) => {
+    (@set_weight $to:tt) => {
         fn set_weight(&mut self, flow: $crate::FlowId, weight: $crate::Weight) {
-            self.$field.set_weight(flow, weight);
+            $crate::forward_scheduler!(@to self $to).set_weight(flow, weight);
         }
     };
-    (@set_resource_weights $field:ident) => {
+    (@set_resource_weights $to:tt) => {
         fn set_resource_weights(&mut self, flow: $crate::FlowId, weights: &[$crate::Weight]) {
-            self.$field.set_resource_weights(flow, weights);
+            $crate::forward_scheduler!(@to self $to).set_resource_weights(flow, weights);
         }
     };
-    (@forget $field:ident) => {
+    (@forget $to:tt) => {
         fn forget(&mut self, flow: $crate::FlowId) -> bool {
-            self.$field.forget(flow)
+            $crate::forward_scheduler!(@to self $to).forget(flow)
         }
     };
-    (@backlog $field:ident) => {
+    (@backlog $to:tt) => {
         fn backlog(&self) -> $crate::Backlog {
-            self.$field.backlog()
+            $crate::forward_scheduler!(@to self $to).backlog()
         }
     };
-    (@flow_backlog $field:ident) => {
+    (@flow_backlog $to:tt) => {
         fn flow_backlog(&self, flow: $crate::FlowId) -> $crate::Backlog {
-            self.$field.flow_backlog(flow)
+            $crate::forward_scheduler!(@to self $to).flow_backlog(flow)
         }
     };
-    (@retune $field:ident) => {
+    (@retune $to:tt) => {
         fn retune(
             &mut self,
             knobs: &$crate::Knobs<'_>,
             now: $crate::Nanos,
         ) -> ::core::result::Result<(), $crate::PolicyError> {
-            self.$field.retune(knobs, now)
+            $crate::forward_scheduler!(@to self $to).retune(knobs, now)
         }
     };
-    (@figures $field:ident) => {
+    (@figures $to:tt) => {
         fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
-            self.$field.figures(report);
+            $crate::forward_scheduler!(@to self $to).figures(report);
         }
     };
-    (@learning $field:ident) => {
+    (@learning $to:tt) => {
         fn learning(&mut self) -> ::core::option::Option<&mut dyn $crate::Learning> {
-            self.$field.learning()
+            $crate::forward_scheduler!(@to self $to).learning()
         }
     };
-    (@later_stages $field:ident) => {
+    (@later_stages $to:tt) => {
         fn later_stages(&mut self) -> ::core::option::Option<&mut dyn $crate::LaterStages> {
-            self.$field.later_stages()
+            $crate::forward_scheduler!(@to self $to).later_stages()
         }
     };
 }

@@ -44,7 +44,7 @@ impl Settings {
         let threshold = match knobs.text("threshold") {
             "auto" => Threshold::Auto { target },
             _ if knobs.given("target").is_some() => {
-                return Err(knobs.wrong("target", format_args!("examined without threshold=auto")));
+                return Err(knobs.wrong("target", format_args!("used without threshold=auto")));
             }
             _ => Threshold::Bytes(knobs.bytes("threshold", 1, 1_000_000_000)?),
         };
