@@ -72,9 +72,11 @@ mod wanted;
 mod watch;
 mod who;
 
+#[cfg(feature = "test-support")]
+pub use self::life::Counts;
 pub use self::{
     error::GatewayError,
     greeting::server_name,
-    life::{Control, Counts, check, run, run_until_signalled},
+    life::{Control, check, run, run_until_signalled},
     who::Who,
 };

@@ -1,5 +1,6 @@
 //! Commands to a running gateway, and its notices.
 
+#[cfg(feature = "test-support")]
 use tokio::sync::oneshot;
 
 use crate::config::Config;
@@ -13,11 +14,13 @@ pub enum Control {
     Drain,
     /// Ends at once: open requests are aborted.
     Stop,
-    /// Tells what there is at the moment.
+    /// Tells what there is at the moment; for tests, and not stable.
+    #[cfg(feature = "test-support")]
     Look(oneshot::Sender<Counts>),
 }
 
-/// Current counts. All but `pooled` and `log_lost` are zero when no client is connected.
+/// Current counts, for tests. All but `pooled` and `log_lost` are zero when no client is connected.
+#[cfg(feature = "test-support")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Requests, waiting and outstanding.

@@ -24,6 +24,7 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
             () = sleep(LOOK) => {}
             asked = control.recv(), if is_controlled => match asked {
                 Some(Control::Stop) => break,
+                #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
                 // It begins nothing new already.
                 Some(Control::Drain | Control::Reload(_)) => {}

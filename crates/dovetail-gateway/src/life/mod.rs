@@ -9,8 +9,10 @@ mod reload;
 mod run;
 mod signals;
 
+#[cfg(feature = "test-support")]
+pub use self::control::Counts;
 pub use self::{
     check::check,
-    control::{Control, Counts},
+    control::Control,
     run::{run, run_until_signalled},
 };

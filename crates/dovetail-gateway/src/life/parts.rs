@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use tokio::sync::{Notify, watch::Sender};
 
+#[cfg(feature = "test-support")]
 use super::control::Counts;
 use crate::{
     admin::Seen,
@@ -112,6 +113,7 @@ impl Parts {
         }
     }
 
+    #[cfg(feature = "test-support")]
     pub(super) fn counts(&self) -> Counts {
         Counts {
             requests: self.link.dispatcher().live(),

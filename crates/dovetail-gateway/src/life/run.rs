@@ -84,6 +84,7 @@ async fn live(
             asked = control.recv() => match asked {
                 Some(Control::Reload(config)) => reload(&parts, *config),
                 // Who asked may be gone.
+                #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
                 Some(Control::Drain) | None => break false,
                 Some(Control::Stop) => break true,

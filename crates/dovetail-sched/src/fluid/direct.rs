@@ -1,4 +1,4 @@
-//! The trade-off's fluid at O(n) an event: the plain form, to test the other against.
+//! The trade-off's fluid at O(n) an event: the plain form, to test the other against (feature `oracle`, not stable).
 //!
 //! Wang et al., CoNEXT 2014, section 5.2. Every flow's remaining work is kept and reduced at every event, sums are
 //! recomputed, and both the two ends of the order by direction and the next departure are found by search.

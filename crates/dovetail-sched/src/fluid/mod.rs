@@ -5,6 +5,7 @@
 
 mod alpha;
 mod bonus;
+#[cfg(feature = "oracle")]
 mod direct;
 mod direction;
 mod ends;
@@ -20,6 +21,7 @@ mod weight_sum;
 
 pub use alpha::{Alpha, AlphaError};
 pub use bonus::{Grant, GroupId};
+#[cfg(feature = "oracle")]
 pub use direct::Direct;
 pub use direction::Direction;
 pub use ends::Ends;

@@ -16,9 +16,10 @@
 //! a flow gets beyond its guarantee is its *bonus*; at most as many flows are *favoured* with one as there are
 //! resources. Which flows these are changes when a flow gets another head-of-line packet, arrives or leaves.
 //!
-//! [`Direct`] tracks the remaining work of every flow, O(n) an event (section 5.2). [`VirtualTime`] does so only for
-//! the favoured flows, and tracks all others by one virtual time, O(log n) an event (section 5.3). Their numbers are
-//! whole grains of 2^-16 ns, and they agree to the last bit as long as no packet takes minutes.
+//! `Direct` tracks the remaining work of every flow, O(n) an event (section 5.2). [`VirtualTime`] does so only for
+//! the favoured flows, and tracks all others by one virtual time, O(log n) an event (section 5.3). The first is there to
+//! test the second, behind the feature `oracle`. Their numbers are whole grains of 2^-16 ns, and they agree to the last
+//! bit as long as no packet takes minutes.
 //!
 //! What the paper leaves open:
 //!
