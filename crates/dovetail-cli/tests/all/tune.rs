@@ -131,6 +131,7 @@ fn the_published_traffic_bends_where_the_paper_says() {
         assert!((measured - percent).abs() < 1.0, "alpha={alpha}: {measured} %, the paper has {percent} %");
     }
     assert_eq!(tradeoff["recommended"], "tradeoff:alpha=0.85");
+    assert!(tradeoff["gains_most"].is_null(), "none gains more: {}", tradeoff["gains_most"]);
     check_promise(&document, tradeoff);
     for sweep in [tradeoff, sweep(&document, "atfq")] {
         for point in points(sweep) {

@@ -1,4 +1,4 @@
-//! The recommendation in sentences that a stranger understands, and what to know beside it.
+//! The recommendation in two sentences that a stranger understands, and what to know beside it.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::PipelineMode;
@@ -10,84 +10,102 @@ use super::{
 };
 use crate::{run::Plan, table::figure};
 
-/// Why the recommended value.
+/// Why the recommended value, and what another one would bring.
 pub(crate) fn why(curve: &Curve) -> String {
-    let (fairest, at) = (&curve.points[0], curve.recommended());
     let knob = curve.tunable.knob;
-    let policy = &curve.points[at].run.policy;
-    let gains = curve.gains();
-    let most = gains.iter().copied().fold(0.0, f64::max);
+    let run = format!("Run {}", curve.points[curve.recommended()].run.policy);
     match curve.choice() {
-        Choice::Knee(_) => {
-            let further = match gains.get(at + 1) {
-                None => "this is the last value tried".to_owned(),
-                Some(next) if next - gains[at] < 5e-4 => {
-                    format!("a further step to {} would gain nothing more", curve.points[at + 1].value)
-                }
-                Some(next) => {
-                    format!(
-                        "a further step to {} would gain only {} more",
-                        curve.points[at + 1].value,
-                        percent(next - gains[at])
-                    )
-                }
-            };
-            format!("Run {policy}: {}; {further}; in exchange {}.", gained(curve, at), price(curve, at))
+        Choice::Knee(at) => {
+            let recommended = format!("{run}: {}, and {}.", gained(curve, at), price(curve, at));
+            match curve.most() {
+                Some(most) => format!("{recommended} {}.", more(curve, at, most)),
+                None => format!("{recommended} No {knob} gains as much as {} more.", percent(WORTH)),
+            }
         }
         Choice::Flat => {
-            let nothing = format!("Run {policy}: no other {knob} gains as much as {} of the time.", percent(WORTH));
-            no_gain(fairest).map_or_else(|| nothing.clone(), |reason| format!("{nothing} {reason}"))
+            let nothing = format!("{run}: no other {knob} gains as much as {} of the time.", percent(WORTH));
+            no_gain(&curve.points[0]).map_or_else(|| nothing.clone(), |reason| format!("{nothing} {reason}"))
         }
-        Choice::Even => format!(
-            "Run {policy}: no {knob} stands out. Gains come evenly or late, up to {} at {knob}={}, and cost as much \
-             fairness as they bring; trade away only what you know your flows can spare.",
-            percent(most),
-            curve.points[gains.iter().rposition(|&gain| gain == most).unwrap_or(0)].value
-        ),
+        Choice::Expensive(most) => {
+            format!("{run}: no other {knob} gains anything worth its price. {}.", more(curve, 0, most))
+        }
         Choice::Blind => format!(
-            "Run {policy}: another {knob} gains up to {}, but no flow had packets waiting all through a window of {}, so \
-             its cost in fairness is unknown; a shorter --window may show it.",
-            percent(most),
-            fairest.shares.window
+            "{run}: another {knob} gains up to {}, but no two flows had packets waiting at once for long enough to see what \
+             it costs in fairness; a shorter --window than {} may show it.",
+            percent(curve.gains().iter().copied().fold(0.0, f64::max)),
+            curve.points[0].shares.window
         ),
     }
 }
 
-/// How much sooner, or how much more.
+/// How much sooner, or how much more, and from what to what.
 fn gained(curve: &Curve, at: usize) -> String {
+    let points = [0, at].map(|at| &curve.points[at]);
+    let [before, after] = if curve.same_packets() {
+        points.map(|point| span(point.run.summary.makespan))
+    } else {
+        points.map(|point| format!("{:.3}", point.work()))
+    };
+    format!("{} from {} ({before} to {after})", moves(curve, at), first(curve))
+}
+
+/// How much sooner, or how much more.
+fn moves(curve: &Curve, at: usize) -> String {
     let (fairest, point) = (&curve.points[0], &curve.points[at]);
-    let than = format!("from {}", first(curve));
     if curve.same_packets() {
-        let [before, after] = [fairest, point].map(|point| point.run.summary.makespan);
-        let falls = 1.0 - after.as_f64() / before.as_f64();
-        return format!("the makespan falls {} {than} ({} to {})", percent(falls), span(before), span(after));
+        let [before, after] = [fairest, point].map(|point| point.run.summary.makespan.as_f64());
+        return format!("the makespan falls {}", percent(1.0 - after / before));
     }
-    let [before, after] = [fairest, point].map(Point::work);
-    format!("the work done per second rises {} {than} ({before:.3} to {after:.3})", percent(after / before - 1.0))
+    format!("the work done per second rises {}", percent(point.work() / fairest.work() - 1.0))
+}
+
+/// What a point that gains more than the one to run brings, and its price.
+fn more(curve: &Curve, at: usize, most: usize) -> String {
+    let (knob, point) = (curve.tunable.knob, &curve.points[most]);
+    let gains = curve.gains();
+    let further = if at == 0 { String::new() } else { format!(" and {} more", percent(gains[most] - gains[at])) };
+    let share = shares(curve, most).map(|[_, after]| format!("{after:.2}"));
+    let price = if let Some(promise) = point.promise {
+        let lowest = share.map_or_else(String::new, |share| format!(" (the lowest is {share})"));
+        format!("every flow is guaranteed only {}{lowest}", percent(promise))
+    } else {
+        let lowest = share.map_or_else(String::new, |share| format!(", and the worst-off flow gets {share}"));
+        format!("a flow leads another by up to {}{lowest}", span(point.gap().unwrap_or_default()))
+    };
+    format!("With {knob}={} {}, about the most that any brings{further}, but {price}", point.value, moves(curve, most))
+}
+
+/// The worst shares at the fairest value and at this one, if a fair one was at least a packet.
+fn shares(curve: &Curve, at: usize) -> Option<[f64; 2]> {
+    let points = [0, at].map(|at| &curve.points[at]);
+    if !points.iter().all(|point| point.packet_share().is_some_and(|packet| packet < 1.0)) {
+        return None;
+    }
+    Some(points.map(|point| point.worst_share().unwrap_or_default()))
 }
 
 /// What fairness it costs.
 fn price(curve: &Curve, at: usize) -> String {
     let (fairest, point) = (&curve.points[0], &curve.points[at]);
-    let window = point.shares.window;
+    let (window, at_first) = (point.shares.window, first(curve));
+    let shares = shares(curve, at);
     if let Some(promise) = point.promise {
         let guaranteed = format!("every flow is guaranteed {} of its fair share", percent(promise));
-        let Some([before, after]) = fairest.worst_share().zip(point.worst_share()).map(<[f64; 2]>::from) else {
-            return guaranteed;
-        };
-        return format!(
-            "{guaranteed}; the lowest in any window of {window} is {after:.2} ({before:.2} at {})",
-            first(curve)
-        );
+        let Some([before, after]) = shares else { return guaranteed };
+        return format!("{guaranteed} (the lowest in any window of {window} is {after:.2}; {before:.2} at {at_first})");
     }
-    let [before, after] = [fairest, point].map(|point| point.worst_share().unwrap_or(f64::NAN));
-    let of_fair = format!("{after:.2} of its fair share in a window of {window} ({before:.2} at {})", first(curve));
-    let [gap_before, gap_after] = [fairest, point].map(|point| span(point.gap().unwrap_or_default()));
-    let ahead = format!("a flow leads another by up to {gap_after} of active time ({gap_before} at {})", first(curve));
+    let gaps = [fairest, point].map(|point| span(point.gap().unwrap_or_default()));
+    let ahead = format!("a flow leads another by up to {} of active time ({} at {at_first})", gaps[1], gaps[0]);
+    let Some([before, after]) = shares else {
+        let why =
+            if point.shares.counted == 0 { "no flow waits through one" } else { "a fair one is less than a packet" };
+        return format!("{ahead}; shares in windows of {window} say nothing, as {why}");
+    };
+    let of_fair = format!("{after:.2} of its fair share in a window of {window} ({before:.2} at {at_first})");
     if after < before {
-        format!("the worst-off flow gets {of_fair}, and {ahead}")
+        format!("the worst-off flow gets {of_fair}, while {ahead}")
     } else {
-        format!("{ahead}; the worst-off flow does not lose: it gets {of_fair}")
+        format!("{ahead}, while the worst-off flow does not lose: it gets {of_fair}")
     }
 }
 
@@ -182,26 +200,20 @@ fn promise(curve: &Curve) -> Option<String> {
 /// A window in which a packet more or less moves a share a good deal.
 fn coarse(curve: &Curve) -> Option<String> {
     let point = &curve.points[curve.recommended()];
-    let worst = point.shares.worst?;
-    let step = point.shares.longest.as_f64() / worst.fair_nanos;
+    let (worst, step) = (point.shares.worst?, point.packet_share()?);
+    let packet = if step < 1.0 { format!("{} of that", percent(step)) } else { "more than that".to_owned() };
     (step > 0.1).then(|| {
         format!(
-            "{}: in the worst window a flow's fair share is {}, and one packet can be {} that: a longer --window says more",
+            "{}: in the worst window a flow's fair share is {}, and one packet can be {packet}: a longer --window says more",
             point.run.policy,
             span(Nanos::from_f64(worst.fair_nanos)),
-            times(step)
         )
     })
 }
 
-/// A part of something, before the word for it.
-fn times(part: f64) -> String {
-    if part >= 10.0 { "many times".to_owned() } else { format!("{} of", percent(part)) }
-}
-
 fn percent(part: f64) -> String {
     let percent = part * 100.0;
-    if percent.fract().abs() < 1e-9 || percent.abs() >= 100.0 {
+    if (percent - percent.round()).abs() < 1e-9 || percent.abs() >= 100.0 {
         format!("{percent:.0} %")
     } else {
         format!("{percent:.1} %")
@@ -215,5 +227,117 @@ fn span(time: Nanos) -> String {
         nanos if nanos >= 1e6 => format!("{} ms", figure(nanos / 1e6)),
         nanos if nanos >= 100.0 => format!("{} µs", figure(nanos / 1e3)),
         nanos => format!("{} ns", figure(nanos)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_sched::FlowId;
+    use dovetail_sim::{
+        Outcome,
+        measure::{Meters, Shares, share::Worst},
+    };
+
+    use super::*;
+    use crate::{run::PolicyRun, tune::knob::sweeps};
+
+    const MILLI: f64 = 1e6;
+
+    /// A value of a knob: seconds until all is done, the gap in milliseconds, and the worst share.
+    type Seen = (f64, f64, f64);
+
+    /// What is said of these points of a policy in the pipeline that it is made for, where a packet is this part of a fair
+    /// share.
+    fn said(policy: &str, packet_share: f64, seen: &[Seen]) -> String {
+        let sweep = sweeps(&[policy.to_owned()], None).unwrap_or_else(|error| panic!("{error}")).remove(0);
+        let window = Nanos::from_secs(1);
+        let point = |((value, spec), &(seconds, gap_ms, share)): (&(f64, dovetail_sched::PolicySpec), &Seen)| {
+            let mut summary = Meters::new(2, window).finish();
+            summary.makespan = Nanos::from_f64(seconds * 1e9);
+            summary.max_active_time_gap = Some(Nanos::from_f64(gap_ms * MILLI));
+            let longest = Nanos::from_micros(10);
+            let fair_nanos = longest.as_f64() / packet_share;
+            Point {
+                value: *value,
+                promise: sweep.tunable.promise(*value, sweep.tunable.made_for),
+                run: PolicyRun {
+                    policy: spec.to_string(),
+                    outcome: Outcome { arrived: 9, sent: 9, ..Outcome::default() },
+                    summary,
+                    counters: Vec::new(),
+                    learnt: None,
+                    notices: Vec::new(),
+                    records: None,
+                    wall: std::time::Duration::ZERO,
+                },
+                shares: Shares {
+                    window,
+                    counted: 9,
+                    worst: Some(Worst { share, flow: FlowId(0), from: Nanos::ZERO, fair_nanos }),
+                    first_percentile: None,
+                    median: None,
+                    shortfall: None,
+                    flows_at_once: 3,
+                    resources: 2,
+                    longest,
+                    dominant: Nanos::from_secs(5),
+                },
+            }
+        };
+        let points = sweep.points.iter().zip(seen).map(point).collect();
+        why(&Curve { tunable: sweep.tunable, pipeline: sweep.tunable.made_for, points })
+    }
+
+    #[test]
+    fn a_gain_that_is_no_gain_leaves_the_fairest() {
+        let seen = [10.0, 9.99, 9.98, 9.975, 9.97, 9.96, 9.93].map(|seconds| (seconds, (10.0 - seconds) * 900.0, 0.9));
+        assert_eq!(
+            said("atfq", 0.01, &seen),
+            "Run atfq:batch=1: no other batch gains anything worth its price. With batch=100 the makespan falls 0.7 %, about \
+             the most that any brings, but a flow leads another by up to 63.0 ms, and the worst-off flow gets 0.90."
+        );
+        let none = said("atfq", 0.01, &seen[..5]);
+        assert_eq!(none, "Run atfq:batch=1: no other batch gains as much as 0.5 % of the time.");
+    }
+
+    #[test]
+    fn a_large_gain_for_a_gap_of_a_millisecond_is_taken() {
+        let seconds = [10.0, 9.96, 9.8, 9.5, 9.2, 8.8, 8.5];
+        let seen: Vec<Seen> = seconds.iter().map(|&seconds| (seconds, 0.1 + (10.0 - seconds) * 0.733, 0.9)).collect();
+        assert_eq!(
+            said("atfq", 0.01, &seen),
+            "Run atfq:batch=100: the makespan falls 15 % from batch=1 (10.0 s to 8.50 s), and a flow leads another by up to \
+             1.20 ms of active time (100 µs at batch=1), while the worst-off flow does not lose: it gets 0.90 of its fair \
+             share in a window of 1s (0.90 at batch=1). No batch gains as much as 0.5 % more."
+        );
+    }
+
+    #[test]
+    fn a_share_in_windows_shorter_than_a_packet_is_not_spoken_of() {
+        let seen = [(10.0, 0.1, 0.9), (9.0, 0.2, 0.0)];
+        let coarse = said("atfq", 1.5, &seen);
+        assert!(coarse.starts_with("Run atfq:batch=2:") && !coarse.contains("0.00"), "{coarse}");
+        assert!(
+            coarse.contains("shares in windows of 1s say nothing, as a fair one is less than a packet"),
+            "{coarse}"
+        );
+        // The same share in windows of many packets is a price.
+        let fine = said("atfq", 0.01, &seen);
+        assert!(fine.starts_with("Run atfq:batch=1: no other batch gains anything worth its price"), "{fine}");
+        // What a packet explains is none.
+        let packet = said("atfq", 0.2, &[(10.0, 0.1, 0.9), (9.0, 0.1, 0.7)]);
+        assert!(packet.starts_with("Run atfq:batch=2:"), "{packet}");
+    }
+
+    #[test]
+    fn both_offers_have_their_price() {
+        let seen = [10.0, 9.7, 9.4, 9.3, 9.2, 9.1, 9.1].map(|seconds| (seconds, 1.0, 0.95));
+        assert_eq!(
+            said("tradeoff", 0.01, &seen),
+            "Run tradeoff:alpha=0.95: the makespan falls 6 % from alpha=1 (10.0 s to 9.40 s), and every flow is guaranteed \
+             95 % of its fair share (the lowest in any window of 1s is 0.95; 0.95 at alpha=1). With alpha=0.8 the makespan \
+             falls 9 %, about the most that any brings and 3 % more, but every flow is guaranteed only 80 % (the lowest is \
+             0.95)."
+        );
     }
 }

@@ -5,17 +5,20 @@
 //! packets' dominant resources, as in the fluid that a fair share is defined by, and what counts is its time per second
 //! of work.
 //!
-//! **Price.** The fairness that is given up: of the promised share, if there is a promise. Without, what is seen, and
-//! whichever of two is the worse part of its largest loss: the worst share, or how far one flow ever got ahead of
-//! another in active time, which is where packing shows first. Differences that chance makes are not blown up to a
-//! price: a tenth of a share and the length of a packet are the least by which a loss is divided.
+//! **Price.** The fairness that is given up, as a part of a fair share: of the promised share, if there is a promise. Without,
+//! what is seen, and the larger of two: what the worst share fell by, and what the gap grew by, as a part of a second, or of a fifth
+//! of a run of less than five. The gap
+//! is how far one flow ever got ahead of another in active time, which is where packing shows first. A window cuts packets, so
+//! a share is known to a packet only: what one packet explains is no fall. Where a fair share of a window is less than a
+//! packet, that is all of it, and the gap alone is the price.
 
 use dovetail_sched::Nanos;
 use dovetail_sim::{PipelineMode, measure::Shares};
 
 use super::{
-    knee::{Knee, knee},
+    knee::{Stops, WORTH, stops},
     knob::Tunable,
+    window::longest,
 };
 use crate::run::PolicyRun;
 
@@ -31,6 +34,11 @@ impl Point {
     /// The least share that was seen.
     pub(crate) fn worst_share(&self) -> Option<f64> {
         self.shares.worst.map(|worst| worst.share)
+    }
+
+    /// What the longest packet is of the fair share in the worst window: how coarse shares are.
+    pub(crate) fn packet_share(&self) -> Option<f64> {
+        self.shares.worst.map(|worst| self.shares.longest.as_f64() / worst.fair_nanos)
     }
 
     /// The largest lead in active time of a waiting flow over another.
@@ -59,14 +67,11 @@ pub(crate) enum Choice {
     Knee(usize),
     /// Nothing is gained by any other value.
     Flat,
-    /// Every value costs what it gains.
-    Even,
+    /// What this one gains, the most of any, is not worth its price, and no less is.
+    Expensive(usize),
     /// What is lost could not be seen.
     Blind,
 }
-
-/// The least part of the fairest's worst share that counts as a whole loss.
-const LOSS: f64 = 0.1;
 
 impl Curve {
     /// Whether all runs did the same job, so that the sooner done is the more efficient.
@@ -84,28 +89,36 @@ impl Curve {
     }
 
     /// The fairness that each value gives up; `None` if that could not be seen.
-    fn given_up(&self) -> Option<Vec<f64>> {
-        let promised: Option<Vec<f64>> = self.points.iter().map(|point| point.promise).collect();
-        if let Some(promised) = promised {
-            return Some(promised.iter().map(|share| promised[0] - share).collect());
+    fn prices(&self) -> Option<Vec<f64>> {
+        let all = |of: fn(&Point) -> Option<f64>| self.points.iter().map(of).collect::<Option<Vec<f64>>>();
+        if let Some(promised) = all(|point| point.promise) {
+            return Some(lost(&promised));
         }
-        let shares: Option<Vec<f64>> = self.points.iter().map(Point::worst_share).collect();
-        let shares: Vec<f64> = shares?.iter().map(|share| -share).collect();
-        let ahead: Vec<f64> = self.points.iter().map(|point| point.gap().unwrap_or_default().as_f64()).collect();
-        let (lost, ahead) =
-            (losses(&shares, -shares[0] * LOSS), losses(&ahead, self.points[0].shares.longest.as_f64()));
-        Some(lost.into_iter().zip(ahead).map(|(lost, ahead)| lost.max(ahead)).collect())
+        let beyond_a_packet = |point: &Point, lost: f64| (lost - point.packet_share().unwrap_or_default()).max(0.0);
+        let shares = all(Point::worst_share).map(|shares| {
+            self.points.iter().zip(lost(&shares)).map(|(point, lost)| beyond_a_packet(point, lost)).collect::<Vec<_>>()
+        });
+        // In so much time a lead moves a share by no more than this part of it, whatever windows shares are taken in.
+        let window = longest(self.points[0].run.summary.makespan).as_f64().max(1.0);
+        let gaps = all(|point| point.gap().map(|gap| -gap.as_f64()));
+        let gaps = gaps.map(|gaps| lost(&gaps).iter().map(|gap| gap / window).collect::<Vec<_>>());
+        match (shares, gaps) {
+            (Some(shares), Some(gaps)) => Some(shares.iter().zip(gaps).map(|(share, gap)| share.max(gap)).collect()),
+            (shares, gaps) => shares.or(gaps),
+        }
+    }
+
+    fn stops(&self) -> Option<Stops> {
+        Some(stops(&self.gains(), &self.prices()?))
     }
 
     /// What to run.
     pub(crate) fn choice(&self) -> Choice {
-        let gains = self.gains();
-        let given_up = self.given_up();
-        match knee(&gains, given_up.as_deref().unwrap_or(&vec![0.0; gains.len()])) {
-            Knee::Flat => Choice::Flat,
-            _ if given_up.is_none() => Choice::Blind,
-            Knee::At(at) => Choice::Knee(at),
-            Knee::Even => Choice::Even,
+        match self.stops() {
+            None if self.gains().iter().any(|&gain| gain >= WORTH) => Choice::Blind,
+            Some(Stops { knee: Some(at), .. }) => Choice::Knee(at),
+            Some(Stops { most: Some(at), .. }) => Choice::Expensive(at),
+            _ => Choice::Flat,
         }
     }
 
@@ -113,13 +126,17 @@ impl Curve {
     pub(crate) fn recommended(&self) -> usize {
         if let Choice::Knee(at) = self.choice() { at } else { 0 }
     }
+
+    /// The point to run instead where a larger gain is worth more than is taken for granted: the cheapest of those that gain
+    /// most.
+    pub(crate) fn most(&self) -> Option<usize> {
+        self.stops()?.most
+    }
 }
 
-/// By how much each of these is over the first, as a part of the most, or of `least` if the most is less.
-fn losses(badness: &[f64], least: f64) -> Vec<f64> {
-    let over = |bad: &f64| (bad - badness[0]).max(0.0);
-    let most = badness.iter().map(over).fold(least, f64::max);
-    badness.iter().map(|bad| if most > 0.0 { over(bad) / most } else { 0.0 }).collect()
+/// By how much each of these is below the first.
+fn lost(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| (values[0] - value).max(0.0)).collect()
 }
 
 #[cfg(test)]
@@ -127,10 +144,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_parts_of_the_most_and_little_is_little() {
-        assert_eq!(losses(&[-0.75, -0.5, -1.0, -0.25], 0.1), [0.0, 0.5, 0.0, 1.0]);
-        assert_eq!(losses(&[-0.75, -0.625], 0.25), [0.0, 0.5]);
-        assert_eq!(losses(&[0.0, 0.0], 0.0), [0.0, 0.0]);
-        assert!(losses(&[], 1.0).is_empty());
+    fn what_rises_is_no_loss() {
+        assert_eq!(lost(&[0.75, 0.5, 1.0, 0.25]), [0.0, 0.25, 0.0, 0.5]);
+        assert!(lost(&[]).is_empty());
     }
 }

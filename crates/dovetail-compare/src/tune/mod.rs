@@ -1,8 +1,9 @@
 //! Which value of a fairness knob to run, and why.
 //!
 //! Every value of the knob sees the same traffic. What it gains is how much less time the same work takes; what it costs
-//! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The [`knee`] of that curve is
-//! recommended. How much to favour short flows is weighed differently, in [`short`], and so is how a gateway schedules its
+//! is the worst flow's share of its fair dominant share ([`dovetail_sim::measure::share`]). The last step of that curve
+//! that gains enough for its price is recommended, its [`knee`], by one rule for every knob; a setting that gains more is
+//! offered beside it, with its price. How much to favour short flows is weighed differently, in [`short`], and so is how a gateway schedules its
 //! users' requests, in [`gateway`].
 
 mod advice;
@@ -14,6 +15,7 @@ mod page;
 mod seeds;
 mod short;
 mod show;
+mod window;
 
 use std::io::Write;
 
@@ -32,6 +34,7 @@ use crate::{
 use curve::{Curve, Point};
 use knob::{Sweep, sweeps};
 use show::Tuning;
+use window::{LONGEST, longest, round_down};
 
 /// Says which value of a policy's knob to run, and writes to `out` why.
 ///
@@ -49,7 +52,7 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     }
     let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
     let input = Input::resolve(&options.input, text.as_deref(), UnnamedLink::Balanced, progress)?;
-    let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST_WINDOW, progress)?;
+    let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST, progress)?;
     plan.one_bar = true;
     plan.window = match options.window {
         Some(window) => window,
@@ -62,25 +65,12 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     deliver(out, report, *json, || page::page(&tuning), || tuning.json(), || tuning.text(report, records))
 }
 
-/// The window of the published experiments; a longer one says less of a short run.
-const LONGEST_WINDOW: Nanos = Nanos::from_secs(1);
-
-/// Windows that a run should have.
-const WINDOWS: u64 = 5;
-
 /// A second, or the roundest width of which the fairest run has five.
 fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Error> {
     let alone = Plan { records: None, pipeline: Some(plan.pipeline_or(sweep.tunable.made_for)), ..*plan };
     let fairest = sweep.points.iter().take(1).map(|(_, spec)| spec.clone()).collect::<Vec<_>>();
     let makespan = alone.run(&fairest)?.first().map_or(Nanos::ZERO, |run| run.summary.makespan);
-    Ok(round_down(makespan.0 / WINDOWS).min(LONGEST_WINDOW))
-}
-
-/// The largest of 1, 2, 5, 10, 20, … that is not larger; 1 for 0.
-fn round_down(nanos: u64) -> Nanos {
-    let power = 10u64.pow(nanos.max(1).ilog10());
-    let times = [5, 2].into_iter().find(|&times| nanos / power >= times).unwrap_or(1);
-    Nanos(times * power)
+    Ok(round_down(longest(makespan)))
 }
 
 /// Runs every value of every knob, each policy in the pipeline that was named or else in the one it is made for.
@@ -108,16 +98,4 @@ fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Error> {
         points: points.by_ref().take(sweep.points.len()).collect(),
     };
     Ok(sweeps.iter().map(curve).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_are_round() {
-        let rounded = [0, 1, 4, 5, 9, 10, 19, 20, 49_999, 560_000_000, u64::MAX].map(|nanos| round_down(nanos).0);
-        assert_eq!(rounded[..8], [1, 1, 2, 5, 5, 10, 10, 20]);
-        assert_eq!(rounded[8..], [20_000, 500_000_000, 10_000_000_000_000_000_000]);
-    }
 }

@@ -36,6 +36,8 @@ struct SweepJson {
     pipeline: String,
     points: Vec<PointJson>,
     recommended: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gains_most: Option<String>,
     why: String,
 }
 
@@ -157,6 +159,7 @@ impl Tuning<'_> {
             pipeline: curve.pipeline.to_string(),
             points: curve.points.iter().map(|point| self.point(point)).collect(),
             recommended: curve.points[curve.recommended()].run.policy.clone(),
+            gains_most: curve.most().map(|most| curve.points[most].run.policy.clone()),
             why: advice::why(curve),
         };
         TuningJson {
