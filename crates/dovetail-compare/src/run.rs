@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
     pub fn run(&self, policies: &[PolicySpec]) -> Result<Vec<PolicyRun>, Error> {
         let pipeline = self.pipeline_or(DEFAULT_PIPELINE);
         let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
-        let runs = self.run_watched(&jobs, |_| ())?;
+        let runs = self.run_watched(&jobs, |_| (), |()| ())?;
         Ok(runs.into_iter().map(|(run, ())| run).collect())
     }
 
@@ -108,12 +108,14 @@ impl<'a> Plan<'a> {
     }
 
     /// As [`run`](Self::run), each policy in a pipeline and under the eyes of an observer of its own, made for its place in
-    /// the list.
-    pub fn run_watched<O: Observer + Send>(
+    /// the list; what it has seen is `seen` of it as soon as its run has ended, so that no more observers exist than runs at
+    /// once.
+    pub fn run_watched<O: Observer, T: Send>(
         &self,
         jobs: &[(PolicySpec, PipelineMode)],
         observer: impl Fn(usize) -> O + Sync,
-    ) -> Result<Vec<(PolicyRun, O)>, Error> {
+        seen: impl Fn(O) -> T + Sync,
+    ) -> Result<Vec<(PolicyRun, T)>, Error> {
         let bars =
             Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
         let jobs: Vec<_> = jobs.iter().enumerate().collect();
@@ -121,7 +123,7 @@ impl<'a> Plan<'a> {
             let bar = bars.begin(&job.0);
             let run = self.run_one(job, observer(at), bar.meter());
             bars.end();
-            run
+            run.map(|(run, observer)| (run, seen(observer)))
         })
     }
 

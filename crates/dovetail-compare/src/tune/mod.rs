@@ -85,13 +85,10 @@ fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Error> {
         }
     }
     let resources = plan.input.resources().len();
-    let runs = plan.run_watched(&jobs, |at| FairShare::new(resources, plan.window, settings[at].1))?;
-    let mut points = runs.into_iter().zip(settings).map(|((run, meter), (value, promise))| Point {
-        value,
-        promise,
-        run,
-        shares: meter.finish(),
-    });
+    let meter = |at: usize| FairShare::new(resources, plan.window, settings[at].1);
+    let runs = plan.run_watched(&jobs, meter, FairShare::finish)?;
+    let points = runs.into_iter().zip(&settings);
+    let mut points = points.map(|((run, shares), &(value, promise))| Point { value, promise, run, shares });
     let curve = |sweep: &Sweep| Curve {
         tunable: sweep.tunable,
         pipeline: plan.pipeline_or(sweep.tunable.made_for),

@@ -42,10 +42,9 @@ mod claims;
 mod flow;
 mod service;
 mod tally;
+mod waiting;
 
-use std::collections::VecDeque;
-
-use dovetail_sched::{Demand, FlowId, Nanos, Packet};
+use dovetail_sched::{FlowId, Nanos, Packet};
 use dovetail_stats::Quantile;
 
 use crate::{Observer, Passage, Profile};
@@ -53,6 +52,7 @@ use claims::Claims;
 use flow::Flow;
 use service::{Service, Turn};
 use tally::Tally;
+use waiting::Waiting;
 
 pub use tally::Worst;
 
@@ -90,14 +90,15 @@ impl Shares {
     }
 }
 
-/// Watches each flow's share. Cost: O(m) a packet, and O(waiting flows) a window in which something happens.
+/// Watches each flow's share. Cost: O(m) a packet, and O(waiting flows) a window in which something
+/// happens. Memory: a word for each packet that waits and one for each of its resources.
 #[derive(Debug)]
 pub struct FairShare {
     resources: usize,
     window: Nanos,
     promise: Option<f64>,
     flows: Vec<Flow>,
-    waiting: Vec<VecDeque<Waiting>>,
+    waiting: Vec<Waiting>,
     // The flows that wait, in no order.
     backlogged: Vec<FlowId>,
     claims: Claims,
@@ -113,12 +114,6 @@ pub struct FairShare {
     flows_at_once: usize,
     longest: Nanos,
     dominant: Nanos,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Waiting {
-    handle: u64,
-    demand: Demand,
 }
 
 impl FairShare {
@@ -265,18 +260,18 @@ impl FairShare {
 
     /// Changes what waits of a flow.
     #[inline]
-    fn change(&mut self, flow: FlowId, change: impl FnOnce(&mut VecDeque<Waiting>)) {
+    fn change(&mut self, flow: FlowId, change: impl FnOnce(&mut Waiting)) {
         let state = &mut self.flows[flow.index()];
         let queue = &mut self.waiting[flow.index()];
         if state.waits()
-            && let Some(head) = queue.front()
+            && let Some(head) = queue.head()
         {
-            self.claims.remove(state.weight, head.demand.times());
+            self.claims.remove(state.weight, head.times());
         }
         change(queue);
-        let head = queue.front().filter(|head| head.demand.dominant() > Nanos::ZERO);
+        let head = queue.head().filter(|head| head.dominant() > Nanos::ZERO);
         if let Some(head) = head {
-            self.claims.add(state.weight, head.demand.times());
+            self.claims.add(state.weight, head.times());
         }
         match (state.waits(), head.is_some()) {
             (false, true) => self.join(flow),
@@ -309,17 +304,8 @@ impl FairShare {
         if let Some((flow, handle, at)) = self.starting.filter(|&(_, _, at)| at < now) {
             self.starting = None;
             self.advance(at);
-            self.change(flow, |queue| take(queue, handle));
+            self.change(flow, |queue| queue.take(handle));
         }
-    }
-}
-
-/// Takes a packet out of a queue: the first, unless a policy or a limit took another.
-fn take(queue: &mut VecDeque<Waiting>, handle: u64) {
-    if queue.front().is_some_and(|head| head.handle == handle) {
-        queue.pop_front();
-    } else if let Some(at) = queue.iter().rposition(|packet| packet.handle == handle) {
-        queue.remove(at);
     }
 }
 
@@ -328,7 +314,7 @@ impl Observer for FairShare {
         let at = flow.index();
         if at >= self.flows.len() {
             self.flows.resize(at + 1, Flow::NEW);
-            self.waiting.resize_with(at + 1, VecDeque::new);
+            self.waiting.resize_with(at + 1, || Waiting::new(self.resources));
         }
         self.flows[at].weight = profile.weight.as_f64();
     }
@@ -337,11 +323,10 @@ impl Observer for FairShare {
     fn arrived(&mut self, packet: &Packet) {
         self.start_before(packet.arrival);
         self.advance(packet.arrival);
-        let waiting = Waiting { handle: packet.handle, demand: packet.demand };
         if self.waiting[packet.flow.index()].is_empty() {
-            self.change(packet.flow, |queue| queue.push_back(waiting));
+            self.change(packet.flow, |queue| queue.push(packet));
         } else {
-            self.waiting[packet.flow.index()].push_back(waiting);
+            self.waiting[packet.flow.index()].push(packet);
         }
     }
 
@@ -349,7 +334,7 @@ impl Observer for FairShare {
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.start_before(now);
         self.advance(now);
-        self.change(packet.flow, |queue| take(queue, packet.handle));
+        self.change(packet.flow, |queue| queue.take(packet.handle));
     }
 
     #[inline]
