@@ -73,7 +73,7 @@ fn of_misuse(misuse: &Misuse) -> String {
             let options: Vec<_> = fields.iter().map(|field| option(field)).collect();
             format!("{}: {why}", options.join(", "))
         }
-        Misuse::Policy { .. } | Misuse::Twice(_) => format!("--{misuse}"),
+        Misuse::Policy { .. } | Misuse::Twice(_) | Misuse::Taken { .. } => format!("--{misuse}"),
         Misuse::TooManyPackets => misuse.to_string().replace("packets or sizes", "--packets or --sizes"),
         misuse => misuse.to_string(),
     }

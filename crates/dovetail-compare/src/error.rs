@@ -81,6 +81,9 @@ pub enum Error {
     /// Runs were made, and there is nothing in them to choose by.
     #[error("{0}")]
     NothingToWeigh(String),
+    /// Several files could not be written.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Several(Vec<Error>),
     /// A run of several is missing in the end.
     #[error("a finished run is missing")]
     Missing,
@@ -98,6 +101,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// All failures as one.
+    ///
+    /// # Errors
+    /// If there is any.
+    pub fn unless_none(mut failures: Vec<Self>) -> Result<(), Self> {
+        match failures.len() {
+            0 => Ok(()),
+            1 => Err(failures.remove(0)),
+            _ => Err(Self::Several(failures)),
+        }
+    }
+
     /// A file or folder could not be read or written.
     pub(crate) fn file(doing: &'static str, path: &Path, source: io::Error) -> Self {
         Self::File { doing, path: path.to_owned(), source }
@@ -123,6 +138,29 @@ pub enum Misuse {
         policy: String,
         /// Why not.
         why: String,
+    },
+    /// An output is a file that is used already.
+    #[error(
+        "{what}: {} is {}: write to another file", path.display(),
+        if *is_input { format!("the {by}, which is an input") } else { format!("written as {by} already") }
+    )]
+    Taken {
+        /// What would be written.
+        what: String,
+        /// Its path.
+        path: PathBuf,
+        /// What the file is.
+        by: String,
+        /// Whether the command reads it.
+        is_input: bool,
+    },
+    /// Two policies whose files would have the same name.
+    #[error("{} and {} would both be written to {}: run one of them at a time", policies[0], policies[1], path.display())]
+    SameName {
+        /// Both policies.
+        policies: [String; 2],
+        /// The file.
+        path: PathBuf,
     },
     /// A policy is asked for twice.
     #[error("policy {0} is given twice")]

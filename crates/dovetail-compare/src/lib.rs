@@ -18,8 +18,10 @@ mod meters;
 #[cfg(feature = "profile")]
 pub mod profile;
 mod progress;
+mod recording;
 mod tune;
 
+pub mod files;
 pub mod input;
 pub mod network;
 pub mod options;

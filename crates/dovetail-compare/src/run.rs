@@ -10,7 +10,7 @@ use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup, cost::ProgramT
 use dovetail_sim::{
     Observer, Options, Outcome, PipelineMode, Progress as Passed,
     measure::{Meters, Summary},
-    records::{Format, Records, path_for},
+    records::Format,
     simulate,
     workload::Notice,
 };
@@ -21,6 +21,7 @@ use crate::{
     meters::Bars,
     options::{InputOptions, OutputOptions},
     progress::{Meter, Progress},
+    recording::Recording,
     side_by_side::{cores, side_by_side_on},
 };
 
@@ -65,6 +66,8 @@ pub struct PolicyRun {
     pub notices: Vec<Notice>,
     /// Where its records are.
     pub records: Option<PathBuf>,
+    /// Why files of it could not be written; its figures are right all the same.
+    pub unwritten: Vec<Error>,
     /// How long it took.
     pub wall: Duration,
 }
@@ -150,22 +153,23 @@ impl<'a> Plan<'a> {
             told = progress.arrived;
         };
         let options = Options { stop_at: None, progress: Some(&mut progress) };
-        let path = self.records.map(|(folder, format)| (path_for(folder, policy.as_str(), format), format));
+        let mut recording = self
+            .records
+            .map(|(folder, format)| Recording::begin(folder, policy.as_str(), format, &resources))
+            .transpose()?;
         let begun = Instant::now();
         let scheduler = scheduler.as_mut();
-        let outcome = match &path {
+        let outcome = match &mut recording {
             None => simulate(workload.as_mut(), scheduler, *pipeline, &mut watched, options),
-            Some((path, format)) => {
-                let failed = |error| Error::file("write", path, error);
-                let mut records = Records::create(path, *format, &resources).map_err(failed)?;
-                let mut both = (&mut watched, &mut records);
-                let outcome = simulate(workload.as_mut(), scheduler, *pipeline, &mut both, options);
-                records.finish().map_err(failed)?;
-                outcome
+            Some(recording) => {
+                let mut both = (&mut watched, &mut recording.records);
+                simulate(workload.as_mut(), scheduler, *pipeline, &mut both, options)
             }
         };
         let outcome = outcome.map_err(|source| Error::Run { policy: policy.to_string(), source })?;
         let wall = begun.elapsed();
+        let mut unwritten = Vec::new();
+        let records = recording.and_then(|recording| recording.end().map_err(|error| unwritten.push(error)).ok());
         let mut counters = Vec::new();
         scheduler.figures(&mut |name, value| counters.push((name, value)));
         let run = PolicyRun {
@@ -175,7 +179,8 @@ impl<'a> Plan<'a> {
             counters,
             learnt: scheduler.learning().map(|learning| learning.learnt()),
             notices: workload.notices(),
-            records: path.map(|(path, _)| path),
+            records,
+            unwritten,
             wall,
         };
         Ok((run, observer))

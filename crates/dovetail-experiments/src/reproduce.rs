@@ -4,7 +4,8 @@ use std::{io::Write, path::PathBuf};
 
 use dovetail_compare::{
     Progress, Task,
-    output::{print, print_json, write_file},
+    files::Files,
+    output::{print, print_json},
     table::Table,
 };
 
@@ -45,6 +46,9 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
         let known: Vec<_> = EXPERIMENTS.iter().filter(|one| one.by_trace).map(|one| one.name).collect();
         return Err(Error::NoReplay(known.join(", ")));
     }
+    let mut files = Files::default();
+    options.traces.iter().for_each(|path| files.reads("trace", path));
+    let report = files.writes("report", options.report.as_deref())?;
     let bar = progress.begin(Task { name: "reproducing", width: 0, counts: "packets", total: None });
     let given = Given { traces: &options.traces, bar: bar.as_ref() };
     let mut findings = Vec::new();
@@ -54,19 +58,19 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     }
     drop(bar);
     let tally = Tally::of(findings.iter().flat_map(|(_, finding)| &finding.rows));
-    if let Some(path) = &options.report {
-        write_file(path, &page(&findings).to_html())?;
-    }
+    // What took minutes is shown whatever becomes of the page.
+    let written = report.map(|report| report.keep_text(&page(&findings).to_html())).transpose();
     if options.json {
         let documents: Vec<_> =
             findings.iter().map(|(experiment, finding)| ExperimentJson::new(experiment, finding)).collect();
         if let [one] = documents.as_slice() { print_json(out, one) } else { print_json(out, &documents) }?;
-        return Ok(tally);
+        return Ok(written.map(|_| tally)?);
     }
     for (experiment, finding) in &findings {
         print(out, &text(experiment, finding))?;
     }
     print(out, &tally.to_string())?;
+    written?;
     if let Some(path) = &options.report {
         print(out, &format!("report: {}", path.display()))?;
     }

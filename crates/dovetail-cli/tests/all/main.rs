@@ -9,6 +9,7 @@ mod compare;
 mod describe;
 mod embedding;
 mod explain;
+mod files;
 mod network;
 mod page;
 #[cfg(feature = "profile")]

@@ -5,7 +5,11 @@ use std::{io::Write, path::Path};
 use dovetail_sim::network::Network;
 use serde::Serialize;
 
-use super::{contenders::contenders, json::PolicyJson, network::runs};
+use super::{
+    contenders::contenders,
+    json::PolicyJson,
+    network::{Runs, runs},
+};
 use crate::{
     error::Error,
     network::{
@@ -23,20 +27,23 @@ use crate::{
 /// What is compared when none is given: the ordinary gateway, ours, and what administrators do today.
 const DEFAULT: &[&str] = &["none", "msf-rs", "grants", "drr", "delay-pools", "ingress"];
 
+/// Compares over `network`; `scenario` is its file's text.
 pub(super) fn compare(
     network: &Network,
+    scenario: Option<&str>,
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let contenders = contenders(options, DEFAULT)?;
     let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
-    let runs = runs(network, &under, options, progress)?;
+    let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
     let comparison = Comparison { network, runs: &runs, figures: &figures };
-    let OutputOptions { report, records, json, .. } = &options.output;
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+    let OutputOptions { records, json, .. } = &options.output;
+    let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// Runs side by side, in every form they are shown in.

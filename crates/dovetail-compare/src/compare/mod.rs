@@ -18,8 +18,10 @@ use crate::{error::Error, input::scenario_text, network::resolve, options::Compa
 pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
     match resolve(&options.input, text.as_deref())? {
-        Some(network) if network.access.is_some() => gateways::compare(&network, options, progress, out),
-        Some(network) => network::compare(&network, options, progress, out),
+        Some(network) if network.access.is_some() => {
+            gateways::compare(&network, text.as_deref(), options, progress, out)
+        }
+        Some(network) => network::compare(&network, text.as_deref(), options, progress, out),
         None => pipeline::compare(text.as_deref(), options, progress, out),
     }
 }

@@ -1,6 +1,6 @@
 //! Several policies before the same link of a network: what transfers and streams get.
 
-use std::{collections::BTreeMap, fs, io::Write, path::Path};
+use std::{collections::BTreeMap, io::Write, mem, path::Path};
 
 use dovetail_sim::network::{Kind, Network};
 use serde::Serialize;
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, Misuse},
+    files::{Files, NewFile, capture_path},
     network::{
         Keep, LINK, NetworkRun, Under, bar, run,
         times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
@@ -28,42 +29,58 @@ use crate::{
 /// What is compared when none is given: the baseline, fair queueing, and those that favour short flows.
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
 
+/// Compares over `network`; `scenario` is its file's text.
 pub(super) fn compare(
     network: &Network,
+    scenario: Option<&str>,
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let policies = policies(options, DEFAULT_POLICIES)?;
     let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
-    let runs = runs(network, &under, options, progress)?;
+    let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
     let comparison = Comparison { network, runs: &runs };
-    let OutputOptions { report, records, json, .. } = &options.output;
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+    let OutputOptions { records, json, .. } = &options.output;
+    let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
+    Error::unless_none(failures)
+}
+
+/// Runs that were made, and what is still to be done with them.
+pub(super) struct Runs {
+    pub(super) runs: Vec<NetworkRun>,
+    /// Where the page goes.
+    pub(super) report: Option<NewFile>,
+    /// Why files of the runs could not be written.
+    pub(super) failures: Vec<Error>,
 }
 
 /// Each of `examined` over the network, in order.
 pub(super) fn runs(
     network: &Network,
+    scenario: Option<&str>,
     examined: &[Under<'_>],
     options: &CompareOptions,
     progress: &dyn Progress,
-) -> Result<Vec<NetworkRun>, Error> {
+) -> Result<Runs, Error> {
     if options.programs.is_some() {
         return Err(Misuse::option(&["programs"], "packets of a network run no programs").into());
     }
     if options.window.is_some() {
         return Err(Misuse::option(&["window"], "the figures of a network have no such windows").into());
     }
-    let OutputOptions { records, format, jobs, .. } = &options.output;
-    for folder in [records, &options.pcap].into_iter().flatten() {
-        fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
-    }
+    let OutputOptions { report, records, format, jobs, .. } = &options.output;
+    let mut files = Files::of(&options.input, scenario);
+    let report = files.writes("report", report.as_deref())?;
+    files.writes_records(&options.output, examined)?;
+    files.writes_each("capture", options.pcap.as_deref(), examined, capture_path)?;
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: options.pcap.as_deref() };
     let bar = bar(network, examined.len(), progress);
     let jobs = jobs.map_or_else(cores, usize::from);
-    side_by_side_on(jobs, examined, |&under| run(network, under, keep, bar.as_ref()))
+    let mut runs = side_by_side_on(jobs, examined, |&under| run(network, under, keep, bar.as_ref()))?;
+    let failures = runs.iter_mut().flat_map(|run| mem::take(&mut run.run.unwritten)).collect();
+    Ok(Runs { runs, report, failures })
 }
 
 /// Runs side by side, in every form they are shown in.

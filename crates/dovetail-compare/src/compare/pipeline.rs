@@ -3,6 +3,7 @@
 use std::{
     fs,
     io::{ErrorKind, Write},
+    mem,
     path::Path,
 };
 
@@ -22,9 +23,10 @@ use super::{
 use crate::{
     error::{Error, Misuse},
     explain::{blocks, run_explained},
+    files::Files,
     input::{Input, UnnamedLink},
     options::{CompareOptions, OutputOptions},
-    output::{deliver, replace_file},
+    output::deliver,
     progress::Progress,
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
@@ -47,25 +49,31 @@ pub(super) fn compare(
         return Err(Misuse::option(&["pcap"], why).into());
     }
     let policies = policies(options, DEFAULT_POLICIES)?;
-    let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let remembered = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let mut files = Files::of(&options.input, text);
+    let report = files.writes("report", report.as_deref())?;
+    let programs = files.writes("programs", options.programs.as_deref())?;
+    files.writes_records(&options.output, &policies)?;
+    let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let plan = Plan {
         programs: remembered.as_ref(),
         ..Plan::new(&input, &options.input, &options.output, options.window.unwrap_or(DEFAULT_WINDOW), progress)?
     };
     // Who waits for whom is only shown on a page.
-    let (runs, explanations) = match options.output.report {
+    let (mut runs, explanations): (Vec<PolicyRun>, Vec<Explanation>) = match options.output.report {
         Some(_) => run_explained(&plan, &policies)?.into_iter().unzip(),
         None => (plan.run(&policies)?, Vec::new()),
     };
+    let mut failures: Vec<Error> = runs.iter_mut().flat_map(|run| mem::take(&mut run.unwritten)).collect();
     let learnt = runs.iter().rev().find_map(|run| run.learnt.as_ref());
-    if let Some((path, learnt)) = options.programs.as_deref().zip(learnt) {
-        replace_file(path, &programs_to_toml(learnt))?;
+    if let Some((file, learnt)) = programs.zip(learnt) {
+        failures.extend(file.keep_text(&programs_to_toml(learnt)).err());
     }
     let comparison = Comparison { plan: &plan, runs: &runs, explanations: &explanations };
-    let OutputOptions { report, records, json, .. } = &options.output;
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || comparison.page(), || comparison.json(), || comparison.text(report, records))
+    let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// What a file says of programs; nothing if there is none yet.

@@ -43,7 +43,7 @@ pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn 
     }
     let text = scenario_text(&options.input)?;
     if let Some(network) = resolve(&options.input, text.as_deref())? {
-        return network::explain(&network, options, progress, out);
+        return network::explain(&network, text.as_deref(), options, progress, out);
     }
     pipeline::explain(text.as_deref(), options, progress, out)
 }

@@ -1,6 +1,6 @@
 //! Transfers over a network's watched link: the run, or the two runs.
 
-use std::{collections::BTreeMap, fs, io::Write};
+use std::{collections::BTreeMap, fs, io::Write, mem, path::Path};
 
 use dovetail_sched::FlowId;
 use dovetail_sim::{
@@ -11,6 +11,7 @@ use dovetail_sim::{
 use super::{against::Against, noun::Noun, pairing::Paired, show::Explained};
 use crate::{
     error::{Error, Misuse},
+    files::Files,
     network::{Keep, LINK, NetworkRun, Under, bar, run_blamed},
     options::{ExplainOptions, OutputOptions},
     output::deliver,
@@ -21,6 +22,7 @@ use crate::{
 
 pub(super) fn explain(
     network: &Network,
+    scenario: Option<&str>,
     options: &ExplainOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
@@ -38,11 +40,14 @@ pub(super) fn explain(
         return Err(Misuse::option(&["flow"], why).into());
     }
     let OutputOptions { report, records, format, jobs, json } = &options.output;
+    let policies: Vec<_> = [&options.policy].into_iter().chain(&options.against).collect();
+    let mut files = Files::of(&options.input, scenario);
+    let report = files.writes("report", report.as_deref())?;
+    files.writes_records(&options.output, policies.iter().copied())?;
     if let Some(folder) = records {
         fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
     }
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: None };
-    let policies: Vec<_> = [&options.policy].into_iter().chain(&options.against).collect();
     let bar = bar(network, policies.len(), progress);
     let mut runs = side_by_side_on(jobs.map_or_else(cores, usize::from), &policies, |policy| {
         let mut blame = TransferBlame::new(options.selection.clone(), options.slowest);
@@ -50,12 +55,12 @@ pub(super) fn explain(
         Ok::<_, Error>((run, blame.finish()))
     })?;
     let second = options.against.as_ref().and_then(|_| runs.pop());
-    let (first, explanation) = runs.pop().ok_or(Error::Missing)?;
+    let (mut first, explanation) = runs.pop().ok_or(Error::Missing)?;
+    let mut failures = mem::take(&mut first.run.unwritten);
     found(network, &options.selection, &explanation)?;
-    let against = second.map(|(run, explanation)| Against {
-        flows: paired([&first.outcome, &run.outcome]),
-        run: run.run,
-        explanation,
+    let against = second.map(|(mut run, explanation)| {
+        failures.append(&mut run.run.unwritten);
+        Against { flows: paired([&first.outcome, &run.outcome]), run: run.run, explanation }
     });
     let resources = [LINK.to_owned()];
     let explained = Explained {
@@ -70,8 +75,9 @@ pub(super) fn explain(
         against,
         notes: Vec::new(),
     };
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || explained.page(), || explained.json(), || explained.text(report, records))
+    let text = |report: Option<&Path>| explained.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// The network, in a sentence.

@@ -1,6 +1,6 @@
 //! Packets through a pipeline: the run, or the two runs, and what is asked for of them.
 
-use std::io::Write;
+use std::{io::Write, mem, path::Path};
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{
@@ -12,6 +12,7 @@ use dovetail_sim::{
 use super::{against::Against, noun::Noun, pairing::Pairing, show::Explained};
 use crate::{
     error::{Error, Misuse},
+    files::Files,
     input::{Input, UnnamedLink},
     options::{ExplainOptions, OutputOptions},
     output::deliver,
@@ -26,10 +27,14 @@ pub(super) fn explain(
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let mut files = Files::of(&options.input, text);
+    let report = files.writes("report", report.as_deref())?;
+    files.writes_records(&options.output, [&options.policy].into_iter().chain(&options.against))?;
     let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
-    let (run, explanation, against) = match &options.against {
+    let (mut run, explanation, mut against) = match &options.against {
         None => {
             let jobs = [(options.policy.clone(), mode)];
             let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Parts<'_>| ())?;
@@ -51,6 +56,8 @@ pub(super) fn explain(
         }
     };
     found(&options.selection, &run, &explanation)?;
+    let mut failures = mem::take(&mut run.unwritten);
+    failures.extend(against.iter_mut().flat_map(|against| mem::take(&mut against.run.unwritten)));
     let explained = Explained {
         noun: Noun::Packet,
         name: input.name(),
@@ -63,9 +70,9 @@ pub(super) fn explain(
         explanation,
         against,
     };
-    let OutputOptions { report, records, json, .. } = &options.output;
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || explained.page(), || explained.json(), || explained.text(report, records))
+    let text = |report: Option<&Path>| explained.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// The runs, each under a watch of its own that tells the packets' parts to what `each` makes for its place in the list.
@@ -78,8 +85,7 @@ fn watched<F: FnMut(&Parts<'_>) + Send>(
 ) -> Result<Vec<(PolicyRun, Explanation)>, Error> {
     let resources = plan.input.resources().len();
     let blame = |at| Blame::new(resources, FLOW_COLUMNS, selection.clone(), slowest, each(at));
-    let runs = plan.run_watched(jobs, blame)?;
-    Ok(runs.into_iter().map(|(run, blame)| (run, blame.finish())).collect())
+    plan.run_watched(jobs, blame, Blame::finish)
 }
 
 /// Each policy's run, and what its packets waited for.

@@ -7,16 +7,18 @@ use std::{
     fmt,
     fs::File,
     io::{self, BufWriter, Write},
-    path::{Path, PathBuf},
+    path::Path,
     time::Instant,
 };
 
 use self::users::LinkLoad;
 use crate::{
     error::{Error, Misuse},
+    files::{NewFile, capture_path},
     input::beside,
     options::InputOptions,
     progress::{Meter, Progress, Task},
+    recording::Recording,
     run::PolicyRun,
 };
 use dovetail_sched::PolicySpec;
@@ -28,7 +30,7 @@ use dovetail_sim::{
         Arrivals, Asks, Contender, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
         simulate_network,
     },
-    records::{Format, Records, path_for},
+    records::Format,
 };
 
 /// The name of a link's queue as a resource.
@@ -165,30 +167,24 @@ pub(crate) fn run_blamed(
         told = done;
     };
     let name = under.to_string();
-    let mut capture = keep.pcap.map(|folder| Capture::create(folder, &name)).transpose()?;
+    let mut capture = keep.pcap.map(|folder| Capture::begin(folder, &name)).transpose()?;
     let options = NetworkOptions {
         progress: Some(&mut progress),
-        capture: capture.as_mut().map(|capture| &mut capture.file as &mut dyn Write),
+        capture: capture.as_mut().map(|capture| capture as &mut dyn Write),
         blame,
     };
-    let path = keep.records.map(|(folder, format)| (path_for(folder, &name, format), format));
+    let recording = keep.records.map(|(folder, format)| Recording::begin(folder, &name, format, &[LINK.to_owned()]));
+    let mut recording = recording.transpose()?;
     let begun = Instant::now();
     let mut meters_and_load = (&mut meters, &mut load);
-    let outcome = match &path {
+    let outcome = match &mut recording {
         None => play(network, under, &mut meters_and_load, options)?,
-        Some((path, format)) => {
-            let unwritten = |error| Error::file("write", path, error);
-            let mut records = Records::create(path, *format, &[LINK.to_owned()]).map_err(unwritten)?;
-            let mut all = (&mut meters_and_load, &mut records);
-            let outcome = play(network, under, &mut all, options)?;
-            records.finish().map_err(unwritten)?;
-            outcome
-        }
+        Some(recording) => play(network, under, &mut (&mut meters_and_load, &mut recording.records), options)?,
     };
     let wall = begun.elapsed();
-    if let Some(capture) = capture {
-        capture.finish()?;
-    }
+    let mut unwritten = Vec::new();
+    let records = recording.and_then(|recording| recording.end().map_err(|error| unwritten.push(error)).ok());
+    unwritten.extend(capture.and_then(|capture| capture.end().err()));
     let run = PolicyRun {
         policy: name,
         outcome: outcome.link,
@@ -196,7 +192,8 @@ pub(crate) fn run_blamed(
         counters: outcome.counters.clone(),
         learnt: None,
         notices: Vec::new(),
-        records: path.map(|(path, _)| path),
+        records,
+        unwritten,
         wall,
     };
     Ok(NetworkRun { run, outcome, load })
@@ -216,20 +213,35 @@ pub fn play<O: Observer>(
     outcome.map_err(|source: NetworkError| Error::NetworkRun { under: under.to_string(), source })
 }
 
-/// A capture in the making.
+/// A capture in the making. Where it cannot be written any further, the run goes on without.
 struct Capture {
-    path: PathBuf,
     file: BufWriter<File>,
+    place: NewFile,
+    failed: Option<io::Error>,
 }
 
 impl Capture {
-    fn create(folder: &Path, policy: &str) -> Result<Self, Error> {
-        let path = path_for(folder, policy, Format::Csv).with_extension("pcap");
-        let file = File::create(&path).map_err(|error| Error::file("write", &path, error))?;
-        Ok(Self { path, file: BufWriter::new(file) })
+    fn begin(folder: &Path, policy: &str) -> Result<Self, Error> {
+        let place = NewFile::open(&capture_path(folder, policy))?;
+        Ok(Self { file: BufWriter::new(place.writer()?), place, failed: None })
     }
 
-    fn finish(mut self) -> Result<(), Error> {
-        self.file.flush().map_err(|error| Error::file("write", &self.path, error))
+    fn end(mut self) -> Result<(), Error> {
+        let written = self.failed.take().map_or_else(|| self.file.flush(), Err);
+        written.map_err(|error| Error::file("write", self.place.path(), error))?;
+        self.place.keep()
+    }
+}
+
+impl Write for Capture {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed.is_none() {
+            self.failed = self.file.write_all(bytes).err();
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -12,14 +12,15 @@ mod show;
 mod summary;
 mod traffic;
 
-use std::{fmt::Write as _, io::Write};
+use std::{fmt::Write as _, io::Write, path::Path};
 
 use dovetail_box::functions::{Entry, REGISTRY};
 
 use crate::{
     error::{Error, Misuse},
+    files::{Files, NewFile},
     options::ProfileOptions,
-    output::{deliver, print, replace_file},
+    output::{deliver, print},
     progress::{Progress, Task},
     table::Table,
 };
@@ -48,9 +49,13 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
         clock_nanos: 0,
         seed: options.seed,
         notes: Vec::new(),
-        output: options.output.clone(),
-        samples: options.samples.clone(),
+        output: None,
+        samples: None,
     };
+    let mut files = Files::default();
+    let report = files.writes("report", options.report.as_deref())?;
+    let output = files.writes("output", options.output.as_deref())?;
+    let samples = files.writes("samples", options.samples.as_deref())?;
     let packets = options.packets as usize;
     let plans: Vec<(&Entry, Vec<usize>)> = functions
         .into_iter()
@@ -70,15 +75,18 @@ pub fn profile(options: &ProfileOptions, progress: &dyn Progress, out: &mut dyn 
         profiles.push(Profile::of(entry, measured.samples));
     }
     drop(bar);
-    if let Some(path) = &options.output {
-        replace_file(path, &scenario::scenario(&profiles, options.link, options.seed))?;
-    }
-    if let Some(path) = &options.samples {
-        replace_file(path, &csv(&profiles))?;
-    }
+    let mut failures = Vec::new();
+    let mut keep = |file: Option<NewFile>, text: &dyn Fn() -> String| {
+        let file = file?;
+        let path = file.path().to_owned();
+        file.keep_text(&text()).map(|()| path).map_err(|error| failures.push(error)).ok()
+    };
+    setting.output = keep(output, &|| scenario::scenario(&profiles, options.link, options.seed));
+    setting.samples = keep(samples, &|| csv(&profiles));
     let profiles = Profiles { setting: &setting, functions: &profiles };
-    let report = options.report.as_deref();
-    deliver(out, report, options.json, || page::page(&profiles), || profiles.json(), || profiles.text(report))
+    let text = |report: Option<&Path>| profiles.text(report);
+    failures.extend(deliver(out, report, options.json, || page::page(&profiles), || profiles.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// What there is to measure.

@@ -17,13 +17,14 @@ mod short;
 mod show;
 mod window;
 
-use std::io::Write;
+use std::{io::Write, mem, path::Path};
 
 use dovetail_sched::Nanos;
 use dovetail_sim::measure::FairShare;
 
 use crate::{
     error::Error,
+    files::Files,
     input::{Input, UnnamedLink, scenario_text},
     network::resolve,
     options::{OutputOptions, TuneOptions},
@@ -45,12 +46,16 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     let network = resolve(&options.input, text.as_deref())?;
     let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
     if behind_gateway || gateway::ASKED.is_named(options) {
-        return gateway::tune(options, network.filter(|_| behind_gateway), progress, out);
+        return gateway::tune(options, network.filter(|_| behind_gateway), text.as_deref(), progress, out);
     }
     if network.is_some() || short::ASKED.is_named(options) {
-        return short::tune(options, network, progress, out);
+        return short::tune(options, network, text.as_deref(), progress, out);
     }
     let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
+    let OutputOptions { report, records, json, .. } = &options.output;
+    let mut files = Files::of(&options.input, text.as_deref());
+    let report = files.writes("report", report.as_deref())?;
+    files.writes_records(&options.output, sweeps.iter().flat_map(|sweep| sweep.points.iter().map(|(_, spec)| spec)))?;
     let input = Input::resolve(&options.input, text.as_deref(), UnnamedLink::Balanced, progress)?;
     let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST, progress)?;
     plan.one_bar = true;
@@ -58,11 +63,13 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
         Some(window) => window,
         None => window_for(&plan, &sweeps[0])?,
     };
-    let curves = draw(&plan, sweeps)?;
+    let mut curves = draw(&plan, sweeps)?;
+    let points = curves.iter_mut().flat_map(|curve| &mut curve.points);
+    let mut failures: Vec<Error> = points.flat_map(|point| mem::take(&mut point.run.unwritten)).collect();
     let tuning = Tuning { plan: &plan, curves: &curves };
-    let OutputOptions { report, records, json, .. } = &options.output;
-    let (report, records) = (report.as_deref(), records.as_deref());
-    deliver(out, report, *json, || page::page(&tuning), || tuning.json(), || tuning.text(report, records))
+    let text = |report: Option<&Path>| tuning.text(report, records.as_deref());
+    failures.extend(deliver(out, report, *json, || page::page(&tuning), || tuning.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// A second, or the roundest width of which the fairest run has five.

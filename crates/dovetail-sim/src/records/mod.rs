@@ -79,11 +79,22 @@ impl Records {
     /// # Errors
     /// When the file cannot be made or written.
     pub fn create(path: &Path, format: Format, resources: &[String]) -> io::Result<Self> {
-        let file = || File::create(path).map(|file| BufWriter::with_capacity(1 << 18, file));
+        if format == Format::Parquet && cfg!(not(feature = "parquet")) {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET));
+        }
+        Self::to(File::create(path)?, format, resources)
+    }
+
+    /// Records into a file that is open.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn to(file: File, format: Format, resources: &[String]) -> io::Result<Self> {
+        let file = BufWriter::with_capacity(1 << 18, file);
         let sink: Box<dyn Sink> = match format {
-            Format::Csv => Box::new(csv::CsvSink::new(file()?, resources)?),
+            Format::Csv => Box::new(csv::CsvSink::new(file, resources)?),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(parquet::ParquetSink::new(file()?, resources)?),
+            Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources)?),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET)),
         };

@@ -1,19 +1,67 @@
 //! What programs cost, as a file that outlives the run that learnt it.
 //!
-//! The file is a [scenario](super::Scenario) with a resource, the CPU, and a class for each program, and nothing else: what
-//! `dovetail profile` measures, what a run has learnt and what is written by hand are all the same format.
+//! The file is a [scenario](super::Scenario) with a resource, the CPU, and a class for each program, and nothing else. As it
+//! is written again after a run, a scenario that holds more is refused: the rest of it would be lost.
 
 use std::io;
 
 use dovetail_sched::cost::{Cost, Processing, Program, ProgramTable};
+use serde::{Deserialize, de::IgnoredAny};
+use toml::Spanned;
 
 use super::{Scenario, WorkloadError};
+
+/// All that a file of programs holds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Form {
+    #[serde(rename = "name")]
+    _name: String,
+    resource: Vec<Spanned<ResourceForm>>,
+    #[serde(default, rename = "class")]
+    _class: Vec<ClassForm>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ResourceForm {
+    #[serde(rename = "name")]
+    _name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClassForm {
+    #[serde(rename = "name")]
+    _name: String,
+    #[serde(rename = "cost")]
+    _cost: IgnoredAny,
+    #[serde(default, rename = "processing")]
+    _processing: IgnoredAny,
+    #[serde(default, rename = "expansion")]
+    _expansion: IgnoredAny,
+}
+
+/// What else there is in a file that is not one of programs.
+fn check(text: &str, file: &str) -> Result<(), WorkloadError> {
+    let form: Form = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
+    match form.resource.get(1) {
+        None => Ok(()),
+        Some(second) => Err(WorkloadError::at(text, file, second.span().start, "a second resource".to_owned())),
+    }
+}
 
 /// The programs of a file's text; `file` is its name for messages.
 ///
 /// # Errors
-/// [`WorkloadError`] when the text is no scenario.
+/// [`WorkloadError`] when the text is no scenario, or holds more than [`programs_to_toml`] would write.
 pub fn programs_from_toml(text: &str, file: &str) -> Result<ProgramTable, WorkloadError> {
+    let only = |what: String| format!("{what}: this is not a file of programs, and it would be written over");
+    check(text, file).map_err(|error| match error {
+        WorkloadError::Line { file, line, what } => WorkloadError::Line { file, line, what: only(what) },
+        WorkloadError::File { file, what } => WorkloadError::File { file, what: only(what) },
+        error => error,
+    })?;
     let none = |name: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("programs need no file {name}")));
     Ok(Scenario::parse(text, file, &mut { none })?.classes.programs())
 }
@@ -60,5 +108,10 @@ mod tests {
         assert!(programs_to_toml(&ProgramTable::EMPTY).contains("[[resource]]"));
         let error = programs_from_toml("name = \"x\"\n[[class]]\nname = \"y\"\n", "p.toml").unwrap_err().to_string();
         assert!(error.contains("p.toml") && error.contains("resource"), "{error}");
+        let two = "name = \"x\"\n[[resource]]\nname = \"cpu\"\n[[resource]]\nname = \"link\"\nrate = \"1Mbps\"\n";
+        for (more, line) in [(two, 4), ("name = \"x\"\nduration = \"1s\"\n[[resource]]\nname = \"cpu\"\n", 2)] {
+            let error = programs_from_toml(more, "p.toml").unwrap_err().to_string();
+            assert!(error.contains(&format!("p.toml, line {line}:")) && error.contains("written over"), "{error}");
+        }
     }
 }

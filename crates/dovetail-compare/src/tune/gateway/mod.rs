@@ -17,6 +17,7 @@ use dovetail_sim::network::Network;
 use super::seeds::Asked;
 use crate::{
     error::{Error, Misuse},
+    files::Files,
     options::{OutputOptions, TuneOptions},
     output::deliver,
     progress::Progress,
@@ -30,10 +31,11 @@ pub(super) const ASKED: Asked = Asked {
     by: "how long users wait",
 };
 
-/// Does it over a network with a gateway.
+/// Does it over a network with a gateway. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
     network: Option<Network>,
+    text: Option<&str>,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
@@ -44,7 +46,7 @@ pub(super) fn tune(
     let policy = ASKED.alone(options)?;
     let OutputOptions { report, jobs, json, .. } = &options.output;
     let points = options.points.map(usize::from);
+    let report = Files::of(&options.input, text).writes("report", report.as_deref())?;
     let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
-    let report = report.as_deref();
-    deliver(out, report, *json, || page::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))
+    deliver(out, report, *json, || page::page(&tuning), || show::json(&tuning), |report| show::text(&tuning, report))
 }

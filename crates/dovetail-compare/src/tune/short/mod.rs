@@ -16,6 +16,7 @@ use dovetail_sim::network::{Kind, Network};
 use super::seeds::Asked;
 use crate::{
     error::{Error, Misuse},
+    files::Files,
     network::{adapt, builtin},
     options::{OutputOptions, TuneOptions},
     output::deliver,
@@ -30,10 +31,11 @@ pub(super) const ASKED: Asked = Asked {
     by: "the times of transfers",
 };
 
-/// Does it, over the network that is named or else the one that comes with the command.
+/// Does it, over the network that is named or else the one that comes with the command. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
     named: Option<Network>,
+    text: Option<&str>,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
@@ -55,9 +57,9 @@ pub(super) fn tune(
     check(&network)?;
     let OutputOptions { report, jobs, json, .. } = &options.output;
     let points = options.points.map(usize::from);
+    let report = Files::of(&options.input, text).writes("report", report.as_deref())?;
     let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
-    let report = report.as_deref();
-    deliver(out, report, *json, || show::page(&tuning), || show::json(&tuning), || show::text(&tuning, report))
+    deliver(out, report, *json, || show::page(&tuning), || show::json(&tuning), |report| show::text(&tuning, report))
 }
 
 /// There have to be short flows and long ones to weigh.

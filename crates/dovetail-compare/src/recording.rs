@@ -1,0 +1,32 @@
+//! The records of one run.
+
+use std::path::{Path, PathBuf};
+
+use dovetail_sim::records::{Format, Records, path_for};
+
+use crate::{error::Error, files::NewFile};
+
+/// A row for each packet of a run, in a file that is there when the run is over.
+pub(crate) struct Recording {
+    /// Watches the run.
+    pub(crate) records: Records,
+    file: NewFile,
+}
+
+impl Recording {
+    /// Opens the file of `run` in `folder`.
+    pub(crate) fn begin(folder: &Path, run: &str, format: Format, resources: &[String]) -> Result<Self, Error> {
+        let file = NewFile::open(&path_for(folder, run, format))?;
+        let records = Records::to(file.writer()?, format, resources);
+        let records = records.map_err(|error| Error::file("write", file.path(), error))?;
+        Ok(Self { records, file })
+    }
+
+    /// The path, once all is written.
+    pub(crate) fn end(self) -> Result<PathBuf, Error> {
+        let Self { records, file } = self;
+        let path = file.path().to_owned();
+        records.finish().map_err(|error| Error::file("write", &path, error))?;
+        file.keep().map(|()| path)
+    }
+}
