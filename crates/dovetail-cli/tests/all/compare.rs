@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::support::{
-    dovetail,
+    SMALL_NETWORK, dovetail,
     figures::{check_fairness, check_figures},
     folder, small_table, stdout, trace,
 };
@@ -178,4 +178,42 @@ fn a_closed_pipe_is_no_error() {
     let output = child.wait_with_output().expect("it ends");
     assert!(output.status.success());
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn every_note_is_in_the_document_too() {
+    let folder = folder("compare-notes");
+    let file = |name: &str, content: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, content).expect("written");
+        path.to_str().expect("plain").to_owned()
+    };
+    // Forty packets, the last cut off.
+    let mut capture = Vec::new();
+    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65535, 101] {
+        capture.extend(word.to_le_bytes());
+    }
+    for at in 0..40u32 {
+        for word in [0, at, 20, 20] {
+            capture.extend(word.to_le_bytes());
+        }
+        capture.extend([[0x45, 0, 0, 20], [0; 4], [64, 17, 0, 0], [10, 0, 0, 1], [10, 0, 0, 2]].concat());
+    }
+    capture.truncate(capture.len() - 4);
+    let cut = file("cut.pcap", &capture);
+    let network = file("network.toml", SMALL_NETWORK.as_bytes());
+    let access = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/access.toml");
+    for (args, said) in [
+        (vec!["compare", "--trace", &cut, "--policy", "drr"], "ends in the midst of a record"),
+        (vec!["tune", "--trace", &cut, "--policy", "atfq", "--points", "2"], "ends in the midst of a record"),
+        (vec!["compare", &network, "--policy", "drr"], "short transfers"),
+        (vec!["compare", access, "--policy", "none"], "latency of requests made from second"),
+    ] {
+        let text = stdout(&args);
+        let document: Value = serde_json::from_str(&stdout(&[&args[..], &["--json"]].concat())).expect("JSON");
+        let notes: Vec<_> = document["notes"].as_array().expect("notes").iter().filter_map(Value::as_str).collect();
+        let shown: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("note: ")).collect();
+        assert_eq!(notes, shown, "{args:?}");
+        assert!(notes.iter().any(|note| note.contains(said)), "{args:?}: {notes:?}");
+    }
 }

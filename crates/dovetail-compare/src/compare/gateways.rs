@@ -57,6 +57,7 @@ struct Comparison<'a> {
 struct ComparisonJson<'a> {
     workload: Traffic,
     policies: Vec<AccessJson<'a>>,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -78,7 +79,11 @@ impl Comparison<'_> {
             ended_s: run.outcome.ended.as_secs_f64(),
             access,
         });
-        ComparisonJson { workload: Traffic::of(self.runs.first().map(|run| &run.run)), policies: policies.collect() }
+        ComparisonJson {
+            workload: Traffic::of(self.runs.first().map(|run| &run.run)),
+            policies: policies.collect(),
+            notes: self.notices(),
+        }
     }
 
     fn table(&self) -> Table {

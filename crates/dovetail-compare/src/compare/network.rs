@@ -93,6 +93,7 @@ struct Comparison<'a> {
 struct ComparisonJson {
     workload: Traffic,
     policies: Vec<NetworkJson>,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -145,6 +146,7 @@ impl Comparison<'_> {
         ComparisonJson {
             workload: Traffic::of(self.runs.first().map(|run| &run.run)),
             policies: self.runs.iter().map(policy).collect(),
+            notes: self.notices(),
         }
     }
 

@@ -101,6 +101,7 @@ struct Comparison<'a> {
 struct ComparisonJson {
     workload: Traffic,
     policies: Vec<PolicyJson>,
+    notes: Vec<String>,
 }
 
 impl Comparison<'_> {
@@ -108,6 +109,7 @@ impl Comparison<'_> {
         ComparisonJson {
             workload: Traffic::of(self.runs.first()),
             policies: self.runs.iter().map(|run| PolicyJson::of(run, self.plan.input.resources())).collect(),
+            notes: self.notices(),
         }
     }
 

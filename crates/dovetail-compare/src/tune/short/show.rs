@@ -28,6 +28,7 @@ pub(super) struct TuningJson {
     beside: Vec<PointJson>,
     recommended: String,
     why: String,
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +63,8 @@ pub(super) fn json(tuning: &Tuning) -> TuningJson {
         beside: tuning.beside.iter().map(beside).collect(),
         recommended: recommended(tuning).0.to_owned(),
         why: why(tuning),
+        // As every kind of tuning has them; this one has nothing to beware of.
+        notes: Vec::new(),
     }
 }
 
