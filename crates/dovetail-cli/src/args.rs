@@ -67,11 +67,11 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "SCENARIO.toml")]
     pub(crate) scenario: Option<PathBuf>,
 
-    /// Capture to replay: pcap or pcapng, also gzip
+    /// Capture to replay: pcap or pcapng, also gzip; - for standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,RESOURCE_ns,…
+    /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,RESOURCE_ns,…; - for standard input
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
     pub(crate) workload: Option<PathBuf>,
 

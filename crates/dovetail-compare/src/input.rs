@@ -1,9 +1,9 @@
 //! What to run: a scenario, a capture or a table, resolved from what was asked for and opened once a policy.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read},
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use dovetail_sched::{
@@ -21,6 +21,7 @@ use crate::{
     error::{Error, Misuse},
     options::InputOptions,
     progress::{Progress, Task},
+    supply::{Supply, read_text},
     table::figure,
 };
 
@@ -65,8 +66,8 @@ pub struct Input {
 
 enum Source {
     Scenario(Box<Scenario>),
-    Capture { path: PathBuf, options: CaptureOptions },
-    Csv { path: PathBuf, options: CsvOptions },
+    Capture { supply: Supply, options: CaptureOptions },
+    Csv { supply: Supply, options: CsvOptions },
 }
 
 impl Input {
@@ -139,7 +140,8 @@ impl Input {
         options.packets = scenario.as_ref().and_then(|scenario| scenario.packets);
         // Who names the link or the box wants the traffic at its own pace; who names neither wants to see queues.
         let load = args.load.or(if scenario.is_some() || args.link.is_some() { None } else { Some(DEFAULT_LOAD) });
-        let mut found = look_through(&mut *open_capture(path, &options)?, path, progress)?;
+        let supply = Supply::open(path)?;
+        let mut found = look_through(&mut *open_capture(&supply, &options)?, path, progress)?;
         let mut remark = None;
         if scenario.is_none() && args.link.is_none() && unnamed == UnnamedLink::Balanced {
             remark = balance(&mut options.classes, &mut found);
@@ -148,13 +150,13 @@ impl Input {
             options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
-            name: file_name(path),
+            name: supply.name(),
             remark,
             resources: options.classes.resource_names().to_vec(),
             pipeline,
             queue_packets,
             packets: Some(found.packets),
-            source: Source::Capture { path: path.to_owned(), options },
+            source: Source::Capture { supply, options },
         })
     }
 
@@ -163,20 +165,21 @@ impl Input {
             return Err(Misuse::option(&["link"], "a table says what each packet costs; it has no link to set").into());
         }
         let mut options = CsvOptions::default();
-        let mut workload = open_csv(path, &options)?;
+        let supply = Supply::open(path)?;
+        let mut workload = open_csv(&supply, &options)?;
         let resources = workload.resources().to_vec();
         let found = look_through(&mut *workload, path, progress)?;
         if let Some(load) = args.load {
             options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
-            name: file_name(path),
+            name: supply.name(),
             resources,
             pipeline: None,
             queue_packets: None,
             remark: None,
             packets: Some(found.packets),
-            source: Source::Csv { path: path.to_owned(), options },
+            source: Source::Csv { supply, options },
         })
     }
 
@@ -184,8 +187,8 @@ impl Input {
     pub fn open(&self) -> Result<Box<dyn Workload>, Error> {
         match &self.source {
             Source::Scenario(scenario) => Ok(Box::new(scenario.workload().map_err(Error::from)?)),
-            Source::Capture { path, options } => open_capture(path, options),
-            Source::Csv { path, options } => open_csv(path, options),
+            Source::Capture { supply, options } => open_capture(supply, options),
+            Source::Csv { supply, options } => open_csv(supply, options),
         }
     }
 
@@ -237,8 +240,7 @@ pub fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) ->
 
 /// The text of the scenario or network that is named. Read once: it may be a pipe.
 pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
-    let read = |path: &PathBuf| fs::read_to_string(path).map_err(|error| Error::file("read", path, error));
-    args.scenario.as_ref().map(read).transpose()
+    args.scenario.as_deref().map(read_text).transpose()
 }
 
 /// Opens files beside the one at `path`.
@@ -273,26 +275,18 @@ fn default_link(given: Option<Rate>) -> Result<Rate, Error> {
     given.map_or_else(|| parse_rate(DEFAULT_LINK).map_err(Error::from), Ok)
 }
 
-fn open_file(path: &Path) -> Result<Box<dyn Read + Send>, Error> {
-    let file = File::open(path).map_err(|error| Error::file("read", path, error))?;
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err(Error::file("read", path, io::Error::other("it is a folder")));
-    }
-    Ok(Box::new(file))
-}
-
 /// A capture at its own pace, with these classes.
-pub fn open_trace(path: &Path, classes: &ClassSet) -> Result<Box<dyn Workload>, Error> {
-    open_capture(path, &CaptureOptions::new(classes.clone()))
+pub fn open_trace(trace: &Supply, classes: &ClassSet) -> Result<Box<dyn Workload>, Error> {
+    open_capture(trace, &CaptureOptions::new(classes.clone()))
 }
 
-fn open_capture(path: &Path, options: &CaptureOptions) -> Result<Box<dyn Workload>, Error> {
-    let capture = Capture::open(open_file(path)?, &path.display().to_string(), options.clone());
+fn open_capture(supply: &Supply, options: &CaptureOptions) -> Result<Box<dyn Workload>, Error> {
+    let capture = Capture::open(supply.read()?, &supply.path().display().to_string(), options.clone());
     Ok(Box::new(capture.map_err(Error::from)?))
 }
 
-fn open_csv(path: &Path, options: &CsvOptions) -> Result<Box<dyn Workload>, Error> {
-    let csv = Csv::open(open_file(path)?, &path.display().to_string(), options.clone());
+fn open_csv(supply: &Supply, options: &CsvOptions) -> Result<Box<dyn Workload>, Error> {
+    let csv = Csv::open(supply.read()?, &supply.path().display().to_string(), options.clone());
     Ok(Box::new(csv.map_err(Error::from)?))
 }
 
@@ -315,8 +309,4 @@ fn look_through(workload: &mut dyn Workload, path: &Path, progress: &dyn Progres
         return Err(Error::NoPackets(path.to_owned()));
     }
     Ok(found)
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }

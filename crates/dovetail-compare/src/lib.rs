@@ -30,6 +30,7 @@ pub mod report;
 pub mod run;
 pub mod setting;
 pub mod side_by_side;
+pub mod supply;
 pub mod table;
 
 pub use admit::admit;

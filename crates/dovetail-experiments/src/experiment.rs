@@ -1,8 +1,6 @@
 //! Experiments and their results.
 
-use std::path::PathBuf;
-
-use dovetail_compare::{Meter, report::Block, table::Table};
+use dovetail_compare::{Meter, report::Block, supply::Supply, table::Table};
 use plotly::Plot;
 
 use crate::{error::Error, row::Row};
@@ -30,7 +28,7 @@ impl Experiment {
 /// What the user brought along.
 pub(crate) struct Given<'a> {
     /// Captures for the trace-driven experiments; none for the stand-in.
-    pub(crate) traces: &'a [PathBuf],
+    pub(crate) traces: &'a [Supply],
     /// Told of the packets that runs are through with.
     pub(crate) bar: &'a dyn Meter,
 }

@@ -6,6 +6,7 @@ use dovetail_compare::{
     Progress, Task,
     files::Files,
     output::{print, print_json},
+    supply::Supply,
     table::Table,
 };
 
@@ -50,7 +51,8 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     options.traces.iter().for_each(|path| files.reads("trace", path));
     let report = files.writes("report", options.report.as_deref())?;
     let bar = progress.begin(Task { name: "reproducing", width: 0, counts: "packets", total: None });
-    let given = Given { traces: &options.traces, bar: bar.as_ref() };
+    let traces = options.traces.iter().map(|path| Supply::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let given = Given { traces: &traces, bar: bar.as_ref() };
     let mut findings = Vec::new();
     for &experiment in &experiments {
         bar.rename(experiment.name);

@@ -10,8 +10,11 @@ mod describe;
 mod embedding;
 mod explain;
 mod files;
+mod hostile;
 mod network;
 mod page;
+#[cfg(unix)]
+mod pipes;
 #[cfg(feature = "profile")]
 mod profile;
 mod programs;

@@ -10,23 +10,16 @@ mod parse;
 mod request;
 mod show;
 
-use std::{
-    fs::File,
-    io::{self, Read, Write},
-    path::Path,
-};
+use std::io::Write;
 
 use crate::{
     error::Error,
     options::AdmitOptions,
     output::{print, print_json},
+    supply::read_text,
 };
 use answer::Answers;
 use request::Request;
-
-/// The longest file that is read, in bytes: over 200 for each of the most reservations that are allowed. Parsed, a byte
-/// of TOML can take 80 of memory.
-const LONGEST_FILE: u64 = 24 << 20;
 
 /// Asks for reservations in the order of a file, and writes to `out` who is admitted.
 ///
@@ -34,19 +27,9 @@ const LONGEST_FILE: u64 = 24 << 20;
 /// Where the file cannot be read or is wrong, or `out` takes nothing.
 pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
     let name = options.file.display().to_string();
-    let request = Request::parse(&read(&options.file)?, &name).map_err(Error::Reservations)?;
+    let request = Request::parse(&read_text(&options.file)?, &name).map_err(Error::Reservations)?;
     let answers = Answers::of(&request, options.bound);
     if options.json { print_json(out, &json::json(&answers, &name)) } else { print(out, &show::text(&answers, &name)) }
-}
-
-fn read(path: &Path) -> Result<String, Error> {
-    let failed = |error| Error::file("read", path, error);
-    let mut text = String::new();
-    let read = File::open(path).and_then(|file| file.take(LONGEST_FILE + 1).read_to_string(&mut text));
-    if read.map_err(failed)? as u64 > LONGEST_FILE {
-        return Err(failed(io::Error::other(format!("it is longer than {} MiB", LONGEST_FILE >> 20))));
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

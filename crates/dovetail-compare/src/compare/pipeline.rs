@@ -1,7 +1,6 @@
 //! Several policies over the same packets through a pipeline: who is efficient, who is fair, who is late.
 
 use std::{
-    fs,
     io::{ErrorKind, Write},
     mem,
     path::Path,
@@ -31,6 +30,7 @@ use crate::{
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
     setting::{Traffic, closing, odd},
+    supply::read_text,
     table::{Table, count, figure},
 };
 
@@ -82,10 +82,10 @@ fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Error> {
         let why = "no policy here estimates costs: add one, such as cbcs or drfq:estimator=ses";
         return Err(Misuse::option(&["programs"], why).into());
     }
-    match fs::read_to_string(path) {
+    match read_text(path) {
         Ok(text) => programs_from_toml(&text, &path.display().to_string()).map_err(Error::from),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(ProgramTable::EMPTY),
-        Err(error) => Err(Error::file("read", path, error)),
+        Err(Error::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(ProgramTable::EMPTY),
+        Err(error) => Err(error),
     }
 }
 

@@ -18,6 +18,7 @@ pub use new_file::NewFile;
 use crate::{
     error::{Error, Misuse},
     options::{InputOptions, OutputOptions},
+    supply::meant,
 };
 use identity::Identity;
 
@@ -54,7 +55,7 @@ impl Files {
 
     /// `path` is an input.
     pub fn reads(&mut self, what: &str, path: &Path) {
-        self.claim(what, path, true);
+        self.claim(what, meant(path), true);
     }
 
     /// Opens the file at `path` for what the command will write.

@@ -3,18 +3,16 @@
 //! Captures (or the stand-in) say who sends how many bytes when. [`Replay`] lays them over each other, each from its first
 //! packet on, multiplies times by a factor and gives every flow a module by chance, in proportion to the classes' shares.
 
-use std::path::PathBuf;
-
 use dovetail_sched::{FlowId, Nanos, cost::ProgramId};
 use dovetail_sim::workload::{Arrival, ClassSet, Notice, Scenario, Workload, WorkloadError};
 
 use crate::error::Error;
-use dovetail_compare::input::open_trace;
+use dovetail_compare::{input::open_trace, supply::Supply};
 
 /// Where packets come from.
 #[derive(Debug)]
 pub(super) enum Traffic {
-    Captures(Vec<PathBuf>),
+    Captures(Vec<Supply>),
     StandIn(Box<Scenario>),
 }
 
@@ -22,9 +20,9 @@ impl Traffic {
     /// All sources from their beginning. `classes` is what captures are opened with; what it says of costs is not used.
     fn open(&self, classes: &ClassSet) -> Result<Vec<Box<dyn Workload>>, Error> {
         match self {
-            Self::Captures(paths) => Ok(paths
+            Self::Captures(traces) => Ok(traces
                 .iter()
-                .map(|path| open_trace(path, classes))
+                .map(|trace| open_trace(trace, classes))
                 .collect::<Result<_, dovetail_compare::Error>>()?),
             Self::StandIn(scenario) => Ok(vec![Box::new(scenario.workload().map_err(Error::broken)?)]),
         }

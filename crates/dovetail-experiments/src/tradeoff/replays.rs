@@ -169,7 +169,7 @@ fn describe(traffic: &Traffic, offered: &Offered, time_scale: f64) -> String {
                 .to_owned()
         }
         Traffic::Captures(paths) => {
-            let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+            let names: Vec<_> = paths.iter().map(|trace| trace.path().display().to_string()).collect();
             let together = if names.len() > 1 { ", merged from their first packets on" } else { "" };
             format!("{}{together}", names.join(" and "))
         }

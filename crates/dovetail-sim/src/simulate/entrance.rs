@@ -11,6 +11,9 @@ use crate::{
     workload::{Arrival, Workload},
 };
 
+/// Packets that backlogged flows can send without time passing: more than any pipeline has places for.
+const MOST_AT_ONCE: u64 = 1 << 20;
+
 /// How often progress is told, in arrivals.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
@@ -23,6 +26,8 @@ pub(super) struct Entrance<'a, O> {
     /// Whether the scheduler chose no packet and nothing has happened since.
     pub(super) held: bool,
     truths: Truths,
+    /// How many packets came in the place of others at the same time.
+    refilled: (Nanos, u64),
     // The program that the scheduler was last told of each flow; none before the flow's first packet.
     programs: Vec<Option<ProgramId>>,
 }
@@ -31,7 +36,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
     pub(super) fn new(scheduler: &'a mut dyn Scheduler, observer: &'a mut O) -> Self {
         let truths = Truths::for_scheduler(scheduler);
         let (outcome, programs) = (Outcome::default(), Vec::new());
-        Self { scheduler, observer, outcome, waiting: 0, held: false, truths, programs }
+        Self { scheduler, observer, outcome, waiting: 0, held: false, truths, refilled: (Nanos::ZERO, 0), programs }
     }
 
     /// All arrivals up to `now`, `next` first, which becomes the one after them.
@@ -45,12 +50,21 @@ impl<'a, O: Observer> Entrance<'a, O> {
     ) -> Result<(), SimulateError> {
         while let Some(arrival) = next.as_ref().filter(|arrival| arrival.at <= now) {
             self.arrive(workload, arrival, now);
-            *next = workload.next()?;
+            *next = self.next(workload)?;
             if self.outcome.arrived.is_multiple_of(PROGRESS_EVERY) {
                 self.tell_progress(options, now);
             }
         }
         Ok(())
+    }
+
+    /// The next arrival.
+    #[inline]
+    pub(super) fn next(&self, workload: &mut dyn Workload) -> Result<Option<Arrival>, SimulateError> {
+        match workload.next()? {
+            Some(arrival) if arrival.at == Nanos::MAX => Err(SimulateError::ClockEnds { packet: self.outcome.arrived }),
+            next => Ok(next),
+        }
     }
 
     pub(super) fn tell_progress(&self, options: &mut Options<'_>, now: Nanos) {
@@ -128,10 +142,20 @@ impl<'a, O: Observer> Entrance<'a, O> {
 
     /// A packet of a flow that is always backlogged takes the place of the one that left.
     #[inline]
-    pub(super) fn refill(&mut self, workload: &mut dyn Workload, left: &Packet, now: Nanos) {
+    pub(super) fn refill(
+        &mut self,
+        workload: &mut dyn Workload,
+        left: &Packet,
+        now: Nanos,
+    ) -> Result<(), SimulateError> {
         if let Some(arrival) = workload.refill(left.flow, now) {
+            self.refilled = if self.refilled.0 == now { (now, self.refilled.1 + 1) } else { (now, 1) };
+            if self.refilled.1 > MOST_AT_ONCE {
+                return Err(SimulateError::Timeless { flow: workload.label(left.flow), now });
+            }
             self.arrive(workload, &arrival, now);
         }
+        Ok(())
     }
 
     /// When the scheduler is to be asked who is next, if the first resource is free from `ready` on.

@@ -41,6 +41,25 @@ pub enum SimulateError {
     /// The workload could not be read on.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// A packet arrives or ends beyond what the clock can tell.
+    #[error(
+        "packet {packet} arrives, or would leave, beyond the end of the clock, 584 years after its start: is a time or a \
+         cost in the wrong unit, or the load too low?"
+    )]
+    ClockEnds {
+        /// Which packet, counted from 0.
+        packet: u64,
+    },
+    /// A flow that is always backlogged, and whose packets take no time.
+    #[error(
+        "flow '{flow}' is always backlogged, and its packets cost nothing on any resource: it would send for ever at {now}"
+    )]
+    Timeless {
+        /// Its name.
+        flow: String,
+        /// When.
+        now: Nanos,
+    },
     /// The policy holds packets back and nothing is to come that could change its mind.
     #[error("the policy holds {packets} packets back for ever at {now}: that is a fault of the policy")]
     Stuck {

@@ -21,7 +21,7 @@ pub(super) fn run<O: Observer>(
     let mut notifier = Notifier::new(scheduler, resources);
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
-    let mut next = workload.next()?;
+    let mut next = entrance.next(workload)?;
     let mut now = Nanos::ZERO;
     loop {
         let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
@@ -46,9 +46,12 @@ pub(super) fn run<O: Observer>(
             && let Some((packet, ticket)) = entrance.release(now)
         {
             let passage = pipeline.admit(now, &packet.demand);
+            if passage.end().last() == Some(&Nanos::MAX) {
+                return Err(SimulateError::ClockEnds { packet: packet.handle });
+            }
             entrance.observer.sent(&packet, passage);
             notifier.expect(packet.flow, ticket, passage);
-            entrance.refill(workload, &packet, now);
+            entrance.refill(workload, &packet, now)?;
         }
     }
     entrance.outcome.left = entrance.waiting;

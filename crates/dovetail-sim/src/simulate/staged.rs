@@ -59,7 +59,7 @@ pub(super) fn run<O: Observer>(
     let mut stages = Stages { places: vec![Place::default(); resources], travelling: Slab::new(), interest, room };
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
-    let mut next = workload.next()?;
+    let mut next = entrance.next(workload)?;
     let mut now = Nanos::ZERO;
     loop {
         let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
@@ -67,6 +67,9 @@ pub(super) fn run<O: Observer>(
         let entering = entrance.ask_at(ready, now).min(arrival);
         let entering = if entering >= stop_at { Nanos::MAX } else { entering };
         now = match stages.next_event(&mut entrance, now).min(entering) {
+            Nanos::MAX if stages.served().is_some() => {
+                return Err(SimulateError::ClockEnds { packet: stages.served().unwrap_or_default() });
+            }
             Nanos::MAX if entrance.waiting > 0 && stop_at == Nanos::MAX => {
                 return Err(SimulateError::Stuck { packets: entrance.waiting, now });
             }
@@ -90,7 +93,7 @@ pub(super) fn run<O: Observer>(
             let passage = Passage::new(resources, now);
             let job = stages.travelling.insert(Travelling { packet, ticket, passage, number });
             stages.serve(&mut entrance, 0, job, now);
-            entrance.refill(workload, &packet, now);
+            entrance.refill(workload, &packet, now)?;
         }
     }
     entrance.outcome.left = entrance.waiting;
@@ -99,6 +102,12 @@ pub(super) fn run<O: Observer>(
 }
 
 impl Stages {
+    /// The number of a packet that is on a resource.
+    fn served(&self) -> Option<u64> {
+        let (job, _) = self.places.iter().find_map(|place| place.serving)?;
+        Some(self.travelling[job].packet.handle)
+    }
+
     /// When a packet ends somewhere, or a scheduler before a later resource is to be asked again.
     fn next_event<O: Observer>(&self, entrance: &mut Entrance<'_, InOrder<'_, O>>, now: Nanos) -> Nanos {
         let mut next = Nanos::MAX;

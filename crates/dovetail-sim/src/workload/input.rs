@@ -30,7 +30,52 @@ pub(crate) fn unpack(read: Bytes) -> io::Result<Bytes> {
 
 #[cfg(feature = "pcap")]
 fn gunzip(read: Bytes) -> io::Result<Bytes> {
-    Ok(Box::new(flate2::bufread::MultiGzDecoder::new(io::BufReader::with_capacity(1 << 16, read))))
+    let packed = io::BufReader::with_capacity(1 << 16, Counted { read, bytes: 0 });
+    Ok(Box::new(Unpacked { read: flate2::bufread::MultiGzDecoder::new(packed), bytes: 0 }))
+}
+
+/// So much is unpacked whatever it was packed into.
+#[cfg(feature = "pcap")]
+const UNPACKED_FREELY: u64 = 64 << 20;
+
+/// How many times as long as packed something may be beyond that. Gzip reaches 1000, captures and tables rarely 50.
+#[cfg(feature = "pcap")]
+const MOST_TIMES: u64 = 250;
+
+/// Counts what is read.
+#[cfg(feature = "pcap")]
+struct Counted {
+    read: Bytes,
+    bytes: u64,
+}
+
+#[cfg(feature = "pcap")]
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.read.read(buffer)?;
+        self.bytes += got as u64;
+        Ok(got)
+    }
+}
+
+/// What is in gzip, unless that is out of all proportion to the file: a small one could keep a run busy for days.
+#[cfg(feature = "pcap")]
+struct Unpacked {
+    read: flate2::bufread::MultiGzDecoder<io::BufReader<Counted>>,
+    bytes: u64,
+}
+
+#[cfg(feature = "pcap")]
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.read.read(buffer)?;
+        self.bytes += got as u64;
+        if self.bytes > UNPACKED_FREELY.max(MOST_TIMES * self.read.get_ref().get_ref().bytes) {
+            let what = format!("it unpacks to over {MOST_TIMES} times its size: if that is right, unpack it with gunzip");
+            return Err(io::Error::other(what));
+        }
+        Ok(got)
+    }
 }
 
 #[cfg(not(feature = "pcap"))]

@@ -279,7 +279,7 @@ fn known_format(magic: [u8; 4]) -> &'static str {
         [0x28, 0xb5, 0x2f, 0xfd] => " (zstd: unpack it first, or use gzip)",
         [0xfd, b'7', b'z', b'X'] => " (xz: unpack it first, or use gzip)",
         [b'B', b'Z', b'h', _] => " (bzip2: unpack it first, or use gzip)",
-        [0x34, 0xcd, 0xb2, 0xa1] => " (modified pcap of a big-endian machine: editcap converts it)",
+        [0xa1, 0xb2, 0xcd, 0x34] => " (modified pcap of a big-endian machine: editcap converts it)",
         [b'a', b'r', b'r', b'i'] => " (a CSV table: it is read as a workload, not as a capture)",
         _ => "",
     }

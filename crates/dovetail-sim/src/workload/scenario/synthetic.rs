@@ -25,9 +25,13 @@ impl Scenario {
     }
 }
 
+/// Packets of all backlogged flows that are kept waiting: a gigabyte.
+const MOST_WAITING: u64 = 1 << 24;
+
 /// A scenario as a workload.
 #[derive(Debug)]
 pub struct Synthetic {
+    file: String,
     classes: ClassSet,
     seed: u64,
     specs: Vec<FlowSpec>,
@@ -99,6 +103,7 @@ impl Synthetic {
         let mut first_flow = Vec::with_capacity(specs.len());
         let mut sources = Vec::new();
         let mut agenda = Agenda::default();
+        let mut waiting = 0;
         for (at, spec) in specs.iter_mut().enumerate() {
             let name = &spec.name;
             if end == Nanos::MAX && scenario.packets.is_none() && spec.stop == Nanos::MAX && spec.packets == u64::MAX {
@@ -108,6 +113,16 @@ impl Synthetic {
             }
             spec.process = spec.process.scaled(gaps, &spec.size).map_err(|what| format!("flow '{name}': {what}"))?;
             first_flow.push(sources.len() as u32);
+            let initial = scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX));
+            if let Process::Backlogged = spec.process {
+                waiting += u64::from(spec.count) * u64::from(initial).min(spec.packets);
+                if waiting > MOST_WAITING {
+                    return Err(format!(
+                        "flow '{name}': with it {waiting} packets of backlogged flows wait, more than {MOST_WAITING}: lower \
+                         backlog, which is {initial}"
+                    ));
+                }
+            }
             for _ in 0..spec.count {
                 let flow = sources.len() as u32;
                 let mut random = Random::new(seed, u64::from(flow));
@@ -116,7 +131,6 @@ impl Synthetic {
                     Some(class) => class,
                     None => classes.of_flow(None, class_hash(seed, flow)).map_err(|error| error.to_string())?,
                 };
-                let initial = scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX));
                 let time = spec.start.as_f64() + gap;
                 if time < spec.stop.as_f64() {
                     agenda.push(time, flow);
@@ -150,6 +164,7 @@ impl Synthetic {
         }
         let hint = hint(scenario, 1.0 / gaps);
         Ok(Self {
+            file: scenario.file.clone(),
             classes,
             seed,
             specs,
@@ -317,7 +332,13 @@ impl Workload for Synthetic {
         loop {
             let Some((time, event)) = self.agenda.first() else { return Ok(None) };
             if self.left == 0 || Nanos::from_f64(time) >= self.end {
+                let clock_ends = self.left > 0 && self.end == Nanos::MAX;
                 self.agenda.clear();
+                if clock_ends {
+                    let what = "packets arrive beyond the end of the clock, 584 years after its start: raise the load or the \
+                                rates, or give the scenario a duration";
+                    return Err(WorkloadError::File { file: self.file.clone(), what: what.into() });
+                }
                 return Ok(None);
             }
             let place = event as usize;

@@ -1,0 +1,223 @@
+//! Bytes that several runs read, each from the start.
+//!
+//! A file is opened anew for each. A pipe can be read once, so what comes out of it is kept in a temporary file without a
+//! name, up to a bound; readers take what is there already and then read on from the pipe. Devices and folders are refused:
+//! `/dev/zero` has no end, and a terminal has nobody who knows that they should type.
+
+use std::{
+    fs::{File, Metadata},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::error::Error;
+
+/// The most that is kept of a pipe.
+const MOST_OF_A_PIPE: u64 = 4 << 30;
+
+/// The longest text that is read as a whole, in bytes. Parsed, a byte of TOML can take 80 of memory.
+const LONGEST_TEXT: u64 = 24 << 20;
+
+/// A file or pipe that can be read again and again; clones share what came out of the pipe.
+#[derive(Debug, Clone)]
+pub struct Supply {
+    path: PathBuf,
+    pipe: Option<Arc<Pipe>>,
+}
+
+impl Supply {
+    /// What is at `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be opened, or is a folder or a device.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::file("read", path, error);
+        let file = open(path).map_err(failed)?;
+        let is_file = file.metadata().map_err(failed)?.is_file();
+        let pipe = if is_file { None } else { Some(Arc::new(Pipe::keep(file).map_err(failed)?)) };
+        Ok(Self { path: path.to_owned(), pipe })
+    }
+
+    /// Everything from the start.
+    ///
+    /// # Errors
+    /// [`Error::File`] where a file cannot be opened any more.
+    pub fn read(&self) -> Result<Box<dyn Read + Send>, Error> {
+        match &self.pipe {
+            None => Ok(Box::new(open(&self.path).map_err(|error| Error::file("read", &self.path, error))?)),
+            Some(pipe) => Ok(Box::new(Kept { pipe: pipe.clone(), at: 0 })),
+        }
+    }
+
+    /// As it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is called in texts.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self.path.file_name() {
+            _ if self.path == Path::new("-") => "standard input".to_owned(),
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => self.path.display().to_string(),
+        }
+    }
+}
+
+/// The whole text at `path`; `-` is standard input. Read once: it may be a pipe.
+///
+/// # Errors
+/// [`Error::File`] where it cannot be read, is no text, or is longer than 24 MiB.
+pub fn read_text(path: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    let read = open(path).and_then(|file| file.take(LONGEST_TEXT + 1).read_to_string(&mut text));
+    match read {
+        Ok(bytes) if bytes as u64 > LONGEST_TEXT => {
+            Err(Error::file("read", path, io::Error::other(format!("it is longer than {} MiB", LONGEST_TEXT >> 20))))
+        }
+        Ok(_) => Ok(text),
+        Err(error) => Err(Error::file("read", path, error)),
+    }
+}
+
+/// `-` is standard input.
+pub(crate) fn meant(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("/dev/stdin") } else { path }
+}
+
+/// Opens a file or a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let file = File::open(meant(path))?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::Error::other("it is a folder"));
+    }
+    if is_device(&metadata) {
+        return Err(io::Error::other("it is a device or a terminal: a file or a pipe is needed"));
+    }
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_device(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &Metadata) -> bool {
+    false
+}
+
+/// A pipe, and what came out of it.
+#[derive(Debug)]
+struct Pipe {
+    state: Mutex<State>,
+    most: u64,
+}
+
+#[derive(Debug)]
+struct State {
+    /// None at its end.
+    source: Option<File>,
+    kept: File,
+    length: u64,
+}
+
+impl Pipe {
+    fn keep(source: File) -> io::Result<Self> {
+        let state = State { source: Some(source), kept: tempfile::tempfile()?, length: 0 };
+        Ok(Self { state: Mutex::new(state), most: MOST_OF_A_PIPE })
+    }
+
+    /// Bytes from byte `at` on, which came out already or are the next.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if at < state.length {
+            let most = buffer.len().min(usize::try_from(state.length - at).unwrap_or(usize::MAX));
+            state.kept.seek(SeekFrom::Start(at))?;
+            return state.kept.read(&mut buffer[..most]);
+        }
+        let Some(source) = &mut state.source else { return Ok(0) };
+        let got = source.read(buffer)?;
+        if got == 0 {
+            state.source = None;
+            return Ok(0);
+        }
+        if state.length + got as u64 > self.most {
+            state.source = None;
+            let what = format!("more than {} GiB come out of the pipe: write it to a file first", self.most >> 30);
+            return Err(io::Error::other(what));
+        }
+        let length = state.length;
+        state.kept.seek(SeekFrom::Start(length))?;
+        state.kept.write_all(&buffer[..got])?;
+        state.length += got as u64;
+        Ok(got)
+    }
+}
+
+/// Reads a pipe from its start.
+struct Kept {
+    pipe: Arc<Pipe>,
+    at: u64,
+}
+
+impl Read for Kept {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let got = self.pipe.read(self.at, buffer)?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{os::fd::OwnedFd, thread};
+
+    use super::*;
+
+    fn piped(most: u64, bytes: Vec<u8>) -> Supply {
+        let (reader, mut writer) = io::pipe().unwrap();
+        thread::spawn(move || writer.write_all(&bytes));
+        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader))).unwrap();
+        pipe.most = most;
+        Supply { path: PathBuf::from("-"), pipe: Some(Arc::new(pipe)) }
+    }
+
+    #[test]
+    fn a_pipe_is_read_from_its_start_by_all_even_before_its_end() {
+        let bytes: Vec<u8> = (0..300_000u32).map(|at| (at % 251) as u8).collect();
+        let supply = piped(1 << 20, bytes.clone());
+        let mut half = vec![0; 100_000];
+        let mut first = supply.read().unwrap();
+        first.read_exact(&mut half).unwrap();
+        let all = || {
+            let mut all = Vec::new();
+            supply.clone().read().unwrap().read_to_end(&mut all).unwrap();
+            all
+        };
+        assert!(all() == bytes && all() == bytes);
+        let mut rest = Vec::new();
+        first.read_to_end(&mut rest).unwrap();
+        assert!([half, rest].concat() == bytes);
+    }
+
+    #[test]
+    fn a_pipe_that_brings_too_much_is_an_error() {
+        let error = io::copy(&mut piped(1 << 10, vec![0; 5000]).read().unwrap(), &mut io::sink()).unwrap_err();
+        assert!(error.to_string().contains("write it to a file first"), "{error}");
+    }
+
+    #[test]
+    fn folders_and_devices_are_refused() {
+        for (path, why) in [("/dev/zero", "a device"), ("/dev", "a folder")] {
+            for error in [Supply::open(Path::new(path)).unwrap_err(), read_text(Path::new(path)).unwrap_err()] {
+                assert!(error.to_string().contains(why), "{error}");
+            }
+        }
+    }
+}
