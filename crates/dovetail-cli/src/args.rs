@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use dovetail_sched::{
-    Nanos, PolicySpec,
+    DropPolicy, Nanos, PolicySpec,
     cost::admission::Bound,
     units::{Rate, parse_rate, parse_time},
 };
@@ -37,6 +37,8 @@ pub(crate) enum Command {
     /// Run an HTTP gateway in front of a narrow downlink.
     #[cfg(feature = "gateway")]
     Gateway(GatewayArgs),
+    /// List the scenarios that come with the command.
+    Scenarios(ScenariosArgs),
     /// List the policies with their knobs, costs and sources.
     Policies(PoliciesArgs),
     /// Print a completion script for a shell.
@@ -55,16 +57,17 @@ Examples:
       your own cost per packet and class, and a row for each packet for your own analysis
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
       measured costs, one row per packet; one JSON document on standard output
-  dovetail compare scenarios/drr-sff.toml --policy fifo --policy las --policy drr-sff --pcap captures
+  dovetail compare drr-sff --policy fifo --policy las --policy drr-sff --pcap captures
       transfers over TCP through a network's narrow link; captures of it, for Wireshark
-  dovetail compare scenarios/access.toml --load 0.9 --policy none --policy msf-rs --policy grants
+  dovetail compare access --load 0.9 --policy none --policy msf-rs --policy grants
       users behind a gateway in front of a narrow downlink: latencies, and rates by class";
 
 /// What to run: the same for every command that runs traffic.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// Scenario or network to run; with --trace, a scenario's resources and classes are used for the capture
-    #[arg(value_name = "SCENARIO.toml")]
+    /// Scenario or network to run, or the name of one that comes with the command ('dovetail scenarios' lists them); with
+    /// --trace, its resources and classes are used for the capture
+    #[arg(value_name = "SCENARIO")]
     pub(crate) scenario: Option<PathBuf>,
 
     /// Capture to replay: pcap or pcapng, also gzip; - for standard input
@@ -82,6 +85,15 @@ pub(crate) struct InputArgs {
     /// Packets that may wait of each flow; later ones are dropped [default: the scenario's, or no limit]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) queue_packets: Option<u32>,
+
+    /// Packets that may wait of all flows together [default: no limit]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) buffer_packets: Option<u32>,
+
+    /// Who loses a packet where one finds no room: tail (the arriving packet), head (the oldest of its flow) or longest (the
+    /// youngest of the flow with most bytes, when all flows together have no room) [default: tail]
+    #[arg(long, value_name = "WHO")]
+    pub(crate) drop: Option<DropPolicy>,
 
     /// Rate of the link, such as 400Mbps
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
@@ -201,9 +213,9 @@ Examples:
       one policy on your own box under overload, with charts
   dovetail tune --workload costs.csv --window 500ms --records out --json
       measured costs; a row for each packet of every run, and one JSON document on standard output
-  dovetail tune scenarios/drr-sff-ftp.toml --policy drr-sff --report short.html
+  dovetail tune drr-sff-ftp --policy drr-sff --report short.html
       how much to favour short flows: their times against the rate of long ones, over TCP
-  dovetail tune scenarios/access.toml --load 0.9 --policy grants --report gateway.html
+  dovetail tune access --load 0.9 --policy grants --report gateway.html
       users behind a gateway: in which order to serve them, how fast requests age, the target delay of the far queue";
 
 /// The defaults differ from the other commands'.
@@ -373,6 +385,13 @@ pub(crate) struct ProfileArgs {
     /// Seed of the packets, their order, and the functions' tables and keys
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScenariosArgs {
+    /// Print one JSON document and nothing else
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ mod policies;
 use std::process::ExitCode;
 
 use clap::Parser;
-use dovetail_compare::{admit, compare, explain, tune};
+use dovetail_compare::{admit, compare, explain, scenarios, tune};
 use dovetail_experiments::reproduce;
 
 use args::{Cli, Command};
@@ -41,6 +41,7 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::run(args, out),
+        Command::Scenarios(args) => Ok(scenarios(args.json, out)?),
         Command::Policies(args) => Ok(policies::run(args, out)?),
         Command::Completions(args) => Ok(describe::completions(args, out)?),
         Command::Man(args) => describe::man(args),

@@ -20,6 +20,8 @@ impl From<&InputArgs> for InputOptions {
             workload: args.workload.clone(),
             pipeline: args.pipeline,
             queue_packets: args.queue_packets,
+            buffer_packets: args.buffer_packets,
+            drop: args.drop,
             link: args.link,
             load: args.load,
             seed: args.seed,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use dovetail_sched::{PolicyError, units::UnitError};
+use dovetail_sched::{PolicyError, nearest, units::UnitError};
 use dovetail_sim::{
     ModeError, SimulateError,
     network::NetworkError,
@@ -76,6 +76,14 @@ pub enum Error {
         /// "scenario" or "network".
         kind: &'static str,
         /// What was asked for.
+        name: String,
+    },
+    /// There is no such file, but a scenario of its name comes with the library.
+    #[error("there is no file {}; the scenario that comes with the command is called {name}", path.display())]
+    ByName {
+        /// The file.
+        path: PathBuf,
+        /// The scenario.
         name: String,
     },
     /// Runs were made, and there is nothing in them to choose by.
@@ -176,8 +184,18 @@ pub enum Misuse {
         /// The load that was asked for.
         load: f64,
     },
+    /// There is neither a file nor a scenario of this name.
+    #[error("there is no file or scenario '{name}'{}: the scenarios that come with the command are {known}", or_meant(*meant))]
+    NoScenario {
+        /// What was asked for.
+        name: String,
+        /// The scenario that was probably meant.
+        meant: Option<&'static str>,
+        /// The scenarios that there are.
+        known: String,
+    },
     /// There is no such network function.
-    #[error("there is no function '{name}', only {known} and all")]
+    #[error("there is no function '{name}'{}, only {known} and all", or_meant(nearest(name, known.split(", "))))]
     NoFunction {
         /// What was asked for.
         name: String,
@@ -190,6 +208,11 @@ pub enum Misuse {
     /// More packets than are kept of a function.
     #[error("use fewer packets or sizes: at most 2,000,000 packets of each function can be kept")]
     TooManyPackets,
+}
+
+/// What was probably meant, behind what was asked for.
+pub(crate) fn or_meant(meant: Option<&str>) -> String {
+    meant.map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 impl Misuse {

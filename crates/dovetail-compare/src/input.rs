@@ -18,25 +18,13 @@ use dovetail_sim::{
 };
 
 use crate::{
+    builtin::{find, text_of},
     error::{Error, Misuse},
     options::InputOptions,
     progress::{Progress, Task},
-    supply::{Supply, read_text},
+    supply::Supply,
     table::figure,
 };
-
-/// Scenarios that come with the command, by name.
-const BUILTIN: &[(&str, &str)] = &[
-    ("middlebox", include_str!("../scenarios/middlebox.toml")),
-    ("atfq-fig1", include_str!("../scenarios/atfq-fig1.toml")),
-    ("atfq-fig5", include_str!("../scenarios/atfq-fig5.toml")),
-    ("atfq-fig9", include_str!("../scenarios/atfq-fig9.toml")),
-    ("tradeoff-fig1", include_str!("../scenarios/tradeoff-fig1.toml")),
-    ("tradeoff-table2", include_str!("../scenarios/tradeoff-table2.toml")),
-    ("tradeoff-fig6", include_str!("../scenarios/tradeoff-fig6.toml")),
-    ("cbcs", include_str!("../scenarios/cbcs.toml")),
-    ("tradeoff-trace", include_str!("../scenarios/tradeoff-trace.toml")),
-];
 
 /// The link of the published experiments, for captures whose link is not given.
 const DEFAULT_LINK: &str = "400Mbps";
@@ -230,17 +218,15 @@ pub fn builtin_scenario(name: &str) -> Result<Scenario, Error> {
 
 /// The same with something changed in its text.
 pub fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) -> Result<Scenario, Error> {
-    let (_, text) = BUILTIN
-        .iter()
-        .find(|(known, _)| *known == name)
-        .ok_or_else(|| Error::NoBuiltin { kind: "scenario", name: name.to_owned() })?;
+    let text = text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "scenario", name: name.to_owned() })?;
     let none = |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in scenario names {file}")));
     Scenario::parse(&change(text), name, &mut { none }).map_err(Error::from)
 }
 
-/// The text of the scenario or network that is named. Read once: it may be a pipe.
+/// The text of the scenario or network that is named, by its path or as one that comes with the command. Read once: it may
+/// be a pipe.
 pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
-    args.scenario.as_deref().map(read_text).transpose()
+    args.scenario.as_deref().map(find).transpose()
 }
 
 /// Opens files beside the one at `path`.

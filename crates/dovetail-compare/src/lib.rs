@@ -10,6 +10,7 @@
 //! [`network`]'s link, [`table`]s and a [`report`].
 
 mod admit;
+mod builtin;
 mod compare;
 mod error;
 mod explain;
@@ -34,6 +35,7 @@ pub mod supply;
 pub mod table;
 
 pub use admit::admit;
+pub use builtin::scenarios;
 pub use compare::compare;
 pub use error::{Error, Misuse};
 pub use explain::{Selection, explain};

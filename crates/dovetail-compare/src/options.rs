@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dovetail_sched::{Nanos, PolicySpec, cost::admission::Bound, units::Rate};
+use dovetail_sched::{DropPolicy, Nanos, PolicySpec, cost::admission::Bound, units::Rate};
 use dovetail_sim::{PipelineMode, blame::Selection, network::Contender, records::Format};
 
 /// What to run: the same for everything that runs traffic.
@@ -18,6 +18,10 @@ pub struct InputOptions {
     pub pipeline: Option<PipelineMode>,
     /// Packets that may wait of each flow; at least one.
     pub queue_packets: Option<u32>,
+    /// Packets of all flows that may wait; at least one.
+    pub buffer_packets: Option<u32>,
+    /// Who loses a packet where one finds no room.
+    pub drop: Option<DropPolicy>,
     /// Rate of the link.
     pub link: Option<Rate>,
     /// Scale time so that the busiest resource has this load.

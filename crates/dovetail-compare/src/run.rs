@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_sched::{Limits, Nanos, PolicySpec, Scheduler, Setup, cost::ProgramTable};
+use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Scheduler, Setup, cost::ProgramTable};
 use dovetail_sim::{
     Observer, Options, Outcome, PipelineMode, Progress as Passed,
     measure::{Meters, Summary},
@@ -33,6 +33,10 @@ pub struct Plan<'a> {
     pub pipeline: Option<PipelineMode>,
     /// Packets that may wait of each flow.
     pub queue_packets: Option<u32>,
+    /// Packets that may wait of all flows.
+    pub buffer_packets: Option<u32>,
+    /// Who loses a packet where one finds no room.
+    pub drop: DropPolicy,
     /// Of Jain's index.
     pub window: Nanos,
     /// A folder for a row a packet, and how rows are written.
@@ -84,10 +88,24 @@ impl<'a> Plan<'a> {
         if let Some(folder) = &output.records {
             fs::create_dir_all(folder).map_err(|error| Error::file("make the folder", folder, error))?;
         }
+        let queue_packets = asked.queue_packets.or(input.queue_packets());
+        match asked.drop {
+            Some(_) if queue_packets.is_none() && asked.buffer_packets.is_none() => {
+                let why = "without a limit nothing is dropped: limit what waits of each flow, or of all flows";
+                return Err(Misuse::option(&["drop"], why).into());
+            }
+            Some(DropPolicy::Longest) if asked.buffer_packets.is_none() => {
+                let why = "the longest queue makes room where all flows share a buffer: limit what waits of all flows";
+                return Err(Misuse::option(&["drop"], why).into());
+            }
+            _ => {}
+        }
         Ok(Self {
             input,
             pipeline: asked.pipeline.or(input.pipeline()),
-            queue_packets: asked.queue_packets.or(input.queue_packets()),
+            queue_packets,
+            buffer_packets: asked.buffer_packets,
+            drop: asked.drop.unwrap_or_default(),
             window,
             records: output.records.as_deref().map(|folder| (folder, output.format)),
             programs: None,
@@ -103,6 +121,16 @@ impl<'a> Plan<'a> {
         let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
         let runs = self.run_watched(&jobs, |_| (), |()| ())?;
         Ok(runs.into_iter().map(|(run, ())| run).collect())
+    }
+
+    /// How much may wait, and who loses beyond that.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            flow_packets: self.queue_packets,
+            packets: self.buffer_packets,
+            on_full: self.drop,
+            ..Limits::UNLIMITED
+        }
     }
 
     /// What lies between resources, or else `default`.
@@ -138,12 +166,11 @@ impl<'a> Plan<'a> {
     ) -> Result<(PolicyRun, O), Error> {
         let mut workload = self.input.open()?;
         let resources = workload.resources().to_vec();
-        let limits = self.queue_packets.map_or(Limits::UNLIMITED, Limits::per_flow);
         let mut programs = workload.programs();
         if let Some(remembered) = self.programs {
             programs.take_over(remembered);
         }
-        let setup = Setup { programs, ..Setup::new(resources.len(), limits) };
+        let setup = Setup { programs, ..Setup::new(resources.len(), self.limits()) };
         let mut scheduler: Box<dyn Scheduler> = policy.build(&setup).map_err(Misuse::Unfit)?;
         let mut meters = Meters::new(resources.len(), self.window);
         let mut watched = (&mut meters, &mut observer);

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use dovetail_sched::DropPolicy;
 use dovetail_sim::PipelineMode;
 use serde::Serialize;
 
@@ -34,9 +35,14 @@ impl Traffic {
     /// Traffic, queues and, where it is one for all runs, the pipeline, in a sentence.
     pub fn setting(&self, plan: &Plan<'_>, pipeline: Option<PipelineMode>) -> String {
         let pipeline = pipeline.map(|mode| format!("pipeline {}, ", pipeline_named(plan, mode))).unwrap_or_default();
-        let queues = plan
-            .queue_packets
-            .map_or_else(|| "queues without limit".to_owned(), |packets| format!("{packets} packets a queue"));
+        let queue = plan.queue_packets.map(|packets| format!("{packets} packets a queue"));
+        let buffer = plan.buffer_packets.map(|packets| format!("{packets} packets in all"));
+        let queues: Vec<_> = queue.into_iter().chain(buffer).collect();
+        let mut queues = if queues.is_empty() { "queues without limit".to_owned() } else { queues.join(", ") };
+        match plan.drop {
+            DropPolicy::Tail | DropPolicy::Policy => {}
+            drop => queues += &format!(", drop {drop}"),
+        }
         format!(
             "{}: {} packets of {} flows, {} MB over {} s; {pipeline}{queues}",
             plan.input.name(),

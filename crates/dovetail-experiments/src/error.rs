@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use dovetail_sched::PolicyError;
+use dovetail_sched::{PolicyError, nearest};
 use thiserror::Error;
 
 /// Why an experiment could not be run.
@@ -16,7 +16,7 @@ pub enum Error {
     #[error(transparent)]
     Policy(#[from] PolicyError),
     /// There is no such experiment.
-    #[error("there is no experiment '{name}': there are {known}, or all")]
+    #[error("there is no experiment '{name}'{}: there are {known}, or all", or_meant(name, known))]
     Unknown {
         /// What was asked for.
         name: String,
@@ -38,6 +38,11 @@ pub enum Error {
     /// A run broke off, or an experiment does not fit its scenario.
     #[error("{0}")]
     Broken(String),
+}
+
+/// What was probably meant, behind what was asked for.
+fn or_meant(name: &str, known: &str) -> String {
+    nearest(name, known.split(", ")).map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
 }
 
 impl Error {

@@ -246,7 +246,7 @@ fn the_downlink() {
         ),
         (
             key("policy = \"gants\""),
-            ", line 3: downlink.policy: unknown request policy 'gants': available are none, msf-rs, grants, delay-pools",
+            ", line 3: downlink.policy: unknown request policy 'gants': did you mean grants? Available are none, msf-rs, grants, delay-pools",
         ),
         (
             key("policy = \"grants:order=best\""),

@@ -55,6 +55,9 @@ pub trait Observer {
 
     /// A packet was released and crosses the pipeline thus.
     fn sent(&mut self, packet: &Packet, passage: &Passage);
+
+    /// A packet still waits where a network stops. Told of all of them at the end.
+    fn left(&mut self, _packet: &Packet) {}
 }
 
 /// No observer.
@@ -82,5 +85,9 @@ impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
         self.0.sent(packet, passage);
         self.1.sent(packet, passage);
+    }
+    fn left(&mut self, packet: &Packet) {
+        self.0.left(packet);
+        self.1.left(packet);
     }
 }

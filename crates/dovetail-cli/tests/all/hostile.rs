@@ -110,7 +110,10 @@ fn devices_without_an_end() {
     refused(&["compare", &cdf], &["/dev/zero"]);
     // Through a pipe nobody can tell, until it is clear that it is not what was asked for.
     for (option, said) in [("--trace", "is not a capture"), ("--workload", "longer than"), ("", "longer than 24 MiB")] {
-        let script = format!("ulimit -v 2000000; exec '{}' compare {option} - < <(cat /dev/zero)", env!("CARGO_BIN_EXE_dovetail"));
+        let script = format!(
+            "ulimit -v 2000000; exec '{}' compare {option} - < <(cat /dev/zero)",
+            env!("CARGO_BIN_EXE_dovetail")
+        );
         let output = Command::new("bash").args(["-c", &script]).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.code() == Some(1) && errors.contains(said), "{option}: {errors}");

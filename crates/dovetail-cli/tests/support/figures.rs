@@ -32,6 +32,7 @@ pub fn check_figures(policy: &Value, resources: &[&str]) -> Records {
     let rows = &records.rows;
     assert_eq!(policy["sent"], rows.len() as u64, "{name}");
     assert_eq!(policy["dropped"], records.dropped, "{name}");
+    assert_eq!(policy["left"], records.left, "{name}");
     check_carried(policy, rows, resources);
     let late = recompute::latencies(rows);
     let latency = &policy["latency_us"];

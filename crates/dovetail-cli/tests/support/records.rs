@@ -10,6 +10,8 @@ pub struct Records {
     pub rows: Vec<Row>,
     /// How many were not.
     pub dropped: u64,
+    /// How many still waited at the end.
+    pub left: u64,
     /// The packets' numbers.
     pub numbers: Vec<u64>,
     /// The flows' names.
@@ -24,7 +26,7 @@ pub fn read_records(path: &Path) -> Records {
     assert_eq!(&header[..4], ["packet", "flow", "bytes", "arrival_ns"]);
     assert_eq!(header[header.len() - 1], "outcome");
     let mut ids: HashMap<&str, u32> = HashMap::new();
-    let mut records = Records { rows: Vec::new(), dropped: 0, numbers: Vec::new(), flows: Vec::new() };
+    let mut records = Records { rows: Vec::new(), dropped: 0, left: 0, numbers: Vec::new(), flows: Vec::new() };
     for line in lines {
         let fields: Vec<&str> = line.split(',').collect();
         assert_eq!(fields.len(), header.len(), "{line}");
@@ -49,6 +51,10 @@ pub fn read_records(path: &Path) -> Records {
             "dropped" => {
                 assert!(times.iter().all(|field| field.is_empty()));
                 records.dropped += 1;
+            }
+            "left" => {
+                assert!(times.iter().all(|field| field.is_empty()));
+                records.left += 1;
             }
             other => panic!("outcome {other}"),
         }

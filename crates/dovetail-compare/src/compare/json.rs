@@ -14,6 +14,8 @@ pub(super) struct PolicyJson {
     records: Option<String>,
     sent: u64,
     dropped: u64,
+    /// Packets that still waited where a network stopped.
+    left: u64,
     makespan_s: f64,
     utilisation: serde_json::Map<String, serde_json::Value>,
     throughput_mbps: f64,
@@ -58,6 +60,7 @@ impl PolicyJson {
             records: run.records.as_ref().map(|path| path.display().to_string()),
             sent: run.outcome.sent,
             dropped: run.outcome.dropped,
+            left: run.outcome.left,
             makespan_s: run.summary.makespan.as_secs_f64(),
             utilisation: resources
                 .iter()

@@ -112,6 +112,10 @@ impl Files {
     }
 
     fn claim(&mut self, what: &str, path: &Path, is_input: bool) {
+        // An input that is not there is one that comes with the command, by its name.
+        if is_input && !path.exists() {
+            return;
+        }
         if let Some(identity) = Identity::of(path) {
             self.claimed.push(Claim { what: what.to_owned(), identity, is_input });
         }

@@ -13,6 +13,7 @@ use std::{
 
 use self::users::LinkLoad;
 use crate::{
+    builtin::text_of,
     error::{Error, Misuse},
     files::{NewFile, capture_path},
     input::beside,
@@ -36,16 +37,6 @@ use dovetail_sim::{
 /// The name of a link's queue as a resource.
 pub const LINK: &str = "link";
 
-/// Networks that come with the command, by name.
-const BUILTIN: &[(&str, &str)] = &[
-    ("access", include_str!("../../scenarios/access.toml")),
-    ("access-far", include_str!("../../scenarios/access-far.toml")),
-    ("msfrs", include_str!("../../scenarios/msfrs.toml")),
-    ("drr-sff", include_str!("../../scenarios/drr-sff.toml")),
-    ("drr-sff-ftp", include_str!("../../scenarios/drr-sff-ftp.toml")),
-    ("drr-sff-flood", include_str!("../../scenarios/drr-sff-flood.toml")),
-];
-
 /// The network that the command line names, with what it changes; `None` where it names something else.
 /// `text` is the file's.
 pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Network>, Error> {
@@ -61,10 +52,7 @@ pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Network
 
 /// A built-in network.
 pub fn builtin(name: &str) -> Result<Network, Error> {
-    let (_, text) = BUILTIN
-        .iter()
-        .find(|(known, _)| *known == name)
-        .ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })?;
+    let text = text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })?;
     let mut none =
         |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in network names {file}")));
     Network::parse(text, name, &mut none).map_err(Error::from)
@@ -72,10 +60,16 @@ pub fn builtin(name: &str) -> Result<Network, Error> {
 
 /// The command line's options over the file's values.
 pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
-    let not_here: [(bool, &[&str], &str); 3] = [
+    let not_here: [(bool, &[&str], &str); 5] = [
         (args.trace.is_some(), &["trace"], "its packets come from hosts that react to delays and losses"),
         (args.pipeline.is_some(), &["pipeline"], "each link is one resource"),
         (args.queue_packets.is_some(), &["queue_packets"], "the file says how much a link's buffer holds"),
+        (args.buffer_packets.is_some(), &["buffer_packets"], "the file says how much a link's buffer holds"),
+        (
+            args.drop.is_some() && network.access.is_some(),
+            &["drop"],
+            "its gateway is behind an ordinary queue that drops what finds no room",
+        ),
     ];
     if let Some((_, fields, why)) = not_here.into_iter().find(|&(given, ..)| given) {
         return Err(Misuse::option(fields, format!("{} is a network: {why}", network.name)).into());
@@ -83,6 +77,9 @@ pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
     network.seed = args.seed.unwrap_or(network.seed);
     if let Some(rate) = args.link {
         network.links[network.watched].rate = rate;
+    }
+    if let Some(drop) = args.drop {
+        network.links[network.watched].limits.on_full = drop;
     }
     if args.load.is_some() && network.transfers() == 0 && network.access.is_none() {
         let why = format!("{} has no transfers whose load could be scaled", network.name);

@@ -6,7 +6,7 @@ use alloc::{
 };
 use core::fmt;
 
-use crate::units::clip;
+use crate::{nearest::nearest, units::clip};
 
 /// A policy string that names nothing or sets a value that cannot be, or a change that a running policy cannot make. Its
 /// text says what there is instead.
@@ -115,11 +115,15 @@ impl PolicyError {
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown { name, orders: Orders::Packets, known } => {
-                write!(f, "unknown policy '{name}': available are {}", known.join(", "))
-            }
-            Self::Unknown { name, orders: Orders::Requests, known } => {
-                write!(f, "unknown request policy '{name}': available are {}", known.join(", "))
+            Self::Unknown { name, orders, known } => {
+                let kind = if *orders == Orders::Packets { "policy" } else { "request policy" };
+                let available = known.join(", ");
+                match nearest(name, known.iter().copied()) {
+                    Some(meant) => {
+                        write!(f, "unknown {kind} '{name}': did you mean {meant}? Available are {available}")
+                    }
+                    None => write!(f, "unknown {kind} '{name}': available are {available}"),
+                }
             }
             Self::OrdersOther { name, orders: Orders::Packets, known } => {
                 write!(f, "'{name}' orders packets, not requests: request policies are {}", known.join(", "))
@@ -132,9 +136,12 @@ impl fmt::Display for PolicyError {
             Self::UnknownKey { policy, key, known } if known.is_empty() => {
                 write!(f, "{policy} has no key '{key}', nor any other")
             }
-            Self::UnknownKey { policy, key, known } => {
-                write!(f, "{policy} has no key '{key}': it has {}", known.join(", "))
-            }
+            Self::UnknownKey { policy, key, known } => match nearest(key, known.iter().copied()) {
+                Some(meant) => {
+                    write!(f, "{policy} has no key '{key}': did you mean {meant}? It has {}", known.join(", "))
+                }
+                None => write!(f, "{policy} has no key '{key}': it has {}", known.join(", ")),
+            },
             Self::Repeated { policy, key } => write!(f, "{policy}: '{key}' is given twice"),
             Self::Value { policy, key, value, expected } => write!(f, "{policy}: {key}={value} is not {expected}"),
             Self::OtherPolicy { running, requested } => {

@@ -1,5 +1,10 @@
 //! How much may be queued, and which packet is dropped beyond that.
 
+use alloc::{format, string::String};
+use core::{fmt, str::FromStr};
+
+use crate::units::clip;
+
 /// Who loses a packet when a limit is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DropPolicy {
@@ -15,6 +20,31 @@ pub enum DropPolicy {
     /// ([`Policy::victim`](crate::Policy::victim)); [`DropPolicy::Longest`] where it has none. Policies with a rule of
     /// their own always go by it: it is part of them.
     Policy,
+}
+
+impl FromStr for DropPolicy {
+    type Err = String;
+
+    /// Every one that can be chosen; a policy with a rule of its own goes by that one anyway.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "tail" => Ok(Self::Tail),
+            "head" => Ok(Self::Head),
+            "longest" => Ok(Self::Longest),
+            _ => Err(format!("'{}' is not who loses a packet: use tail, head or longest", clip(text))),
+        }
+    }
+}
+
+impl fmt::Display for DropPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tail => "tail",
+            Self::Head => "head",
+            Self::Longest => "longest",
+            Self::Policy => "policy",
+        })
+    }
 }
 
 /// Bounds on what waits. `None` is no bound.

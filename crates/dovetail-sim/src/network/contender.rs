@@ -4,7 +4,7 @@ use core::{fmt, str::FromStr};
 
 use dovetail_sched::{
     PolicyError, PolicySpec,
-    registry::all_names,
+    registry::{Orders, all_names},
     request::{self, RequestSpec},
     units::clip,
 };
@@ -51,11 +51,8 @@ impl FromStr for Contender {
             return text.parse().map(Self::Requests);
         }
         if !all_names().contains(&name) {
-            let names = all_names().join(", ");
-            return Err(PolicyError::unfit(format!(
-                "unknown policy '{}': available are {names}, {INGRESS}",
-                clip(name)
-            )));
+            let known = all_names().into_iter().chain([INGRESS]).collect();
+            return Err(PolicyError::Unknown { name: clip(name), orders: Orders::Packets, known });
         }
         text.parse().map(Self::UserSide)
     }

@@ -1,6 +1,6 @@
 //! What is seen of the watched link.
 
-use std::io;
+use std::{collections::BTreeMap, io, mem};
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
@@ -26,6 +26,8 @@ pub(super) struct Watch<'a> {
     pub(super) link: Outcome,
     /// Packets that were dropped for want of room to tell their flow from others.
     pub(super) unknown: u64,
+    /// Packets that wait, by number.
+    waiting: BTreeMap<u64, Packet>,
     // By number.
     transfers: Vec<Tally>,
     streams: Vec<Tally>,
@@ -39,7 +41,7 @@ impl<'a> Watch<'a> {
         blame: Option<&'a mut TransferBlame>,
     ) -> Self {
         let (link, transfers, streams) = (Outcome::default(), Vec::new(), Vec::new());
-        Self { observer, capture, link, unknown: 0, transfers, streams, blame }
+        Self { observer, capture, link, unknown: 0, waiting: BTreeMap::new(), transfers, streams, blame }
     }
 
     /// A packet came to the link; its number.
@@ -60,7 +62,9 @@ impl<'a> Watch<'a> {
         if let (Some(blame), Some(transfer)) = (&mut self.blame, datagram.of.transfer()) {
             blame.waits(transfer, tcp_segment(&datagram.bytes), packet.arrival);
         }
-        self.observer.arrived(&Packet { handle: datagram.number, ..*packet });
+        let packet = Packet { handle: datagram.number, ..*packet };
+        self.waiting.insert(packet.handle, packet);
+        self.observer.arrived(&packet);
     }
 
     /// A packet was dropped before it was known whose it is.
@@ -71,12 +75,14 @@ impl<'a> Watch<'a> {
 
     pub(super) fn dropped<P: Copy>(&mut self, packet: &Packet, datagram: &Datagram<P>, now: Nanos) {
         self.count_drop(datagram, true, now);
+        self.waiting.remove(&datagram.number);
         self.observer.dropped(&Packet { handle: datagram.number, ..*packet }, now);
     }
 
     /// A packet's first bit leaves.
     pub(super) fn sent<P: Copy>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
         self.link.sent += 1;
+        self.waiting.remove(&datagram.number);
         if let Some(blame) = &mut self.blame {
             blame.takes(datagram.traffic, datagram.of.transfer(), sending.begun);
         }
@@ -108,6 +114,13 @@ impl<'a> Watch<'a> {
         if let Some(blame) = &mut self.blame {
             blame.ends(transfer, now);
         }
+    }
+
+    /// The network stops: tells of what still waits.
+    pub(super) fn stop(&mut self) {
+        let waiting = mem::take(&mut self.waiting);
+        self.link.left = waiting.len() as u64;
+        waiting.values().for_each(|packet| self.observer.left(packet));
     }
 
     fn count_drop<P: Copy>(&mut self, datagram: &Datagram<P>, waited: bool, now: Nanos) {

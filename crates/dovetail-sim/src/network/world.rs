@@ -69,11 +69,12 @@ impl<'a, M: AccessModel> World<'a, M> {
         let watched = self.net.watched();
         let mut counters = Vec::new();
         watched.scheduler.figures(&mut |name, value| counters.push((name, value)));
-        let (evicted_flows, left) = (watched.evictions(), watched.scheduler.backlog().packets);
+        let evicted_flows = watched.evictions();
+        self.net.watch.stop();
         let watch = &self.net.watch;
         let (transfers, streams) = self.hosts.finish(watch);
         NetworkOutcome {
-            link: crate::Outcome { left, ..watch.link },
+            link: watch.link,
             unknown: watch.unknown,
             evicted_flows,
             ended: self.net.now,

@@ -38,7 +38,7 @@ impl Sink for CsvSink {
         self.number(row.packet.bytes.into())?;
         self.number(row.packet.arrival.0)?;
         for j in 0..self.resources {
-            match row.passage {
+            match row.passage() {
                 Some(passage) => {
                     self.number(passage.start()[j].0)?;
                     self.number(passage.end()[j].0)?;
@@ -49,7 +49,7 @@ impl Sink for CsvSink {
                 }
             }
         }
-        self.writer.write_field(if row.passage.is_some() { "sent" } else { "dropped" })?;
+        self.writer.write_field(row.outcome())?;
         self.writer.write_record(None::<&[u8]>)?;
         Ok(())
     }

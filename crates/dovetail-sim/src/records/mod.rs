@@ -1,8 +1,9 @@
 //! One row a packet, for who wants to compute something else.
 //!
 //! Columns: `packet,flow,bytes,arrival_ns,<resource>_start_ns,<resource>_end_ns,…,outcome`. `packet` numbers the
-//! workload's packets from 0; start and end are empty for packets that were dropped; `outcome` is `sent` or `dropped`.
-//! Rows come in the order in which it was decided what becomes of the packet.
+//! workload's packets from 0; start and end are empty for packets that were not sent; `outcome` is `sent`, `dropped`,
+//! or `left` for what still waits where a network stops. Rows come in the order in which it was decided what becomes of the
+//! packet.
 
 mod csv;
 #[cfg(feature = "parquet")]
@@ -18,7 +19,7 @@ use std::{
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
-use self::row::{Row, Sink};
+use self::row::{Fate, Row, Sink};
 use crate::{Observer, Passage, Profile};
 
 /// How records are written.
@@ -112,12 +113,12 @@ impl Records {
         }
     }
 
-    fn write(&mut self, packet: &Packet, passage: Option<&Passage>) {
+    fn write(&mut self, packet: &Packet, fate: Fate<'_>) {
         if self.failed.is_some() {
             return;
         }
         let label = self.labels.get(packet.flow.index()).map_or("", String::as_str);
-        self.failed = self.sink.write(&Row { packet, label, passage }).err();
+        self.failed = self.sink.write(&Row { packet, label, fate }).err();
     }
 }
 
@@ -132,10 +133,14 @@ impl Observer for Records {
     fn arrived(&mut self, _: &Packet) {}
 
     fn dropped(&mut self, packet: &Packet, _: Nanos) {
-        self.write(packet, None);
+        self.write(packet, Fate::Dropped);
     }
 
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
-        self.write(packet, Some(passage));
+        self.write(packet, Fate::Sent(passage));
+    }
+
+    fn left(&mut self, packet: &Packet) {
+        self.write(packet, Fate::Left);
     }
 }

@@ -100,10 +100,9 @@ impl Column {
 
 impl Sink for ParquetSink {
     fn write(&mut self, row: &Row<'_>) -> io::Result<()> {
-        let outcome = if row.passage.is_some() { "sent" } else { "dropped" };
-        let mut texts = [row.label, outcome].into_iter();
+        let mut texts = [row.label, row.outcome()].into_iter();
         let mut numbers = [row.packet.handle, row.packet.bytes.into(), row.packet.arrival.0].into_iter();
-        let passage = row.passage.into_iter().flat_map(|passage| passage.start().iter().zip(passage.end()));
+        let passage = row.passage().into_iter().flat_map(|passage| passage.start().iter().zip(passage.end()));
         let mut times = passage.flat_map(|(start, end)| [start.0, end.0]);
         // Parquet's integers are signed; times beyond 292 years do not come out of a run.
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -114,7 +113,7 @@ impl Sink for ParquetSink {
                 Column::Optional(values) => values.extend(times.next().map(signed)),
             }
         }
-        self.present.push(i16::from(row.passage.is_some()));
+        self.present.push(i16::from(row.passage().is_some()));
         if self.present.len() == ROWS_A_GROUP { self.write_group().map_err(io::Error::other) } else { Ok(()) }
     }
 

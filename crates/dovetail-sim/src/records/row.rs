@@ -10,7 +10,31 @@ use crate::Passage;
 pub(super) struct Row<'a> {
     pub(super) packet: &'a Packet,
     pub(super) label: &'a str,
-    pub(super) passage: Option<&'a Passage>,
+    pub(super) fate: Fate<'a>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy)]
+pub(super) enum Fate<'a> {
+    Sent(&'a Passage),
+    Dropped,
+    Left,
+}
+
+impl Row<'_> {
+    /// When it was where, if it went anywhere.
+    pub(super) fn passage(&self) -> Option<&Passage> {
+        if let Fate::Sent(passage) = self.fate { Some(passage) } else { None }
+    }
+
+    /// The word for it.
+    pub(super) fn outcome(&self) -> &'static str {
+        match self.fate {
+            Fate::Sent(_) => "sent",
+            Fate::Dropped => "dropped",
+            Fate::Left => "left",
+        }
+    }
 }
 
 /// A file of rows.

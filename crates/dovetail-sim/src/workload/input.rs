@@ -71,7 +71,8 @@ impl Read for Unpacked {
         let got = self.read.read(buffer)?;
         self.bytes += got as u64;
         if self.bytes > UNPACKED_FREELY.max(MOST_TIMES * self.read.get_ref().get_ref().bytes) {
-            let what = format!("it unpacks to over {MOST_TIMES} times its size: if that is right, unpack it with gunzip");
+            let what =
+                format!("it unpacks to over {MOST_TIMES} times its size: if that is right, unpack it with gunzip");
             return Err(io::Error::other(what));
         }
         Ok(got)

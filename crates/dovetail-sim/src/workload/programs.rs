@@ -34,7 +34,7 @@ struct ResourceForm {
 struct ClassForm {
     #[serde(rename = "name")]
     _name: String,
-    #[serde(rename = "cost")]
+    #[serde(default, rename = "cost")]
     _cost: IgnoredAny,
     #[serde(default, rename = "processing")]
     _processing: IgnoredAny,

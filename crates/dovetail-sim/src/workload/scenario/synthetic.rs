@@ -25,6 +25,11 @@ impl Scenario {
     }
 }
 
+/// No packet of a source comes at this time or later. What never stops goes on to the end of the clock, which is told.
+fn stop_ns(stop: Nanos) -> f64 {
+    if stop == Nanos::MAX { f64::INFINITY } else { stop.as_f64() }
+}
+
 /// Packets of all backlogged flows that are kept waiting: a gigabyte.
 const MOST_WAITING: u64 = 1 << 24;
 
@@ -132,7 +137,7 @@ impl Synthetic {
                     None => classes.of_flow(None, class_hash(seed, flow)).map_err(|error| error.to_string())?,
                 };
                 let time = spec.start.as_f64() + gap;
-                if time < spec.stop.as_f64() {
+                if time < stop_ns(spec.stop) {
                     agenda.push(time, flow);
                 }
                 sources.push(Source {
@@ -157,7 +162,7 @@ impl Synthetic {
             let mut random = Random::new(seed, u64::MAX - starters.len() as u64);
             let (gap, _) = spec.process.first_gap(&spec.size, &mut random);
             let time = spec.start.as_f64() + gap;
-            if time < spec.stop.as_f64() {
+            if time < stop_ns(spec.stop) {
                 agenda.push(time, (sources.len() + starters.len()) as u32);
             }
             starters.push(Starter { random, started: 0 });
@@ -204,7 +209,7 @@ impl Synthetic {
             return arrival;
         }
         let next = time + spec.process.gap(f64::from(arrival.bytes), &mut source.on_left, &mut source.random);
-        if source.left == 0 || next >= spec.stop.as_f64() {
+        if source.left == 0 || next >= stop_ns(spec.stop) {
             self.agenda.pop();
         } else {
             self.agenda.replace_first(next, event);
@@ -222,7 +227,7 @@ impl Synthetic {
         starter.started += 1;
         self.transfer_flows.push(TransferFlow { ordinal: starter.started, spec: at as u16, class });
         let next = time + spec.process.gap(1.0, &mut 0.0, &mut starter.random);
-        if starter.started == spec.flows || next >= spec.stop.as_f64() {
+        if starter.started == spec.flows || next >= stop_ns(spec.stop) {
             self.agenda.pop();
         } else {
             self.agenda.replace_first(next, event);
