@@ -104,25 +104,7 @@ const KNOWN: &[Known] = &[
         ],
         why: A_MATTER_OF_THE_SETTING,
     },
-    Known {
-        experiment: "cbcs-fig10",
-        rows: &["largest difference of link utilisation in five seconds"],
-        why: "over the run there is no difference; in one interval of five seconds it is slightly over the tolerance",
-    },
     Known { experiment: "cbcs-grid", rows: &GRID, why: A_MATTER_OF_THE_SETTING },
-    Known {
-        experiment: "costs-wrong",
-        rows: &[
-            "makespan over that with known costs, atfq:batch=20, line, the longest",
-            "makespan over that with known costs, atfq:batch=20, ses, the longest",
-            "makespan over that with known costs, atfq:batch=20, llsr, the longest",
-            "makespan over that with known costs, tradeoff:alpha=0.9, line, the longest",
-            "makespan over that with known costs, tradeoff:alpha=0.9, ses, the longest",
-            "makespan over that with known costs, tradeoff:alpha=0.9, llsr, the longest",
-        ],
-        why: "ATFQ packs packets by their costs and the trade-off follows a fluid of them, so both lose by wrong \
-         estimates",
-    },
     Known {
         experiment: "drrsff-fig5",
         rows: &["short, DRR-SFF / FIFO", "short, DRR-SFF / FIFO: beside ns-3", "short, DRR-SFF: beside ns-3"],

@@ -1,10 +1,11 @@
 //! Which name was meant.
 
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 
 /// The name that `word` is most likely a slip for: one of `known` that is few changes away, a change being a letter that
 /// is missing, superfluous, wrong, or has changed places with its neighbour (Damerau 1964). At most one in three letters
-/// may be wrong. O(letters² · names); words longer than any name by more than that cost nothing.
+/// may be wrong; of names that are as near, the one that begins alike counts. O(letters² · names); words longer than any name by more than that cost nothing.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
@@ -16,9 +17,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         }
         let begin = word.iter().zip(&letters).take_while(|(a, b)| a == b).count();
         let changes = changes(&word, &letters);
-        (changes <= most).then_some((changes, letters.len() - begin, name))
+        (changes <= most).then_some((changes, Reverse(begin), name))
     });
-    candidates.min_by_key(|&(changes, rest, _)| (changes, rest)).map(|(.., name)| name)
+    candidates.min_by_key(|&(changes, begin, _)| (changes, begin)).map(|(.., name)| name)
 }
 
 /// How many changes make one of the other.

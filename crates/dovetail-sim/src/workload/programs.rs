@@ -108,7 +108,7 @@ mod tests {
         assert!(programs_to_toml(&ProgramTable::EMPTY).contains("[[resource]]"));
         let error = programs_from_toml("name = \"x\"\n[[class]]\nname = \"y\"\n", "p.toml").unwrap_err().to_string();
         assert!(error.contains("p.toml") && error.contains("resource"), "{error}");
-        let two = "name = \"x\"\n[[resource]]\nname = \"cpu\"\n[[resource]]\nname = \"link\"\nrate = \"1Mbps\"\n";
+        let two = "name = \"x\"\n[[resource]]\nname = \"cpu\"\n[[resource]]\nname = \"link\"\n";
         for (more, line) in [(two, 4), ("name = \"x\"\nduration = \"1s\"\n[[resource]]\nname = \"cpu\"\n", 2)] {
             let error = programs_from_toml(more, "p.toml").unwrap_err().to_string();
             assert!(error.contains(&format!("p.toml, line {line}:")) && error.contains("written over"), "{error}");

@@ -31,9 +31,11 @@
 //! all loops, than a lower bound on every order: for two resources 0 unless flows with unequal packets have several in
 //! one loop, whose order must be kept.
 //!
-//! Since loops take the smallest tags there are, the active times over weights that two backlogged flows have received
-//! differ at the end of a loop by at most what one packet adds, and within a domain by less than `D` more. `batch=1`
-//! serves strictly by active time. (The paper states no bound.)
+//! Since loops take the smallest tags there are, the tags that two backlogged flows have reached differ at the end of a
+//! loop by at most what one packet adds, and within a domain by less than `D` more. A flow's first packet bears the tag
+//! at which the flow begins, so what it takes is in no tag: the active times over weights that two flows have received
+//! differ by up to one first packet's whole time through the box, over its flow's weight, more than that. `batch=1`
+//! serves strictly by tags. (The paper states no bound.)
 //!
 //! O(log n) per packet for the n backlogged flows, and O(log x) for the order of two resources. Where an order must be
 //! searched for, blocks of `b <= 64` packets take O(b) a packet in general and O(b²) at worst, and `effort` states a
