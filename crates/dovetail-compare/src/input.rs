@@ -41,6 +41,14 @@ pub enum UnnamedLink {
     Balanced,
 }
 
+/// What is assumed of a capture's packets where nothing is said of the box.
+const NO_BOX: &str = "no box is described, so what packets cost is assumed, not known: flows are assigned at random to four \
+    published kinds of processing; describe yours with a scenario ('dovetail profile' measures network functions)";
+
+/// And where classes are dealt to the flows that match none.
+const DEALT_AT_RANDOM: &str = "flows that match no class are assigned to one at random by the classes' shares, so what their \
+    packets cost is assumed, not known; give classes ports or prefixes";
+
 /// A workload that can be opened again and again, always the same.
 pub struct Input {
     name: String,
@@ -50,6 +58,8 @@ pub struct Input {
     queue_packets: Option<u32>,
     packets: Option<u64>,
     remark: Option<String>,
+    /// What a capture or table holds.
+    found: Option<Survey>,
 }
 
 enum Source {
@@ -108,6 +118,7 @@ impl Input {
             queue_packets: scenario.queue_packets,
             packets: workload.packets_hint(),
             remark: None,
+            found: None,
             source: Source::Scenario(Box::new(scenario)),
         })
     }
@@ -130,9 +141,12 @@ impl Input {
         let load = args.load.or(if scenario.is_some() || args.link.is_some() { None } else { Some(DEFAULT_LOAD) });
         let supply = Supply::open(path)?;
         let mut found = look_through(&mut *open_capture(&supply, &options)?, path, progress)?;
-        let mut remark = None;
+        let mut remark = match &scenario {
+            None => Some(NO_BOX.to_owned()),
+            Some(scenario) => scenario.classes.is_dealt_at_random().then(|| DEALT_AT_RANDOM.to_owned()),
+        };
         if scenario.is_none() && args.link.is_none() && unnamed == UnnamedLink::Balanced {
-            remark = balance(&mut options.classes, &mut found);
+            remark = balance(&mut options.classes, &mut found).or(remark);
         }
         if let Some(load) = load {
             options.time_scale = scale(&found, load, path)?;
@@ -144,6 +158,7 @@ impl Input {
             pipeline,
             queue_packets,
             packets: Some(found.packets),
+            found: Some(found),
             source: Source::Capture { supply, options },
         })
     }
@@ -167,6 +182,7 @@ impl Input {
             queue_packets: None,
             remark: None,
             packets: Some(found.packets),
+            found: Some(found),
             source: Source::Csv { supply, options },
         })
     }
@@ -178,6 +194,42 @@ impl Input {
             Source::Capture { supply, options } => open_capture(supply, options),
             Source::Csv { supply, options } => open_csv(supply, options),
         }
+    }
+
+    /// The same traffic at another load: time is scaled so that the busiest resource has it. `None` where time cannot be
+    /// scaled so.
+    ///
+    /// # Errors
+    /// Where a scenario cannot have this load.
+    pub(crate) fn at_load(&self, load: f64) -> Result<Option<Self>, Error> {
+        let time_scale = |found: &Survey| {
+            let scale = scale_for_load(found, load);
+            (found.duration.as_f64() * scale <= LATEST_NANOS).then_some(scale)
+        };
+        let source = match (&self.source, &self.found) {
+            (Source::Scenario(scenario), _) => {
+                let mut scenario = (**scenario).clone();
+                scenario.load = Some(load);
+                return Self::scenario(scenario).map(Some);
+            }
+            (Source::Capture { supply, options }, Some(found)) => time_scale(found).map(|time_scale| Source::Capture {
+                supply: supply.clone(),
+                options: CaptureOptions { time_scale, ..options.clone() },
+            }),
+            (Source::Csv { supply, options }, Some(found)) => time_scale(found).map(|time_scale| Source::Csv {
+                supply: supply.clone(),
+                options: CsvOptions { time_scale, ..options.clone() },
+            }),
+            _ => None,
+        };
+        Ok(source.map(|source| Self {
+            source,
+            name: self.name.clone(),
+            resources: self.resources.clone(),
+            remark: self.remark.clone(),
+            found: self.found.clone(),
+            ..*self
+        }))
     }
 
     /// What it is called.
@@ -276,9 +328,11 @@ fn open_csv(supply: &Supply, options: &CsvOptions) -> Result<Box<dyn Workload>, 
     Ok(Box::new(csv.map_err(Error::from)?))
 }
 
+/// No packet arrives later: 146 years.
+const LATEST_NANOS: f64 = (1u64 << 62) as f64;
+
 /// By what to multiply times for a load. Refuses what would put a packet beyond the end of the clock, where it is lost.
 fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
-    const LATEST_NANOS: f64 = (1u64 << 62) as f64;
     let scale = scale_for_load(found, load);
     if found.duration.as_f64() * scale > LATEST_NANOS {
         return Err(Misuse::TooSlow { path: path.to_owned(), load }.into());

@@ -9,7 +9,7 @@ use std::{
 use crate::support::{
     SMALL_NETWORK, dovetail,
     figures::{check_fairness, check_figures},
-    folder, small_table, stdout, trace,
+    folder, small_table, stdout, trace, written,
 };
 use serde_json::Value;
 
@@ -59,6 +59,66 @@ fn no_argument_runs_the_built_in_scenario() {
     let text = stdout(&["compare"]);
     assert!(text.contains("policy") && text.contains("makespan s") && text.contains("atfq:batch=20"), "{text}");
     assert!(text.contains("Most carried:"), "{text}");
+}
+
+#[test]
+fn an_idle_box_needs_no_scheduler_and_a_busy_one_does() {
+    let text = stdout(&["compare", "--load", "0.3", "--policy", "fifo", "--policy", "drfq"]);
+    assert!(
+        text.contains("No scheduler is needed at this load: the busiest resource, cpu, has a load of 30 %"),
+        "{text}"
+    );
+    let from = text.find("It starts to matter at a load of ").expect("from where on it matters");
+    let said: f64 = text[from + 33..].split(' ').next().expect("a number").parse().expect("a number");
+    // By the text's own measure: just below that load packets wait less than they are processed, just above longer.
+    let waits = |load: f64| {
+        let load = format!("{}", load / 100.0);
+        let text = stdout(&["compare", "--load", &load, "--policy", "fifo", "--json"]);
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        let policy = &document["policies"][0];
+        let makespan = policy["makespan_s"].as_f64().expect("a time");
+        let busy: f64 = ["cpu", "link"].map(|name| policy["utilisation"][name].as_f64().expect("a share")).iter().sum();
+        let processed = busy * makespan / policy["sent"].as_f64().expect("a count") * 1e6;
+        policy["latency_us"]["mean"].as_f64().expect("a time") > 2.0 * processed
+    };
+    assert!(waits(said + 1.0) && !waits(said - 4.0), "{said}");
+    let text = stdout(&["compare", "--load", "0.9", "--policy", "fifo", "--policy", "drfq"]);
+    assert!(!text.contains("No scheduler is needed"), "{text}");
+}
+
+#[test]
+fn a_pipeline_that_is_assumed_is_named_and_others_are_tried() {
+    let assumed = stdout(&["compare", "--policy", "fifo", "--policy", "drfq"]);
+    assert!(assumed.contains("assumed to be no-wait"), "{assumed}");
+    for mode in ["unbounded", "buffer=16"] {
+        assert!(assumed.contains(mode), "{assumed}");
+        // What is said of another pipeline is what that pipeline's own run says.
+        let own = stdout(&["compare", "--policy", "fifo", "--policy", "drfq", "--pipeline", mode, "--json"]);
+        let document: Value = serde_json::from_str(&own).expect("JSON");
+        let verdict = document["verdict"][0].as_str().expect("a verdict").trim_end_matches('.');
+        assert!(assumed.contains(&format!("With {mode}: {verdict}")), "{assumed}");
+        assert!(!own.contains("assumed"), "{own}");
+    }
+}
+
+#[test]
+fn a_capture_s_costs_are_said_to_be_assumed() {
+    let Some(trace) = trace("mix-dev.pcap") else { return };
+    let trace = trace.to_str().expect("a plain path");
+    let notes = |args: &[&str]| {
+        let args = [&["compare", "--trace", trace, "--policy", "fifo", "--policy", "drr", "--json"], args].concat();
+        let document: Value = serde_json::from_str(&stdout(&args)).expect("JSON");
+        document["notes"].to_string()
+    };
+    assert!(notes(&[]).contains("no box is described"));
+    let folder = folder("compare-dealt");
+    let class = |name: &str, ports: &str| format!("[[class]]\nname = '{name}'\n{ports}\ncost = {{ cpu = '10us' }}\n");
+    let resources = "name = 'b'\n[[resource]]\nname = 'cpu'\n[[resource]]\nname = 'link'\nrate = '1Gbps'\n";
+    let known =
+        written(&folder, "known.toml", &(resources.to_owned() + &class("web", "ports = [80]") + &class("rest", "")));
+    assert!(!notes(&[&known]).contains("assumed"));
+    let dealt = written(&folder, "dealt.toml", &(resources.to_owned() + &class("one", "") + &class("two", "")));
+    assert!(notes(&[&dealt]).contains("assigned to one at random"));
 }
 
 #[test]

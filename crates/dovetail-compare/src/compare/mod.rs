@@ -3,9 +3,11 @@
 mod contenders;
 mod flows;
 mod gateways;
+mod idle;
 mod json;
 mod network;
 mod pipeline;
+mod verdict;
 
 use std::io::Write;
 

@@ -8,6 +8,7 @@ use std::{
 
 use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
 use dovetail_sim::{
+    PipelineMode,
     blame::Explanation,
     measure::DEFAULT_WINDOW,
     workload::{programs_from_toml, programs_to_toml},
@@ -17,7 +18,9 @@ use serde::Serialize;
 use super::{
     contenders::policies,
     flows::{FLOWS_SHOWN, flows, of_policy},
+    idle::idle,
     json::PolicyJson,
+    verdict::Verdict,
 };
 use crate::{
     error::{Error, Misuse},
@@ -70,10 +73,24 @@ pub(super) fn compare(
     if let Some((file, learnt)) = programs.zip(learnt) {
         failures.extend(file.keep_text(&programs_to_toml(learnt)).err());
     }
-    let comparison = Comparison { plan: &plan, runs: &runs, explanations: &explanations };
+    let idle = idle(&plan, &policies, &runs)?;
+    let others = if idle.is_none() { under_other_pipelines(&plan, &policies)? } else { Vec::new() };
+    let comparison = Comparison { plan: &plan, runs: &runs, explanations: &explanations, idle, others };
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
     Error::unless_none(failures)
+}
+
+/// The verdicts under other pipelines: where none is given, there is more than one resource, and several policies.
+fn under_other_pipelines(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Vec<(PipelineMode, Verdict)>, Error> {
+    if plan.pipeline.is_some() || plan.input.resources().len() < 2 || policies.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let verdict = |mode| {
+        let plan = Plan { pipeline: Some(mode), records: None, one_bar: true, ..*plan };
+        Ok((mode, Verdict::of(&plan.run(policies)?)))
+    };
+    OTHER_PIPELINES.into_iter().map(verdict).collect()
 }
 
 /// What a file says of programs; nothing if there is none yet.
@@ -95,12 +112,20 @@ struct Comparison<'a> {
     runs: &'a [PolicyRun],
     // One for each run, for a page.
     explanations: &'a [Explanation],
+    /// What is said of a box that has hardly anything to do.
+    idle: Option<String>,
+    /// The verdicts under other pipelines, where none is given.
+    others: Vec<(PipelineMode, Verdict)>,
 }
+
+/// What else may lie between resources, where that is not given: a buffer that never fills, and one that does.
+const OTHER_PIPELINES: [PipelineMode; 2] = [PipelineMode::Unbounded, PipelineMode::Buffer(16)];
 
 #[derive(Serialize)]
 struct ComparisonJson {
     workload: Traffic,
     policies: Vec<PolicyJson>,
+    verdict: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -109,6 +134,7 @@ impl Comparison<'_> {
         ComparisonJson {
             workload: Traffic::of(self.runs.first()),
             policies: self.runs.iter().map(|run| PolicyJson::of(run, self.plan.input.resources())).collect(),
+            verdict: self.verdict(),
             notes: self.notices(),
         }
     }
@@ -144,37 +170,44 @@ impl Comparison<'_> {
         Traffic::of(self.runs.first()).setting(self.plan, Some(pipeline))
     }
 
-    /// Who was best at what, for a reader who wants one line.
-    fn verdict(&self) -> String {
-        // All who share first place; nobody if that is everybody.
-        let best = |figure: &dyn Fn(&PolicyRun) -> Option<f64>| {
-            let least = self.runs.iter().filter_map(figure).min_by(f64::total_cmp)?;
-            let first: Vec<_> = self.runs.iter().filter(|run| figure(run) == Some(least)).collect();
-            let names: Vec<_> = first.iter().map(|run| run.policy.as_str()).collect();
-            (first.len() < self.runs.len()).then(|| names.join(", "))
-        };
-        // Who drops more is done sooner: with drops, what was carried counts.
-        let dropped = self.runs.iter().any(|run| run.outcome.dropped > 0);
-        let carried = best(&|run| Some(-run.summary.throughput_mbps));
-        let makespan = best(&|run| Some(run.summary.makespan.as_f64()));
-        let efficient = if dropped { ("Most carried", carried) } else { ("Done first", makespan) };
-        let gap = best(&|run| run.summary.max_active_time_gap.map(Nanos::as_f64));
-        let late = best(&|run| run.summary.latency.map(|latency| latency.p99.as_f64()));
-        let parts = [efficient, ("smallest gap", gap), ("lowest p99", late)];
-        let said: Vec<_> = parts.into_iter().filter_map(|(what, who)| Some(format!("{what}: {}", who?))).collect();
-        if said.is_empty() { "The policies do not differ".to_owned() } else { said.join("; ") }
+    /// Who was best at what, or that no policy need be, in sentences.
+    fn verdict(&self) -> Vec<String> {
+        let mut said: Vec<String> = self.idle.iter().cloned().collect();
+        if self.idle.is_none() && self.runs.len() > 1 {
+            let verdict = Verdict::of(self.runs);
+            said.push(verdict.line());
+            said.extend(self.under_other_pipelines(&verdict));
+        }
+        said.iter_mut().for_each(|line| line.push('.'));
+        said
+    }
+
+    /// What the verdict would be, had the pipeline not been assumed to be the one that it is.
+    fn under_other_pipelines(&self, verdict: &Verdict) -> Option<String> {
+        let assumed = self.plan.pipeline_or(DEFAULT_PIPELINE);
+        let (same, different): (Vec<_>, Vec<_>) = self.others.iter().partition(|(_, other)| other == verdict);
+        let mut said: Vec<String> =
+            different.iter().map(|(mode, other)| format!("With {mode}: {}", other.line())).collect();
+        if !same.is_empty() {
+            let modes: Vec<_> = same.iter().map(|(mode, _)| mode.to_string()).collect();
+            said.push(format!("With {} the verdict is the same", modes.join(" and ")));
+        }
+        (!said.is_empty())
+            .then(|| format!("The pipeline is not given and assumed to be {assumed} (--pipeline). {}", said.join(". ")))
     }
 
     fn notices(&self) -> Vec<String> {
         let odd = self.runs.first().map(odd).unwrap_or_default();
-        odd.into_iter().chain(self.runs.iter().flat_map(of_policy)).collect()
+        let remark = self.plan.input.remark().map(str::to_owned);
+        remark.into_iter().chain(odd).chain(self.runs.iter().flat_map(of_policy)).collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
         let legend: String = LEGEND.iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
         let mut text = format!("{}\n\n{}\n\n{legend}", self.setting(), self.table().to_terminal());
-        if self.runs.len() > 1 {
-            text += &format!("\n{}.\n", self.verdict());
+        let verdict = self.verdict();
+        if !verdict.is_empty() {
+            text += &format!("\n{}\n", verdict.join("\n"));
         }
         text += &closing(&self.notices(), records, report);
         text.trim_end().to_owned()
@@ -186,7 +219,7 @@ impl Comparison<'_> {
             self.runs.iter().map(|run| charts::ChartedRun { policy: &run.policy, summary: &run.summary }).collect();
         let mut page = Page { title: format!("Dovetail: {}", self.plan.input.name()), blocks: Vec::new() };
         page.blocks.push(Block::Text(self.setting() + "."));
-        page.blocks.push(Block::Text(self.verdict() + "."));
+        page.blocks.extend(self.verdict().into_iter().map(Block::Text));
         page.blocks.push(Block::Table(self.table()));
         page.blocks.push(Block::Terms(LEGEND.to_vec()));
         let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));

@@ -59,6 +59,8 @@ pub struct Summary {
     pub arrivals_took: Nanos,
     /// First arrival to last end.
     pub makespan: Nanos,
+    /// The longest that the resources processed one packet, together.
+    pub longest_service: Nanos,
     /// Share of the makespan that each resource was busy, in pipeline order.
     pub utilisation: Vec<f64>,
     /// Megabits per second sent over the makespan.
@@ -128,6 +130,7 @@ pub struct Meters {
     // Processing time received, `resources` a flow.
     service: Vec<Nanos>,
     busy: Vec<Nanos>,
+    longest_service: Nanos,
     first_arrival: Option<Nanos>,
     last_arrival: Nanos,
     bytes_arrived: u64,
@@ -175,6 +178,7 @@ impl Meters {
             labels: Vec::new(),
             service: Vec::new(),
             busy: vec![Nanos::ZERO; resources],
+            longest_service: Nanos::ZERO,
             first_arrival: None,
             last_arrival: Nanos::ZERO,
             bytes_arrived: 0,
@@ -209,6 +213,7 @@ impl Meters {
             bytes_arrived: self.bytes_arrived,
             arrivals_took: self.last_arrival - self.first_arrival.unwrap_or_default(),
             makespan,
+            longest_service: self.longest_service,
             utilisation: self.busy.iter().map(|busy| over_makespan(busy.as_f64())).collect(),
             throughput_mbps: over_makespan(self.bytes_sent as f64 * 8e3),
             jain_dominant: self.jain.mean(),
@@ -303,13 +308,16 @@ impl Observer for Meters {
         flow.sent += 1;
         flow.bytes += u64::from(packet.bytes);
         let at = packet.flow.index() * self.resources;
+        let mut all = Nanos::ZERO;
         let totals = self.service[at..at + self.resources].iter_mut().zip(&mut self.busy);
         for (j, (service, busy)) in totals.enumerate() {
             let time = passage.end()[j] - passage.start()[j];
             *service += time;
             *busy += time;
+            all += time;
             self.lines.busy[j].spread(passage.start()[j], passage.end()[j]);
         }
+        self.longest_service = self.longest_service.max(all);
         let dominant = packet.demand.dominant().as_f64();
         if let Some((service, bytes)) = self.lines.flows.get_mut(packet.flow.index()) {
             service.add(starts, dominant);

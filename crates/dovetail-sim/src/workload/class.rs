@@ -302,6 +302,12 @@ impl ClassSet {
         ProgramTable::new(self.classes.iter().zip(&self.costs).map(program).collect())
     }
 
+    /// Whether flows that match no class are dealt out to several at random.
+    #[must_use]
+    pub fn is_dealt_at_random(&self) -> bool {
+        self.chances().filter(|&chance| chance > 0.0).count() > 1
+    }
+
     /// The chance of each class to be drawn by a flow that matches none; all 0 if no class has a share.
     pub fn chances(&self) -> impl Iterator<Item = f64> + '_ {
         let sum = self.shares.last().copied().filter(|&sum| sum > 0.0).unwrap_or(f64::INFINITY);
