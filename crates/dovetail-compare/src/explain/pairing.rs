@@ -10,22 +10,13 @@ use std::{
 };
 
 use dovetail_sched::{FlowId, Nanos};
-use dovetail_sim::blame::Parts;
+use dovetail_sim::blame::Ended;
 
 /// A run ahead waits with so many unpaired packets.
 const AHEAD: usize = 1 << 16;
 
 /// Packets that are handed over at once.
 const BATCH: usize = 256;
-
-/// A packet that ended.
-#[derive(Debug, Clone, Copy)]
-struct Ended {
-    flow: FlowId,
-    rank: u64,
-    packet: u64,
-    latency: Nanos,
-}
 
 /// A flow's packets that ended under both policies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -134,10 +125,9 @@ impl Pairing {
 impl Side<'_> {
     /// A packet ended in this run.
     #[inline]
-    pub(crate) fn ended(&mut self, parts: &Parts<'_>) {
-        let Parts { packet, flow, rank, latency, arrival, .. } = *parts;
-        self.reached = self.reached.max(arrival + latency);
-        self.batch.push(Ended { flow, rank, packet, latency });
+    pub(crate) fn ended(&mut self, ended: &Ended) {
+        self.reached = self.reached.max(ended.arrival + ended.latency);
+        self.batch.push(*ended);
         if self.batch.len() == BATCH {
             self.hand_over();
         }
@@ -190,17 +180,9 @@ mod tests {
 
     use super::*;
 
-    fn parts(rank: u64, arrival: u64, latency: u64) -> Parts<'static> {
-        Parts {
-            packet: rank,
-            flow: FlowId((rank % 3) as u32),
-            rank: rank / 3,
-            arrival: Nanos(arrival),
-            latency: Nanos(latency),
-            own: &[],
-            same_flow: Nanos::ZERO,
-            causes: &[],
-        }
+    fn ended(number: u64, arrival: u64, latency: u64) -> Ended {
+        let (flow, rank) = (FlowId((number % 3) as u32), number / 3);
+        Ended { packet: number, flow, rank, arrival: Nanos(arrival), latency: Nanos(latency) }
     }
 
     #[test]
@@ -210,13 +192,13 @@ mod tests {
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut side = pairing.side(0);
-                (0..PACKETS).for_each(|at| side.ended(&parts(at, at, 10)));
+                (0..PACKETS).for_each(|at| side.ended(&ended(at, at, 10)));
             });
             scope.spawn(|| {
                 let mut side = pairing.side(1);
                 // Each pair of neighbours swaps, one in ten is slower, and three of the last four are not sent.
                 for at in (0..PACKETS - 3).map(|at| at ^ 1) {
-                    side.ended(&parts(at, at, if at % 10 == 0 { 13 } else { 9 }));
+                    side.ended(&ended(at, at, if at % 10 == 0 { 13 } else { 9 }));
                 }
             });
         });
@@ -234,7 +216,7 @@ mod tests {
         let pairing = Pairing::default();
         drop(pairing.side(1));
         let mut side = pairing.side(0);
-        (0..2 * AHEAD as u64).for_each(|at| side.ended(&parts(at, at, 1)));
+        (0..2 * AHEAD as u64).for_each(|at| side.ended(&ended(at, at, 1)));
         drop(side);
         let only: u64 = pairing.finish().values().map(|flow| flow.only[0]).sum();
         assert_eq!(only, 2 * AHEAD as u64);

@@ -5,7 +5,7 @@ use std::{io::Write, mem, path::Path};
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{
     PipelineMode,
-    blame::{Blame, Explanation, FLOW_COLUMNS, Parts, Selection},
+    blame::{Blame, Ended, Explanation, FLOW_COLUMNS, Selection},
     measure::DEFAULT_WINDOW,
 };
 
@@ -37,7 +37,7 @@ pub(super) fn explain(
     let (mut run, explanation, mut against) = match &options.against {
         None => {
             let jobs = [(options.policy.clone(), mode)];
-            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Parts<'_>| ())?;
+            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Ended| ())?;
             let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
             (run, explanation, None)
         }
@@ -48,7 +48,7 @@ pub(super) fn explain(
             let pairing = Pairing::default();
             let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |at| {
                 let mut side = pairing.side(at);
-                move |parts: &Parts<'_>| side.ended(parts)
+                move |ended: &Ended| side.ended(ended)
             })?;
             let second = runs.pop().ok_or(Error::Missing)?;
             let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
@@ -76,7 +76,7 @@ pub(super) fn explain(
 }
 
 /// The runs, each under a watch of its own that tells the packets' parts to what `each` makes for its place in the list.
-fn watched<F: FnMut(&Parts<'_>) + Send>(
+fn watched<F: FnMut(&Ended) + Send>(
     plan: &Plan<'_>,
     jobs: &[(PolicySpec, PipelineMode)],
     selection: &Selection,
@@ -92,7 +92,7 @@ fn watched<F: FnMut(&Parts<'_>) + Send>(
 pub(crate) fn run_explained(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Vec<(PolicyRun, Explanation)>, Error> {
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
     let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), mode)).collect();
-    watched(plan, &jobs, &Selection::All, 0, |_| |_: &Parts<'_>| ())
+    watched(plan, &jobs, &Selection::All, 0, |_| |_: &Ended| ())
 }
 
 /// A plan of the same runs.

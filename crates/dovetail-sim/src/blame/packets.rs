@@ -7,15 +7,21 @@ use dovetail_sched::{FlowId, Nanos, Packet};
 use super::{
     columns::{Columns, WITHOUT_FLOW},
     explanation::{Explanation, FlowColumn},
-    parts::{Parts, Selection},
-    place::{Place, Turn},
+    parts::{Ended, Selection},
+    place::{Happened, Place, Turn},
     row::Row,
-    slots::Slots,
-    slowest::Slowest,
+    slots::{InBox, Slots, Stay},
+    slowest::{SlowPacket, Slowest},
 };
 use crate::{Observer, Passage, Profile};
 
-/// An observer that divides every packet's latency among what it waited for, and tells `each` packet's parts.
+/// The row of the selected packets among those that places count; that of a column is one further.
+const SELECTED: usize = 0;
+
+/// What happened before the oldest packet that waits is forgotten when that is this many turns, and most of all.
+const FORGET_TURNS: usize = 1 << 16;
+
+/// An observer that divides every packet's latency among what it waited for, and tells `each` packet that ended.
 pub struct Blame<F> {
     columns: Columns,
     places: Vec<Place>,
@@ -24,11 +30,16 @@ pub struct Blame<F> {
     rows: Vec<Row>,
     selection: Selection,
     selected: Row,
-    slowest: Slowest,
+    // By column: what the selected packets of its flows waited for their own flows.
+    selected_same_nanos: Vec<u128>,
+    slowest: Slowest<Slow>,
     each: F,
-    // Reused: slots whose packets have no wait left to account for, and a packet's parts.
+    // Packets in order of arrival, to know the oldest that waits; those that have gone are still among them.
+    order: VecDeque<(u64, u32)>,
     ended: Vec<u32>,
-    causes: Vec<Nanos>,
+    until_tidy: usize,
+    // The latest that was told.
+    reached: Nanos,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -41,8 +52,16 @@ struct Flow {
     waiting: VecDeque<u32>,
 }
 
-impl<F: FnMut(&Parts<'_>)> Blame<F> {
-    /// Watches a pipeline of so many resources. The first `flow_columns` flows have a column of their own; the `slowest`
+/// A slow packet; what it waited for is found out when it is sure to stay one, or is about to be forgotten.
+#[derive(Debug)]
+struct Slow {
+    packet: SlowPacket,
+    column: usize,
+    stays: Option<Vec<Stay>>,
+}
+
+impl<F: FnMut(&Ended)> Blame<F> {
+    /// Watches a pipeline of this many resources. The first `flow_columns` flows have a column of their own; the `slowest`
     /// packets of the selection are kept.
     pub fn new(resources: usize, flow_columns: usize, selection: Selection, slowest: usize, each: F) -> Self {
         Self {
@@ -53,32 +72,55 @@ impl<F: FnMut(&Parts<'_>)> Blame<F> {
             rows: vec![Row::new(resources); WITHOUT_FLOW],
             selection,
             selected: Row::new(resources),
+            selected_same_nanos: Vec::new(),
             slowest: Slowest::new(slowest),
             each,
+            order: VecDeque::new(),
             ended: Vec::new(),
-            causes: Vec::new(),
+            until_tidy: FORGET_TURNS,
+            reached: Nanos::ZERO,
         }
     }
 
     /// Ends the watch. Packets that have not been released are counted as left.
     pub fn finish(mut self) -> Explanation {
         self.advance(Nanos::MAX);
+        let ended = self.places[0].last_at().max(self.reached);
         let mut flows = Vec::new();
-        for (at, known) in self.flows.into_iter().enumerate().filter(|(_, known)| known.has_appeared) {
+        for at in 0..self.flows.len() {
             let flow = FlowId(at as u32);
-            let (column, left) = (self.columns.of(flow), known.waiting.len() as u64);
-            self.rows[column].left += left;
-            if known.is_selected {
-                self.selected.left += left;
+            if !self.flows[at].has_appeared {
+                continue;
             }
-            flows.push(FlowColumn { flow, label: known.label, column });
+            let column = self.columns.of(flow);
+            for slot in std::mem::take(&mut self.flows[at].waiting) {
+                self.rows[column].left += 1;
+                self.selected.left += u64::from(self.slots.packet(slot).is_selected);
+                self.leaves(slot, ended);
+            }
+            flows.push(FlowColumn { flow, label: std::mem::take(&mut self.flows[at].label), column });
+        }
+        self.find_out(|_| true);
+        let columns = self.columns.len();
+        let causes = |places: &[Place], row: usize| -> Vec<u128> {
+            (0..columns).map(|column| places.iter().map(|place| place.sum(column, row)).sum()).collect()
+        };
+        for (column, row) in self.rows.iter_mut().enumerate().skip(WITHOUT_FLOW) {
+            row.causes_nanos = causes(&self.places, 1 + column);
+            row.causes_nanos[column] -= row.same_flow_nanos;
+        }
+        if !self.selected_same_nanos.is_empty() {
+            self.selected.causes_nanos = causes(&self.places, SELECTED);
+            for (cause, same) in self.selected.causes_nanos.iter_mut().zip(&self.selected_same_nanos) {
+                *cause -= same;
+            }
         }
         Explanation {
             flows,
             columns: self.columns.finish(),
             rows: self.rows,
             selected: self.selected,
-            slowest: self.slowest.finish(),
+            slowest: self.slowest.finish().into_iter().map(|slow| slow.packet).collect(),
         }
     }
 
@@ -86,13 +128,19 @@ impl<F: FnMut(&Parts<'_>)> Blame<F> {
     #[inline]
     fn advance(&mut self, now: Nanos) {
         let last = self.places.len() - 1;
-        for (at, place) in self.places.iter_mut().enumerate() {
-            if place.next_at() <= now {
-                place.advance(now, &mut self.slots, |slot| {
-                    if at == last {
-                        self.ended.push(slot);
+        for at in 0..self.places.len() {
+            while self.places[at].next_at() <= now
+                && let Some(happened) = self.places[at].next(now)
+            {
+                match happened {
+                    Happened::Entered(slot) => self.enters(at, slot),
+                    Happened::Started(slot) => {
+                        self.starts(at, slot);
+                        if at == last {
+                            self.ended.push(slot);
+                        }
                     }
-                });
+                }
             }
         }
         while let Some(slot) = self.ended.pop() {
@@ -100,35 +148,123 @@ impl<F: FnMut(&Parts<'_>)> Blame<F> {
         }
     }
 
-    fn end(&mut self, slot: u32) {
-        let (packet, own, owed) = self.slots.packet(slot);
-        let column = self.columns.of(packet.flow);
-        self.causes.clear();
-        self.causes.extend(owed[..self.columns.len()].iter().map(|&nanos| Nanos(nanos)));
-        self.causes[column] = self.causes[column] - Nanos(packet.same_flow);
-        let parts = Parts {
-            packet: packet.number,
-            flow: packet.flow,
-            rank: packet.rank,
-            arrival: packet.arrival,
-            latency: packet.done - packet.arrival,
-            own,
-            same_flow: Nanos(packet.same_flow),
-            causes: &self.causes,
-        };
-        self.rows[column].add(&parts);
-        let is_selected =
-            self.flows[packet.flow.index()].is_selected || self.selection == Selection::Packet(packet.number);
-        if is_selected {
-            self.selected.add(&parts);
-            self.slowest.offer(&parts, &self.flows[packet.flow.index()].label);
+    #[inline]
+    fn enters(&mut self, at: usize, slot: u32) {
+        let came = if at == 0 { self.slots.packet(slot).arrival } else { self.slots.stays(slot)[at].came };
+        let rows = self.rows_of(slot);
+        let place = &mut self.places[at];
+        place.wait(rows, came, 1);
+        let packet = self.slots.packet(slot);
+        packet.same_flow = packet.same_flow.wrapping_sub(place.served(packet.flow, came));
+    }
+
+    #[inline]
+    fn starts(&mut self, at: usize, slot: u32) {
+        let Stay { came, start, .. } = self.slots.stays(slot)[at];
+        if at > 0 && came == start {
+            return;
         }
-        (self.each)(&parts);
+        self.leaves_place(at, slot, start);
+    }
+
+    fn leaves_place(&mut self, at: usize, slot: u32, now: Nanos) {
+        let rows = self.rows_of(slot);
+        let place = &mut self.places[at];
+        place.wait(rows, now, -1);
+        let packet = self.slots.packet(slot);
+        packet.same_flow = packet.same_flow.wrapping_add(place.served(packet.flow, now));
+    }
+
+    /// The rows that count a packet.
+    #[inline]
+    fn rows_of(&mut self, slot: u32) -> [Option<usize>; 2] {
+        let packet = self.slots.packet(slot);
+        [Some(1 + self.columns.of(packet.flow)), packet.is_selected.then_some(SELECTED)]
+    }
+
+    /// A packet that waits for the first resource will not be sent: nothing that it waited for counts.
+    fn leaves(&mut self, slot: u32, now: Nanos) {
+        self.leaves_place(0, slot, now);
+        let (rows, arrival) = (self.rows_of(slot), self.slots.packet(slot).arrival);
+        if arrival < now {
+            let mut owed = vec![Nanos::ZERO; self.columns.len()];
+            self.places[0].add_between(arrival, now, &mut owed);
+            self.places[0].forgive(rows, &owed);
+        }
         self.slots.free(slot);
+    }
+
+    fn end(&mut self, slot: u32) {
+        let packet = *self.slots.packet(slot);
+        let (column, latency) = (self.columns.of(packet.flow), packet.done - packet.arrival);
+        let stays = self.slots.stays(slot);
+        self.rows[column].ended(latency, packet.same_flow, stays.iter().map(|stay| stay.end - stay.start));
+        if packet.is_selected {
+            self.selected.ended(latency, packet.same_flow, stays.iter().map(|stay| stay.end - stay.start));
+            self.selected_same_nanos.resize(self.columns.len(), 0);
+            self.selected_same_nanos[column] += u128::from(packet.same_flow);
+            let label = &self.flows[packet.flow.index()].label;
+            self.slowest.keep(latency, packet.number, || Slow {
+                packet: SlowPacket {
+                    packet: packet.number,
+                    flow: label.clone(),
+                    arrival: packet.arrival,
+                    latency,
+                    own: stays.iter().map(|stay| stay.end - stay.start).collect(),
+                    same_flow: Nanos(packet.same_flow),
+                    causes: Vec::new(),
+                },
+                column,
+                stays: Some(stays.to_vec()),
+            });
+        }
+        let InBox { number, flow, rank, arrival, .. } = packet;
+        (self.each)(&Ended { packet: number, flow, rank, arrival, latency });
+        self.slots.free(slot);
+        self.until_tidy -= 1;
+        if self.until_tidy == 0 {
+            self.tidy();
+        }
+    }
+
+    /// Forgets what no packet will ask for.
+    fn tidy(&mut self) {
+        self.until_tidy = FORGET_TURNS;
+        while let Some(&(number, slot)) = self.order.front()
+            && !self.slots.holds(slot, number)
+        {
+            self.order.pop_front();
+        }
+        let oldest = self.order.front().map_or(Nanos::MAX, |&(_, slot)| self.slots.packet(slot).arrival);
+        let is_worth_it = self.places.iter().any(|place| {
+            let [all, before] = place.remembered(oldest);
+            before > FORGET_TURNS && before > all / 2
+        });
+        if is_worth_it {
+            self.find_out(|slow| slow.packet.arrival < oldest);
+            self.places.iter_mut().for_each(|place| place.forget_before(oldest));
+        }
+    }
+
+    /// Finds out what these of the slowest waited for.
+    fn find_out(&mut self, which: impl Fn(&Slow) -> bool) {
+        let (places, columns) = (&self.places, self.columns.len());
+        self.slowest.change(|slow| {
+            if !which(slow) {
+                return;
+            }
+            let Some(stays) = slow.stays.take() else { return };
+            let mut causes = vec![Nanos::ZERO; columns];
+            for (place, stay) in places.iter().zip(&stays).filter(|(_, stay)| stay.came < stay.start) {
+                place.add_between(stay.came, stay.start, &mut causes);
+            }
+            causes[slow.column] = causes[slow.column] - slow.packet.same_flow;
+            slow.packet.causes = causes;
+        });
     }
 }
 
-impl<F: FnMut(&Parts<'_>)> Observer for Blame<F> {
+impl<F: FnMut(&Ended)> Observer for Blame<F> {
     fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, Flow::default());
@@ -143,20 +279,22 @@ impl<F: FnMut(&Parts<'_>)> Observer for Blame<F> {
             Selection::Class(class) => Some(class.as_str()) == profile.class,
         };
         self.columns.assign(flow, profile);
-        let resources = self.places.len();
-        self.rows.resize_with(self.columns.len(), || Row::new(resources));
-        self.slots.widen(self.columns.len());
+        let (columns, resources) = (self.columns.len(), self.places.len());
+        self.rows.resize_with(columns, || Row::new(resources));
         for place in &mut self.places {
-            place.widen(self.columns.len(), flow);
+            place.widen(columns, 1 + columns, flow);
         }
     }
 
     #[inline]
     fn arrived(&mut self, packet: &Packet) {
         let flow = &mut self.flows[packet.flow.index()];
-        let slot = self.slots.take(packet, flow.arrived);
+        let is_selected = flow.is_selected || self.selection == Selection::Packet(packet.handle);
+        let slot = self.slots.take(packet, flow.arrived, is_selected);
         flow.arrived += 1;
         flow.waiting.push_back(slot);
+        self.order.push_back((packet.handle, slot));
+        self.reached = packet.arrival;
         self.places[0].enters(packet.arrival, slot);
         self.advance(packet.arrival);
     }
@@ -164,16 +302,13 @@ impl<F: FnMut(&Parts<'_>)> Observer for Blame<F> {
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.advance(now);
         let flow = &mut self.flows[packet.flow.index()];
-        self.rows[self.columns.of(packet.flow)].dropped += 1;
-        if flow.is_selected || self.selection == Selection::Packet(packet.handle) {
-            self.selected.dropped += 1;
-        }
         // Buffer limits drop what came last or what waits longest.
-        if let Some(at) = flow.waiting.iter().rposition(|&slot| self.slots.number(slot) == packet.handle)
-            && let Some(slot) = flow.waiting.remove(at)
-        {
-            self.slots.free(slot);
-        }
+        let slots = &mut self.slots;
+        let at = flow.waiting.iter().rposition(|&slot| slots.packet(slot).number == packet.handle);
+        let Some(slot) = at.and_then(|at| flow.waiting.remove(at)) else { return };
+        self.rows[self.columns.of(packet.flow)].dropped += 1;
+        self.selected.dropped += u64::from(self.slots.packet(slot).is_selected);
+        self.leaves(slot, now);
     }
 
     #[inline]
@@ -181,19 +316,17 @@ impl<F: FnMut(&Parts<'_>)> Observer for Blame<F> {
         // What ended before this release is known now, and nothing that is told later begins before it.
         self.advance(passage.released());
         let Some(slot) = self.flows[packet.flow.index()].waiting.pop_front() else { return };
-        debug_assert_eq!(self.slots.number(slot), packet.handle, "flows keep their order");
+        debug_assert_eq!(self.slots.packet(slot).number, packet.handle, "flows keep their order");
         self.slots.passes(slot, passage);
         let column = self.columns.of(packet.flow) as u32;
         let (start, end, freed) = (passage.start(), passage.end(), passage.freed());
         for (j, place) in self.places.iter_mut().enumerate() {
-            let came = if j == 0 { packet.arrival } else { end[j - 1] };
             if j == 0 && passage.released() < start[0] {
                 place.stalls(passage.released(), start[0]);
-            } else if j > 0 && came < start[j] {
-                place.enters(came, slot);
+            } else if j > 0 && end[j - 1] < start[j] {
+                place.enters(end[j - 1], slot);
             }
-            let waited = j == 0 || came < start[j];
-            place.serves(Turn { at: start[j], until: end[j], column, flow: packet.flow, slot, waited });
+            place.serves(Turn { at: start[j], until: end[j], column, packet: Some((slot, packet.flow)) });
             if end[j] < freed[j] {
                 place.stalls(end[j], freed[j]);
             }

@@ -18,8 +18,25 @@ pub enum Selection {
 
 /// Where one packet's time went.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub(super) struct Parts<'a> {
     /// The packet's number.
+    pub(super) packet: u64,
+    /// When it arrived.
+    pub(super) arrival: Nanos,
+    /// From arrival to the end on the last resource.
+    pub(super) latency: Nanos,
+    /// How long each resource processed it.
+    pub(super) own: &'a [Nanos],
+    /// How long it waited while its own flow was served.
+    pub(super) same_flow: Nanos,
+    /// How long it waited for each column's cause, its own flow's service left out.
+    pub(super) causes: &'a [Nanos],
+}
+
+/// A packet that ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ended {
+    /// Its number.
     pub packet: u64,
     /// Its flow.
     pub flow: FlowId,
@@ -29,10 +46,4 @@ pub struct Parts<'a> {
     pub arrival: Nanos,
     /// From arrival to the end on the last resource.
     pub latency: Nanos,
-    /// How long each resource processed it.
-    pub own: &'a [Nanos],
-    /// How long it waited while its own flow was served.
-    pub same_flow: Nanos,
-    /// How long it waited for each column's cause, its own flow's service left out.
-    pub causes: &'a [Nanos],
 }

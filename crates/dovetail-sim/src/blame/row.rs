@@ -1,5 +1,7 @@
 //! Sums over packets.
 
+use dovetail_sched::Nanos;
+
 use super::parts::Parts;
 
 /// Where the time of several packets went, in nanoseconds.
@@ -39,6 +41,17 @@ impl Row {
         }
         for (sum, cause) in self.causes_nanos.iter_mut().zip(parts.causes) {
             *sum += u128::from(cause.0);
+        }
+    }
+
+    /// Adds a packet that ended, without what it waited for besides its own flow.
+    #[inline]
+    pub(super) fn ended(&mut self, latency: Nanos, same_flow_nanos: u64, own: impl Iterator<Item = Nanos>) {
+        self.packets += 1;
+        self.latency_nanos += u128::from(latency.0);
+        self.same_flow_nanos += u128::from(same_flow_nanos);
+        for (sum, own) in self.own_nanos.iter_mut().zip(own) {
+            *sum += u128::from(own.0);
         }
     }
 

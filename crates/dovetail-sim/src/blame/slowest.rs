@@ -1,6 +1,9 @@
 //! The packets that took longest.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{
+    cmp::{Ordering, Reverse},
+    collections::BinaryHeap,
+};
 
 use dovetail_sched::Nanos;
 
@@ -25,48 +28,49 @@ pub struct SlowPacket {
     pub causes: Vec<Nanos>,
 }
 
-/// As many of the slowest as are wanted; of equally slow ones those that came first.
+/// As many of the slowest as are wanted, with what is known of each; of equally slow ones those that came first.
 #[derive(Debug)]
-pub(super) struct Slowest {
+pub(super) struct Slowest<T> {
     wanted: usize,
     // The quickest of them on top.
-    heap: BinaryHeap<Ranked>,
+    heap: BinaryHeap<Ranked<T>>,
 }
 
 #[derive(Debug)]
-struct Ranked {
+struct Ranked<T> {
     rank: Reverse<(Nanos, Reverse<u64>)>,
-    packet: SlowPacket,
+    known: T,
 }
 
-impl PartialEq for Ranked {
+impl<T> PartialEq for Ranked<T> {
     fn eq(&self, other: &Self) -> bool {
         self.rank == other.rank
     }
 }
 
-impl Eq for Ranked {}
+impl<T> Eq for Ranked<T> {}
 
-impl PartialOrd for Ranked {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+impl<T> PartialOrd for Ranked<T> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Ranked {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+impl<T> Ord for Ranked<T> {
+    fn cmp(&self, other: &Self) -> Ordering {
         self.rank.cmp(&other.rank)
     }
 }
 
-impl Slowest {
+impl<T> Slowest<T> {
     pub(super) fn new(wanted: usize) -> Self {
         Self { wanted, heap: BinaryHeap::new() }
     }
 
+    /// Keeps what is known of a packet if that is slow enough; `known` is only called then.
     #[inline]
-    pub(super) fn offer(&mut self, parts: &Parts<'_>, label: &str) {
-        let rank = Reverse((parts.latency, Reverse(parts.packet)));
+    pub(super) fn keep(&mut self, latency: Nanos, packet: u64, known: impl FnOnce() -> T) {
+        let rank = Reverse((latency, Reverse(packet)));
         let is_full = self.heap.len() >= self.wanted;
         if is_full && self.heap.peek().is_none_or(|quickest| quickest.rank <= rank) {
             return;
@@ -74,7 +78,26 @@ impl Slowest {
         if is_full {
             self.heap.pop();
         }
-        let packet = SlowPacket {
+        self.heap.push(Ranked { rank, known: known() });
+    }
+
+    /// Changes what is known of them.
+    pub(super) fn change(&mut self, mut change: impl FnMut(&mut T)) {
+        let mut all = std::mem::take(&mut self.heap).into_vec();
+        all.iter_mut().for_each(|ranked| change(&mut ranked.known));
+        self.heap = all.into();
+    }
+
+    /// The slowest first.
+    pub(super) fn finish(self) -> Vec<T> {
+        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.known).collect()
+    }
+}
+
+impl Slowest<SlowPacket> {
+    /// Keeps a packet's parts, if it is slow enough.
+    pub(super) fn offer(&mut self, parts: &Parts<'_>, label: &str) {
+        self.keep(parts.latency, parts.packet, || SlowPacket {
             packet: parts.packet,
             flow: label.to_owned(),
             arrival: parts.arrival,
@@ -82,12 +105,6 @@ impl Slowest {
             own: parts.own.to_vec(),
             same_flow: parts.same_flow,
             causes: parts.causes.to_vec(),
-        };
-        self.heap.push(Ranked { rank, packet });
-    }
-
-    /// The slowest first.
-    pub(super) fn finish(self) -> Vec<SlowPacket> {
-        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.packet).collect()
+        });
     }
 }

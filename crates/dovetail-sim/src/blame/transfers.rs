@@ -22,7 +22,7 @@ use super::{
     explanation::{Explanation, FlowColumn},
     parts::{Parts, Selection},
     row::Row,
-    slowest::Slowest,
+    slowest::{SlowPacket, Slowest},
 };
 use crate::Profile;
 
@@ -34,11 +34,10 @@ pub struct TransferBlame {
     names: Vec<String>,
     link: Link,
     open: BTreeMap<usize, Open>,
-    begun: Vec<u64>,
     rows: Vec<Row>,
     selection: Selection,
     selected: Row,
-    slowest: Slowest,
+    slowest: Slowest<SlowPacket>,
     causes: Vec<Nanos>,
 }
 
@@ -54,7 +53,6 @@ struct Link {
 #[derive(Debug)]
 struct Open {
     traffic: usize,
-    rank: u64,
     begun: Nanos,
     as_of: Nanos,
     state: State,
@@ -93,7 +91,6 @@ impl TransferBlame {
             names: Vec::new(),
             link: Link { column: HELD, ..Link::default() },
             open: BTreeMap::new(),
-            begun: Vec::new(),
             rows: Vec::new(),
             selection,
             selected: Row::new(1),
@@ -109,18 +106,14 @@ impl TransferBlame {
             self.columns.assign(FlowId(traffic as u32), &profile);
             self.names.push(name.to_owned());
         }
-        self.begun = vec![0; self.names.len()];
         self.link.spent = vec![0; self.columns.len()];
         self.rows = vec![Row::new(1); self.columns.len()];
     }
 
     /// A transfer begins.
     pub(crate) fn begins(&mut self, transfer: usize, traffic: usize, now: Nanos) {
-        let rank = self.begun[traffic];
-        self.begun[traffic] += 1;
         let open = Open {
             traffic,
-            rank,
             begun: now,
             as_of: now,
             state: State::OnItsWay,
@@ -187,8 +180,6 @@ impl TransferBlame {
         self.causes.extend(open.owed.iter().map(|&nanos| Nanos(nanos)));
         let parts = Parts {
             packet: transfer as u64,
-            flow,
-            rank: open.rank,
             arrival: open.begun,
             latency: now - open.begun,
             own: &[Nanos(open.own)],

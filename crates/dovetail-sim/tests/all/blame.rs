@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup, registry::REGISTRY};
 use dovetail_sim::{
     Observer, Options, Passage, PipelineMode,
-    blame::{Blame, Cause, Explanation, FLOW_COLUMNS, HELD, Parts, Row, STALLED, Selection},
+    blame::{Blame, Cause, Ended, Explanation, FLOW_COLUMNS, HELD, Row, STALLED, Selection},
     simulate,
 };
 use proptest::prelude::*;
@@ -27,6 +27,7 @@ struct Told {
 struct Run {
     seen: Seen,
     told: BTreeMap<u64, Told>,
+    ended: BTreeMap<u64, u64>,
     explanation: Explanation,
 }
 
@@ -42,22 +43,19 @@ fn run(
     let spec: PolicySpec = policy.parse().expect("a policy");
     let mut scheduler = spec.build(&Setup::new(resources, limits)).expect("valid");
     let mut seen = Seen::default();
-    let mut told = BTreeMap::new();
-    let each = |parts: &Parts<'_>| {
-        let nanos = |times: &[Nanos]| times.iter().map(|time| time.0).collect::<Vec<_>>();
-        let one = Told {
-            latency: parts.latency.0,
-            own: nanos(parts.own),
-            same_flow: parts.same_flow.0,
-            causes: nanos(parts.causes),
-        };
-        assert!(told.insert(parts.packet, one).is_none(), "packet {} is told twice", parts.packet);
-    };
-    let mut blame = Blame::new(resources, flow_columns, selection, 3, each);
+    let mut ended = BTreeMap::new();
+    let each =
+        |packet: &Ended| assert!(ended.insert(packet.packet, packet.latency.0).is_none(), "{packet:?} ends twice");
+    let mut blame = Blame::new(resources, flow_columns, selection, 1000, each);
     let mut both = (&mut seen, &mut blame);
     simulate(&mut Listed::new(jobs, &[]), &mut scheduler, mode, &mut both, Options::default()).expect("runs");
     let explanation = blame.finish();
-    Run { seen, told, explanation }
+    let nanos = |times: &[Nanos]| times.iter().map(|time| time.0).collect::<Vec<_>>();
+    let told = explanation.slowest.iter().map(|packet| {
+        let (own, causes) = (nanos(&packet.own), nanos(&packet.causes));
+        (packet.packet, Told { latency: packet.latency.0, own, same_flow: packet.same_flow.0, causes })
+    });
+    Run { seen, told: told.collect(), ended, explanation }
 }
 
 /// For how long the two spans overlap.
@@ -104,8 +102,10 @@ proptest! {
     ) {
         let limits = Limits { flow_packets: queue, ..Limits::UNLIMITED };
         for entry in REGISTRY {
-            let Run { seen, told, explanation } = run(entry.name, &jobs, mode, limits, flow_columns, Selection::All);
+            let Run { seen, told, ended, explanation } = run(entry.name, &jobs, mode, limits, flow_columns, Selection::All);
             prop_assert_eq!(told.len(), seen.sent.len(), "{}", entry.name);
+            let latencies = told.iter().map(|(&packet, told)| (packet, told.latency)).collect::<BTreeMap<_, _>>();
+            prop_assert_eq!(&ended, &latencies, "{}", entry.name);
             let column_of = |flow: u32| {
                 explanation.flows.iter().find(|known| known.flow == FlowId(flow)).expect("it appeared").column
             };
@@ -130,25 +130,35 @@ proptest! {
                 prop_assert_eq!(&told.causes, &columns, "{}", at);
                 let own: Vec<_> = packet.demand.times().iter().map(|time| time.0).collect();
                 prop_assert_eq!(&told.own, &own, "{}", at);
-                let sum = &mut sums[column_of(packet.flow.0)];
-                sum.packets += 1;
-                sum.latency_nanos += u128::from(all);
+                for sum in [column_of(packet.flow.0), 0] {
+                    let sum = &mut sums[sum];
+                    sum.packets += 1;
+                    sum.latency_nanos += u128::from(all);
+                    sum.same_flow_nanos += u128::from(told.same_flow);
+                    sum.causes_nanos.resize(columns.len(), 0);
+                    for (sum, nanos) in sum.causes_nanos.iter_mut().zip(&columns) {
+                        *sum += u128::from(*nanos);
+                    }
+                }
             }
-            for (row, sum) in explanation.rows.iter().zip(&sums) {
-                prop_assert_eq!((row.packets, row.latency_nanos), (sum.packets, sum.latency_nanos));
+            // The sums over all packets are at 0, where no flow has its column.
+            let rows = [&explanation.selected].into_iter().chain(&explanation.rows[1..]);
+            for (row, sum) in rows.zip(&sums) {
+                let figures = |row: &Row| (row.packets, row.latency_nanos, row.same_flow_nanos, causes(row));
+                prop_assert_eq!(figures(row), figures(sum), "{} in {}", entry.name, mode);
                 let parts = row.own_nanos.iter().sum::<u128>() + row.same_flow_nanos;
                 prop_assert_eq!(parts + row.causes_nanos.iter().sum::<u128>(), row.latency_nanos);
             }
             let dropped: u64 = explanation.rows.iter().map(|row| row.dropped).sum();
             prop_assert_eq!(dropped, seen.dropped.len() as u64);
             prop_assert_eq!(explanation.selected.packets, seen.sent.len() as u64);
-            let mut latencies: Vec<_> = told.values().map(|told| told.latency).collect();
-            latencies.sort_unstable_by(|a, b| b.cmp(a));
-            latencies.truncate(3);
-            let slowest: Vec<_> = explanation.slowest.iter().map(|packet| packet.latency.0).collect();
-            prop_assert_eq!(slowest, latencies);
         }
     }
+}
+
+/// What a row's packets waited for, columns of nothing left out.
+fn causes(row: &Row) -> Vec<(usize, u128)> {
+    row.causes_nanos.iter().copied().enumerate().filter(|(_, nanos)| *nanos > 0).collect()
 }
 
 fn job(arrival: u64, flow: u32, demand: &[u64]) -> Job {
@@ -170,7 +180,7 @@ fn behind(run: &Run, packet: u64, flow: u32) -> u64 {
 fn one_resource_is_shared_by_those_who_wait() {
     // 0: [0, 4) of flow 0; 1 and 2 arrive at 1 and 2: flow 0 again from 4 to 8, then flow 1.
     let run = under("fifo", &[job(0, 0, &[4]), job(1, 0, &[4]), job(2, 1, &[3])], PipelineMode::NoWait);
-    assert_eq!(run.told[&0], Told { latency: 4, own: vec![4], same_flow: 0, causes: vec![0; 5] });
+    assert_eq!(run.told[&0], Told { latency: 4, own: vec![4], same_flow: 0, causes: vec![0; 6] });
     assert_eq!((run.told[&1].latency, run.told[&1].same_flow), (7, 3));
     assert_eq!((run.told[&2].latency, run.told[&2].same_flow, behind(&run, 2, 0)), (9, 0, 6));
 }
@@ -210,13 +220,14 @@ fn a_packet_a_flow_or_a_class_is_selected() {
     let one = of(Selection::Packet(1));
     assert_eq!((one.selected.packets, one.selected.latency_nanos, one.slowest.len()), (1, 7, 1));
     let flow = of(Selection::Flow(format!("flow {}", FlowId(1))));
+    assert_eq!(causes(&flow.selected), [(4, 6)]);
     assert_eq!((flow.selected.packets, flow.selected.latency_nanos, flow.slowest[0].packet), (1, 9, 2));
     assert_eq!(of(Selection::Class("none".into())).selected.packets, 0);
 }
 
 #[test]
 fn a_packet_that_starves_is_left() {
-    let mut blame = Blame::new(1, 1, Selection::All, 1, |_: &Parts<'_>| ());
+    let mut blame = Blame::new(1, 1, Selection::All, 1, |_: &Ended| ());
     let mut scheduler = "fifo".parse::<PolicySpec>().unwrap().build(&Setup::new(1, Limits::UNLIMITED)).unwrap();
     let options = Options { stop_at: Some(Nanos(3)), progress: None };
     let jobs = [job(0, 0, &[4]), job(1, 0, &[4]), job(2, 1, &[3])];
@@ -233,5 +244,32 @@ fn a_packet_that_starves_is_left() {
 #[test]
 fn blame_watches_beside_other_observers() {
     fn observer<O: Observer>(_: &O) {}
-    observer(&Blame::new(1, 1, Selection::All, 1, |_: &Parts<'_>| ()));
+    observer(&Blame::new(1, 1, Selection::All, 1, |_: &Ended| ()));
+}
+
+#[test]
+fn the_slowest_are_as_many_as_are_wanted_and_the_slowest() {
+    let jobs: Vec<_> = (0..50).map(|at| job(at * 3, (at % 3) as u32, &[1 + at * 7 % 11])).collect();
+    let all = under("drr", &jobs, PipelineMode::NoWait).explanation.slowest;
+    assert_eq!(all.len(), 50);
+    assert!(all.windows(2).all(|pair| (pair[1].latency, pair[0].packet) <= (pair[0].latency, pair[1].packet)));
+    let mut scheduler = "drr".parse::<PolicySpec>().unwrap().build(&Setup::new(1, Limits::UNLIMITED)).unwrap();
+    let mut blame = Blame::new(1, FLOW_COLUMNS, Selection::All, 7, |_: &Ended| ());
+    simulate(&mut Listed::new(&jobs, &[]), &mut scheduler, PipelineMode::NoWait, &mut blame, Options::default())
+        .unwrap();
+    assert_eq!(blame.finish().slowest, all[..7]);
+}
+
+/// More than is remembered at once, with a slow packet long ago: what it waited for is found out before it is forgotten.
+#[test]
+fn what_is_long_ago_is_not_lost() {
+    let early = [job(0, 0, &[1_000_000]), job(1, 1, &[10])];
+    let late = (0..300_000u64).map(|at| job(2_000_000 + at * 20, (at % 3) as u32, &[10]));
+    let jobs: Vec<_> = early.into_iter().chain(late).collect();
+    let mut scheduler = "fifo".parse::<PolicySpec>().unwrap().build(&Setup::new(1, Limits::UNLIMITED)).unwrap();
+    let mut blame = Blame::new(1, FLOW_COLUMNS, Selection::All, 2, |_: &Ended| ());
+    simulate(&mut Listed::new(&jobs, &[]), &mut scheduler, PipelineMode::NoWait, &mut blame, Options::default())
+        .unwrap();
+    let slowest = blame.finish().slowest;
+    assert_eq!((slowest[0].packet, slowest[0].latency, slowest[0].causes[4]), (1, Nanos(1_000_009), Nanos(999_999)));
 }
