@@ -77,7 +77,7 @@ pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
         "Utilisation is the mean over the seconds of the whole run, of the last one as much as there is of it. Shares \
          are over the 10 s in which flows send. The paper's \"doubling\" is from about 2 to about 4 %; theorem 3 \
          gives what is expected. DRFQ (with a buffer of 64 packets before the link), MR³ and GMR³ should match \
-         alpha=1; tradeoff-table2 explains why GMR³ falls short."
+         alpha=1."
             .to_owned(),
     );
     charts(&mut finding, runs, &cpu, fair);

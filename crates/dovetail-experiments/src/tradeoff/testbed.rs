@@ -111,8 +111,7 @@ pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
         "The paper says that DRFQ, MR³ and GMR³ have \"almost the same makespan\" as alpha=1 (6.1.2). MR³ and GMR³ \
          wait for the link by design; DRFQ runs with a buffer of 64 packets before it, since with an unlimited one it \
          would work ahead on the CPU and finish in {:.2} % of the time, with all that it put before the link waiting \
-         there. Only GMR³'s abstract is public; in our reading at most two turns may be before the link, which is too \
-         few where IPsec flows have several turns in a row: then the link runs dry.",
+         there.",
         seconds[ALPHAS.len() + others.len()] / fair * 100.0
     ));
     let mut plot = Plot::new();

@@ -27,25 +27,35 @@
 //! A credit is between `L` and `2L`, a debt at most `L`: every turn sends a packet, no turn more than `3L`, and costs
 //! need not be known in advance.
 //!
-//! *Progress control.* A turn waits (`dequeue` answers `None`) while `m` earlier turns have packets that have not
-//! started on the last of `m` resources. Holding back flow by flow, as [`mr3`](super::mr3) does, would let every light
-//! flow have a turn's worth of packets in front of the last resource, and a newly backlogged flow wait behind all of
-//! them.
+//! *Progress control.* Let `h` be the heaviest group of any flow that is known here, backlogged or not. A turn with the
+//! timestamp `F` waits (`dequeue` answers `None`) while `m` earlier turns or more have packets that have not started on
+//! the last of `m` resources, and the oldest of them has a timestamp of `F - e_h` or less:
+//!
+//! ```text
+//! turns before the last resource  <=  A = max(m, W e_h + g)
+//! ```
+//!
+//! Among flows of one group that is a round, as in [`mr3`](super::mr3), and both keep all resources as busy. Where a flow
+//! is heavy, the others' turns in front of the last resource take no longer than it may be kept waiting. Holding back
+//! flow by flow, as `mr3` does, would let every light flow have a turn's worth of packets there, and a newly backlogged
+//! flow wait behind all of them; and with `m` turns at most, the last resource runs dry where flows that hardly need it
+//! have their turns in a row. The page of the policy compares these and other readings.
 //!
 //! # Bounds
 //!
 //! *Fairness.* While flow `i` of `G_k` is backlogged and has had `N` turns, `V/e_k - N` stays within an interval of
 //! length 3 (one for its place in the round, one for the turn in the round, one for `T <= V`), one more covers a turn
 //! half done, and an overshoot is at most `L_i`, the flow's own largest dominant time. So over every interval in which
-//! `i` and `h` stay backlogged, what is released of them in dominant time differs by
+//! `i` and `j` stay backlogged, what is released of them in dominant time differs by
 //!
 //! ```text
-//! |T_i/w_i - T_h/w_h|  <=  4 L (e_i + e_h) + L_i/w_i + L_h/w_h  <=  9 L (1/w_i + 1/w_h)
+//! |T_i/w_i - T_j/w_j|  <=  4 L (e_i + e_j) + L_i/w_i + L_j/w_j  <=  9 L (1/w_i + 1/w_j)
 //! ```
 //!
 //! `L` may grow on the way: the sum of credits is the integral of `L` over `N`, and partial integration gives the same.
-//! What is processed lags what is released by at most `m` turns and a packet, `(3m+1) L`: for flows that keep their
-//! dominant resource the bound in processing time has `10 + 3m` for 9.
+//! What is processed lags what is released by at most `m` of the flow's turns and a packet, `(3m+1) L`, as less than
+//! `e_h <= e_k` of virtual time holds at most two of its turns: for flows that keep their dominant resource the bound in
+//! processing time has `10 + 3m` for 9.
 //!
 //! *Delay.* A flow that becomes backlogged, or ends a turn, has its next turn within `2 e_k` of virtual time. Let `W` be
 //! the sum of the weights of all flows that are backlogged meanwhile and `g` the number of their groups: at most
@@ -53,12 +63,13 @@
 //! its packet is through after at most
 //!
 //! ```text
-//! (4 K + 5 m + 1) L
+//! (4 (K + A) + m + 1) L
 //! ```
 //!
-//! along the longest chain of packets that wait for one another: turns and the `m` before them cost `3L` each, the way
-//! through `m` resources is walked once and once more for every `m` turns. For a given share `w_i/W` that does not
-//! depend on the number of flows.
+//! along the longest chain of packets that wait for one another: turns and the `A` before them cost `3L` each, the way
+//! through `m` resources is walked once and once more for every `m` turns, since a turn that waits does so for one at
+//! least `m` before it. As `W e_h <= W e_k < 2 W/w_i`, that does not depend on the number of flows for a given share
+//! `w_i/W`.
 //!
 //! A turn looks at the groups that have flows, at most 40 of them; a packet costs O(1) besides.
 //!
@@ -130,6 +141,8 @@ struct State {
     balance: f64,
     // In whose ring the flow is, from 1; 0 for none. It may be there without a packet: see `evicted`.
     place: u8,
+    // Among whose flows it is counted, from 1; 0 for none.
+    known: u8,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -147,10 +160,9 @@ struct Group {
 impl Group {
     /// Begins a round of all that are in the ring, which is not empty, at `self.before`.
     fn begin_round(&mut self, number: usize) {
-        let halvings = GROUPS - 1 - number;
         self.left = self.ring.len();
-        self.step = Virtual::from(HEAVIEST_ROUND / self.left as u64) << halvings;
-        self.end = self.before + (Virtual::from(HEAVIEST_ROUND) << halvings);
+        self.step = Virtual::from(HEAVIEST_ROUND / self.left as u64) << (GROUPS - 1 - number);
+        self.end = self.before + worth(number);
         self.stamp();
     }
 
@@ -161,30 +173,79 @@ impl Group {
     }
 }
 
-/// The turns that have packets on their way to the last resource.
+/// What a round of this group is worth.
+#[inline]
+fn worth(number: usize) -> Virtual {
+    Virtual::from(HEAVIEST_ROUND) << (GROUPS - 1 - number)
+}
+
+/// The groups that have flows, backlogged or not.
+#[derive(Debug)]
+struct Known {
+    flows: [u32; GROUPS],
+    // A bit for each group that has any.
+    groups: u64,
+}
+
+impl Known {
+    #[inline]
+    fn add(&mut self, number: usize) {
+        self.flows[number] += 1;
+        self.groups |= 1 << number;
+    }
+
+    #[inline]
+    fn remove(&mut self, number: usize) {
+        self.flows[number] -= 1;
+        if self.flows[number] == 0 {
+            self.groups &= !(1 << number);
+        }
+    }
+
+    /// The heaviest; of none it is the lightest there could be.
+    #[inline]
+    fn heaviest(&self) -> usize {
+        self.groups.checked_ilog2().unwrap_or(0) as usize
+    }
+}
+
+/// A turn that has packets on their way to the last resource.
+#[derive(Debug)]
+struct Turn {
+    timestamp: Virtual,
+    // Packets that have not started there.
+    ahead: u32,
+}
+
+/// All of them.
 #[derive(Debug, Default)]
 struct Turns {
-    // Packets that have not started there, one number a turn from `first` on.
-    ahead: VecDeque<u32>,
+    // Numbered from `first` on, in order of their timestamps.
+    ahead: VecDeque<Turn>,
     first: u64,
 }
 
 impl Turns {
-    /// Whether fewer than `most` turns are on their way.
+    /// Whether fewer than `most` turns are on their way, or only such as are less than `worth` before `timestamp`.
     #[inline]
-    fn fewer_than(&mut self, most: usize) -> bool {
-        while self.ahead.front() == Some(&0) {
+    fn are_few(&mut self, most: usize, timestamp: Virtual, worth: Virtual) -> bool {
+        while self.ahead.front().is_some_and(|turn| turn.ahead == 0) {
             self.ahead.pop_front();
             self.first += 1;
         }
-        self.ahead.len() < most
+        self.ahead.len() < most || self.ahead.front().is_none_or(|oldest| oldest.timestamp + worth > timestamp)
+    }
+
+    #[inline]
+    fn begin(&mut self, timestamp: Virtual) {
+        self.ahead.push_back(Turn { timestamp, ahead: 0 });
     }
 
     /// A packet of the turn that began last is released; the answer is its ticket.
     #[inline]
     fn release(&mut self) -> u64 {
-        if let Some(ahead) = self.ahead.back_mut() {
-            *ahead = ahead.saturating_add(1);
+        if let Some(turn) = self.ahead.back_mut() {
+            turn.ahead = turn.ahead.saturating_add(1);
         }
         self.first + (self.ahead.len() as u64).saturating_sub(1)
     }
@@ -192,8 +253,8 @@ impl Turns {
     #[inline]
     fn started(&mut self, ticket: u64) {
         let Some(at) = ticket.checked_sub(self.first).and_then(|at| usize::try_from(at).ok()) else { return };
-        if let Some(ahead) = self.ahead.get_mut(at) {
-            *ahead = ahead.saturating_sub(1);
+        if let Some(turn) = self.ahead.get_mut(at) {
+            turn.ahead = turn.ahead.saturating_sub(1);
         }
     }
 }
@@ -211,6 +272,7 @@ pub struct Gmr3 {
     // L, in nanoseconds.
     largest: f64,
     flows: FlowMap<State>,
+    known: Known,
     turns: Turns,
 }
 
@@ -226,6 +288,7 @@ impl Gmr3 {
             turn: None,
             largest: 0.0,
             flows: FlowMap::new(),
+            known: Known { flows: [0; GROUPS], groups: 0 },
             turns: Turns::default(),
         }
     }
@@ -244,6 +307,23 @@ impl Gmr3 {
             }
         }
         least.map(|(_, number)| number)
+    }
+
+    /// Counts a flow among those of the group of its weight.
+    #[inline]
+    fn know(&mut self, queues: &Queues, flow: FlowId) {
+        let (number, _) = group_of(queues.weight(flow));
+        let before = core::mem::replace(&mut self.flows.at(flow).known, number as u8 + 1);
+        if before != number as u8 + 1 {
+            self.known.add(number);
+            self.unknow(before);
+        }
+    }
+
+    fn unknow(&mut self, known: u8) {
+        if let Some(number) = usize::from(known).checked_sub(1) {
+            self.known.remove(number);
+        }
     }
 
     /// Puts a flow that is in no ring at the tail of its group's.
@@ -271,7 +351,6 @@ impl Gmr3 {
         } else {
             self.busy &= !(1 << number);
             if self.busy == 0 {
-                self.now = 0;
                 self.largest = 0.0;
             }
         }
@@ -296,7 +375,7 @@ impl Gmr3 {
         // Below 0 only where L was forgotten since, as all was empty.
         state.balance = (state.balance + self.largest * share).max(0.0);
         if self.resources > 1 {
-            self.turns.ahead.push_back(0);
+            self.turns.begin(self.now);
         }
     }
 
@@ -331,8 +410,11 @@ impl Policy for Gmr3 {
 
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
-        if queues.len(flow) == 1 && self.flows.at(flow).place == 0 {
-            self.join(queues, flow);
+        if queues.len(flow) == 1 {
+            self.know(queues, flow);
+            if self.flows.at(flow).place == 0 {
+                self.join(queues, flow);
+            }
         }
     }
 
@@ -351,7 +433,8 @@ impl Policy for Gmr3 {
                 continue;
             }
             if self.turn.is_none() {
-                if self.resources > 1 && !self.turns.fewer_than(self.resources) {
+                let (next, worth) = (self.groups[number].next, worth(self.known.heaviest()));
+                if self.resources > 1 && !self.turns.are_few(self.resources, next, worth) {
                     return None;
                 }
                 self.begin_turn(queues, number, flow);
@@ -381,6 +464,7 @@ impl Policy for Gmr3 {
     }
 
     fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        self.know(queues, flow);
         let Some(from) = self.flows.peek(flow).and_then(|state| usize::from(state.place).checked_sub(1)) else {
             return;
         };
@@ -405,7 +489,10 @@ impl Policy for Gmr3 {
     fn forget(&mut self, flow: FlowId) {
         // Its place in a ring is still there.
         if self.flows.peek(flow).is_some() {
-            self.flows.at(flow).balance = 0.0;
+            let state = self.flows.at(flow);
+            state.balance = 0.0;
+            let known = core::mem::take(&mut state.known);
+            self.unknow(known);
         }
     }
 }
