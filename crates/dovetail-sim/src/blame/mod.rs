@@ -39,7 +39,7 @@
 //! | `transfers` | the same of transfers over TCP, of which many packets are in flight at once |
 //!
 //! Cost: O(columns) a packet and resource; memory 16 bytes for each packet that a resource has served since the oldest packet
-//! that waits arrived, and about 64 + 24·resources for each packet in the box.
+//! that waits arrived, and 32 for each packet that waits.
 
 mod columns;
 mod explanation;

@@ -10,7 +10,7 @@ use super::{
     parts::{Ended, Selection},
     place::{Happened, Place, Turn},
     row::Row,
-    slots::{InBox, Slots, Stay},
+    slots::{Slots, Stay, Waiting},
     slowest::{SlowPacket, Slowest},
 };
 use crate::{Observer, Passage, Profile};
@@ -34,8 +34,6 @@ pub struct Blame<F> {
     selected_same_nanos: Vec<u128>,
     slowest: Slowest<Slow>,
     each: F,
-    // Packets in order of arrival, to know the oldest that waits; those that have gone are still among them.
-    order: VecDeque<(u64, u32)>,
     ended: Vec<u32>,
     until_tidy: usize,
     // The latest that was told.
@@ -48,8 +46,8 @@ struct Flow {
     has_appeared: bool,
     arrived: u64,
     is_selected: bool,
-    // The slots of its packets that wait for the first resource, in order of arrival.
-    waiting: VecDeque<u32>,
+    // Its packets that wait for the first resource, in order of arrival.
+    waiting: VecDeque<Waiting>,
 }
 
 /// A slow packet; what it waited for is found out when it is sure to stay one, or is about to be forgotten.
@@ -75,7 +73,6 @@ impl<F: FnMut(&Ended)> Blame<F> {
             selected_same_nanos: Vec::new(),
             slowest: Slowest::new(slowest),
             each,
-            order: VecDeque::new(),
             ended: Vec::new(),
             until_tidy: FORGET_TURNS,
             reached: Nanos::ZERO,
@@ -93,10 +90,10 @@ impl<F: FnMut(&Ended)> Blame<F> {
                 continue;
             }
             let column = self.columns.of(flow);
-            for slot in std::mem::take(&mut self.flows[at].waiting) {
+            for waited in std::mem::take(&mut self.flows[at].waiting) {
                 self.rows[column].left += 1;
-                self.selected.left += u64::from(self.slots.packet(slot).is_selected);
-                self.leaves(slot, ended);
+                self.selected.left += u64::from(self.is_selected(flow, waited.number));
+                self.leaves(flow, &waited, ended);
             }
             flows.push(FlowColumn { flow, label: std::mem::take(&mut self.flows[at].label), column });
         }
@@ -148,14 +145,13 @@ impl<F: FnMut(&Ended)> Blame<F> {
         }
     }
 
-    #[inline]
+    /// A packet begins to wait before a later resource.
     fn enters(&mut self, at: usize, slot: u32) {
-        let came = if at == 0 { self.slots.packet(slot).arrival } else { self.slots.stays(slot)[at].came };
-        let rows = self.rows_of(slot);
-        let place = &mut self.places[at];
-        place.wait(rows, came, 1);
+        let came = self.slots.stays(slot)[at].came;
         let packet = self.slots.packet(slot);
-        packet.same_flow = packet.same_flow.wrapping_sub(place.served(packet.flow, came));
+        let place = &mut self.places[at];
+        place.wait(rows(&self.columns, packet.flow(), packet.is_selected), came, 1);
+        packet.same_flow = packet.same_flow.wrapping_sub(place.served(packet.flow(), came));
     }
 
     #[inline]
@@ -164,51 +160,43 @@ impl<F: FnMut(&Ended)> Blame<F> {
         if at > 0 && came == start {
             return;
         }
-        self.leaves_place(at, slot, start);
-    }
-
-    fn leaves_place(&mut self, at: usize, slot: u32, now: Nanos) {
-        let rows = self.rows_of(slot);
+        let packet = self.slots.packet(slot);
         let place = &mut self.places[at];
-        place.wait(rows, now, -1);
-        let packet = self.slots.packet(slot);
-        packet.same_flow = packet.same_flow.wrapping_add(place.served(packet.flow, now));
+        place.wait(rows(&self.columns, packet.flow(), packet.is_selected), start, -1);
+        packet.same_flow = packet.same_flow.wrapping_add(place.served(packet.flow(), start));
     }
 
-    /// The rows that count a packet.
-    #[inline]
-    fn rows_of(&mut self, slot: u32) -> [Option<usize>; 2] {
-        let packet = self.slots.packet(slot);
-        [Some(1 + self.columns.of(packet.flow)), packet.is_selected.then_some(SELECTED)]
+    fn is_selected(&self, flow: FlowId, number: u64) -> bool {
+        self.flows[flow.index()].is_selected || self.selection == Selection::Packet(number)
     }
 
     /// A packet that waits for the first resource will not be sent: nothing that it waited for counts.
-    fn leaves(&mut self, slot: u32, now: Nanos) {
-        self.leaves_place(0, slot, now);
-        let (rows, arrival) = (self.rows_of(slot), self.slots.packet(slot).arrival);
-        if arrival < now {
+    fn leaves(&mut self, flow: FlowId, waited: &Waiting, now: Nanos) {
+        let rows = rows(&self.columns, flow, self.is_selected(flow, waited.number));
+        self.places[0].wait(rows, now, -1);
+        if waited.arrival < now {
             let mut owed = vec![Nanos::ZERO; self.columns.len()];
-            self.places[0].add_between(arrival, now, &mut owed);
+            self.places[0].add_between(waited.arrival, now, &mut owed);
             self.places[0].forgive(rows, &owed);
         }
-        self.slots.free(slot);
     }
 
     fn end(&mut self, slot: u32) {
         let packet = *self.slots.packet(slot);
-        let (column, latency) = (self.columns.of(packet.flow), packet.done - packet.arrival);
+        let Ended { packet: number, flow, arrival, latency, .. } = packet.ended;
+        let column = self.columns.of(flow);
         let stays = self.slots.stays(slot);
         self.rows[column].ended(latency, packet.same_flow, stays.iter().map(|stay| stay.end - stay.start));
         if packet.is_selected {
             self.selected.ended(latency, packet.same_flow, stays.iter().map(|stay| stay.end - stay.start));
             self.selected_same_nanos.resize(self.columns.len(), 0);
             self.selected_same_nanos[column] += u128::from(packet.same_flow);
-            let label = &self.flows[packet.flow.index()].label;
-            self.slowest.keep(latency, packet.number, || Slow {
+            let label = &self.flows[flow.index()].label;
+            self.slowest.keep(latency, number, || Slow {
                 packet: SlowPacket {
-                    packet: packet.number,
+                    packet: number,
                     flow: label.clone(),
-                    arrival: packet.arrival,
+                    arrival,
                     latency,
                     own: stays.iter().map(|stay| stay.end - stay.start).collect(),
                     same_flow: Nanos(packet.same_flow),
@@ -218,8 +206,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
                 stays: Some(stays.to_vec()),
             });
         }
-        let InBox { number, flow, rank, arrival, .. } = packet;
-        (self.each)(&Ended { packet: number, flow, rank, arrival, latency });
+        (self.each)(&packet.ended);
         self.slots.free(slot);
         self.until_tidy -= 1;
         if self.until_tidy == 0 {
@@ -230,12 +217,8 @@ impl<F: FnMut(&Ended)> Blame<F> {
     /// Forgets what no packet will ask for.
     fn tidy(&mut self) {
         self.until_tidy = FORGET_TURNS;
-        while let Some(&(number, slot)) = self.order.front()
-            && !self.slots.holds(slot, number)
-        {
-            self.order.pop_front();
-        }
-        let oldest = self.order.front().map_or(Nanos::MAX, |&(_, slot)| self.slots.packet(slot).arrival);
+        let waiting = self.flows.iter().filter_map(|flow| Some(flow.waiting.front()?.arrival));
+        let oldest = waiting.chain(self.slots.oldest()).min().unwrap_or(Nanos::MAX);
         let is_worth_it = self.places.iter().any(|place| {
             let [all, before] = place.remembered(oldest);
             before > FORGET_TURNS && before > all / 2
@@ -288,36 +271,37 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
 
     #[inline]
     fn arrived(&mut self, packet: &Packet) {
-        let flow = &mut self.flows[packet.flow.index()];
-        let is_selected = flow.is_selected || self.selection == Selection::Packet(packet.handle);
-        let slot = self.slots.take(packet, flow.arrived, is_selected);
-        flow.arrived += 1;
-        flow.waiting.push_back(slot);
-        self.order.push_back((packet.handle, slot));
-        self.reached = packet.arrival;
-        self.places[0].enters(packet.arrival, slot);
-        self.advance(packet.arrival);
+        let Packet { handle: number, flow, arrival, .. } = *packet;
+        self.reached = arrival;
+        self.advance(arrival);
+        let rows = rows(&self.columns, flow, self.is_selected(flow, number));
+        let place = &mut self.places[0];
+        place.wait(rows, arrival, 1);
+        let served_before = place.served(flow, arrival);
+        let known = &mut self.flows[flow.index()];
+        known.waiting.push_back(Waiting { number, rank: known.arrived, arrival, served_before });
+        known.arrived += 1;
     }
 
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.advance(now);
         let flow = &mut self.flows[packet.flow.index()];
         // Buffer limits drop what came last or what waits longest.
-        let slots = &mut self.slots;
-        let at = flow.waiting.iter().rposition(|&slot| slots.packet(slot).number == packet.handle);
-        let Some(slot) = at.and_then(|at| flow.waiting.remove(at)) else { return };
+        let at = flow.waiting.iter().rposition(|waited| waited.number == packet.handle);
+        let Some(waited) = at.and_then(|at| flow.waiting.remove(at)) else { return };
         self.rows[self.columns.of(packet.flow)].dropped += 1;
-        self.selected.dropped += u64::from(self.slots.packet(slot).is_selected);
-        self.leaves(slot, now);
+        self.selected.dropped += u64::from(self.is_selected(packet.flow, waited.number));
+        self.leaves(packet.flow, &waited, now);
     }
 
     #[inline]
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
         // What ended before this release is known now, and nothing that is told later begins before it.
         self.advance(passage.released());
-        let Some(slot) = self.flows[packet.flow.index()].waiting.pop_front() else { return };
-        debug_assert_eq!(self.slots.packet(slot).number, packet.handle, "flows keep their order");
-        self.slots.passes(slot, passage);
+        let Some(waited) = self.flows[packet.flow.index()].waiting.pop_front() else { return };
+        debug_assert_eq!(waited.number, packet.handle, "flows keep their order");
+        let is_selected = self.is_selected(packet.flow, waited.number);
+        let slot = self.slots.take(packet, &waited, is_selected, passage);
         let column = self.columns.of(packet.flow) as u32;
         let (start, end, freed) = (passage.start(), passage.end(), passage.freed());
         for (j, place) in self.places.iter_mut().enumerate() {
@@ -332,4 +316,10 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
             }
         }
     }
+}
+
+/// The rows of a place that count a packet.
+#[inline]
+fn rows(columns: &Columns, flow: FlowId, is_selected: bool) -> [Option<usize>; 2] {
+    [Some(1 + columns.of(flow)), is_selected.then_some(SELECTED)]
 }

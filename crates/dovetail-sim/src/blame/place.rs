@@ -317,6 +317,10 @@ impl Past {
 /// Into a queue in order of time, behind what is at the same time; nearly always at its end.
 #[inline]
 fn insert<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Nanos) {
+    if queue.back().is_none_or(|last| at(last) <= at(&item)) {
+        queue.push_back(item);
+        return;
+    }
     let mut place = queue.len();
     while place > 0 && at(&queue[place - 1]) > at(&item) {
         place -= 1;

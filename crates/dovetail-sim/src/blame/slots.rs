@@ -1,18 +1,15 @@
-//! Packets in the box.
+//! Packets on their way through the resources.
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
+use super::parts::Ended;
 use crate::Passage;
 
-/// A packet in the box.
+/// A packet on its way.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InBox {
-    pub(super) number: u64,
-    pub(super) flow: FlowId,
-    pub(super) rank: u64,
-    pub(super) arrival: Nanos,
-    pub(super) done: Nanos,
-    /// Nanoseconds that it waited while its own flow was served. While it waits what the resource had served its flow
+    pub(super) ended: Ended,
+    /// Nanoseconds that it waited while its own flow was served. While it waits, what the resource had served its flow
     /// before is subtracted, modulo 2^64.
     pub(super) same_flow: u64,
     pub(super) is_selected: bool,
@@ -26,7 +23,17 @@ pub(super) struct Stay {
     pub(super) end: Nanos,
 }
 
-/// All of them, in slots that are used again.
+/// A packet before the first resource.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Waiting {
+    pub(super) number: u64,
+    pub(super) rank: u64,
+    pub(super) arrival: Nanos,
+    /// What the first resource had served its flow as it came.
+    pub(super) served_before: u64,
+}
+
+/// All packets on their way, in slots that are used again.
 #[derive(Debug)]
 pub(super) struct Slots {
     resources: usize,
@@ -41,28 +48,34 @@ impl Slots {
         Self { resources, packets: Vec::new(), stays: Vec::new(), free: Vec::new() }
     }
 
-    /// A slot for a packet that arrived, the `rank`-th of its flow.
+    /// A slot for a packet that will cross the resources so.
     #[inline]
-    pub(super) fn take(&mut self, packet: &Packet, rank: u64, is_selected: bool) -> u32 {
-        let Packet { handle: number, flow, arrival, .. } = *packet;
-        let packet = InBox { number, flow, rank, arrival, done: arrival, same_flow: 0, is_selected };
-        let Some(slot) = self.free.pop() else {
-            self.packets.push(packet);
-            self.stays.resize(self.packets.len() * self.resources, Stay::default());
-            return (self.packets.len() - 1) as u32;
+    pub(super) fn take(&mut self, packet: &Packet, waited: &Waiting, is_selected: bool, passage: &Passage) -> u32 {
+        let Waiting { number, rank, arrival, served_before } = *waited;
+        let ended = Ended { packet: number, flow: packet.flow, rank, arrival, latency: passage.done() - arrival };
+        let packet = InBox { ended, same_flow: 0u64.wrapping_sub(served_before), is_selected };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.packets[slot as usize] = packet;
+                slot
+            }
+            None => {
+                self.packets.push(packet);
+                self.stays.resize(self.packets.len() * self.resources, Stay::default());
+                (self.packets.len() - 1) as u32
+            }
         };
-        self.packets[slot as usize] = packet;
+        let mut came = arrival;
+        let stays = &mut self.stays[slot as usize * self.resources..][..self.resources];
+        for ((stay, &start), &end) in stays.iter_mut().zip(passage.start()).zip(passage.end()) {
+            *stay = Stay { came, start, end };
+            came = end;
+        }
         slot
     }
 
     pub(super) fn free(&mut self, slot: u32) {
-        self.packets[slot as usize].number = u64::MAX;
         self.free.push(slot);
-    }
-
-    /// Whether the packet of this number is still in this slot.
-    pub(super) fn holds(&self, slot: u32, number: u64) -> bool {
-        self.packets[slot as usize].number == number
     }
 
     #[inline]
@@ -76,16 +89,19 @@ impl Slots {
         &self.stays[slot as usize * self.resources..][..self.resources]
     }
 
-    /// The packet will cross the resources so.
+    /// When the oldest of them came; `None` if there is none.
+    pub(super) fn oldest(&self) -> Option<Nanos> {
+        let mut is_free = vec![false; self.packets.len()];
+        self.free.iter().for_each(|&slot| is_free[slot as usize] = true);
+        let taken = self.packets.iter().zip(is_free).filter(|(_, is_free)| !is_free);
+        taken.map(|(packet, _)| packet.ended.arrival).min()
+    }
+}
+
+impl InBox {
+    /// Its flow.
     #[inline]
-    pub(super) fn passes(&mut self, slot: u32, passage: &Passage) {
-        let packet = &mut self.packets[slot as usize];
-        packet.done = passage.done();
-        let mut came = packet.arrival;
-        let stays = &mut self.stays[slot as usize * self.resources..][..self.resources];
-        for ((stay, &start), &end) in stays.iter_mut().zip(passage.start()).zip(passage.end()) {
-            *stay = Stay { came, start, end };
-            came = end;
-        }
+    pub(super) fn flow(&self) -> FlowId {
+        self.ended.flow
     }
 }
