@@ -1,8 +1,8 @@
 //! Bytes that several runs read, each from the start.
 //!
-//! A file is opened anew for each. A pipe can be read once, so what comes out of it is kept in a temporary file without a
-//! name, up to a bound; readers take what is there already and then read on from the pipe. Devices and folders are refused:
-//! `/dev/zero` has no end, and a terminal has nobody who knows that they should type.
+//! A file is opened anew for each. A pipe can be read once, so its bytes are kept in a temporary file without a name, up to a
+//! bound; readers take those that are there already and then read on from the pipe. Devices and folders are refused:
+//! `/dev/zero` has no end, and a terminal does not tell its user that input is expected.
 
 use std::{
     fs::{File, Metadata},
@@ -19,7 +19,7 @@ const MOST_OF_A_PIPE: u64 = 4 << 30;
 /// The longest text that is read as a whole, in bytes. Parsed, a byte of TOML can take 80 of memory.
 const LONGEST_TEXT: u64 = 24 << 20;
 
-/// A file or pipe that can be read again and again; clones share what came out of the pipe.
+/// A file or pipe that can be read again and again; clones share a pipe's bytes.
 #[derive(Debug, Clone)]
 pub struct Supply {
     path: PathBuf,
@@ -112,7 +112,7 @@ fn is_device(_: &Metadata) -> bool {
     false
 }
 
-/// A pipe, and what came out of it.
+/// A pipe, and the bytes that were read of it.
 #[derive(Debug)]
 struct Pipe {
     state: Mutex<State>,
@@ -133,7 +133,7 @@ impl Pipe {
         Ok(Self { state: Mutex::new(state), most: MOST_OF_A_PIPE })
     }
 
-    /// Bytes from byte `at` on, which came out already or are the next.
+    /// Bytes from byte `at` on, which are kept already or are the next.
     fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if at < state.length {
@@ -149,7 +149,7 @@ impl Pipe {
         }
         if state.length + got as u64 > self.most {
             state.source = None;
-            let what = format!("more than {} GiB come out of the pipe: write it to a file first", self.most >> 30);
+            let what = format!("the pipe brings more than {} GiB: write it to a file first", self.most >> 30);
             return Err(io::Error::other(what));
         }
         let length = state.length;
@@ -181,9 +181,9 @@ mod tests {
     use super::*;
 
     fn piped(most: u64, bytes: Vec<u8>) -> Supply {
-        let (reader, mut writer) = io::pipe().unwrap();
+        let (reader, mut writer) = io::pipe().expect("a pipe");
         thread::spawn(move || writer.write_all(&bytes));
-        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader))).unwrap();
+        let mut pipe = Pipe::keep(File::from(OwnedFd::from(reader))).expect("a temporary file");
         pipe.most = most;
         Supply { path: PathBuf::from("-"), pipe: Some(Arc::new(pipe)) }
     }

@@ -5,6 +5,8 @@ mod support;
 
 mod access;
 mod admit;
+#[cfg(all(unix, feature = "gateway", feature = "profile"))]
+mod book;
 mod compare;
 mod describe;
 mod drops;

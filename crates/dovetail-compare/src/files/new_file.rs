@@ -76,7 +76,7 @@ impl NewFile {
         self.keep()
     }
 
-    /// Gives the file its name, in place of another that has it.
+    /// Gives the file its name; another that has it is replaced.
     ///
     /// # Errors
     /// [`Error::File`] where that cannot be done; everything is as it was then.
