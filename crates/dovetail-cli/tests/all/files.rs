@@ -185,6 +185,13 @@ fn what_is_no_file_is_written_to_as_it_is() {
     let output = dovetail(&["compare", "--workload", table, "--policy", "drr", "--report", "/dev/stdout"]);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.contains("</html>") && text.contains("makespan s"));
+    // The same where standard output is a file: nothing is written over.
+    let path = folder.join("both.txt");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+    command.args(["compare", "--workload", table, "--policy", "drr", "--report", "/dev/stdout"]);
+    assert!(command.stdout(fs::File::create(&path).unwrap()).status().unwrap().success());
+    let both = fs::read_to_string(&path).unwrap();
+    assert!(both.contains("</html>") && both.contains("makespan s") && both.len() == text.len());
     let null = ["compare", "--workload", table, "--policy", "cbcs", "--report", "/dev/null"];
     assert!(dovetail(&null).status.success());
 }

@@ -122,7 +122,12 @@ fn the_cbcs_report_comes_out_where_it_does() {
     for row in rows(fig6, "worst delay of MPEG flow 1, WFQ over CBCS", 2) {
         assert!(row["holds"] == false && (0.8..1.2).contains(&measured(row)), "{row}");
     }
-    assert_eq!(failed(fig10), ["largest difference of link utilisation in five seconds"]);
+    assert_eq!(failed(fig10), [""; 0]);
+    // A packet of each flow more or less at both ends of five seconds: under three points, and over nothing.
+    let [difference] = rows(fig10, "largest difference of link utilisation in five seconds", 1)[..] else {
+        unreachable!()
+    };
+    assert!((1.0..3.2).contains(&measured(difference)), "{difference}");
     assert_at_least(&rows(fig10, "CPU utilisation", 4), 96.0);
 }
 

@@ -96,6 +96,10 @@ impl NewFile {
 
 /// Where to write what belongs at `path`.
 fn place(path: &Path) -> io::Result<Place> {
+    #[cfg(unix)]
+    if let Some(file) = standard(path)? {
+        return Ok(Place::Straight(file));
+    }
     // A link stays a link: what it leads to is replaced.
     let (target, old) = match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Err(io::Error::other("it is a folder")),
@@ -122,6 +126,18 @@ fn place(path: &Path) -> io::Result<Place> {
         (Err(_), Some(old)) => Ok(Place::Over(tempfile()?, old)),
         (Err(error), None) => Err(error),
     }
+}
+
+/// Standard output or error under their names as devices. They may be a file, which goes on where this one stops.
+#[cfg(unix)]
+fn standard(path: &Path) -> io::Result<Option<File>> {
+    use std::os::fd::AsFd as _;
+    let open = match path.to_str() {
+        Some("/dev/stdout") => io::stdout().as_fd().try_clone_to_owned()?,
+        Some("/dev/stderr") => io::stderr().as_fd().try_clone_to_owned()?,
+        _ => return Ok(None),
+    };
+    Ok(Some(File::from(open)))
 }
 
 /// What a link leads to whose end is not there yet.
