@@ -268,6 +268,7 @@ mod tests {
                     learnt: None,
                     notices: Vec::new(),
                     records: None,
+                    unwritten: Vec::new(),
                     wall: std::time::Duration::ZERO,
                 },
                 shares: Shares {
