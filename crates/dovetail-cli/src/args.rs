@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use dovetail_sched::{
-    DropPolicy, Nanos, PolicySpec,
+    DropPolicy, Nanos,
     cost::admission::Bound,
     units::{Rate, parse_rate, parse_time},
 };
@@ -24,7 +24,7 @@ pub(crate) enum Command {
     /// Compare what each policy does to the same traffic.
     Compare(CompareArgs),
     /// Explain who made packets wait, and what another policy would have done to them.
-    Explain(ExplainArgs),
+    Explain(Box<ExplainArgs>),
     /// Find the value of a policy's knob to run, and why.
     Tune(TuneArgs),
     /// Rerun published experiments, the papers' figures beside these.
@@ -169,7 +169,9 @@ Examples:
   dovetail explain --trace capture.pcap --load 1.2 --policy fifo --against atfq:batch=20 --report e.html
       the same packets under two policies: who is quicker, who slower, by how much and why; with charts
   dovetail explain my-box.toml --policy drfq --packet 4711
-      where one packet's time went, to the nanosecond";
+      where one packet's time went, to the nanosecond
+  dovetail explain scenarios/access.toml --load 0.9 --policy grants --against none --class bronze
+      users behind a gateway: what a class's requests wait for, and what an ordinary proxy would have done to them";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_EXAMPLES)]
@@ -177,23 +179,24 @@ pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// Policy to explain, such as drfq or atfq:batch=20 ('dovetail policies' lists them)
+    /// Policy to explain, such as drfq or atfq:batch=20; at a gateway also grants, none or ingress ('dovetail policies'
+    /// lists them)
     #[arg(long, value_name = "P")]
-    pub(crate) policy: PolicySpec,
+    pub(crate) policy: Contender,
 
     /// Policy to hold it against: the same packets are run under both
     #[arg(long, value_name = "Q")]
-    pub(crate) against: Option<PolicySpec>,
+    pub(crate) against: Option<Contender>,
 
-    /// Explain this packet: they are numbered from 0 in order of arrival, as in the records
+    /// Explain this packet, transfer or request: they are numbered from 0 in order of arrival, packets as in the records
     #[arg(long, value_name = "N", conflicts_with_all = ["flow", "class", "slowest"])]
     pub(crate) packet: Option<u64>,
 
-    /// Explain the packets of this flow
+    /// Explain the packets of this flow, or the requests of this user
     #[arg(long, value_name = "F", conflicts_with = "class")]
     pub(crate) flow: Option<String>,
 
-    /// Explain the packets of this class
+    /// Explain the packets, transfers or requests of this class
     #[arg(long, value_name = "C")]
     pub(crate) class: Option<String>,
 

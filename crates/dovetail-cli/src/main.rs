@@ -33,7 +33,7 @@ fn run(command: &Command) -> Result<(), Failure> {
     let (bars, out) = (&Bars::default(), &mut Stdout::default());
     match command {
         Command::Compare(args) => Ok(compare(&args.into(), bars, out)?),
-        Command::Explain(args) => Ok(explain(&args.into(), bars, out)?),
+        Command::Explain(args) => Ok(explain(&args.as_ref().into(), bars, out)?),
         Command::Tune(args) => Ok(tune(&args.into(), bars, out)?),
         Command::Reproduce(args) => Failure::unless_all_held(reproduce(&args.into(), bars, out)?),
         Command::Admit(args) => Ok(admit(&args.into(), out)?),

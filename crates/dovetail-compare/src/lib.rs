@@ -1,8 +1,8 @@
 //! Runs schedulers side by side over the same traffic, and shows the results.
 //!
 //! Behind the `dovetail` command, and for programs that want the same: [`compare()`] runs policies over a scenario, a
-//! capture, a table or a network, [`explain()`] says who made whose packets wait, [`tune()`] says which value of a knob to run, [`admit()`] which reservations a node can
-//! keep, and `profile()` what network functions cost on this machine. What they are asked is in [`options`]; they write a
+//! capture, a table or a network, [`explain()`] says who made whose packets or requests wait, [`tune()`] says which value of
+//! a knob to run, [`admit()`] which reservations a node can keep, and `profile()` what network functions cost on this machine. What they are asked is in [`options`]; they write a
 //! text or one JSON document to the writer that they are given, and pages and records where they are asked to. Nothing here
 //! prints, and how far runs are goes to a [`Progress`].
 //!
@@ -12,6 +12,7 @@
 mod admit;
 mod builtin;
 mod compare;
+mod contender;
 mod error;
 mod explain;
 mod html;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use dovetail_sched::{DropPolicy, Nanos, PolicySpec, cost::admission::Bound, units::Rate};
+use dovetail_sched::{DropPolicy, Nanos, cost::admission::Bound, units::Rate};
 use dovetail_sim::{PipelineMode, blame::Selection, network::Contender, records::Format};
 
 /// What to run: the same for everything that runs traffic.
@@ -67,10 +67,10 @@ pub struct CompareOptions {
 pub struct ExplainOptions {
     /// The traffic.
     pub input: InputOptions,
-    /// The policy whose packets are explained.
-    pub policy: PolicySpec,
+    /// The policy whose packets, transfers or requests are explained.
+    pub policy: Contender,
     /// What it is held against.
-    pub against: Option<PolicySpec>,
+    pub against: Option<Contender>,
     /// Of which packets.
     pub selection: Selection,
     /// How many of the slowest of them are shown one by one.

@@ -80,6 +80,7 @@ impl Exchanges {
         // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
         let mut addresses = if idle.is_none() { self.servers.addresses(wanted).await? } else { Vec::new() };
         let mut ticket = self.link.arrive(&record.who, record.class, &wanted.host)?;
+        ticket.tells(&record.spending);
         ticket.released().await;
         record.queue.set(Link::waited(&ticket));
 

@@ -12,7 +12,7 @@
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
 //! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
 //! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
-//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `log` | what is shared, measured, counted and noted |
+//! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | what is shared, measured, counted and noted |
 //! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
@@ -60,6 +60,7 @@ mod round_trips;
 mod segment;
 mod serve;
 mod servers;
+mod spent;
 mod state;
 mod sys;
 mod takeover;

@@ -24,6 +24,7 @@ use crate::{
     config::{Log as Config, LogFormat},
     error::GatewayError,
     one_word::OneWord,
+    spent::SpentSeconds,
     who::Who,
 };
 
@@ -51,6 +52,7 @@ pub(crate) struct Line<'a> {
     pub(crate) ended: SystemTime,
     pub(crate) took: Duration,
     pub(crate) queue: Duration,
+    pub(crate) spent: SpentSeconds,
     pub(crate) client: IpAddr,
     pub(crate) who: &'a Who,
     pub(crate) class: &'a str,
@@ -182,6 +184,7 @@ impl Line<'_> {
             "time": seconds(ended),
             "took_s": seconds(self.took),
             "queue_s": seconds(self.queue),
+            "spent": self.spent,
             "client": self.client.to_canonical(),
             "user": self.who.to_string(),
             "class": self.class,

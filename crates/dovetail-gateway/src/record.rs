@@ -4,15 +4,18 @@ use std::{
     cell::Cell,
     net::IpAddr,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
 
 use dovetail_sched::request::ClassId;
+use dovetail_tower::dispatcher::Spending;
 use http::Method;
 
 use crate::{
     counters::add,
     log::Line,
+    spent::SpentSeconds,
     state::Notes,
     uplink::{Lane, Uplink},
     who::Who,
@@ -38,6 +41,8 @@ pub(crate) struct Record {
     pub(crate) server: Cell<Option<IpAddr>>,
     /// How long it waited for its release.
     pub(crate) queue: Cell<Duration>,
+    /// What its time was spent on since it was queued, once its place is over.
+    pub(crate) spending: Arc<Spending>,
     /// Whether it ended as it should.
     pub(crate) is_whole: Cell<bool>,
 }
@@ -63,6 +68,7 @@ impl Record {
             uploaded: Rc::default(),
             server: Cell::new(None),
             queue: Cell::default(),
+            spending: Arc::default(),
             is_whole: Cell::new(false),
         }
     }
@@ -93,6 +99,7 @@ impl Drop for Record {
                 ended: self.arrived + took,
                 took,
                 queue: self.queue.get(),
+                spent: SpentSeconds::of(&self.spending.sum()),
                 client: self.client,
                 who: &self.who,
                 class: config.classes.get(self.class.0 as usize).map_or("", |class| &class.name),

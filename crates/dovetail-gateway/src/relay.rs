@@ -168,6 +168,7 @@ impl Sending {
             return Poll::Ready(Some(Err(Broken::Stalled)));
         }
         ready!(self.flow.poll_room(cx));
+        self.untaken(false);
         if self.rest == Some(0) {
             return Poll::Ready(None);
         }
@@ -189,8 +190,17 @@ impl Sending {
                 if self.is_over() {
                     self.over(true);
                 }
+                // Until it is asked for the next one.
+                self.untaken(true);
                 Poll::Ready(Some(Ok(frame.map_data(|bytes| self.flow.hold(bytes)))))
             }
+        }
+    }
+
+    /// Whether what it had waits for the client to take it.
+    fn untaken(&self, is_untaken: bool) {
+        if let Some(idle) = self.in_flight.as_ref().and_then(|in_flight| in_flight.idle.as_ref()) {
+            idle.gate.untaken(is_untaken);
         }
     }
 

@@ -12,6 +12,7 @@ mod describe;
 mod drops;
 mod embedding;
 mod explain;
+mod explain_access;
 mod files;
 mod hostile;
 mod network;

@@ -4,21 +4,14 @@ use dovetail_sched::PolicySpec;
 use dovetail_sim::network::Contender;
 
 use crate::{
+    contender::of_packets,
     error::{Error, Misuse},
     options::CompareOptions,
 };
 
 /// The policies of packets to compare.
 pub(super) fn policies(options: &CompareOptions, default: &[&str]) -> Result<Vec<PolicySpec>, Error> {
-    let packets = |contender: Contender| match contender {
-        Contender::UserSide(policy) => Ok(policy),
-        Contender::Requests(_) | Contender::Ingress { .. } => {
-            let why =
-                "it schedules requests at a gateway; give it a network with [access], such as scenarios/access.toml";
-            Err(Misuse::policy(contender, why).into())
-        }
-    };
-    contenders(options, default)?.into_iter().map(packets).collect()
+    contenders(options, default)?.iter().map(of_packets).collect()
 }
 
 /// What to compare: what was asked for, or `default`.

@@ -86,13 +86,13 @@ impl Against {
         let mut changed = changes(noun, &coarse, [policy, after]);
         changed.sort_by(|a, b| b.0.abs().total_cmp(&a.0.abs()));
         said.extend(changed.into_iter().take(SAID).map(|(_, why)| why));
-        if coarse[0].kind == "class" && noun == Noun::Packet {
+        if coarse[0].kind == "class" && noun.have_flows() {
             // A class's mean hides who pays within it.
             let fine = changes(noun, &[before, &self.explanation].map(Who::by_flow), [policy, after]);
             let worst = fine.into_iter().max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(change, _)| *change > 0.0);
-            said.extend(
-                worst.map(|(_, why)| format!("The flow that loses most: {}{}", why[..1].to_lowercase(), &why[1..])),
-            );
+            said.extend(worst.map(|(_, why)| {
+                format!("The {} that loses most: {}{}", noun.flow(), why[..1].to_lowercase(), &why[1..])
+            }));
         }
         said
     }

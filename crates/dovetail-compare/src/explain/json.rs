@@ -1,7 +1,7 @@
 //! An explanation for programs: times in whole nanoseconds, which sum up.
 
 use dovetail_sched::Nanos;
-use dovetail_sim::blame::{HELD, ON_ITS_WAY, RECOVERING, STALLED, SlowPacket, WITHOUT_FLOW};
+use dovetail_sim::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, SlowPacket, WITHOUT_FLOW};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -50,6 +50,10 @@ struct PartsJson {
     recovering_ns: u128,
     #[serde(skip_serializing_if = "is_nothing")]
     on_its_way_ns: u128,
+    #[serde(skip_serializing_if = "is_nothing")]
+    server_ns: u128,
+    #[serde(skip_serializing_if = "is_nothing")]
+    pace_ns: u128,
 }
 
 fn is_nothing(nanos: &u128) -> bool {
@@ -71,6 +75,10 @@ struct PacketJson {
     recovering_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     on_its_way_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pace_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -131,12 +139,15 @@ impl Explained<'_> {
             held_ns: group.held_nanos,
             recovering_ns: group.recovering_nanos,
             on_its_way_ns: group.on_its_way_nanos,
+            server_ns: group.server_nanos,
+            pace_ns: group.pace_nanos,
         }
     }
 
     fn packet(&self, packet: &SlowPacket, names: &[String]) -> PacketJson {
         let nanos = |times: &[Nanos]| times.iter().map(|time| time.0.into()).collect::<Vec<u128>>();
-        let of_transfers = |column: usize| (self.noun == Noun::Transfer).then(|| packet.causes[column].0);
+        let of_transfers = |column: usize| (self.noun != Noun::Packet).then(|| packet.causes[column].0);
+        let of_requests = |column: usize| (self.noun == Noun::Request).then(|| packet.causes[column].0);
         PacketJson {
             packet: packet.packet,
             flow: packet.flow.clone(),
@@ -149,6 +160,8 @@ impl Explained<'_> {
             held_ns: packet.causes[HELD].0,
             recovering_ns: of_transfers(RECOVERING),
             on_its_way_ns: of_transfers(ON_ITS_WAY),
+            server_ns: of_requests(SERVER),
+            pace_ns: of_requests(PACE),
         }
     }
 

@@ -4,12 +4,15 @@
 //! ([`dovetail_sim::blame`]). Here that is summed by class and by flow ([`who`]), and shown: a table of who waited for
 //! whom, the packets that took longest, and where one packet's time went to the nanosecond. Against a second policy the
 //! same packets are run once more at the same pace, and paired as they end ([`pairing`]): who is quicker, who slower, by
-//! how much, and what it is that they wait for more or less ([`reason`]).
+//! how much, and what it is that they wait for more or less ([`reason`]). Over a network the same is said of transfers over TCP
+//! ([`network`]), and of requests of users behind a gateway ([`access`]).
 
+mod access;
 mod against;
 mod json;
 mod network;
 mod noun;
+mod over_network;
 mod page;
 mod pairing;
 mod pipeline;
@@ -42,8 +45,9 @@ pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn 
         return Err(Misuse::Twice(options.policy.to_string()).into());
     }
     let text = scenario_text(&options.input)?;
-    if let Some(network) = resolve(&options.input, text.as_deref())? {
-        return network::explain(&network, text.as_deref(), options, progress, out);
+    match resolve(&options.input, text.as_deref())? {
+        Some(network) if network.access.is_some() => access::explain(&network, text.as_deref(), options, progress, out),
+        Some(network) => network::explain(&network, text.as_deref(), options, progress, out),
+        None => pipeline::explain(text.as_deref(), options, progress, out),
     }
-    pipeline::explain(text.as_deref(), options, progress, out)
 }

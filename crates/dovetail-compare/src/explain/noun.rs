@@ -3,8 +3,12 @@
 /// What is explained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Noun {
+    /// Of a flow.
     Packet,
+    /// Of a traffic, each a flow of its own.
     Transfer,
+    /// Of a user.
+    Request,
 }
 
 impl Noun {
@@ -12,22 +16,7 @@ impl Noun {
         match self {
             Self::Packet => "packet",
             Self::Transfer => "transfer",
-        }
-    }
-
-    /// What a resource does to it.
-    pub(super) const fn service(self) -> &'static str {
-        match self {
-            Self::Packet => "processing",
-            Self::Transfer => "time on the link",
-        }
-    }
-
-    /// Those of its kind that are not it.
-    pub(super) const fn others(self) -> &'static str {
-        match self {
-            Self::Packet => "other flows",
-            Self::Transfer => "other transfers",
+            Self::Request => "request",
         }
     }
 
@@ -35,7 +24,47 @@ impl Noun {
         match self {
             Self::Packet => "packets",
             Self::Transfer => "transfers",
+            Self::Request => "requests",
         }
+    }
+
+    /// What a flow is.
+    pub(super) const fn flow(self) -> &'static str {
+        if matches!(self, Self::Request) { "user" } else { "flow" }
+    }
+
+    /// Several of them.
+    pub(super) const fn flows(self) -> &'static str {
+        match self {
+            Self::Packet => "flows",
+            Self::Transfer => "transfers",
+            Self::Request => "users",
+        }
+    }
+
+    /// Whether a flow has several of them.
+    pub(super) const fn have_flows(self) -> bool {
+        !matches!(self, Self::Transfer)
+    }
+
+    /// What waiting for others of the same flow is called in tables.
+    pub(super) const fn same_flow(self) -> &'static str {
+        if matches!(self, Self::Request) { "same user" } else { "same flow" }
+    }
+
+    /// The same, in a sentence.
+    pub(super) const fn behind_same_flow(self) -> &'static str {
+        if matches!(self, Self::Request) { "behind its user's other requests" } else { "behind its own flow" }
+    }
+
+    /// Its own part, in a sentence.
+    pub(super) const fn own(self) -> &'static str {
+        if matches!(self, Self::Packet) { "is its own processing" } else { "its own packets are on the link" }
+    }
+
+    /// What became of those that were begun in vain.
+    pub(super) const fn dropped(self) -> &'static str {
+        if matches!(self, Self::Request) { "cancelled" } else { "dropped" }
     }
 }
 
@@ -43,4 +72,14 @@ impl Noun {
 pub(super) fn capital(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// The first of them.
+pub(super) fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const NAMED: usize = 8;
+    let mut named: Vec<&str> = names.take(NAMED + 1).collect();
+    if named.len() > NAMED {
+        named[NAMED] = "…";
+    }
+    named.join(", ")
 }

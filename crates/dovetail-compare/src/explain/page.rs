@@ -29,8 +29,8 @@ impl Explained<'_> {
             if !classes.is_empty() {
                 page.blocks.push(Block::Table(self.changes("class", &classes)));
             }
-            if self.noun == Noun::Packet {
-                page.blocks.push(Block::Table(self.changes("flow", &worst(against.flows()))));
+            if self.noun.have_flows() {
+                page.blocks.push(Block::Table(self.changes(self.noun.flow(), &worst(against.flows()))));
             }
         }
         if !self.explanation.slowest.is_empty() {
@@ -54,7 +54,7 @@ fn divided(noun: Noun, policy: &str, of: &Explanation, resources: &[String]) -> 
         format!("Of a mean {} of each {}: processed, and waiting for whom.", noun.one(), who.kind),
         charts::time_divided(&who, resources),
     );
-    vec![bars, Block::More { title: waited(noun, policy), table: matrix(&who, None, resources) }]
+    vec![bars, Block::More { title: waited(noun, policy), table: matrix(noun, &who, None, resources) }]
 }
 
 /// Who waits for whom, of all pairs.

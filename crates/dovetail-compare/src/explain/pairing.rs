@@ -75,6 +75,29 @@ impl Paired {
     }
 }
 
+/// The same of two whole runs: of each, in order of number, whose one is and how long it took if it ended. Those of the same
+/// rank among a flow's are paired.
+pub(super) fn paired_by_rank(runs: [Vec<(FlowId, Option<Nanos>)>; 2]) -> BTreeMap<FlowId, Paired> {
+    let [first, second] = runs.map(|run| {
+        let mut ranks: BTreeMap<FlowId, u64> = BTreeMap::new();
+        let ranked = run.into_iter().enumerate().map(|(number, (flow, took))| {
+            let rank = ranks.entry(flow).or_default();
+            *rank += 1;
+            ((flow, *rank), (number as u64, took))
+        });
+        ranked.collect::<BTreeMap<_, _>>()
+    });
+    let mut flows: BTreeMap<FlowId, Paired> = BTreeMap::new();
+    for (key, (number, took)) in &first {
+        let twin = second.get(key).and_then(|(_, took)| *took);
+        flows.entry(key.0).or_default().meet(*number, [*took, twin]);
+    }
+    for (key, (number, took)) in second.iter().filter(|(key, _)| !first.contains_key(key)) {
+        flows.entry(key.0).or_default().meet(*number, [None, *took]);
+    }
+    flows
+}
+
 /// Where two runs meet.
 #[derive(Default)]
 pub(crate) struct Pairing {
@@ -209,6 +232,17 @@ mod tests {
         assert_eq!((all.lost, all.gained), (PACKETS / 10, all.pairs - PACKETS / 10));
         assert_eq!(all.worst.map(|(loss, _)| loss), Some(Nanos(3)));
         assert_eq!(all.latency_nanos[0], u128::from(all.pairs) * 10);
+    }
+
+    #[test]
+    fn those_of_the_same_rank_in_two_runs_are_paired() {
+        let [ann, bob] = [FlowId(0), FlowId(1)];
+        let first = vec![(ann, Some(Nanos(4))), (bob, Some(Nanos(5))), (ann, None), (bob, Some(Nanos(9)))];
+        let second = vec![(bob, Some(Nanos(7))), (ann, Some(Nanos(3))), (ann, Some(Nanos(1))), (ann, Some(Nanos(2)))];
+        let flows = paired_by_rank([first, second]);
+        let of = |flow: FlowId| (flows[&flow].pairs, flows[&flow].only, flows[&flow].gained, flows[&flow].worst);
+        assert_eq!(of(ann), (1, [0, 2], 1, None));
+        assert_eq!(of(bob), (1, [1, 0], 0, Some((Nanos(2), 1))));
     }
 
     #[test]

@@ -9,8 +9,14 @@ use dovetail_sim::{
     measure::DEFAULT_WINDOW,
 };
 
-use super::{against::Against, noun::Noun, pairing::Pairing, show::Explained};
+use super::{
+    against::Against,
+    noun::{Noun, some},
+    pairing::Pairing,
+    show::Explained,
+};
 use crate::{
+    contender::of_packets,
     error::{Error, Misuse},
     files::Files,
     input::{Input, UnnamedLink},
@@ -27,16 +33,18 @@ pub(super) fn explain(
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    let policy = of_packets(&options.policy)?;
+    let against = options.against.as_ref().map(of_packets).transpose()?;
     let OutputOptions { report, records, json, .. } = &options.output;
     let mut files = Files::of(&options.input, text);
     let report = files.writes("report", report.as_deref())?;
-    files.writes_records(&options.output, [&options.policy].into_iter().chain(&options.against))?;
+    files.writes_records(&options.output, [&policy].into_iter().chain(&against))?;
     let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
-    let (mut run, explanation, mut against) = match &options.against {
+    let (mut run, explanation, mut against) = match against {
         None => {
-            let jobs = [(options.policy.clone(), mode)];
+            let jobs = [(policy, mode)];
             let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Ended| ())?;
             let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
             (run, explanation, None)
@@ -44,7 +52,7 @@ pub(super) fn explain(
         Some(against) => {
             // Both at once: they go at the same pace.
             let plan = Plan { jobs: plan.jobs.max(2), ..plan_of(&plan) };
-            let jobs = [(options.policy.clone(), mode), (against.clone(), mode)];
+            let jobs = [(policy, mode), (against, mode)];
             let pairing = Pairing::default();
             let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |at| {
                 let mut side = pairing.side(at);
@@ -131,14 +139,4 @@ fn found(selection: &Selection, run: &PolicyRun, explanation: &Explanation) -> R
         }
     }
     Ok(())
-}
-
-/// The first of them.
-fn some<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const NAMED: usize = 8;
-    let mut named: Vec<&str> = names.take(NAMED + 1).collect();
-    if named.len() > NAMED {
-        named[NAMED] = "…";
-    }
-    named.join(", ")
 }

@@ -31,10 +31,12 @@ pub(super) fn reason(
     }
     let of = |nanos: fn(&Group) -> u128| groups[1].mean_ms(nanos(groups[1])) - groups[0].mean_ms(nanos(groups[0]));
     let mut causes = vec![
-        ("behind its own flow".to_owned(), of(|group| group.same_flow_nanos)),
+        (noun.behind_same_flow().replace("its", "their"), of(|group| group.same_flow_nanos)),
         ("for a resource that waits for another".to_owned(), of(|group| group.stalled_nanos)),
         ("until what was dropped is sent again".to_owned(), of(|group| group.recovering_nanos)),
         ("on their way".to_owned(), of(|group| group.on_its_way_nanos)),
+        ("for their servers".to_owned(), of(|group| group.server_nanos)),
+        ("at the gateway while the link is idle".to_owned(), of(|group| group.pace_nanos)),
         (
             format!("because {} holds back", if change > 0.0 { policies[1] } else { policies[0] }),
             of(|group| group.held_nanos),
@@ -42,8 +44,8 @@ pub(super) fn reason(
     ];
     for (at, other) in names.iter().enumerate() {
         let behind = groups.map(|group| group.mean_ms(group.behind_nanos.get(at).copied().unwrap_or(0)));
-        let whom =
-            if other == name { format!("behind {} of {other}", noun.others()) } else { format!("behind {other}") };
+        let flows = noun.flows();
+        let whom = if other == name { format!("behind other {flows} of {other}") } else { format!("behind {other}") };
         causes.push((whom, behind[1] - behind[0]));
     }
     // Causes in the direction of the change, the largest first.
@@ -64,7 +66,7 @@ pub(super) fn reason(
     let dropped = drops[0].abs_diff(drops[1]);
     let drops = if dropped as f64 > LEAST_PART * groups[0].packets as f64 {
         let word = if drops[1] > drops[0] { "more" } else { "fewer" };
-        format!("; {} {word} of them are dropped", count(dropped))
+        format!("; {} {word} of them are {}", count(dropped), noun.dropped())
     } else {
         String::new()
     };

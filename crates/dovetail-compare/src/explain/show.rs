@@ -5,7 +5,7 @@ use std::path::Path;
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     PipelineMode,
-    blame::{Explanation, HELD, ON_ITS_WAY, RECOVERING, STALLED, Selection, SlowPacket, WITHOUT_FLOW},
+    blame::{Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, Selection, SlowPacket, WITHOUT_FLOW},
 };
 
 use super::{
@@ -63,8 +63,8 @@ impl Explained<'_> {
             if !classes.is_empty() {
                 text += &format!("{}\n\n", self.changes("class", &classes).to_terminal());
             }
-            if self.noun == Noun::Packet {
-                text += &format!("{}\n", self.changes("flow", &worst(against.flows())).to_terminal());
+            if self.noun.have_flows() {
+                text += &format!("{}\n", self.changes(self.noun.flow(), &worst(against.flows())).to_terminal());
             }
         }
         text += &closing(&self.notes, records, report);
@@ -78,7 +78,7 @@ impl Explained<'_> {
         let whose = self.selected().unwrap_or_else(|| format!("all {}", self.noun.many()));
         let fate = |count_: u64, what| (count_ > 0).then(|| format!("{} {what}", count(count_)));
         let fates: Vec<_> =
-            [fate(all.packets, "done"), fate(all.dropped, "dropped"), fate(all.left, "not done at the end")]
+            [fate(all.packets, "done"), fate(all.dropped, self.noun.dropped()), fate(all.left, "not done at the end")]
                 .into_iter()
                 .flatten()
                 .collect();
@@ -95,10 +95,12 @@ impl Explained<'_> {
             },
         );
         let waits = [
-            (all.same_flow_nanos, "behind its own flow".to_owned()),
+            (all.same_flow_nanos, self.noun.behind_same_flow().to_owned()),
             (all.behind_all_nanos(), behind),
             (all.stalled_nanos, "for a resource that waits for another".to_owned()),
             (all.held_nanos, "because the policy holds back".to_owned()),
+            (all.pace_nanos, "at the gateway while the link is idle".to_owned()),
+            (all.server_nanos, "for its server".to_owned()),
             (all.recovering_nanos, "until what was dropped is sent again".to_owned()),
         ];
         let waits: Vec<_> = waits
@@ -107,7 +109,7 @@ impl Explained<'_> {
             .map(|(nanos, what)| format!("{} it waits {what}", part(nanos)))
             .collect();
         let on_its_way = (all.on_its_way_nanos > 0).then(|| format!("{} it is on its way", part(all.on_its_way_nanos)));
-        let own = format!("{} is its own {}", part(all.own_nanos.iter().sum()), self.noun.service());
+        let own = format!("{} {}", part(all.own_nanos.iter().sum()), self.noun.own());
         let parts: Vec<_> = [own].into_iter().chain(waits).chain(on_its_way).collect();
         format!(
             "{} under {} ({}): a {} takes {} ms on average. Of that, {}.",
@@ -129,10 +131,14 @@ impl Explained<'_> {
             table.push([what, count(time.0), format!("{share:.1}")]);
         };
         for (resource, own) in self.resources.iter().zip(&packet.own) {
-            push(format!("processed by {resource}"), *own);
+            let own_part = match self.noun {
+                Noun::Request => format!("its packets on the {resource}"),
+                Noun::Packet | Noun::Transfer => format!("processed by {resource}"),
+            };
+            push(own_part, *own);
         }
         if packet.same_flow > Nanos::ZERO {
-            push("waited behind its own flow".to_owned(), packet.same_flow);
+            push(format!("waited {}", self.noun.behind_same_flow()), packet.same_flow);
         }
         let behind: Vec<u128> = packet.causes.iter().skip(WITHOUT_FLOW).map(|time| time.0.into()).collect();
         for at in largest::<64>(&behind).into_iter().flatten() {
@@ -143,6 +149,8 @@ impl Explained<'_> {
             (STALLED, "waited for a resource that waited for another (stalled)"),
             (HELD, "waited because the policy held back"),
             (RECOVERING, "waited until what was dropped was sent again"),
+            (PACE, "waited at the gateway while the link was idle (pace)"),
+            (SERVER, "waited for its server"),
             (ON_ITS_WAY, "on its way"),
         ];
         for (column, what) in others.into_iter().filter(|&(column, _)| packet.causes[column] > Nanos::ZERO) {
@@ -166,7 +174,7 @@ impl Explained<'_> {
         match self.selection {
             Selection::All => None,
             Selection::Packet(packet) => Some(format!("{} {packet}", self.noun.one())),
-            Selection::Flow(flow) => Some(format!("flow {flow}")),
+            Selection::Flow(flow) => Some(format!("{} {flow}", self.noun.flow())),
             Selection::Class(class) => Some(format!("class {class}")),
         }
     }
@@ -175,7 +183,7 @@ impl Explained<'_> {
     pub(super) fn matrix(&self) -> Table {
         let who = Who::coarse(&self.explanation);
         let selected = self.selected().map(|name| (name, who.fold(&self.explanation.selected)));
-        matrix(&who, selected, self.resources)
+        matrix(self.noun, &who, selected, self.resources)
     }
 
     pub(super) fn slowest_are(&self) -> String {
@@ -186,18 +194,25 @@ impl Explained<'_> {
     /// The slowest packets, and what they waited for most.
     pub(super) fn slowest(&self) -> Table {
         let columns = &self.explanation.columns;
-        let others: Vec<(usize, &str)> =
-            [(STALLED, "stalled ms"), (HELD, "held ms"), (RECOVERING, "recovering ms"), (ON_ITS_WAY, "on its way ms")]
-                .into_iter()
-                .filter(|&(column, _)| self.explanation.slowest.iter().any(|one| one.causes[column] > Nanos::ZERO))
-                .collect();
-        let same_flow = self.noun == Noun::Packet;
-        let header = [self.noun.one(), "flow", "began s", "ms", "own ms"]
+        let others: Vec<(usize, &str)> = [
+            (STALLED, "stalled ms"),
+            (HELD, "held ms"),
+            (PACE, "pace ms"),
+            (SERVER, "server ms"),
+            (RECOVERING, "recovering ms"),
+            (ON_ITS_WAY, "on its way ms"),
+        ]
+        .into_iter()
+        .filter(|&(column, _)| self.explanation.slowest.iter().any(|one| one.causes[column] > Nanos::ZERO))
+        .collect();
+        let same_flow = self.noun.have_flows();
+        let header = [self.noun.one(), self.noun.flow(), "began s", "ms", "own ms"]
+            .map(str::to_owned)
             .into_iter()
-            .chain(same_flow.then_some("same flow ms"))
-            .chain(others.iter().map(|&(_, what)| what))
-            .chain(["behind most"]);
-        let mut table = Table { header: header.map(str::to_owned).collect(), rows: Vec::new(), words: 2 };
+            .chain(same_flow.then(|| format!("{} ms", self.noun.same_flow())))
+            .chain(others.iter().map(|&(_, what)| what.to_owned()))
+            .chain(["behind most".to_owned()]);
+        let mut table = Table { header: header.collect(), rows: Vec::new(), words: 2 };
         for packet in &self.explanation.slowest {
             let behind: Vec<u128> = packet.causes.iter().skip(WITHOUT_FLOW).map(|time| time.0.into()).collect();
             let most = largest::<2>(&behind).into_iter().flatten().map(|at| {
@@ -227,16 +242,27 @@ impl Explained<'_> {
     fn legend(&self) -> String {
         let who = Who::coarse(&self.explanation);
         let is_there = |column: &str| other_columns(&who).iter().any(|(name, _)| *name == column);
-        let of_packets = self.noun == Noun::Packet;
+        let is = |noun: Noun| self.noun == noun;
         let terms = [
-            (true, "on <resource>", "processed by it"),
-            (of_packets, "same flow", "waited while a packet of its own flow was processed"),
+            (!is(Noun::Request), "on <resource>", "processed by it"),
+            (is(Noun::Request), "on link", "one of its packets was on the link"),
             (
-                of_packets,
+                is(Noun::Request),
+                "same user",
+                "waited before the link or at the gateway while a packet of its user's other requests was on the link",
+            ),
+            (
+                is(Noun::Request),
+                "behind <whom>",
+                "waited before the link or at the gateway while a packet of theirs was on the link",
+            ),
+            (is(Noun::Packet), "same flow", "waited while a packet of its own flow was processed"),
+            (
+                is(Noun::Packet),
                 "behind <whom>",
                 "waited while a packet of theirs was processed, those of its own flow left out",
             ),
-            (!of_packets, "behind <whom>", "waited before the link while a packet of theirs was on it"),
+            (is(Noun::Transfer), "behind <whom>", "waited before the link while a packet of theirs was on it"),
             (
                 is_there("stalled"),
                 "stalled",
@@ -244,6 +270,8 @@ impl Explained<'_> {
             ),
             (is_there("held"), "held", "waited because the policy chose no packet"),
             (is_there("recovering"), "recovering", "waited until a packet that the link had dropped came there again"),
+            (is_there("pace"), "pace", "waited at the gateway while no packet was on the link"),
+            (is_there("server"), "server", "released, and nothing of the response had come to the link"),
             (
                 is_there("on its way"),
                 "on its way",
@@ -303,7 +331,7 @@ pub(super) fn waited(noun: Noun, policy: &str) -> String {
 }
 
 /// Who waited (rows) for whom (columns), in milliseconds a packet; what packets waited for most first.
-pub(crate) fn matrix(who: &Who, selected: Option<(String, Group)>, resources: &[String]) -> Table {
+pub(super) fn matrix(noun: Noun, who: &Who, selected: Option<(String, Group)>, resources: &[String]) -> Table {
     let all = who.all();
     let behind: Vec<usize> = largest::<BEHIND_SHOWN>(&all.behind_nanos).into_iter().flatten().collect();
     let is_shown = |at: &usize| behind.contains(at);
@@ -314,7 +342,7 @@ pub(crate) fn matrix(who: &Who, selected: Option<(String, Group)>, resources: &[
         .map(str::to_owned)
         .into_iter()
         .chain(resources.iter().map(|resource| format!("on {resource}")))
-        .chain(same_flow.then(|| "same flow".to_owned()))
+        .chain(same_flow.then(|| noun.same_flow().to_owned()))
         .chain(behind.iter().map(|&at| format!("behind {}", who.names[at])))
         .chain(rest.then(|| "behind others".to_owned()))
         .chain(others.iter().map(|(name, _)| (*name).to_owned()))
@@ -360,6 +388,8 @@ fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
         ("stalled", |group| group.stalled_nanos),
         ("held", |group| group.held_nanos),
         ("recovering", |group| group.recovering_nanos),
+        ("server", |group| group.server_nanos),
+        ("pace", |group| group.pace_nanos),
         ("on its way", |group| group.on_its_way_nanos),
     ];
     let all = who.all();

@@ -2,7 +2,9 @@
 
 use std::array;
 
-use dovetail_sim::blame::{Cause, Column, Explanation, HELD, ON_ITS_WAY, RECOVERING, Row, STALLED, WITHOUT_FLOW};
+use dovetail_sim::blame::{
+    Cause, Column, Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, Row, SERVER, STALLED, WITHOUT_FLOW,
+};
 
 /// Sums over the packets of each group, and what they waited for by group.
 pub(crate) struct Who {
@@ -30,6 +32,8 @@ pub(crate) struct Group {
     pub(crate) held_nanos: u128,
     pub(crate) recovering_nanos: u128,
     pub(crate) on_its_way_nanos: u128,
+    pub(crate) server_nanos: u128,
+    pub(crate) pace_nanos: u128,
 }
 
 impl Who {
@@ -64,8 +68,8 @@ impl Who {
 
     /// A row's sums by these groups.
     pub(crate) fn fold(&self, row: &Row) -> Group {
-        let [held_nanos, stalled_nanos, recovering_nanos, on_its_way_nanos] =
-            [HELD, STALLED, RECOVERING, ON_ITS_WAY].map(|column| row.cause_nanos(column));
+        let [held_nanos, stalled_nanos, recovering_nanos, on_its_way_nanos, server_nanos, pace_nanos] =
+            [HELD, STALLED, RECOVERING, ON_ITS_WAY, SERVER, PACE].map(|column| row.cause_nanos(column));
         let mut behind_nanos = vec![0; self.names.len()];
         for (&group, nanos) in self.group_of.iter().zip(row.causes_nanos.iter().skip(WITHOUT_FLOW)) {
             behind_nanos[group] += nanos;
@@ -82,6 +86,8 @@ impl Who {
             held_nanos,
             recovering_nanos,
             on_its_way_nanos,
+            server_nanos,
+            pace_nanos,
         }
     }
 
@@ -133,6 +139,8 @@ impl Group {
         self.held_nanos += other.held_nanos;
         self.recovering_nanos += other.recovering_nanos;
         self.on_its_way_nanos += other.on_its_way_nanos;
+        self.server_nanos += other.server_nanos;
+        self.pace_nanos += other.pace_nanos;
         sums(&mut self.own_nanos, &other.own_nanos);
         sums(&mut self.behind_nanos, &other.behind_nanos);
     }
@@ -147,6 +155,8 @@ pub(crate) fn name(column: &Column, all: &[Column]) -> String {
         (Cause::Stalled, _) => "stalled".to_owned(),
         (Cause::Recovering, _) => "recovering".to_owned(),
         (Cause::OnItsWay, _) => "on its way".to_owned(),
+        (Cause::Server, _) => "server".to_owned(),
+        (Cause::Pace, _) => "pace".to_owned(),
         (Cause::Flow(label), _) => label.clone(),
         (Cause::OtherFlows, Some(class)) if of_some_class_are_flows(&column.class) => format!("other flows of {class}"),
         (Cause::OtherFlows, Some(class)) => class.clone(),

@@ -25,7 +25,7 @@ use crate::{
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{
     Observer,
-    blame::TransferBlame,
+    blame::{RequestBlame, TransferBlame},
     measure::{DEFAULT_WINDOW, Meters},
     network::{
         Arrivals, Asks, Contender, Kind, Network, NetworkError, NetworkOptions, NetworkOutcome, simulate_access,
@@ -124,6 +124,16 @@ impl fmt::Display for Under<'_> {
     }
 }
 
+/// What is found out of waiting.
+pub(crate) enum Blame<'a> {
+    /// Nothing.
+    Nothing,
+    /// What transfers wait for.
+    Transfers(&'a mut TransferBlame),
+    /// What requests wait for.
+    Requests(&'a mut RequestBlame),
+}
+
 /// A policy's run over a network.
 pub struct NetworkRun {
     /// As of a pipeline of the watched link alone.
@@ -145,16 +155,16 @@ pub fn bar(network: &Network, runs: usize, progress: &dyn Progress) -> Box<dyn M
 
 /// Runs the network so. `bar` is one of [`bar`]'s.
 pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter) -> Result<NetworkRun, Error> {
-    run_blamed(network, under, keep, bar, None)
+    run_blamed(network, under, keep, bar, Blame::Nothing)
 }
 
-/// The same; `blame` finds out what transfers wait for.
+/// The same; `blame` finds out what transfers or requests wait for.
 pub(crate) fn run_blamed(
     network: &Network,
     under: Under<'_>,
     keep: Keep<'_>,
     bar: &dyn Meter,
-    blame: Option<&mut TransferBlame>,
+    blame: Blame<'_>,
 ) -> Result<NetworkRun, Error> {
     let (mut meters, mut load) = (Meters::new(1, DEFAULT_WINDOW), LinkLoad::default());
     let mut told = 0;
@@ -165,10 +175,16 @@ pub(crate) fn run_blamed(
     };
     let name = under.to_string();
     let mut capture = keep.pcap.map(|folder| Capture::begin(folder, &name)).transpose()?;
+    let (blame, requests) = match blame {
+        Blame::Nothing => (None, None),
+        Blame::Transfers(blame) => (Some(blame), None),
+        Blame::Requests(blame) => (None, Some(blame)),
+    };
     let options = NetworkOptions {
         progress: Some(&mut progress),
         capture: capture.as_mut().map(|capture| capture as &mut dyn Write),
         blame,
+        requests,
     };
     let recording = keep.records.map(|(folder, format)| Recording::begin(folder, &name, format, &[LINK.to_owned()]));
     let mut recording = recording.transpose()?;

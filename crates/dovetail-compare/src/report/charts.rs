@@ -106,6 +106,8 @@ pub(crate) fn time_divided(who: &Who, resources: &[String]) -> Plot {
     part("stalled".to_owned(), &|group| group.stalled_nanos);
     part("held".to_owned(), &|group| group.held_nanos);
     part("recovering".to_owned(), &|group| group.recovering_nanos);
+    part("server".to_owned(), &|group| group.server_nanos);
+    part("pace".to_owned(), &|group| group.pace_nanos);
     part("on its way".to_owned(), &|group| group.on_its_way_nanos);
     let height = 190 + 34 * groups.len();
     let time = Axis::new().title("mean latency, ms");

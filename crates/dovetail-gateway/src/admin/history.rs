@@ -78,7 +78,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use dovetail_sched::{Nanos, Weight};
-    use dovetail_tower::dispatcher::ClassView;
+    use dovetail_tower::dispatcher::{ClassView, Spent};
 
     use super::*;
 
@@ -90,6 +90,7 @@ mod tests {
             units,
             requests: 0,
             cancelled: 0,
+            spent: Spent::default(),
         };
         Totals {
             now: Nanos::from_secs(second),

@@ -10,6 +10,7 @@ use prometheus_client::{
 };
 
 use super::scrape::{Class, Durations, Scrape};
+use crate::spent::named;
 
 /// The media type of the response.
 pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -69,7 +70,12 @@ impl Scrape {
         let latency = self.classes.iter().map(|class| (class_label(class), &class.latency));
         to.histogram("request_duration", "From a request's arrival to the end of its complete response", latency)?;
         let queue = self.classes.iter().map(|class| (class_label(class), &class.queue));
-        to.histogram("queue_duration", "How long a request, or all bursts of a tunnel, waited for release", queue)
+        to.histogram("queue_duration", "How long a request, or all bursts of a tunnel, waited for release", queue)?;
+        let spent = self.classes.iter().zip(&self.totals.classes).flat_map(|(class, now)| {
+            named(&now.spent).map(|(on, time)| ([("class", &*class.name), ("on", on)], time.as_secs_f64()))
+        });
+        let help = "What finished requests' time was spent on, from their arrival to their end";
+        to.counter("requests_spent", help, Some(Unit::Seconds), spent)
     }
 
     fn link(&self, to: &mut Families<'_>) -> Result<(), Error> {

@@ -7,7 +7,7 @@ use dovetail_tower::dispatcher::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
 use super::{history::Sample, link::Link, rates::Rates, seen::Seen};
-use crate::{config::Config, who::Who};
+use crate::{config::Config, spent::SpentSeconds, who::Who};
 
 /// The most users and the most requests that are listed.
 const MOST_ROWS: usize = 200;
@@ -60,6 +60,8 @@ struct Class {
     received_bytes: u64,
     requests: u64,
     cancelled: u64,
+    /// What its finished requests' time was spent on.
+    spent: SpentSeconds,
 }
 
 #[derive(Debug, Serialize)]
@@ -85,6 +87,8 @@ struct Request {
     waited_s: f64,
     received_bytes: u64,
     length_bytes: Option<u64>,
+    /// What its time was spent on so far.
+    spent: SpentSeconds,
 }
 
 impl Status {
@@ -111,6 +115,7 @@ impl Status {
                 received_bytes: now.units,
                 requests: now.requests,
                 cancelled: now.cancelled,
+                spent: SpentSeconds::of(&now.spent),
             })
             .collect();
         Self {
@@ -181,6 +186,7 @@ fn requests(config: &Config, view: &View<Who>) -> (Vec<Request>, usize) {
         waited_s: live.waited.as_secs_f64(),
         received_bytes: live.received,
         length_bytes: live.length,
+        spent: SpentSeconds::of(&live.spent),
     };
     (order.iter().take(MOST_ROWS).map(row).collect(), view.live.len().saturating_sub(MOST_ROWS))
 }
@@ -208,6 +214,7 @@ fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'stat
 #[cfg(test)]
 mod tests {
     use dovetail_sched::request::ClassId;
+    use dovetail_tower::dispatcher::Spent;
 
     use super::*;
 
@@ -224,6 +231,7 @@ mod tests {
                 received: 0,
                 still: still_ms.map(Nanos::from_millis),
                 length: None,
+                spent: Spent::default(),
             };
             super::stage(&live, of_class, all)
         };

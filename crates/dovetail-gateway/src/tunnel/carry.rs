@@ -68,11 +68,12 @@ const BUFFER: usize = 16 * 1024;
 /// A tunnel that is open.
 pub(super) struct Tunnel {
     link: Rc<Link>,
+    // Over before the record is, which notes what it was spent on.
+    place: RefCell<Option<Place>>,
     record: Record,
     label: Arc<str>,
     watched: Watched,
     offered: Offered,
-    place: RefCell<Option<Place>>,
     // The place is another.
     replaced: Notify,
     // Bytes that came down since the last burst, and what that is on average.
@@ -418,6 +419,7 @@ impl Tunnel {
         let Record { who, class, .. } = &self.record;
         let place =
             self.link.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        place.tells(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());
         }

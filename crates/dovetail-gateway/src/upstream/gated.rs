@@ -103,6 +103,13 @@ impl Gate {
         *self.response.borrow_mut() = Some(Response { ticket, progress });
     }
 
+    /// Whether what was read waits for the client to take it.
+    pub(crate) fn untaken(&self, is_untaken: bool) {
+        if let Some(response) = &*self.response.borrow() {
+            response.ticket.untaken(is_untaken);
+        }
+    }
+
     /// What comes belongs to no response any more.
     pub(crate) fn finish(&self) -> Option<Place> {
         self.response.take().map(|response| response.ticket)

@@ -7,3 +7,4 @@ mod openmetrics;
 mod page;
 mod port;
 mod running;
+mod spent;

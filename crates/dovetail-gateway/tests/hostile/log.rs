@@ -52,5 +52,10 @@ fn a_line_of_json_has_the_class_and_what_went_up() {
             (&line["method"], &line["class"], &line["uploaded_bytes"]),
             (&method.into(), &class.into(), &uploaded.into())
         );
+        let parts = line["spent"].as_object().unwrap();
+        let spent: f64 = parts.values().map(|part| part.as_f64().unwrap()).sum();
+        assert!(parts.len() == 7 && spent > 0.0, "{line}");
+        // It was read and checked before it had a place, and each part is rounded.
+        assert!(spent <= line["took_s"].as_f64().unwrap() + 1e-5, "{line}");
     }
 }

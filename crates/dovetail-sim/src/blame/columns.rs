@@ -10,14 +10,24 @@ pub const HELD: usize = 0;
 /// The column of a resource that waits for another.
 pub const STALLED: usize = 1;
 
-/// The column of a transfer that waits until a packet that was dropped is sent again.
+/// The column of a transfer or a request that waits until a packet that was dropped is sent again.
 pub const RECOVERING: usize = 2;
 
-/// The column of a transfer that waits for no link: its packets are on their way, or its hosts wait for one another.
+/// The column of a transfer or a request that waits for no link: its packets are on their way, or its hosts wait for one
+/// another.
 pub const ON_ITS_WAY: usize = 3;
 
+/// The column of a request that its server has not answered yet.
+pub const SERVER: usize = 4;
+
+/// The column of a request that waits at its gateway while the link carries no packet.
+pub const PACE: usize = 5;
+
 /// So many columns come first that are of no flow.
-pub const WITHOUT_FLOW: usize = 4;
+pub const WITHOUT_FLOW: usize = 6;
+
+/// How many of the first flows have a column of their own where nothing else is asked for.
+pub const FLOW_COLUMNS: usize = 24;
 
 /// So many classes have a column for those of their flows that have none; the flows of further ones share one.
 const CLASS_COLUMNS: usize = 32;
@@ -38,10 +48,14 @@ pub enum Cause {
     Held,
     /// The resource was taken by a packet that waited for another resource.
     Stalled,
-    /// A packet was lost, and not sent again yet: of transfers only.
+    /// A packet was lost, and not sent again yet: of transfers and requests only.
     Recovering,
-    /// It waited for no link: propagation, other links, and hosts that wait for one another. Of transfers only.
+    /// It waited for no link: propagation, other links, and hosts that wait for one another. Of transfers and requests only.
     OnItsWay,
+    /// The request was released, and nothing of its response had come to the link. Of requests only.
+    Server,
+    /// The gateway made it wait while the link carried no packet. Of requests only.
+    Pace,
     /// A flow, by its label, was served.
     Flow(String),
     /// One of the flows without a column of their own was served: of the column's class.
@@ -59,7 +73,8 @@ pub(super) struct Columns {
 
 impl Columns {
     pub(super) fn new(flow_columns: usize) -> Self {
-        let causes: [Cause; WITHOUT_FLOW] = [Cause::Held, Cause::Stalled, Cause::Recovering, Cause::OnItsWay];
+        let causes: [Cause; WITHOUT_FLOW] =
+            [Cause::Held, Cause::Stalled, Cause::Recovering, Cause::OnItsWay, Cause::Server, Cause::Pace];
         let columns = causes.map(|cause| Column { cause, class: None }).into();
         Self { columns, of_flow: Vec::new(), flow_columns_left: flow_columns, class_columns_left: CLASS_COLUMNS }
     }
@@ -130,14 +145,14 @@ mod tests {
             columns.assign(FlowId(flow), &Profile { weight: Weight::default(), label, class });
             columns.of(FlowId(flow))
         };
-        assert_eq!(assign(0, "a", Some("web")), 4);
-        assert_eq!(assign(1, "b", Some("web")), 5);
-        assert_eq!(assign(2, "c", Some("mail")), 6);
-        assert_eq!(assign(3, "d", Some("web")), 5);
+        assert_eq!(assign(0, "a", Some("web")), WITHOUT_FLOW);
+        assert_eq!(assign(1, "b", Some("web")), WITHOUT_FLOW + 1);
+        assert_eq!(assign(2, "c", Some("mail")), WITHOUT_FLOW + 2);
+        assert_eq!(assign(3, "d", Some("web")), WITHOUT_FLOW + 1);
         // A flow that comes again under the same name keeps its column.
-        assert_eq!(assign(0, "a", Some("web")), 4);
+        assert_eq!(assign(0, "a", Some("web")), WITHOUT_FLOW);
         // Its number may be another's by now.
-        assert_eq!(assign(0, "e", Some("mail")), 6);
+        assert_eq!(assign(0, "e", Some("mail")), WITHOUT_FLOW + 2);
     }
 
     #[test]

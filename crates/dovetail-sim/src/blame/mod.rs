@@ -37,6 +37,8 @@
 //! | `row` | sums over packets |
 //! | `slowest` | the packets that took longest |
 //! | `transfers` | the same of transfers over TCP, of which many packets are in flight at once |
+//! | `requests` | the same of requests of users behind a gateway |
+//! | `segment` | what a packet of a connection carries |
 //!
 //! Cost: O(columns) a packet and resource; memory 16 bytes for each packet that a resource has served since the oldest packet
 //! that waits arrived, and 32 for each packet that waits.
@@ -46,22 +48,24 @@ mod explanation;
 mod packets;
 mod parts;
 mod place;
+#[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only a network's run tells it anything"))]
+mod requests;
 mod row;
+mod segment;
 mod slots;
 mod slowest;
+#[cfg_attr(not(feature = "network"), expect(dead_code, reason = "only a network's run tells it anything"))]
 mod transfers;
 
-#[cfg(feature = "network")]
-pub(crate) use self::transfers::Segment;
 pub use self::{
-    columns::{Cause, Column, HELD, ON_ITS_WAY, RECOVERING, STALLED, WITHOUT_FLOW},
+    columns::{Cause, Column, FLOW_COLUMNS, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, WITHOUT_FLOW},
     explanation::{Explanation, FlowColumn},
     packets::Blame,
     parts::{Ended, Selection},
+    requests::RequestBlame,
     row::Row,
     slowest::SlowPacket,
     transfers::TransferBlame,
 };
-
-/// How many of the first flows have a column of their own where nothing else is asked for.
-pub const FLOW_COLUMNS: usize = 24;
+#[cfg(feature = "network")]
+pub(crate) use self::{requests::Whose, segment::Segment};

@@ -6,7 +6,7 @@
 //! | state | the transfer's time goes to |
 //! |---|---|
 //! | one of its packets is on the watched link | own |
-//! | one of its packets waits before that link | behind the flow whose packet is on it, or *held* if none is |
+//! | one of its packets waits before that link | behind the traffic whose packet is on it, or *held* if none is |
 //! | one of its packets was dropped there and has not been sent again | *recovering* |
 //! | otherwise | *on its way*: propagation, other links, hosts that wait for one another |
 //!
@@ -22,6 +22,7 @@ use super::{
     explanation::{Explanation, FlowColumn},
     parts::{Parts, Selection},
     row::Row,
+    segment::Segment,
     slowest::{SlowPacket, Slowest},
 };
 use crate::Profile;
@@ -72,13 +73,6 @@ enum State {
     Waiting,
     Recovering,
     OnItsWay,
-}
-
-/// What a segment carries, by its sequence numbers (RFC 9293, section 3.4).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
-    pub(crate) from: u32,
-    pub(crate) bytes: u32,
 }
 
 impl TransferBlame {
@@ -292,6 +286,7 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blame::WITHOUT_FLOW;
 
     #[test]
     fn a_transfer_s_time_is_divided_by_its_states() {
@@ -315,10 +310,10 @@ mod tests {
         blame.begins(1, 1, Nanos(40));
         let explanation = blame.finish();
         // 5 and 6 on its way, 4 behind bulk, 3 and 2 on the link, 18 recovering (105 to 115 covers 110), 2 held.
-        let causes: Vec<_> = [2, 0, 18, 11, 0, 4].map(Nanos).into();
+        let causes: Vec<_> = [2, 0, 18, 11, 0, 0, 0, 4].map(Nanos).into();
         let slowest = &explanation.slowest[0];
         assert_eq!((slowest.latency, slowest.own[0], &slowest.causes), (Nanos(40), Nanos(5), &causes));
-        assert_eq!((explanation.rows[4].packets, explanation.rows[5].left), (1, 1));
+        assert_eq!((explanation.rows[WITHOUT_FLOW].packets, explanation.rows[WITHOUT_FLOW + 1].left), (1, 1));
     }
 
     #[test]

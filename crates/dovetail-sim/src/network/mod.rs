@@ -36,7 +36,7 @@
 //! | `access_model` | what a model of users' access does; a second one is another implementation of it |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
 //! | `world` | the loop over all of them |
-//! | `watch`, `capture`, `outcome` | what is to be seen of a run |
+//! | `watch`, `blamed`, `capture`, `outcome` | what is to be seen of a run |
 
 mod check;
 mod contender;
@@ -57,6 +57,8 @@ mod addresses;
 mod agenda;
 #[cfg(feature = "network")]
 mod ask_again;
+#[cfg(feature = "network")]
+mod blamed;
 #[cfg(feature = "network")]
 mod capture;
 #[cfg(feature = "network")]

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use dovetail_sched::Nanos;
 
-use crate::blame::TransferBlame;
+use crate::blame::{RequestBlame, TransferBlame};
 
 /// How to run a network.
 #[derive(Default)]
@@ -13,8 +13,10 @@ pub struct NetworkOptions<'a> {
     pub progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
     /// Gets a capture (pcap, raw IP, nanoseconds) of what the watched link sends, stamped when a packet's first bit leaves.
     pub capture: Option<&'a mut dyn Write>,
-    /// Finds out what transfers wait for.
+    /// Finds out what transfers wait for, where no users are behind a gateway.
     pub blame: Option<&'a mut TransferBlame>,
+    /// Finds out what users' requests wait for, where they are behind a gateway.
+    pub requests: Option<&'a mut RequestBlame>,
 }
 
 #[cfg(feature = "network")]
@@ -28,6 +30,7 @@ impl<'a> NetworkOptions<'a> {
             progress: self.progress.map(|told| told as &mut dyn FnMut(NetworkProgress)),
             capture: self.capture.map(|file| file as &mut dyn Write),
             blame: self.blame,
+            requests: self.requests,
         }
     }
 }

@@ -4,6 +4,7 @@ use dovetail_sched::PolicySpec;
 
 use super::{
     access_model::NoUsers,
+    blamed::Blamed,
     capture::Capture,
     contender::Contender,
     error::NetworkError,
@@ -31,11 +32,12 @@ pub fn simulate_network<O: Observer>(
     if network.access.is_some() {
         return Err(NetworkError::Network("users send requests through a gateway here: set its policy".into()));
     }
-    let NetworkOptions { progress, capture, mut blame } = options.lend();
-    if let Some(blame) = &mut blame {
+    let NetworkOptions { progress, capture, blame, .. } = options.lend();
+    let blamed = blame.map_or(Blamed::Nothing, |blame| {
         blame.knows(network.traffic.iter().map(|traffic| traffic.name.as_str()));
-    }
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blame);
+        Blamed::Transfers(blame)
+    });
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blamed);
     let net = Net::new(network, policy, &[], watch)?;
     World::new(net, NoUsers, progress).run()
 }
@@ -52,8 +54,15 @@ pub fn simulate_access<O: Observer>(
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
     let laid = lay_out(network, gateway)?;
-    let NetworkOptions { progress, capture, .. } = options.lend();
-    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, None);
+    let NetworkOptions { progress, capture, requests, .. } = options.lend();
+    let blamed = requests.map_or(Blamed::Nothing, |blame| {
+        let name = |at: usize| network.traffic[at].name.as_str();
+        let user = |(at, node): (usize, usize)| (network.nodes[node].name.as_str(), name(network.class_of(at)));
+        let others = (0..network.traffic.len()).filter(|&at| network.requests(at).is_none());
+        blame.knows(network.users().map(user), others.map(|at| (at, name(at))));
+        Blamed::Requests(blame)
+    });
+    let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blamed);
     let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
     let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
     World::new(net, gateway, progress).run()

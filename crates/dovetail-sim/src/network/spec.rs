@@ -279,6 +279,13 @@ impl Network {
         }
     }
 
+    /// Users behind a gateway in the order of their numbers: the traffic that each is of, and its node.
+    #[cfg(feature = "network")]
+    pub(super) fn users(&self) -> impl Iterator<Item = (usize, usize)> {
+        let asking = (0..self.traffic.len()).filter(|&at| self.requests(at).is_some());
+        asking.flat_map(|at| self.traffic[at].to.iter().map(move |&node| (at, node)))
+    }
+
     /// Whether requests carry anything.
     #[cfg(feature = "network")]
     pub(super) fn has_uploads(&self) -> bool {

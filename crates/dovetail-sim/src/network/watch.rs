@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, io, mem};
 use dovetail_sched::{FlowId, Nanos, Packet};
 
 use super::{
+    blamed::Blamed,
     capture::Capture,
-    headers::tcp_segment,
     packets::{Datagram, Of},
     queue::Sending,
 };
-use crate::{Observer, Outcome, Passage, Profile, blame::TransferBlame};
+use crate::{Observer, Outcome, Passage, Profile};
 
 /// Packets of a transfer or of a stream.
 #[derive(Debug, Clone, Copy, Default)]
@@ -31,17 +31,14 @@ pub(super) struct Watch<'a> {
     // By number.
     transfers: Vec<Tally>,
     streams: Vec<Tally>,
-    blame: Option<&'a mut TransferBlame>,
+    /// What is found out of waiting.
+    pub(super) blamed: Blamed<'a>,
 }
 
 impl<'a> Watch<'a> {
-    pub(super) fn new(
-        observer: &'a mut dyn Observer,
-        capture: Option<Capture<'a>>,
-        blame: Option<&'a mut TransferBlame>,
-    ) -> Self {
+    pub(super) fn new(observer: &'a mut dyn Observer, capture: Option<Capture<'a>>, blamed: Blamed<'a>) -> Self {
         let (link, transfers, streams) = (Outcome::default(), Vec::new(), Vec::new());
-        Self { observer, capture, link, unknown: 0, waiting: BTreeMap::new(), transfers, streams, blame }
+        Self { observer, capture, link, unknown: 0, waiting: BTreeMap::new(), transfers, streams, blamed }
     }
 
     /// A packet came to the link; its number.
@@ -59,9 +56,7 @@ impl<'a> Watch<'a> {
     }
 
     pub(super) fn arrived<P: Copy>(&mut self, packet: &Packet, datagram: &Datagram<P>) {
-        if let (Some(blame), Some(transfer)) = (&mut self.blame, datagram.of.transfer()) {
-            blame.waits(transfer, tcp_segment(&datagram.bytes), packet.arrival);
-        }
+        self.blamed.waits(datagram, packet.arrival);
         let packet = Packet { handle: datagram.number, ..*packet };
         self.waiting.insert(packet.handle, packet);
         self.observer.arrived(&packet);
@@ -83,9 +78,7 @@ impl<'a> Watch<'a> {
     pub(super) fn sent<P: Copy>(&mut self, sending: &Sending, datagram: &Datagram<P>) -> io::Result<()> {
         self.link.sent += 1;
         self.waiting.remove(&datagram.number);
-        if let Some(blame) = &mut self.blame {
-            blame.takes(datagram.traffic, datagram.of.transfer(), sending.begun);
-        }
+        self.blamed.takes(datagram, sending.begun);
         let mut passage = Passage::new(1, sending.begun);
         passage.takes(0, sending.begun, sending.ends);
         self.observer.sent(&Packet { handle: datagram.number, ..sending.packet }, &passage);
@@ -97,21 +90,19 @@ impl<'a> Watch<'a> {
 
     /// A packet's last bit has left.
     pub(super) fn left<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
-        if let Some(blame) = &mut self.blame {
-            blame.frees(datagram.of.transfer(), now);
-        }
+        self.blamed.frees(datagram, now);
     }
 
     /// A transfer begins.
     pub(super) fn begins(&mut self, transfer: usize, traffic: usize, now: Nanos) {
-        if let Some(blame) = &mut self.blame {
+        if let Some(blame) = self.blamed.transfers() {
             blame.begins(transfer, traffic, now);
         }
     }
 
     /// A transfer's receiver has all of it.
     pub(super) fn ends(&mut self, transfer: usize, now: Nanos) {
-        if let Some(blame) = &mut self.blame {
+        if let Some(blame) = self.blamed.transfers() {
             blame.ends(transfer, now);
         }
     }
@@ -125,9 +116,7 @@ impl<'a> Watch<'a> {
 
     fn count_drop<P: Copy>(&mut self, datagram: &Datagram<P>, waited: bool, now: Nanos) {
         self.link.dropped += 1;
-        if let (Some(blame), Some(transfer)) = (&mut self.blame, datagram.of.transfer()) {
-            blame.dropped(transfer, tcp_segment(&datagram.bytes), waited, now);
-        }
+        self.blamed.dropped(datagram, waited, now);
         if let Some(tally) = self.tally(datagram.of) {
             tally.dropped += 1;
         }

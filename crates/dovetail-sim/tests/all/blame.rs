@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup, registry::REGISTRY};
 use dovetail_sim::{
     Observer, Options, Passage, PipelineMode,
-    blame::{Blame, Cause, Ended, Explanation, FLOW_COLUMNS, HELD, Row, STALLED, Selection},
+    blame::{Blame, Cause, Ended, Explanation, FLOW_COLUMNS, HELD, Row, STALLED, Selection, WITHOUT_FLOW},
     simulate,
 };
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ fn behind(run: &Run, packet: u64, flow: u32) -> u64 {
 fn one_resource_is_shared_by_those_who_wait() {
     // 0: [0, 4) of flow 0; 1 and 2 arrive at 1 and 2: flow 0 again from 4 to 8, then flow 1.
     let run = under("fifo", &[job(0, 0, &[4]), job(1, 0, &[4]), job(2, 1, &[3])], PipelineMode::NoWait);
-    assert_eq!(run.told[&0], Told { latency: 4, own: vec![4], same_flow: 0, causes: vec![0; 6] });
+    assert_eq!(run.told[&0], Told { latency: 4, own: vec![4], same_flow: 0, causes: vec![0; WITHOUT_FLOW + 2] });
     assert_eq!((run.told[&1].latency, run.told[&1].same_flow), (7, 3));
     assert_eq!((run.told[&2].latency, run.told[&2].same_flow, behind(&run, 2, 0)), (9, 0, 6));
 }
@@ -220,7 +220,7 @@ fn a_packet_a_flow_or_a_class_is_selected() {
     let one = of(Selection::Packet(1));
     assert_eq!((one.selected.packets, one.selected.latency_nanos, one.slowest.len()), (1, 7, 1));
     let flow = of(Selection::Flow(format!("flow {}", FlowId(1))));
-    assert_eq!(causes(&flow.selected), [(4, 6)]);
+    assert_eq!(causes(&flow.selected), [(WITHOUT_FLOW, 6)]);
     assert_eq!((flow.selected.packets, flow.selected.latency_nanos, flow.slowest[0].packet), (1, 9, 2));
     assert_eq!(of(Selection::Class("none".into())).selected.packets, 0);
 }
@@ -236,7 +236,7 @@ fn a_packet_that_starves_is_left() {
     let left: Vec<_> = explanation.rows.iter().map(|row| row.left).collect();
     assert_eq!(
         (left.as_slice(), explanation.selected.left, explanation.selected.packets),
-        (&[0, 0, 0, 0, 1, 1][..], 2, 1)
+        (&[0, 0, 0, 0, 0, 0, 1, 1][..], 2, 1)
     );
 }
 
@@ -271,5 +271,8 @@ fn what_is_long_ago_is_not_lost() {
     simulate(&mut Listed::new(&jobs, &[]), &mut scheduler, PipelineMode::NoWait, &mut blame, Options::default())
         .unwrap();
     let slowest = blame.finish().slowest;
-    assert_eq!((slowest[0].packet, slowest[0].latency, slowest[0].causes[4]), (1, Nanos(1_000_009), Nanos(999_999)));
+    assert_eq!(
+        (slowest[0].packet, slowest[0].latency, slowest[0].causes[WITHOUT_FLOW]),
+        (1, Nanos(1_000_009), Nanos(999_999))
+    );
 }

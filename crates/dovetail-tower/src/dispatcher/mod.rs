@@ -32,6 +32,8 @@
 
 mod limits;
 mod live;
+mod shadow;
+mod spent;
 mod state;
 mod ticket;
 mod users;
@@ -56,11 +58,13 @@ use tokio::{
 
 pub use self::{
     limits::{Overloaded, WaitLimits},
+    spent::{Spending, Spent},
     ticket::Ticket,
     view::{ClassView, LiveView, Stage, Totals, UserView, View},
 };
 use self::{
     live::Live,
+    shadow::{Owner, Shadow},
     state::{Account, Shared, State},
     users::Users,
 };
@@ -103,6 +107,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
             users: Users::default(),
             classes: classes.iter().map(|&weight| Account { weight, ..Account::default() }).collect(),
             far: FarQueue::default(),
+            shadow: Shadow::default(),
             armed: Nanos::MAX,
             units: 0,
         };
@@ -186,7 +191,8 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
             }
         };
         state.place(user, class, now);
-        let id = state.live.insert(Live::new(user, length, label, now));
+        let timesheet = state.timesheet(user, now);
+        let id = state.live.insert(Live::new(user, length, label, timesheet, now));
         state.users.arrived(user);
         let account = &mut state.classes[class.0 as usize];
         account.requests.waiting += 1;
@@ -254,6 +260,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         if let Some(account) = class.and_then(|class| state.classes.get_mut(class.0 as usize)) {
             account.units = account.units.saturating_add(units);
         }
+        state.carries(Owner { class, user: None }, units, now);
         state.scheduler.stray(class, units, now);
         self.0.pump(state);
     }

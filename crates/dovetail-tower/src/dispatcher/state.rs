@@ -15,6 +15,8 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::{
     live::Live,
+    shadow::{Owner, Shadow},
+    spent::{Carried, Spent, Timesheet},
     users::{Requests, Users},
 };
 
@@ -33,6 +35,7 @@ pub(super) struct State<K> {
     pub(super) users: Users<K>,
     pub(super) classes: Vec<Account>,
     pub(super) far: FarQueue,
+    pub(super) shadow: Shadow,
     // When the driver wakes.
     pub(super) armed: Nanos,
     // Units that came, in total.
@@ -47,6 +50,10 @@ pub(super) struct Account {
     pub(super) units: u64,
     pub(super) requested: u64,
     pub(super) cancelled: u64,
+    /// How long the link carried units for it, as its shadow has it.
+    pub(super) carried: Nanos,
+    /// What its requests that are over spent their time on.
+    pub(super) spent: Spent,
 }
 
 impl<K: Clone + Eq + Hash> State<K> {
@@ -59,6 +66,51 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl<K> State<K> {
+    /// Counts whose units the link carried until now.
+    pub(super) fn settle(&mut self, now: Nanos) {
+        let Self { shadow, users, classes, .. } = self;
+        shadow.settle(now, |owner, time| {
+            if let Some(user) = owner.user.and_then(|user| users.get_mut(user)) {
+                user.carried += time;
+            }
+            if let Some(class) = owner.class.and_then(|class| classes.get_mut(class.0 as usize)) {
+                class.carried += time;
+            }
+        });
+    }
+
+    /// Units were taken in.
+    pub(super) fn carries(&mut self, owner: Owner, units: u64, now: Nanos) {
+        self.settle(now);
+        self.shadow.carries(owner, Nanos::from_f64(units as f64 / self.setup.rate * 1e9));
+    }
+
+    /// What the link carried so far, as its shadow has it; it is settled.
+    fn carried(&self, user: UserId, class: ClassId) -> Carried {
+        let of_class = self.classes.get(class.0 as usize).map_or(Nanos::ZERO, |account| account.carried);
+        Carried { class, user: self.users.at(user).carried, of_class, all: self.shadow.busy }
+    }
+
+    /// A timesheet for a request of a user, which waits from now on.
+    pub(super) fn timesheet(&mut self, user: UserId, now: Nanos) -> Timesheet {
+        self.settle(now);
+        Timesheet::new(self.carried(user, self.users.at(user).class), now)
+    }
+
+    /// What a request spent its time on until now; the shadow is settled.
+    pub(super) fn spent(&self, live: &Live, now: Nanos) -> Spent {
+        live.timesheet.spent(&self.carried(live.user, live.timesheet.class()), now)
+    }
+
+    /// A request may do something else from now on.
+    pub(super) fn turn(&mut self, id: usize, now: Nanos) {
+        let Some(live) = self.live.get(id).filter(|live| live.doing() != live.timesheet.doing()) else { return };
+        let (user, before, doing) = (live.user, live.timesheet.class(), live.doing());
+        self.settle(now);
+        let (until, from) = (self.carried(user, before), self.carried(user, self.users.at(user).class));
+        self.live[id].timesheet.turns(doing, [&until, &from], now);
+    }
+
     /// The user is of this class from now on, with all their requests.
     pub(super) fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
         let entry = self.users.at_mut(user);
@@ -116,6 +168,7 @@ impl<K> Shared<K> {
             live.window = turn.window;
             live.ready = false;
             wake.extend(live.waker.take());
+            state.turn(turn.request.0 as usize, now);
         }
         let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
         // A policy that says "now" again would never let time pass.

@@ -10,7 +10,11 @@ use std::{
 
 use dovetail_sched::{Nanos, request::RequestId};
 
-use super::state::Shared;
+use super::{
+    shadow::Owner,
+    spent::{Spending, Spent},
+    state::Shared,
+};
 
 /// A request's place at the dispatcher. Dropped before its [`end`](Ticket::end), the request is cancelled.
 pub struct Ticket<K> {
@@ -100,6 +104,7 @@ impl<K> Ticket<K> {
         let before = live.wait(cx);
         if !live.ready && live.released.is_some() {
             live.ready = true;
+            state.turn(self.id, now);
             state.scheduler.ready(self.request(), now);
             self.shared.pump(state);
         } else {
@@ -122,13 +127,37 @@ impl<K> Ticket<K> {
         if live.allowed != u64::MAX {
             live.allowed = live.allowed.saturating_sub(units);
         }
-        let user = state.users.at_mut(live.user);
+        let number = live.user;
+        let user = state.users.at_mut(number);
         let of_class = &mut state.classes[user.class.0 as usize].units;
         for sum in [&mut user.units, of_class, &mut state.units] {
             *sum = sum.saturating_add(units);
         }
+        let owner = Owner { class: Some(user.class), user: Some(number) };
+        state.carries(owner, units, now);
+        state.turn(self.id, now);
         state.scheduler.received(self.request(), units, now);
         self.shared.pump(guard);
+    }
+
+    /// Whether units that were received wait for the request's client to take them: then its time is the client's.
+    pub fn untaken(&self, is_untaken: bool) {
+        let (mut state, now) = self.shared.enter();
+        state.live[self.id].untaken = is_untaken;
+        state.turn(self.id, now);
+    }
+
+    /// What the request spent its time on until now.
+    #[must_use]
+    pub fn spent(&self) -> Spent {
+        let (mut state, now) = self.shared.enter();
+        state.settle(now);
+        state.spent(&state.live[self.id], now)
+    }
+
+    /// When the request is over, what it spent its time on is added there.
+    pub fn tells(&self, spending: &Arc<Spending>) {
+        self.shared.lock().live[self.id].spending = Some(Arc::clone(spending));
     }
 
     /// The response is over: whole, or broken off by its sender.
@@ -152,9 +181,15 @@ impl<K> Ticket<K> {
         let state = &mut *guard;
         // Its waker goes with it, but not before the dispatcher is free: that may be the end of a task with a ticket of its own.
         let live = state.live.remove(self.id);
+        state.settle(now);
+        let spent = state.spent(&live, now);
+        if let Some(spending) = &live.spending {
+            spending.add(&spent);
+        }
         let was_released = live.released.is_some();
         let account = &mut state.classes[state.users.at(live.user).class.0 as usize];
         account.requests.over(was_released);
+        account.spent = account.spent.and(&spent);
         if ended {
             state.scheduler.ended(self.request(), now);
         } else {

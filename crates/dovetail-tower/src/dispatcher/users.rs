@@ -30,6 +30,8 @@ pub(super) struct User<K> {
     pub(super) requests: Requests,
     pub(super) units: u64,
     pub(super) requested: u64,
+    /// How long the link carried units for them, as its shadow has it.
+    pub(super) carried: Nanos,
     idle_since: Nanos,
 }
 
@@ -73,7 +75,8 @@ impl<K: Clone + Eq + Hash> Users<K> {
     /// Adds a new user.
     pub(super) fn meet(&mut self, who: &K, class: ClassId, now: Nanos) -> UserId {
         let requests = Requests::default();
-        let blank = User { who: who.clone(), class, requests, units: 0, requested: 0, idle_since: now };
+        let blank =
+            User { who: who.clone(), class, requests, units: 0, requested: 0, carried: Nanos::ZERO, idle_since: now };
         let user = UserId(self.users.insert(blank) as u32);
         self.numbers.insert(who.clone(), user);
         self.idle.insert((now, user));
@@ -122,6 +125,11 @@ impl<K> Users<K> {
     /// A user who has requests, or had one within a minute.
     pub(super) fn at(&self, user: UserId) -> &User<K> {
         &self.users[user.0 as usize]
+    }
+
+    /// The user of this number, unless they were forgotten.
+    pub(super) fn get_mut(&mut self, user: UserId) -> Option<&mut User<K>> {
+        self.users.get_mut(user.0 as usize)
     }
 
     pub(super) fn at_mut(&mut self, user: UserId) -> &mut User<K> {

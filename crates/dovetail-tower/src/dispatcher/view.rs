@@ -9,6 +9,7 @@ use dovetail_sched::{
 
 use super::{
     Dispatcher,
+    spent::Spent,
     state::{Account, State},
     users::Requests,
 };
@@ -56,6 +57,8 @@ pub struct ClassView {
     pub requests: u64,
     /// Requests cancelled since the start.
     pub cancelled: u64,
+    /// What its requests that are over spent their time on.
+    pub spent: Spent,
 }
 
 /// A snapshot of a user.
@@ -94,6 +97,8 @@ pub struct LiveView<K> {
     pub still: Option<Nanos>,
     /// The response's length in units, if it is known.
     pub length: Option<u64>,
+    /// What its time was spent on so far.
+    pub spent: Spent,
 }
 
 /// The state of a request.
@@ -114,6 +119,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
     #[must_use]
     pub fn view(&self) -> View<K> {
         let (mut state, now) = self.0.enter();
+        state.settle(now);
         state.forget(now);
         let users = state.users.iter().map(|user| UserView {
             who: user.who.clone(),
@@ -140,6 +146,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
                 received: live.received,
                 still: live.moved.map(|moved| now - moved),
                 length: live.length,
+                spent: state.spent(live, now),
             }
         });
         let (users, live) = (users.collect(), live.collect());
@@ -185,9 +192,9 @@ impl<K> State<K> {
 
 impl ClassView {
     fn of(account: &Account) -> Self {
-        let Account { weight, requests, units, requested, cancelled } = *account;
+        let Account { weight, requests, units, requested, cancelled, spent, .. } = *account;
         let Requests { waiting, outstanding } = requests;
-        Self { weight, waiting, outstanding, units, requests: requested, cancelled }
+        Self { weight, waiting, outstanding, units, requests: requested, cancelled, spent }
     }
 }
 

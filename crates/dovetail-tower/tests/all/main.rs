@@ -10,3 +10,4 @@ mod dispatcher_random;
 mod dispatcher_wakers;
 mod layer;
 mod layer_shares;
+mod spent;

@@ -64,14 +64,12 @@ impl<'a> RequestGateway<'a> {
                 scheduler.set_class(ClassId(at as u32), spec.traffic[at].weight, Nanos::ZERO);
             }
         }
-        for at in asking() {
-            for &node in &spec.traffic[at].to {
-                let (user, class) = (UserId(users.len() as u32), ClassId(spec.class_of(at) as u32));
-                for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
-                    scheduler.set_user(user, class, Nanos::ZERO);
-                }
-                users.push(User::new(spec, at, node, net.addresses.dynamic(node), users.len()));
+        for (at, node) in spec.users() {
+            let (user, class) = (UserId(users.len() as u32), ClassId(spec.class_of(at) as u32));
+            for scheduler in [Some(&mut scheduler), uplink.pacer.as_mut()].into_iter().flatten() {
+                scheduler.set_user(user, class, Nanos::ZERO);
             }
+            users.push(User::new(spec, at, node, net.addresses.dynamic(node), users.len()));
         }
         let mut users = Users::new(spec, users);
         users.begin(net);
@@ -175,7 +173,7 @@ impl AccessModel for RequestGateway<'_> {
 
     fn arrived(&mut self, part: Part, at: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         match part {
-            Part::Asks(exchange) => self.relay.asked(exchange, net.now),
+            Part::Asks(exchange) => self.relay.asked(exchange, net),
             Part::Answers { exchange, payload } => self.relay.answered(exchange, payload, net),
             Part::Probe(number) => self.probed(number, at, net)?,
             // Those come over TCP.

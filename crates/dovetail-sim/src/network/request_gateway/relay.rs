@@ -74,7 +74,7 @@ impl<'a> Relay<'a> {
         let (node, socket, traffic, to) = (user.node, user.socket, user.traffic, self.access.gateway);
         // Who is on the gateway's own node crosses no link.
         if node == to {
-            self.asked(exchange, net.now);
+            self.asked(exchange, net);
             return Ok(());
         }
         let of = Of::Access(Part::Asks(exchange));
@@ -82,7 +82,8 @@ impl<'a> Relay<'a> {
     }
 
     /// A request is at the gateway.
-    pub(super) fn asked(&mut self, exchange: usize, now: Nanos) {
+    pub(super) fn asked(&mut self, exchange: usize, net: &mut GatewayNet<'_>) {
+        let now = net.now;
         let Exchange { user, bytes, upload, ended, cancelled, .. } = *self.users.exchange(exchange);
         if cancelled.is_some() || ended.is_some() {
             return;
@@ -90,6 +91,9 @@ impl<'a> Relay<'a> {
         let whole = u64::from(self.access.header_bytes) + bytes;
         let live = self.live.insert(Live::new(exchange, whole, upload));
         self.users.arrived(exchange, live, now);
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.arrived(exchange, now);
+        }
         let request = Request { id: id_of(live), user: UserId(user as u32), length: None };
         self.scheduler.enqueue(&request, now);
         self.is_asked = true;
@@ -154,6 +158,9 @@ impl<'a> Relay<'a> {
             Some(id) => id,
             None => self.upstreams.dial(server, traffic, turn.window, net)?,
         };
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.released(exchange, id.made, net.now);
+        }
         let header = u64::from(self.access.request_bytes);
         let connection = &mut net.connections[id];
         connection.traffic = traffic;
@@ -272,6 +279,11 @@ impl<'a> Relay<'a> {
         let (request, live) = (id_of(at), &mut self.live[at]);
         let end = &mut net.connections[id].opener.end;
         let starved = end.application.to_read == 0;
+        if let Some(blame) = net.watch.blamed.requests() {
+            let is_withheld = bytes < live.left && starved && end.is_readable();
+            blame.read(live.exchange, bytes, now);
+            blame.withheld(live.exchange, is_withheld, now);
+        }
         if bytes == 0 && !(starved && !live.ready_told && end.is_readable()) {
             return Ok(());
         }
@@ -292,6 +304,9 @@ impl<'a> Relay<'a> {
             let grown = live.window > 2 * self.setup.window && live.window != u64::MAX;
             self.live.remove(at);
             self.users.left_gateway(exchange);
+            if let Some(blame) = net.watch.blamed.requests() {
+                blame.read_whole(exchange, now);
+            }
             upstream.live = None;
             end.application.to_read = 0;
             if grown {
@@ -336,6 +351,9 @@ impl<'a> Relay<'a> {
     /// A user waits no longer, and the gateway breaks the response off.
     pub(super) fn cancels(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Some((user, live)) = self.users.cancels(exchange, net.now) else { return Ok(()) };
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.cancelled(exchange);
+        }
         let mut end = None;
         if let Some(live) = live {
             self.scheduler.cancel(id_of(live), net.now);

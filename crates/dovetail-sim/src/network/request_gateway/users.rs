@@ -83,6 +83,9 @@ impl<'a> Users<'a> {
         self.outcome.open += 1;
         self.outcome.exchanges.push(Exchange::new((user.traffic, number), server, [bytes, upload], now));
         self.progress.push(Progress::default());
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.wanted(exchange, number, now);
+        }
         if let Some(patience) = requests.patience {
             net.agenda.add(now + patience, Event::Access(Told::Cancels(exchange)));
         }
@@ -115,6 +118,9 @@ impl<'a> Users<'a> {
         }
         done.ended = Some(net.now);
         let user = done.user;
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.ended(exchange, net.now);
+        }
         self.thinks(user, net);
     }
 

@@ -1,0 +1,324 @@
+//! What requests of users behind a gateway waited for.
+//!
+//! A request goes from its user to the gateway, is queued there until it is released, and goes on to its server; the
+//! response comes over the watched link, on a connection that carries one request at a time. A request's *packets* are
+//! those that come to the watched link on its connection between its release and the last byte that the gateway reads:
+//! the answer to the handshake, acknowledgements, and the response. At every instant from the time `a` at which the user
+//! wants the response until they have its last byte at `e`, the request is in the first of these states that applies:
+//!
+//! | state | the request's time goes to |
+//! |---|---|
+//! | one of its packets is on the watched link | own |
+//! | one of its packets waits before that link | the user whose packet is on it, or *held* if none is |
+//! | it waits at the gateway: it has arrived and is not released, or some of the response could be read and may not be | the user whose packet is on the link, or *pace* if none is |
+//! | one of its packets was dropped before the link, and what that carried has neither come there again nor been read | *recovering* |
+//! | it is released, and nothing of the response has come to the link | *server*: the way up, the connection, the server |
+//! | otherwise | *on its way*: between user and gateway, in flight, before other links |
+//!
+//! which divides `e - a` without remainder. What a packet on the link is charged to: *same flow* if it is of another
+//! request of the same user, otherwise its user's column. A connection's packets are of the user whose request it carries or
+//! carried last. Probes have a column, and so has all traffic that is not users'.
+//!
+//! What cannot be told apart:
+//!
+//! - A scheduler does not say why a request waits at the gateway: because others are served first, or because of a
+//!   rate that it keeps. While the link carries another user's packet the time goes to that user, even if the request would
+//!   have waited without them; *pace* is the part for which the link carried no packet at all.
+//! - Time at the server, on the way up and for a lost request or handshake there is all *server*.
+//! - What waits before another link, such as the shaper of `ingress`, is *on its way*.
+//!
+//! | file | what |
+//! |---|---|
+//! | `link` | the watched link, over time |
+//! | `connection` | a connection's packets at the link |
+//! | `open` | a request that has not ended, and its state |
+//!
+//! Cost: O(columns) for each change of a request's state, else O(log requests) for each packet; 8 bytes a column for each
+//! request that has not ended, and for each connection that was opened about 100 bytes until the watch ends.
+
+mod connection;
+mod link;
+mod open;
+
+use std::collections::BTreeMap;
+
+use dovetail_sched::{FlowId, Nanos, Weight};
+
+use self::{
+    connection::Connection,
+    link::Link,
+    open::{Open, Stage},
+};
+use super::{
+    columns::{Columns, FLOW_COLUMNS},
+    explanation::{Explanation, FlowColumn},
+    parts::{Parts, Selection},
+    row::Row,
+    segment::Segment,
+    slowest::{SlowPacket, Slowest},
+};
+use crate::Profile;
+
+/// What probes of the far queue are called, and their class.
+const PROBES: &str = "probes";
+
+/// Divides the time of users' requests among what they waited for. In what it ends in, a request stands for a packet, by
+/// its place in [`AccessOutcome::exchanges`](crate::network::AccessOutcome::exchanges), its user for a flow; one that was
+/// cancelled counts as dropped.
+#[derive(Debug)]
+pub struct RequestBlame {
+    columns: Columns,
+    // Users, then traffic that is not users', then probes.
+    flows: Vec<Flow>,
+    // By the index of traffic that is not users'.
+    flow_of: BTreeMap<usize, usize>,
+    link: Link,
+    connections: BTreeMap<u64, Connection>,
+    open: BTreeMap<usize, Open>,
+    rows: Vec<Row>,
+    selection: Selection,
+    selected: Row,
+    slowest: Slowest<SlowPacket>,
+    causes: Vec<Nanos>,
+}
+
+/// A user, other traffic, or probes.
+#[derive(Debug)]
+struct Flow {
+    label: String,
+    class: String,
+}
+
+/// Whose a packet at the watched link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Of a connection from the gateway to a server, by the number it was made with.
+    Connection(u64, Option<Segment>),
+    /// Of traffic that is not users', by its index.
+    Traffic(usize),
+    /// A probe.
+    Probe,
+}
+
+impl RequestBlame {
+    /// The `slowest` requests of the selection are kept: of all, of a user (a flow) or a class, or the one of this number.
+    #[must_use]
+    pub fn new(selection: Selection, slowest: usize) -> Self {
+        Self {
+            columns: Columns::new(FLOW_COLUMNS),
+            flows: Vec::new(),
+            flow_of: BTreeMap::new(),
+            link: Link::default(),
+            connections: BTreeMap::new(),
+            open: BTreeMap::new(),
+            rows: Vec::new(),
+            selection,
+            selected: Row::new(1),
+            slowest: Slowest::new(slowest),
+            causes: Vec::new(),
+        }
+    }
+
+    /// The network has these users, by name and class, and this traffic that is not theirs, by index and name.
+    pub(crate) fn knows<'n>(
+        &mut self,
+        users: impl Iterator<Item = (&'n str, &'n str)>,
+        traffic: impl Iterator<Item = (usize, &'n str)>,
+    ) {
+        let flow = |(label, class): (&str, &str)| Flow { label: label.to_owned(), class: class.to_owned() };
+        self.flows = users.map(flow).collect();
+        for (at, name) in traffic {
+            self.flow_of.insert(at, self.flows.len());
+            self.flows.push(flow((name, name)));
+        }
+        self.flows.push(flow((PROBES, PROBES)));
+        for (at, Flow { label, class, .. }) in self.flows.iter().enumerate() {
+            let profile = Profile { weight: Weight::default(), label, class: Some(class) };
+            self.columns.assign(FlowId(at as u32), &profile);
+        }
+        self.link = Link::new(self.columns.len(), self.flows.len());
+        self.rows = vec![Row::new(1); self.columns.len()];
+    }
+
+    /// A user wants something.
+    pub(crate) fn wanted(&mut self, request: usize, user: usize, now: Nanos) {
+        self.open.insert(request, Open::new(user, self.columns.len(), now));
+    }
+
+    /// A request is at the gateway.
+    pub(crate) fn arrived(&mut self, request: usize, now: Nanos) {
+        self.reaches(request, Stage::Queued, now);
+    }
+
+    /// It is released, and goes to its server on this connection.
+    pub(crate) fn released(&mut self, request: usize, connection: u64, now: Nanos) {
+        let Some(open) = self.open.get_mut(&request) else { return };
+        let carrier = self.connections.entry(connection).or_insert_with(|| Connection::new(open.user));
+        carrier.carries(request, open.user);
+        open.connection = Some(connection);
+        self.reaches(request, Stage::Asked, now);
+    }
+
+    /// The gateway read this many bytes of its response.
+    pub(crate) fn read(&mut self, request: usize, bytes: u64, now: Nanos) {
+        let Some(connection) = self.open.get(&request).and_then(|open| open.connection) else { return };
+        if let Some(connection) = self.connections.get_mut(&connection) {
+            connection.read(bytes);
+        }
+        self.turn(request, now);
+    }
+
+    /// Whether some of its response could be read and may not be.
+    pub(crate) fn withheld(&mut self, request: usize, is_withheld: bool, now: Nanos) {
+        let stage = if is_withheld { Stage::Withheld } else { Stage::Answered };
+        let is_news = self
+            .open
+            .get(&request)
+            .is_some_and(|open| matches!(open.stage, Stage::Answered | Stage::Withheld) && open.stage != stage);
+        if is_news {
+            self.reaches(request, stage, now);
+        }
+    }
+
+    /// The gateway has read all of its response, which goes on to the user.
+    pub(crate) fn read_whole(&mut self, request: usize, now: Nanos) {
+        self.rests(request);
+        self.reaches(request, Stage::AmongUsers, now);
+    }
+
+    /// The user has all of the response.
+    pub(crate) fn ended(&mut self, request: usize, now: Nanos) {
+        self.link.settle(now);
+        let Some(mut open) = self.open.remove(&request) else { return };
+        open.leaves(&self.link);
+        let flow = FlowId(open.user as u32);
+        let column = self.columns.of(flow);
+        self.causes.clear();
+        self.causes.extend(open.owed.iter().map(|&nanos| Nanos(nanos)));
+        self.causes[column] = self.causes[column] - Nanos(open.same_user);
+        let parts = Parts {
+            packet: request as u64,
+            arrival: open.wanted,
+            latency: now - open.wanted,
+            own: &[Nanos(open.own)],
+            same_flow: Nanos(open.same_user),
+            causes: &self.causes,
+        };
+        self.rows[column].add(&parts);
+        let known = &self.flows[open.user];
+        if is_selected(&self.selection, known, request) {
+            self.selected.add(&parts);
+            self.slowest.offer(&parts, &known.label);
+        }
+    }
+
+    /// The user waits no longer.
+    pub(crate) fn cancelled(&mut self, request: usize) {
+        self.rests(request);
+        let Some(open) = self.open.remove(&request) else { return };
+        self.rows[self.columns.of(FlowId(open.user as u32))].dropped += 1;
+        if is_selected(&self.selection, &self.flows[open.user], request) {
+            self.selected.dropped += 1;
+        }
+    }
+
+    /// A packet came to the link, and waits.
+    pub(crate) fn waits(&mut self, whose: Whose, now: Nanos) {
+        self.change(whose, now, |connection, segment| connection.waits(segment));
+    }
+
+    /// A packet was dropped; it `waited` unless it was dropped before it could.
+    pub(crate) fn dropped(&mut self, whose: Whose, waited: bool, now: Nanos) {
+        self.change(whose, now, |connection, segment| connection.dropped(segment, waited));
+    }
+
+    /// The link takes a packet.
+    pub(crate) fn takes(&mut self, whose: Whose, now: Nanos) {
+        let flow = match whose {
+            Whose::Connection(number, _) => self.connections.get(&number).map(|connection| connection.user),
+            Whose::Traffic(traffic) => self.flow_of.get(&traffic).copied(),
+            Whose::Probe => Some(self.flows.len() - 1),
+        };
+        let on = flow.map(|flow| (self.columns.of(FlowId(flow as u32)), flow));
+        self.link.turns_to(on, now);
+        self.change(whose, now, |connection, _| connection.taken());
+    }
+
+    /// The link has sent its packet whole.
+    pub(crate) fn frees(&mut self, whose: Whose, now: Nanos) {
+        self.link.turns_to(None, now);
+        self.change(whose, now, |connection, _| connection.left());
+    }
+
+    /// Ends the watch. Requests that have not ended are counted as left.
+    #[must_use]
+    pub fn finish(mut self) -> Explanation {
+        for (&request, open) in &self.open {
+            self.rows[self.columns.of(FlowId(open.user as u32))].left += 1;
+            if is_selected(&self.selection, &self.flows[open.user], request) {
+                self.selected.left += 1;
+            }
+        }
+        let flow = |(at, known): (usize, Flow)| {
+            let flow = FlowId(at as u32);
+            FlowColumn { flow, label: known.label, column: self.columns.of(flow) }
+        };
+        Explanation {
+            flows: self.flows.into_iter().enumerate().map(flow).collect(),
+            rows: self.rows,
+            selected: self.selected,
+            slowest: self.slowest.finish(),
+            columns: self.columns.finish(),
+        }
+    }
+
+    /// Something happens to a connection's packet.
+    fn change(&mut self, whose: Whose, now: Nanos, change: impl FnOnce(&mut Connection, Option<Segment>)) {
+        let Whose::Connection(number, segment) = whose else { return };
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        change(connection, segment);
+        if let Some(request) = connection.request {
+            let stage = self.open.get(&request).map(|open| open.stage);
+            if connection.has_answered && stage == Some(Stage::Asked) {
+                self.reaches(request, Stage::Answered, now);
+            } else {
+                self.turn(request, now);
+            }
+        }
+    }
+
+    fn reaches(&mut self, request: usize, stage: Stage, now: Nanos) {
+        if let Some(open) = self.open.get_mut(&request) {
+            open.stage = stage;
+            self.turn(request, now);
+        }
+    }
+
+    /// A request takes on the state that it is in now.
+    fn turn(&mut self, request: usize, now: Nanos) {
+        self.link.settle(now);
+        let Some(open) = self.open.get_mut(&request) else { return };
+        let connection = open.connection.and_then(|number| self.connections.get(&number));
+        open.turns(connection, &self.link);
+    }
+
+    /// A request's connection carries it no longer.
+    fn rests(&mut self, request: usize) {
+        let connection = self.open.get_mut(&request).and_then(|open| open.connection.take());
+        if let Some(connection) = connection.and_then(|number| self.connections.get_mut(&number)) {
+            connection.request = None;
+        }
+    }
+}
+
+fn is_selected(selection: &Selection, user: &Flow, request: usize) -> bool {
+    match selection {
+        Selection::All => true,
+        Selection::Packet(packet) => *packet == request as u64,
+        Selection::Flow(label) => *label == user.label,
+        Selection::Class(class) => *class == user.class,
+    }
+}
+
+#[cfg(test)]
+mod tests;

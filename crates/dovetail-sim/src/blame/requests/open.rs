@@ -1,0 +1,121 @@
+//! A request that has not ended, and its state.
+
+use dovetail_sched::Nanos;
+
+use super::{connection::Connection, link::Link};
+use crate::blame::columns::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER};
+
+/// A request that has not ended.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) user: usize,
+    pub(super) wanted: Nanos,
+    pub(super) stage: Stage,
+    /// While it is released and not read to its end.
+    pub(super) connection: Option<u64>,
+    pub(super) own: u64,
+    /// By column, its user's other requests included; while it waits, less what the link had spent as it began to.
+    pub(super) owed: Vec<u64>,
+    /// Behind its user's other requests; while it waits, likewise less.
+    pub(super) same_user: u64,
+    state: State,
+    as_of: Nanos,
+}
+
+/// How far a request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It has not arrived at the gateway, or its response has left it.
+    AmongUsers,
+    /// It has arrived at the gateway.
+    Queued,
+    /// It is released.
+    Asked,
+    /// Something of its response has come to the link.
+    Answered,
+    /// Some of its response could be read, and may not be.
+    Withheld,
+}
+
+/// What its time goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    OnLink,
+    BeforeLink,
+    AtGateway,
+    /// What this column stands for.
+    Apart(usize),
+}
+
+impl State {
+    fn of(stage: Stage, connection: Option<&Connection>) -> Self {
+        if connection.is_some_and(|connection| connection.is_on_link) {
+            Self::OnLink
+        } else if connection.is_some_and(|connection| connection.waiting > 0) {
+            Self::BeforeLink
+        } else if matches!(stage, Stage::Queued | Stage::Withheld) {
+            Self::AtGateway
+        } else if connection.is_some_and(|connection| !connection.lost.is_empty()) {
+            Self::Apart(RECOVERING)
+        } else if stage == Stage::Asked {
+            Self::Apart(SERVER)
+        } else {
+            Self::Apart(ON_ITS_WAY)
+        }
+    }
+}
+
+impl Open {
+    pub(super) fn new(user: usize, columns: usize, now: Nanos) -> Self {
+        Self {
+            user,
+            wanted: now,
+            stage: Stage::AmongUsers,
+            connection: None,
+            own: 0,
+            owed: vec![0; columns],
+            same_user: 0,
+            state: State::Apart(ON_ITS_WAY),
+            as_of: now,
+        }
+    }
+
+    /// Takes on the state that it is in now; the link is settled.
+    pub(super) fn turns(&mut self, connection: Option<&Connection>, link: &Link) {
+        self.turns_to(State::of(self.stage, connection), link);
+    }
+
+    /// Ends its state now; the link is settled.
+    pub(super) fn leaves(&mut self, link: &Link) {
+        self.turns_to(State::Apart(ON_ITS_WAY), link);
+    }
+
+    fn turns_to(&mut self, state: State, link: &Link) {
+        let spent = (link.as_of - self.as_of).0;
+        self.as_of = link.as_of;
+        match self.state {
+            State::OnLink => self.own += spent,
+            State::Apart(column) => self.owed[column] += spent,
+            State::BeforeLink | State::AtGateway => {}
+        }
+        if state != self.state {
+            self.owe(link, u64::wrapping_add);
+            self.state = state;
+            self.owe(link, u64::wrapping_sub);
+        }
+    }
+
+    /// While it waits it owes what the link spends.
+    fn owe(&mut self, link: &Link, change: fn(u64, u64) -> u64) {
+        let idle = match self.state {
+            State::BeforeLink => HELD,
+            State::AtGateway => PACE,
+            State::OnLink | State::Apart(_) => return,
+        };
+        for (column, &spent) in link.spent.iter().enumerate() {
+            let owed = &mut self.owed[if column == HELD { idle } else { column }];
+            *owed = change(*owed, spent);
+        }
+        self.same_user = change(self.same_user, link.of_flow[self.user]);
+    }
+}

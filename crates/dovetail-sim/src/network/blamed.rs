@@ -1,0 +1,81 @@
+//! What is found out of waiting: by transfers, by requests, or not at all.
+
+use dovetail_sched::Nanos;
+
+use super::{
+    headers::tcp_segment,
+    packets::{Datagram, Of},
+};
+use crate::blame::{RequestBlame, TransferBlame, Whose};
+
+/// What finds out what was waited for, told of the watched link's packets.
+pub(super) enum Blamed<'a> {
+    Nothing,
+    Transfers(&'a mut TransferBlame),
+    Requests(&'a mut RequestBlame),
+}
+
+impl Blamed<'_> {
+    /// A packet came to the link, and waits.
+    pub(super) fn waits<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
+        match self {
+            Self::Nothing => {}
+            Self::Transfers(blame) => {
+                if let Some(transfer) = datagram.of.transfer() {
+                    blame.waits(transfer, tcp_segment(&datagram.bytes), now);
+                }
+            }
+            Self::Requests(blame) => blame.waits(whose(datagram), now),
+        }
+    }
+
+    /// It was dropped; it `waited` unless it was dropped before it could.
+    pub(super) fn dropped<P: Copy>(&mut self, datagram: &Datagram<P>, waited: bool, now: Nanos) {
+        match self {
+            Self::Nothing => {}
+            Self::Transfers(blame) => {
+                if let Some(transfer) = datagram.of.transfer() {
+                    blame.dropped(transfer, tcp_segment(&datagram.bytes), waited, now);
+                }
+            }
+            Self::Requests(blame) => blame.dropped(whose(datagram), waited, now),
+        }
+    }
+
+    /// Its first bit leaves.
+    pub(super) fn takes<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
+        match self {
+            Self::Nothing => {}
+            Self::Transfers(blame) => blame.takes(datagram.traffic, datagram.of.transfer(), now),
+            Self::Requests(blame) => blame.takes(whose(datagram), now),
+        }
+    }
+
+    /// Its last bit has left.
+    pub(super) fn frees<P: Copy>(&mut self, datagram: &Datagram<P>, now: Nanos) {
+        match self {
+            Self::Nothing => {}
+            Self::Transfers(blame) => blame.frees(datagram.of.transfer(), now),
+            Self::Requests(blame) => blame.frees(whose(datagram), now),
+        }
+    }
+
+    /// What finds out what transfers wait for.
+    pub(super) fn transfers(&mut self) -> Option<&mut TransferBlame> {
+        if let Self::Transfers(blame) = self { Some(blame) } else { None }
+    }
+
+    /// What finds out what requests wait for.
+    pub(super) fn requests(&mut self) -> Option<&mut RequestBlame> {
+        if let Self::Requests(blame) = self { Some(blame) } else { None }
+    }
+}
+
+/// Whose a packet is, where users' requests go through a gateway.
+fn whose<P: Copy>(datagram: &Datagram<P>) -> Whose {
+    match (datagram.of, datagram.taker) {
+        (Of::Access(_), Some(end)) => Whose::Connection(end.made, tcp_segment(&datagram.bytes)),
+        (Of::Access(_), None) => Whose::Probe,
+        (Of::Transfer(_) | Of::Stream(_), _) => Whose::Traffic(datagram.traffic),
+    }
+}

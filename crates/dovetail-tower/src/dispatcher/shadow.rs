@@ -1,0 +1,120 @@
+//! Whose units the link carries, as far as that can be known at its end.
+//!
+//! A dispatcher sees units when they are taken in, not the link itself. So it keeps a *shadow* of the link: units that were
+//! taken in occupy it from then on, after those before them, for as long as they take at the rate that is set. What is
+//! then found at any instant is whose units the shadow carries, or that it is idle. It is never more than
+//! [`LONGEST`] behind: what would take longer, where the link is faster than the rate that is set, is left out.
+//!
+//! Cost: O(1) for each event, amortised; at most [`MOST`] entries.
+
+use std::collections::VecDeque;
+
+use dovetail_sched::{
+    Nanos,
+    request::{ClassId, UserId},
+};
+
+/// The shadow is at most this far behind.
+const LONGEST: Nanos = Nanos::from_millis(100);
+
+/// And has at most so many entries.
+const MOST: usize = 256;
+
+/// Units that occupy the shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Owner {
+    /// The class, unless it is unknown.
+    pub(super) class: Option<ClassId>,
+    /// The user, unless they are unknown.
+    pub(super) user: Option<UserId>,
+}
+
+/// A shadow of the link.
+#[derive(Debug, Default)]
+pub(super) struct Shadow {
+    queue: VecDeque<(Owner, Nanos)>,
+    queued: Nanos,
+    as_of: Nanos,
+    /// How long it was occupied since the start.
+    pub(super) busy: Nanos,
+}
+
+impl Shadow {
+    /// Tells `each` owner's time until `now`.
+    pub(super) fn settle(&mut self, now: Nanos, mut each: impl FnMut(Owner, Nanos)) {
+        let mut spent = now - self.as_of;
+        self.as_of = self.as_of.max(now);
+        while spent > Nanos::ZERO
+            && let Some((owner, left)) = self.queue.front_mut()
+        {
+            let part = spent.min(*left);
+            *left = *left - part;
+            spent = spent - part;
+            self.queued = self.queued - part;
+            self.busy += part;
+            each(*owner, part);
+            if *left == Nanos::ZERO {
+                self.queue.pop_front();
+            }
+        }
+    }
+
+    /// Units that take so long on the link were taken in.
+    pub(super) fn carries(&mut self, owner: Owner, time: Nanos) {
+        let time = time.min(LONGEST - self.queued);
+        if time == Nanos::ZERO {
+            return;
+        }
+        let is_full = self.queue.len() >= MOST;
+        match self.queue.back_mut() {
+            Some((last, left)) if *last == owner => *left += time,
+            _ if is_full => return,
+            _ => self.queue.push_back((owner, time)),
+        }
+        self.queued += time;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANN: Owner = Owner { class: Some(ClassId(0)), user: Some(UserId(0)) };
+    const BOB: Owner = Owner { class: Some(ClassId(1)), user: Some(UserId(1)) };
+
+    /// What is told until `now`.
+    fn told(shadow: &mut Shadow, now: u64) -> Vec<(Owner, u64)> {
+        let mut told = Vec::new();
+        shadow.settle(Nanos(now), |owner, time| told.push((owner, time.0)));
+        told
+    }
+
+    #[test]
+    fn units_occupy_it_one_after_the_other() {
+        let mut shadow = Shadow::default();
+        assert_eq!(told(&mut shadow, 5), []);
+        shadow.carries(ANN, Nanos(10));
+        shadow.carries(BOB, Nanos(4));
+        assert_eq!(told(&mut shadow, 8), [(ANN, 3)]);
+        assert_eq!(told(&mut shadow, 18), [(ANN, 7), (BOB, 3)]);
+        // Idle from 19 on.
+        assert_eq!(told(&mut shadow, 30), [(BOB, 1)]);
+        assert_eq!(told(&mut shadow, 40), []);
+        assert_eq!(shadow.busy, Nanos(14));
+    }
+
+    #[test]
+    fn it_is_never_far_behind_and_never_long() {
+        let mut shadow = Shadow::default();
+        for round in 0..1_000 {
+            shadow.carries(if round % 2 == 0 { ANN } else { BOB }, Nanos::from_micros(100));
+        }
+        // What comes for the last owner is counted on, and what comes for others is left out.
+        let counted = Nanos::from_micros(100 * (MOST as u64 + (1_000 - MOST as u64) / 2));
+        assert_eq!((shadow.queue.len(), shadow.queued), (MOST, counted));
+        shadow.carries(BOB, Nanos::from_secs(9));
+        assert_eq!(shadow.queued, LONGEST);
+        assert_eq!(told(&mut shadow, LONGEST.0).len(), MOST);
+        assert_eq!(shadow.queue.len(), 0);
+    }
+}
