@@ -336,9 +336,13 @@ fn another_process_takes_over_and_no_request_fails() {
     assert!(is_ok(&answer(ask(proxy, &format!("http://{origin}/")))));
 }
 
-/// Whether a gateway listens for its successor.
+/// Whether a gateway listens for its successor. A connection that one accepted bears the same name, for as long as it is
+/// open; only what listens has this flag (`__SO_ACCEPTCON` in proc_net_unix(5)).
 fn is_offered(address: SocketAddr) -> bool {
-    fs::read_to_string("/proc/net/unix").unwrap().contains(&format!("@dovetail-gateway/{address}"))
+    const LISTENS: &str = "00010000";
+    let name = format!("@dovetail-gateway/{address}");
+    let sockets = fs::read_to_string("/proc/net/unix").unwrap();
+    sockets.lines().any(|line| line.ends_with(&name) && line.split_whitespace().nth(3) == Some(LISTENS))
 }
 
 #[test]
