@@ -19,15 +19,20 @@ use dovetail_sim::{
 
 use crate::{
     builtin::{find, text_of},
+    digest::{digested, of_text},
     error::{Error, Misuse},
     options::InputOptions,
     progress::{Progress, Task},
+    provenance::{InputFile, Sources, Stated},
     supply::Supply,
     table::figure,
 };
 
 /// The link of the published experiments, for captures whose link is not given.
 const DEFAULT_LINK: &str = "400Mbps";
+
+/// The scenario that is run where nothing is named.
+const DEFAULT_SCENARIO: &str = "middlebox";
 
 /// How hard the busiest resource is asked for when none is given: nearly all that it can do.
 const DEFAULT_LOAD: f64 = 0.95;
@@ -60,6 +65,7 @@ pub struct Input {
     remark: Option<String>,
     /// What a capture or table holds.
     found: Option<Survey>,
+    sources: Sources,
 }
 
 enum Source {
@@ -77,9 +83,12 @@ impl Input {
         unnamed: UnnamedLink,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
+        let mut sources = Sources::default();
         let mut scenario = match args.scenario.as_deref().zip(text) {
             Some((path, text)) => {
-                Some(Scenario::parse(text, &path.display().to_string(), &mut beside(path)).map_err(Error::from)?)
+                let (scenario, files) = read_scenario(path, text)?;
+                sources.files = files;
+                Some(scenario)
             }
             None => None,
         };
@@ -87,13 +96,16 @@ impl Input {
             scenario.classes.set_rate("link", rate).map_err(|error| Misuse::option(&["link"], error.to_string()))?;
         }
         match (&args.trace, &args.workload) {
-            (Some(path), _) => Self::capture(path, scenario, args, unnamed, progress),
-            (None, Some(path)) => Self::csv(path, args, progress),
+            (Some(path), _) => Self::capture(path, scenario, args, unnamed, sources, progress),
+            (None, Some(path)) => Self::csv(path, args, sources, progress),
             (None, None) => {
                 let mut scenario = match scenario {
                     Some(scenario) => scenario,
                     None => {
-                        let mut scenario = builtin_scenario("middlebox")?;
+                        let mut scenario = builtin_scenario(DEFAULT_SCENARIO)?;
+                        sources
+                            .files
+                            .extend(text_of(DEFAULT_SCENARIO).map(|text| scenario_file(DEFAULT_SCENARIO, text)));
                         // Nobody's box: a command may choose its pipeline.
                         scenario.pipeline = None;
                         if let Some(rate) = args.link {
@@ -102,14 +114,17 @@ impl Input {
                         scenario
                     }
                 };
+                sources.load = Stated::first(args.load, scenario.load);
+                sources.link_bps = stated_link(args, &scenario.classes);
                 scenario.load = args.load.or(scenario.load);
                 scenario.seed = args.seed.unwrap_or(scenario.seed);
-                Self::scenario(scenario)
+                sources.seed = Some(scenario.seed);
+                Self::scenario(scenario, sources)
             }
         }
     }
 
-    fn scenario(scenario: Scenario) -> Result<Self, Error> {
+    fn scenario(scenario: Scenario, sources: Sources) -> Result<Self, Error> {
         let workload = scenario.workload().map_err(Error::from)?;
         Ok(Self {
             name: scenario.name.clone(),
@@ -119,6 +134,7 @@ impl Input {
             packets: workload.packets_hint(),
             remark: None,
             found: None,
+            sources,
             source: Source::Scenario(Box::new(scenario)),
         })
     }
@@ -128,6 +144,7 @@ impl Input {
         scenario: Option<Scenario>,
         args: &InputOptions,
         unnamed: UnnamedLink,
+        mut sources: Sources,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
         let (classes, pipeline, queue_packets) = match &scenario {
@@ -138,9 +155,15 @@ impl Input {
         options.seed = args.seed.or(scenario.as_ref().map(|scenario| scenario.seed)).unwrap_or(1);
         options.packets = scenario.as_ref().and_then(|scenario| scenario.packets);
         // Who names the link or the box wants the traffic at its own pace; who names neither wants to see queues.
-        let load = args.load.or(if scenario.is_some() || args.link.is_some() { None } else { Some(DEFAULT_LOAD) });
+        let assumed =
+            if scenario.is_some() || args.link.is_some() { None } else { Some(Stated::assumed(DEFAULT_LOAD)) };
+        sources.load = Stated::first(args.load, None).or(assumed);
+        sources.seed = Some(options.seed);
+        let load = sources.load.as_ref().map(|load| load.value);
         let supply = Supply::open(path)?;
-        let mut found = look_through(&mut *open_capture(&supply, &options)?, path, progress)?;
+        let (bytes, digest) = digested(supply.read()?);
+        let mut found = look_through(&mut *capture_of(bytes, &supply, &options)?, path, progress)?;
+        sources.files.push(supply.digested("trace", digest)?);
         let mut remark = match &scenario {
             None => Some(NO_BOX.to_owned()),
             Some(scenario) => scenario.classes.is_dealt_at_random().then(|| DEALT_AT_RANDOM.to_owned()),
@@ -148,12 +171,18 @@ impl Input {
         if scenario.is_none() && args.link.is_none() && unnamed == UnnamedLink::Balanced {
             remark = balance(&mut options.classes, &mut found).or(remark);
         }
+        sources.link_bps = match &scenario {
+            Some(scenario) => stated_link(args, &scenario.classes),
+            None => Stated::first(args.link.map(Rate::bps), None)
+                .or(options.classes.rate("link").map(|rate| Stated::assumed(rate.bps()))),
+        };
         if let Some(load) = load {
             options.time_scale = scale(&found, load, path)?;
         }
         Ok(Self {
             name: supply.name(),
             remark,
+            sources,
             resources: options.classes.resource_names().to_vec(),
             pipeline,
             queue_packets,
@@ -163,15 +192,18 @@ impl Input {
         })
     }
 
-    fn csv(path: &Path, args: &InputOptions, progress: &dyn Progress) -> Result<Self, Error> {
+    fn csv(path: &Path, args: &InputOptions, mut sources: Sources, progress: &dyn Progress) -> Result<Self, Error> {
         if args.link.is_some() {
             return Err(Misuse::option(&["link"], "a table says what each packet costs; it has no link to set").into());
         }
         let mut options = CsvOptions::default();
         let supply = Supply::open(path)?;
-        let mut workload = open_csv(&supply, &options)?;
+        let (bytes, digest) = digested(supply.read()?);
+        let mut workload = csv_of(bytes, &supply, &options)?;
         let resources = workload.resources().to_vec();
         let found = look_through(&mut *workload, path, progress)?;
+        sources.files.push(supply.digested("workload", digest)?);
+        sources.load = Stated::first(args.load, None);
         if let Some(load) = args.load {
             options.time_scale = scale(&found, load, path)?;
         }
@@ -183,6 +215,7 @@ impl Input {
             remark: None,
             packets: Some(found.packets),
             found: Some(found),
+            sources,
             source: Source::Csv { supply, options },
         })
     }
@@ -210,7 +243,7 @@ impl Input {
             (Source::Scenario(scenario), _) => {
                 let mut scenario = (**scenario).clone();
                 scenario.load = Some(load);
-                return Self::scenario(scenario).map(Some);
+                return Self::scenario(scenario, self.sources.clone()).map(Some);
             }
             (Source::Capture { supply, options }, Some(found)) => time_scale(found).map(|time_scale| Source::Capture {
                 supply: supply.clone(),
@@ -228,6 +261,7 @@ impl Input {
             resources: self.resources.clone(),
             remark: self.remark.clone(),
             found: self.found.clone(),
+            sources: self.sources.clone(),
             ..*self
         }))
     }
@@ -255,6 +289,11 @@ impl Input {
     /// What was assumed because it was not given.
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
+    }
+
+    /// Where its traffic comes from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// How many packets there will be, where that is known.
@@ -319,13 +358,56 @@ pub fn open_trace(trace: &Supply, classes: &ClassSet) -> Result<Box<dyn Workload
 }
 
 fn open_capture(supply: &Supply, options: &CaptureOptions) -> Result<Box<dyn Workload>, Error> {
-    let capture = Capture::open(supply.read()?, &supply.path().display().to_string(), options.clone());
+    capture_of(supply.read()?, supply, options)
+}
+
+fn capture_of(
+    bytes: impl Read + Send + 'static,
+    supply: &Supply,
+    options: &CaptureOptions,
+) -> Result<Box<dyn Workload>, Error> {
+    let capture = Capture::open(Box::new(bytes), &supply.path().display().to_string(), options.clone());
     Ok(Box::new(capture.map_err(Error::from)?))
 }
 
 fn open_csv(supply: &Supply, options: &CsvOptions) -> Result<Box<dyn Workload>, Error> {
-    let csv = Csv::open(supply.read()?, &supply.path().display().to_string(), options.clone());
+    csv_of(supply.read()?, supply, options)
+}
+
+fn csv_of(
+    bytes: impl Read + Send + 'static,
+    supply: &Supply,
+    options: &CsvOptions,
+) -> Result<Box<dyn Workload>, Error> {
+    let csv = Csv::open(Box::new(bytes), &supply.path().display().to_string(), options.clone());
     Ok(Box::new(csv.map_err(Error::from)?))
+}
+
+/// A scenario, and what was read for it.
+fn read_scenario(path: &Path, text: &str) -> Result<(Scenario, Vec<InputFile>), Error> {
+    let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let (mut open, mut opened) = (beside(path), Vec::new());
+    let scenario = Scenario::parse(text, &path.display().to_string(), &mut |file: &str| {
+        let (bytes, digest) = digested(open(file)?);
+        opened.push((file.to_owned(), digest));
+        Ok(Box::new(bytes) as Box<dyn Read + Send>)
+    })?;
+    let mut files = vec![scenario_file(&name, text)];
+    for (file, digest) in opened {
+        let failed = |error| Error::file("read", &path.with_file_name(&file), error);
+        let sha256 = digest.finish(false).map_err(failed)?;
+        files.push(InputFile { kind: "scenario's file", sha256, name: file });
+    }
+    Ok((scenario, files))
+}
+
+fn scenario_file(name: &str, text: &str) -> InputFile {
+    InputFile { kind: "scenario", name: name.to_owned(), sha256: Some(of_text(text)) }
+}
+
+/// The link's rate, where somebody says what it is.
+fn stated_link(args: &InputOptions, classes: &ClassSet) -> Option<Stated<f64>> {
+    Stated::first(args.link.map(Rate::bps), classes.rate("link").map(Rate::bps))
 }
 
 /// No packet arrives later: 146 years.

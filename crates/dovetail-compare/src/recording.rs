@@ -14,10 +14,16 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Opens the file of `run` in `folder`.
-    pub(crate) fn begin(folder: &Path, run: &str, format: Format, resources: &[String]) -> Result<Self, Error> {
+    /// Opens the file of `run` in `folder`; `about` is kept in it where its format has a place for that.
+    pub(crate) fn begin(
+        folder: &Path,
+        run: &str,
+        format: Format,
+        resources: &[String],
+        about: &[(&str, &str)],
+    ) -> Result<Self, Error> {
         let file = NewFile::open(&path_for(folder, run, format))?;
-        let records = Records::to(file.writer()?, format, resources);
+        let records = Records::to(file.writer()?, format, resources, about);
         let records = records.map_err(|error| Error::file("write", file.path(), error))?;
         Ok(Self { records, file })
     }

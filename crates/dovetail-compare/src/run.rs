@@ -21,6 +21,7 @@ use crate::{
     meters::Bars,
     options::{InputOptions, OutputOptions},
     progress::{Meter, Progress},
+    provenance::{InputFile, Origin, Provenance, Stated},
     recording::Recording,
     side_by_side::{cores, side_by_side_on},
 };
@@ -31,6 +32,10 @@ pub struct Plan<'a> {
     pub input: &'a Input,
     /// What lies between resources, if given.
     pub pipeline: Option<PipelineMode>,
+    /// What lies between them where nobody says so; nothing where that depends on the policy.
+    pub assumed_pipeline: Option<PipelineMode>,
+    /// Whether an option says what lies between them.
+    pub pipeline_is_given: bool,
     /// Packets that may wait of each flow.
     pub queue_packets: Option<u32>,
     /// Packets that may wait of all flows.
@@ -43,6 +48,8 @@ pub struct Plan<'a> {
     pub records: Option<(&'a Path, Format)>,
     /// Learnt costs of programs, instead of the workload's.
     pub programs: Option<&'a ProgramTable>,
+    /// The file that those are from.
+    pub programs_file: Option<&'a InputFile>,
     /// Runs at once.
     pub jobs: usize,
     /// One bar for all runs rather than one for each.
@@ -53,6 +60,9 @@ pub struct Plan<'a> {
 
 /// What lies between resources where none is given.
 pub const DEFAULT_PIPELINE: PipelineMode = PipelineMode::NoWait;
+
+/// The key of the provenance in records that have a place for it.
+pub const PROVENANCE_KEY: &str = "dovetail.provenance";
 
 /// One policy's run.
 pub struct PolicyRun {
@@ -103,12 +113,15 @@ impl<'a> Plan<'a> {
         Ok(Self {
             input,
             pipeline: asked.pipeline.or(input.pipeline()),
+            assumed_pipeline: Some(DEFAULT_PIPELINE),
+            pipeline_is_given: asked.pipeline.is_some(),
             queue_packets,
             buffer_packets: asked.buffer_packets,
             drop: asked.drop.unwrap_or_default(),
             window,
             records: output.records.as_deref().map(|folder| (folder, output.format)),
             programs: None,
+            programs_file: None,
             jobs: output.jobs.map_or_else(cores, usize::from),
             one_bar: false,
             progress,
@@ -131,6 +144,16 @@ impl<'a> Plan<'a> {
             on_full: self.drop,
             ..Limits::UNLIMITED
         }
+    }
+
+    /// What lies between resources, and who says so.
+    pub(crate) fn stated_pipeline(&self) -> Stated<Option<String>> {
+        let origin = match self.pipeline {
+            Some(_) if self.pipeline_is_given => Origin::Given,
+            Some(_) => Origin::Scenario,
+            None => Origin::Assumed,
+        };
+        Stated { value: self.pipeline.or(self.assumed_pipeline).map(|mode| mode.to_string()), origin }
     }
 
     /// What lies between resources, or else `default`.
@@ -158,6 +181,19 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// Begins the records of a policy's run, which hold where they come from.
+    fn record(
+        &self,
+        policy: &PolicySpec,
+        pipeline: PipelineMode,
+        (folder, format): (&Path, Format),
+        resources: &[String],
+    ) -> Result<Recording, Error> {
+        let own = Plan { assumed_pipeline: Some(pipeline), ..*self };
+        let provenance = serde_json::to_string(&Provenance::of(&own, [policy]))?;
+        Recording::begin(folder, policy.as_str(), format, resources, &[(PROVENANCE_KEY, &provenance)])
+    }
+
     fn run_one<O: Observer>(
         &self,
         (policy, pipeline): &(PolicySpec, PipelineMode),
@@ -180,10 +216,8 @@ impl<'a> Plan<'a> {
             told = progress.arrived;
         };
         let options = Options { stop_at: None, progress: Some(&mut progress) };
-        let mut recording = self
-            .records
-            .map(|(folder, format)| Recording::begin(folder, policy.as_str(), format, &resources))
-            .transpose()?;
+        let mut recording =
+            self.records.map(|records| self.record(policy, *pipeline, records, &resources)).transpose()?;
         let begun = Instant::now();
         let scheduler = scheduler.as_mut();
         let outcome = match &mut recording {

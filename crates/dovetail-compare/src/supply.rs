@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::error::Error;
+use crate::{digest::Digest, error::Error, provenance::InputFile};
 
 /// The most that is kept of a pipe.
 const MOST_OF_A_PIPE: u64 = 4 << 30;
@@ -48,6 +48,15 @@ impl Supply {
             None => Ok(Box::new(open(&self.path).map_err(|error| Error::file("read", &self.path, error))?)),
             Some(pipe) => Ok(Box::new(Kept { pipe: pipe.clone(), at: 0 })),
         }
+    }
+
+    /// What was read of it from its start, with its digest.
+    ///
+    /// # Errors
+    /// [`Error::File`] where the rest of a file cannot be read.
+    pub(crate) fn digested<R: Read>(&self, kind: &'static str, digest: Digest<R>) -> Result<InputFile, Error> {
+        let sha256 = digest.finish(self.pipe.is_some()).map_err(|error| Error::file("read", &self.path, error))?;
+        Ok(InputFile { kind, name: self.name(), sha256 })
     }
 
     /// As it was given.

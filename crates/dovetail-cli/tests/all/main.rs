@@ -22,6 +22,7 @@ mod pipes;
 #[cfg(feature = "profile")]
 mod profile;
 mod programs;
+mod provenance;
 mod reproduce;
 mod scenarios;
 mod tune;

@@ -23,6 +23,7 @@ use super::{
     verdict::Verdict,
 };
 use crate::{
+    digest::of_text,
     error::{Error, Misuse},
     explain::{blocks, run_explained},
     files::Files,
@@ -30,6 +31,7 @@ use crate::{
     options::{CompareOptions, OutputOptions},
     output::deliver,
     progress::Progress,
+    provenance::{InputFile, Provenance},
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
     setting::{Traffic, closing, odd},
@@ -52,7 +54,8 @@ pub(super) fn compare(
         return Err(Misuse::option(&["pcap"], why).into());
     }
     let policies = policies(options, DEFAULT_POLICIES)?;
-    let remembered = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
+    let recalled = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
+    let (remembered, remembered_from) = recalled.unzip();
     let OutputOptions { report, records, json, .. } = &options.output;
     let mut files = Files::of(&options.input, text);
     let report = files.writes("report", report.as_deref())?;
@@ -61,6 +64,7 @@ pub(super) fn compare(
     let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let plan = Plan {
         programs: remembered.as_ref(),
+        programs_file: remembered_from.as_ref().and_then(Option::as_ref),
         ..Plan::new(&input, &options.input, &options.output, options.window.unwrap_or(DEFAULT_WINDOW), progress)?
     };
     // Who waits for whom is only shown on a page.
@@ -75,7 +79,8 @@ pub(super) fn compare(
     }
     let idle = idle(&plan, &policies, &runs)?;
     let others = if idle.is_none() { under_other_pipelines(&plan, &policies)? } else { Vec::new() };
-    let comparison = Comparison { plan: &plan, runs: &runs, explanations: &explanations, idle, others };
+    let provenance = Provenance::of(&plan, &policies);
+    let comparison = Comparison { plan: &plan, provenance, runs: &runs, explanations: &explanations, idle, others };
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
     Error::unless_none(failures)
@@ -94,14 +99,18 @@ fn under_other_pipelines(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Vec
 }
 
 /// What a file says of programs; nothing if there is none yet.
-fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Error> {
+fn recall(path: &Path, policies: &[PolicySpec]) -> Result<(ProgramTable, Option<InputFile>), Error> {
     if !policies.iter().any(PolicySpec::estimates) {
         let why = "no policy here estimates costs: add one, such as cbcs or drfq:estimator=ses";
         return Err(Misuse::option(&["programs"], why).into());
     }
     match read_text(path) {
-        Ok(text) => programs_from_toml(&text, &path.display().to_string()).map_err(Error::from),
-        Err(Error::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(ProgramTable::EMPTY),
+        Ok(text) => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            let file = InputFile { kind: "programs", name, sha256: Some(of_text(&text)) };
+            Ok((programs_from_toml(&text, &path.display().to_string())?, Some(file)))
+        }
+        Err(Error::File { source, .. }) if source.kind() == ErrorKind::NotFound => Ok((ProgramTable::EMPTY, None)),
         Err(error) => Err(error),
     }
 }
@@ -109,6 +118,7 @@ fn recall(path: &Path, policies: &[PolicySpec]) -> Result<ProgramTable, Error> {
 /// Runs side by side, in every form they are shown in.
 struct Comparison<'a> {
     plan: &'a Plan<'a>,
+    provenance: Provenance,
     runs: &'a [PolicyRun],
     // One for each run, for a page.
     explanations: &'a [Explanation],
@@ -123,6 +133,7 @@ const OTHER_PIPELINES: [PipelineMode; 2] = [PipelineMode::Unbounded, PipelineMod
 
 #[derive(Serialize)]
 struct ComparisonJson {
+    provenance: Provenance,
     workload: Traffic,
     policies: Vec<PolicyJson>,
     verdict: Vec<String>,
@@ -132,6 +143,7 @@ struct ComparisonJson {
 impl Comparison<'_> {
     fn json(&self) -> ComparisonJson {
         ComparisonJson {
+            provenance: self.provenance.clone(),
             workload: Traffic::of(self.runs.first()),
             policies: self.runs.iter().map(|run| PolicyJson::of(run, self.plan.input.resources())).collect(),
             verdict: self.verdict(),
@@ -256,6 +268,7 @@ impl Comparison<'_> {
         for line in self.notices() {
             page.blocks.push(Block::Text(line));
         }
+        page.blocks.push(Block::Table(self.provenance.table()));
         page
     }
 }

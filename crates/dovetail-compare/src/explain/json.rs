@@ -11,10 +11,12 @@ use super::{
     show::Explained,
     who::{Group, Who},
 };
-use crate::setting::Traffic;
+use crate::{provenance::Provenance, setting::Traffic};
 
 #[derive(Serialize)]
 pub(super) struct ExplainedJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provenance: Option<Provenance>,
     workload: Traffic,
     policy: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +116,7 @@ impl Explained<'_> {
             who.names.iter().zip(&who.groups).map(group).collect::<Vec<_>>()
         };
         ExplainedJson {
+            provenance: self.provenance.clone(),
             workload: Traffic::of(Some(&self.run)),
             policy: self.run.policy.clone(),
             pipeline: self.pipeline.map(|mode| mode.to_string()),

@@ -102,6 +102,7 @@ impl Subject<'_> {
             explanation,
             against,
             notes: Vec::new(),
+            provenance: None,
         };
         let text = |report: Option<&Path>| explained.text(report, records.as_deref());
         failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());

@@ -38,6 +38,7 @@ impl Explained<'_> {
             page.blocks.push(Block::Table(self.slowest()));
         }
         page.blocks.extend(self.notes.iter().cloned().map(Block::Text));
+        page.blocks.extend(self.provenance.as_ref().map(|provenance| Block::Table(provenance.table())));
         page
     }
 }

@@ -15,6 +15,7 @@ use super::{
     who::{Group, Who, largest, name},
 };
 use crate::{
+    provenance::Provenance,
     run::PolicyRun,
     setting::closing,
     table::{Table, count, figure},
@@ -41,6 +42,8 @@ pub(super) struct Explained<'a> {
     pub(super) explanation: Explanation,
     pub(super) against: Option<Against>,
     pub(super) notes: Vec<String>,
+    /// Of packets through a pipeline.
+    pub(super) provenance: Option<Provenance>,
 }
 
 impl Explained<'_> {

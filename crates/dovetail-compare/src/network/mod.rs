@@ -186,7 +186,8 @@ pub(crate) fn run_blamed(
         blame,
         requests,
     };
-    let recording = keep.records.map(|(folder, format)| Recording::begin(folder, &name, format, &[LINK.to_owned()]));
+    let recording =
+        keep.records.map(|(folder, format)| Recording::begin(folder, &name, format, &[LINK.to_owned()], &[]));
     let mut recording = recording.transpose()?;
     let begun = Instant::now();
     let mut meters_and_load = (&mut meters, &mut load);

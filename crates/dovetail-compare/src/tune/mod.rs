@@ -30,6 +30,7 @@ use crate::{
     options::{OutputOptions, TuneOptions},
     output::deliver,
     progress::Progress,
+    provenance::Provenance,
     run::Plan,
 };
 use curve::{Curve, Point};
@@ -59,14 +60,17 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     let input = Input::resolve(&options.input, text.as_deref(), UnnamedLink::Balanced, progress)?;
     let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST, progress)?;
     plan.one_bar = true;
+    plan.assumed_pipeline = None;
     plan.window = match options.window {
         Some(window) => window,
         None => window_for(&plan, &sweeps[0])?,
     };
+    let settings = sweeps.iter().flat_map(|sweep| sweep.points.iter().map(|(_, spec)| spec));
+    let provenance = Provenance::of(&plan, settings);
     let mut curves = draw(&plan, sweeps)?;
     let points = curves.iter_mut().flat_map(|curve| &mut curve.points);
     let mut failures: Vec<Error> = points.flat_map(|point| mem::take(&mut point.run.unwritten)).collect();
-    let tuning = Tuning { plan: &plan, curves: &curves };
+    let tuning = Tuning { plan: &plan, provenance, curves: &curves };
     let text = |report: Option<&Path>| tuning.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || page::page(&tuning), || tuning.json(), text).err());
     Error::unless_none(failures)

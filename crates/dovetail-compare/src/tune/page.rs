@@ -39,6 +39,7 @@ pub(crate) fn page(tuning: &Tuning<'_>) -> Page {
         let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
         page.blocks.push(Block::Text(format!("{first}{}.", letters.as_str())));
     }
+    page.blocks.push(Block::Table(tuning.provenance.table()));
     page
 }
 

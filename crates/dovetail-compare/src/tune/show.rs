@@ -10,6 +10,7 @@ use super::{
     curve::{Curve, Point},
 };
 use crate::{
+    provenance::Provenance,
     run::Plan,
     setting::{Traffic, closing, odd, pipeline_named},
     table::{Table, count, figure},
@@ -18,11 +19,13 @@ use crate::{
 /// Curves in every form they are shown in.
 pub(crate) struct Tuning<'a> {
     pub(crate) plan: &'a Plan<'a>,
+    pub(crate) provenance: Provenance,
     pub(crate) curves: &'a [Curve],
 }
 
 #[derive(Serialize)]
 pub(crate) struct TuningJson {
+    provenance: Provenance,
     workload: Traffic,
     window_s: f64,
     sweeps: Vec<SweepJson>,
@@ -163,6 +166,7 @@ impl Tuning<'_> {
             why: advice::why(curve),
         };
         TuningJson {
+            provenance: self.provenance.clone(),
             workload: self.traffic(),
             window_s: self.plan.window.as_secs_f64(),
             sweeps: self.curves.iter().map(sweep).collect(),

@@ -7,7 +7,7 @@ use super::lists::{REGISTRY, REQUESTS, all_names, names};
 use crate::{
     Limits, MAX_RESOURCES, Scheduler,
     cost::{Estimating, Estimation, KNOBS},
-    entry::{Build, Orders, PolicyError, Setup, Spec},
+    entry::{Build, Orders, PolicyError, Setup, Spec, with_knobs},
     units::clip,
 };
 
@@ -19,6 +19,20 @@ impl PolicySpec {
     #[must_use]
     pub fn estimates(&self) -> bool {
         Estimation::of(&self.knobs()).is_ok_and(|estimation| estimation.is_some())
+    }
+
+    /// The same with every knob written out, those that were not given with their defaults. Left out are knobs that have no
+    /// value beside the others, as `domain` beside the `batch` of `atfq`.
+    #[must_use]
+    pub fn in_full(&self) -> Self {
+        let mut full = self.clone();
+        for knob in self.entry().knobs.iter().chain(KNOBS) {
+            let with = with_knobs(full.as_str(), format_args!("{}={}", knob.key, knob.default));
+            if let Ok(with) = with.parse() {
+                full = with;
+            }
+        }
+        full
     }
 
     /// Makes the scheduler.

@@ -83,19 +83,19 @@ impl Records {
         if format == Format::Parquet && cfg!(not(feature = "parquet")) {
             return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET));
         }
-        Self::to(File::create(path)?, format, resources)
+        Self::to(File::create(path)?, format, resources, &[])
     }
 
-    /// Records into a file that is open.
+    /// Records into a file that is open. What is said `about` them, by key, is part of a Parquet file; CSV has no place for it.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn to(file: File, format: Format, resources: &[String]) -> io::Result<Self> {
+    pub fn to(file: File, format: Format, resources: &[String], about: &[(&str, &str)]) -> io::Result<Self> {
         let file = BufWriter::with_capacity(1 << 18, file);
         let sink: Box<dyn Sink> = match format {
             Format::Csv => Box::new(csv::CsvSink::new(file, resources)?),
             #[cfg(feature = "parquet")]
-            Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources)?),
+            Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources, about)?),
             #[cfg(not(feature = "parquet"))]
             Format::Parquet => return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET)),
         };

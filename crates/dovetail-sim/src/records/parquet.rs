@@ -10,7 +10,7 @@ use parquet::{
     basic::{Compression, LogicalType, Repetition, Type as PhysicalType},
     data_type::{ByteArray, ByteArrayType, Int64Type},
     errors::ParquetError,
-    file::{properties::WriterProperties, writer::SerializedFileWriter},
+    file::{metadata::KeyValue, properties::WriterProperties, writer::SerializedFileWriter},
     schema::types::Type,
 };
 
@@ -33,7 +33,7 @@ enum Column {
 }
 
 impl ParquetSink {
-    pub(super) fn new(file: BufWriter<File>, resources: &[String]) -> io::Result<Self> {
+    pub(super) fn new(file: BufWriter<File>, resources: &[String], about: &[(&str, &str)]) -> io::Result<Self> {
         let number = || Column::Number(Vec::new());
         let text = || Column::Text(Vec::new());
         let mut named = vec![
@@ -47,7 +47,9 @@ impl ParquetSink {
             named.push((format!("{name}_end_ns"), Column::Optional(Vec::new())));
         }
         named.push(("outcome".to_owned(), text()));
-        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+        let about = about.iter().map(|&(key, value)| KeyValue::new(key.to_owned(), value.to_owned())).collect();
+        let properties = WriterProperties::builder().set_compression(Compression::SNAPPY);
+        let properties = properties.set_key_value_metadata(Some(about)).build();
         let fields = named.iter().map(|(name, column)| column.field(name).map(Arc::new)).collect::<Result<_, _>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("record").with_fields(fields).build());
         let schema = Arc::new(schema.map_err(io::Error::other)?);

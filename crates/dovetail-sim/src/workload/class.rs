@@ -210,6 +210,12 @@ impl ClassSet {
         &self.names
     }
 
+    /// The rate of the resource with this name, if it has one.
+    #[must_use]
+    pub fn rate(&self, resource: &str) -> Option<Rate> {
+        self.resources.iter().find(|known| known.name == resource)?.rate
+    }
+
     /// The classes, in the order in which they are matched.
     #[must_use]
     pub fn classes(&self) -> &[Class] {

@@ -1,0 +1,144 @@
+//! Where figures come from: all that decides them, so that a run can be made again and told from another.
+//!
+//! What is not said of the box or the traffic is taken from a scenario or assumed, so values come with their [`Origin`].
+//! Policies are written with every knob that has a value beside theirs. Two runs with the same block have the same figures,
+//! except for how long they took.
+
+use dovetail_sched::PolicySpec;
+use serde::Serialize;
+
+use crate::{run::Plan, table::Table};
+
+/// Who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// An option.
+    Given,
+    /// The scenario.
+    Scenario,
+    /// Nobody: it is a default.
+    Assumed,
+}
+
+impl Origin {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given",
+            Self::Scenario => "the scenario's",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+/// A value, and who says so.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stated<T> {
+    /// The value.
+    pub value: T,
+    /// Who says so.
+    pub origin: Origin,
+}
+
+impl<T> Stated<T> {
+    /// What is given, or else what the scenario says.
+    pub(crate) fn first(given: Option<T>, scenario: Option<T>) -> Option<Self> {
+        let given = given.map(|value| Self { value, origin: Origin::Given });
+        given.or(scenario.map(|value| Self { value, origin: Origin::Scenario }))
+    }
+
+    /// What nobody says.
+    pub(crate) const fn assumed(value: T) -> Self {
+        Self { value, origin: Origin::Assumed }
+    }
+}
+
+/// A file, or a scenario that comes with the command.
+#[derive(Debug, Clone, Serialize)]
+pub struct InputFile {
+    /// What it is read as: a scenario, a file that it names, a trace, a workload, or programs.
+    pub kind: &'static str,
+    /// Without its folder.
+    pub name: String,
+    /// Of all its bytes; `None` of a pipe that is not read to its end.
+    pub sha256: Option<String>,
+}
+
+/// Where an input's traffic comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// What is read.
+    pub files: Vec<InputFile>,
+    /// Of everything random; a table has nothing random.
+    pub seed: Option<u64>,
+    /// That time is scaled to; without, the traffic has its own pace.
+    pub load: Option<Stated<f64>>,
+    /// Rate of the resource `link`, in bits per second.
+    pub link_bps: Option<Stated<f64>>,
+}
+
+/// All that decides a run's figures.
+#[derive(Debug, Clone, Serialize)]
+pub struct Provenance {
+    version: &'static str,
+    inputs: Vec<InputFile>,
+    seed: Option<u64>,
+    load: Option<Stated<f64>>,
+    link_bps: Option<Stated<f64>>,
+    /// Without a value, each policy has the pipeline that it is designed for.
+    pipeline: Stated<Option<String>>,
+    queue_packets: Option<u32>,
+    buffer_packets: Option<u32>,
+    drop: String,
+    window_s: f64,
+    policies: Vec<String>,
+}
+
+impl Provenance {
+    /// Of these policies' runs.
+    pub(crate) fn of<'p>(plan: &Plan<'_>, policies: impl IntoIterator<Item = &'p PolicySpec>) -> Self {
+        let Sources { files, seed, load, link_bps } = plan.input.sources().clone();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            inputs: files.into_iter().chain(plan.programs_file.cloned()).collect(),
+            seed,
+            load,
+            link_bps,
+            pipeline: plan.stated_pipeline(),
+            queue_packets: plan.queue_packets,
+            buffer_packets: plan.buffer_packets,
+            drop: plan.drop.to_string(),
+            window_s: plan.window.as_secs_f64(),
+            policies: policies.into_iter().map(|policy| policy.in_full().to_string()).collect(),
+        }
+    }
+
+    /// For a page.
+    pub(crate) fn table(&self) -> Table {
+        fn stated<T>(stated: Option<&Stated<T>>, none: &str, shown: impl Fn(&T) -> String) -> String {
+            let said = |stated: &Stated<T>| format!("{} ({})", shown(&stated.value), stated.origin.as_str());
+            stated.map_or_else(|| none.to_owned(), said)
+        }
+        let limit = |packets: Option<u32>| packets.map_or_else(|| "none".to_owned(), |packets| packets.to_string());
+        let mut table = Table::new(&["provenance", ""], 2);
+        let mut row = |what: &str, value: String| table.push([what.to_owned(), value]);
+        row("dovetail", self.version.to_owned());
+        for file in &self.inputs {
+            let sha256 = file.sha256.as_deref().unwrap_or("unknown, as it is not read to its end");
+            row(file.kind, format!("{}, SHA-256 {sha256}", file.name));
+        }
+        row("seed", self.seed.map_or_else(|| "none".to_owned(), |seed| seed.to_string()));
+        row("load", stated(self.load.as_ref(), "the traffic's own", f64::to_string));
+        row("link", stated(self.link_bps.as_ref(), "none", |bps| format!("{bps} bit/s")));
+        let designed = || "what each policy is designed for".to_owned();
+        row("pipeline", stated(Some(&self.pipeline), "", |mode| mode.clone().unwrap_or_else(designed)));
+        row("packets a queue", limit(self.queue_packets));
+        row("packets in all", limit(self.buffer_packets));
+        row("drop", self.drop.clone());
+        row("window", format!("{} s", self.window_s));
+        for policy in &self.policies {
+            row("policy", policy.clone());
+        }
+        table
+    }
+}
