@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
 use dovetail_sched::{
     DropPolicy, Nanos,
@@ -55,6 +55,8 @@ Examples:
       your own packets, with time compressed until the busiest resource has a load of 120 %
   dovetail compare my-box.toml --trace capture.pcap.gz --pipeline buffer=64 --records out --format parquet
       your own cost per packet and class, and a row for each packet for your own analysis
+  dovetail compare --trace monday.pcap --trace tuesday.pcap --seeds 1..20
+      the median of each figure over both captures with twenty seeds each, and the 5th to the 95th percentile
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
       measured costs, one row per packet; one JSON document on standard output
   dovetail compare drr-sff --policy fifo --policy las --policy drr-sff --pcap captures
@@ -71,8 +73,8 @@ pub(crate) struct InputArgs {
     pub(crate) scenario: Option<PathBuf>,
 
     /// Capture to replay: pcap or pcapng, also gzip; - for standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    #[arg(long, value_name = "FILE", action = ArgAction::Set)]
+    pub(crate) trace: Vec<PathBuf>,
 
     /// Packets with measured costs, as CSV: arrival_ns,flow,bytes,RESOURCE_ns,…; - for standard input
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["trace", "scenario"])]
@@ -132,11 +134,19 @@ pub(crate) struct OutputArgs {
     pub(crate) json: bool,
 }
 
+/// Other commands take one.
+const COMPARE_TRACE: &str = "Capture to replay: pcap or pcapng, also gzip; - for standard input; can be given several times, \
+    for figures over all captures";
+
 #[derive(Debug, Args)]
-#[command(after_help = COMPARE_EXAMPLES)]
+#[command(after_help = COMPARE_EXAMPLES, mut_arg("trace", |arg| arg.help(COMPARE_TRACE).action(ArgAction::Append)))]
 pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    /// Run every policy with every seed of a range or a list, such as 1..20 or 1,5,9, and show medians and intervals
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, conflicts_with = "seed")]
+    pub(crate) seeds: Option<Seeds>,
 
     /// Policy to run, such as drfq or atfq:batch=20; can be given several times ('dovetail policies' lists them). At a
     /// gateway: a policy of requests, 'ingress' for a shaper, or a policy of packets at its users' side
@@ -430,6 +440,34 @@ const LEAST_LOAD: f64 = 1e-6;
 fn parse_load(text: &str) -> Result<f64, String> {
     let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (LEAST_LOAD..=1000.0).contains(load));
     load.ok_or_else(|| "a load is a number from 0.000001 to 1000, such as 0.95".to_owned())
+}
+
+/// Seeds to run with, each once.
+#[derive(Debug, Clone)]
+pub(crate) struct Seeds(pub(crate) Vec<u64>);
+
+/// The most seeds.
+const MOST_SEEDS: u64 = 1000;
+
+/// A range with both ends, or a list.
+fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let wrong = || format!("seeds are a range such as 1..20, or a list such as 1,5,9, of at most {MOST_SEEDS}");
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let seeds: Vec<u64> = match text.split_once("..") {
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last || last - first >= MOST_SEEDS {
+                return Err(wrong());
+            }
+            (first..=last).collect()
+        }
+        None => text.split(',').map(number).collect::<Result<_, _>>()?,
+    };
+    match seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+        Some((_, twice)) => Err(format!("seed {twice} is given twice")),
+        None if seeds.len() as u64 > MOST_SEEDS => Err(wrong()),
+        None => Ok(Seeds(seeds)),
+    }
 }
 
 fn parse_window(text: &str) -> Result<Nanos, String> {

@@ -16,7 +16,7 @@ impl From<&InputArgs> for InputOptions {
     fn from(args: &InputArgs) -> Self {
         Self {
             scenario: args.scenario.clone(),
-            trace: args.trace.clone(),
+            trace: args.trace.first().cloned(),
             workload: args.workload.clone(),
             pipeline: args.pipeline,
             queue_packets: args.queue_packets,
@@ -45,6 +45,8 @@ impl From<&CompareArgs> for CompareOptions {
     fn from(args: &CompareArgs) -> Self {
         Self {
             input: (&args.input).into(),
+            seeds: args.seeds.as_ref().map(|seeds| seeds.0.clone()).unwrap_or_default(),
+            further_traces: args.input.trace.iter().skip(1).cloned().collect(),
             policies: args.policies.clone(),
             programs: args.programs.clone(),
             window: args.window,

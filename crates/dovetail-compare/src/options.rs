@@ -50,6 +50,10 @@ pub struct OutputOptions {
 pub struct CompareOptions {
     /// The traffic.
     pub input: InputOptions,
+    /// Seeds to run every policy with; none for the input's one. For pipelines.
+    pub seeds: Vec<u64>,
+    /// Captures to replay besides the input's.
+    pub further_traces: Vec<PathBuf>,
     /// The policies; none for those that are worth a look.
     pub policies: Vec<Contender>,
     /// What programs cost, to start estimates from; written again with what was learnt.

@@ -24,6 +24,7 @@ mod profile;
 mod programs;
 mod provenance;
 mod reproduce;
+mod samples;
 mod scenarios;
 mod tune;
 mod tune_access;

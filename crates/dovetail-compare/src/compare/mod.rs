@@ -7,11 +7,18 @@ mod idle;
 mod json;
 mod network;
 mod pipeline;
+mod samples;
 mod verdict;
 
 use std::io::Write;
 
-use crate::{error::Error, input::scenario_text, network::resolve, options::CompareOptions, progress::Progress};
+use crate::{
+    error::{Error, Misuse},
+    input::scenario_text,
+    network::resolve,
+    options::CompareOptions,
+    progress::Progress,
+};
 
 /// Compares policies, and writes to `out` how they did.
 ///
@@ -19,11 +26,17 @@ use crate::{error::Error, input::scenario_text, network::resolve, options::Compa
 /// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
 pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
-    match resolve(&options.input, text.as_deref())? {
+    let network = resolve(&options.input, text.as_deref())?;
+    if network.is_some() && samples::are_asked_for(options) {
+        let why = "a network is compared with one seed, and without captures";
+        return Err(Misuse::option(&["seeds"], why).into());
+    }
+    match network {
         Some(network) if network.access.is_some() => {
             gateways::compare(&network, text.as_deref(), options, progress, out)
         }
         Some(network) => network::compare(&network, text.as_deref(), options, progress, out),
+        None if samples::are_asked_for(options) => samples::compare(text.as_deref(), options, progress, out),
         None => pipeline::compare(text.as_deref(), options, progress, out),
     }
 }

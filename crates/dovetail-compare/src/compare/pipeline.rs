@@ -40,7 +40,7 @@ use crate::{
 };
 
 /// What is compared when none is given: the baseline, the fair-queueing classic, and one of each multi-resource family.
-const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
+pub(super) const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "drfq", "mr3", "atfq:batch=20"];
 
 /// Compares over the pipeline that `options` name; `text` is the scenario's.
 pub(super) fn compare(
@@ -49,10 +49,7 @@ pub(super) fn compare(
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    if options.pcap.is_some() {
-        let why = "only a network's link has packets to capture; name a network";
-        return Err(Misuse::option(&["pcap"], why).into());
-    }
+    refuse_captures(options)?;
     let policies = policies(options, DEFAULT_POLICIES)?;
     let recalled = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
     let (remembered, remembered_from) = recalled.unzip();
@@ -84,6 +81,15 @@ pub(super) fn compare(
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
     Error::unless_none(failures)
+}
+
+/// A pipeline writes no captures.
+pub(super) fn refuse_captures(options: &CompareOptions) -> Result<(), Error> {
+    if options.pcap.is_some() {
+        let why = "only a network's link has packets to capture; name a network";
+        return Err(Misuse::option(&["pcap"], why).into());
+    }
+    Ok(())
 }
 
 /// The verdicts under other pipelines: where none is given, there is more than one resource, and several policies.
@@ -274,7 +280,7 @@ impl Comparison<'_> {
 }
 
 /// What the columns mean.
-const LEGEND: [(&str, &str); 4] = [
+pub(super) const LEGEND: [(&str, &str); 4] = [
     ("<resource> %", "utilisation of the resource until the last packet has left, which is the makespan"),
     ("Jain", "index of dominant service over flows that stay backlogged: 1 is equal, 1/n is one flow only"),
     ("gap", "the largest lead in active time of one backlogged flow over another: lower is fairer"),

@@ -3,8 +3,12 @@
 //! A policy is not better than another for a difference that whole packets explain: which packet is last, and whose it
 //! is, may move every figure in time by as long as one packet takes. Figures that are read off a histogram are known to
 //! 0.1 %, so two of them differ only beyond 0.2 %; what is carried differs only beyond 0.1 %.
+//!
+//! Over several samples a policy is better than another where it is in at least 95 % of them, sample by sample. The one with
+//! the least median is named, and with it all that it is not better than.
 
 use dovetail_sched::Nanos;
+use dovetail_stats::median_of_runs;
 
 use crate::run::PolicyRun;
 
@@ -22,18 +26,31 @@ pub(super) struct Verdict {
 
 impl Verdict {
     pub(super) fn of(runs: &[PolicyRun]) -> Self {
-        let packet = runs.iter().map(|run| run.summary.longest_service).max().unwrap_or_default().as_f64();
+        let names: Vec<&str> = runs.iter().map(|run| run.policy.as_str()).collect();
+        Self::over(&names, &[&Paired::of(runs)])
+    }
+
+    /// Over several samples, each of which has the figures of all of `policies`.
+    pub(super) fn over(policies: &[&str], samples: &[&Paired]) -> Self {
         // Who drops more is done sooner: with drops, what was carried counts.
-        let dropped = runs.iter().any(|run| run.outcome.dropped > 0);
-        let efficient = if dropped {
-            ("Most carried", first(runs, 0.0, SAME, |run| Some(-run.summary.throughput_mbps)))
+        let dropped = samples.iter().any(|sample| sample.dropped);
+        let efficient: (_, _, fn(&Figures) -> Option<f64>, _) = if dropped {
+            ("Most carried", false, |figures| Some(-figures.carried_mbps), SAME)
         } else {
-            ("Done first", first(runs, packet, SAME, |run| Some(run.summary.makespan.as_f64())))
+            ("Done first", true, |figures| Some(figures.makespan_nanos), SAME)
         };
-        let gap = first(runs, packet, SAME, |run| run.summary.max_active_time_gap.map(Nanos::as_f64));
-        let late = first(runs, packet, SAME_PERCENTILE, |run| Some(run.summary.latency?.p99.as_f64()));
-        let firsts = [efficient, ("smallest gap", gap), ("lowest p99", late)];
-        Self { firsts: firsts.into_iter().filter(|(_, first)| !first.is_empty()).collect() }
+        let gap: fn(&Figures) -> Option<f64> = |figures| figures.gap_nanos;
+        let late: fn(&Figures) -> Option<f64> = |figures| figures.p99_nanos;
+        let respects = [efficient, ("smallest gap", true, gap, SAME), ("lowest p99", true, late, SAME_PERCENTILE)];
+        let firsts = respects.into_iter().map(|(what, in_time, figure, same)| {
+            let sample = |sample: &&Paired| Compared {
+                figures: sample.figures.iter().map(figure).collect(),
+                packet: if in_time { sample.packet_nanos } else { 0.0 },
+            };
+            let samples: Vec<Compared> = samples.iter().map(sample).collect();
+            (what, first(&samples, same).into_iter().map(|at| policies[at].to_owned()).collect())
+        });
+        Self { firsts: firsts.filter(|(_, first): &(_, Vec<String>)| !first.is_empty()).collect() }
     }
 
     /// In one line, without a full stop.
@@ -46,18 +63,62 @@ impl Verdict {
     }
 }
 
-/// Those whose figure is as low as the least, to within `packet` and a part `same` of it; none where all are.
-fn first(runs: &[PolicyRun], packet: f64, same: f64, figure: impl Fn(&PolicyRun) -> Option<f64>) -> Vec<String> {
-    let figures: Vec<(&str, f64)> = runs.iter().filter_map(|run| Some((run.policy.as_str(), figure(run)?))).collect();
-    as_low_as_the_least(&figures, packet, same)
+/// What policies are judged by in one sample, in their order.
+pub(super) struct Paired {
+    figures: Vec<Figures>,
+    /// How long the longest packet takes.
+    packet_nanos: f64,
+    dropped: bool,
 }
 
-fn as_low_as_the_least(figures: &[(&str, f64)], packet: f64, same: f64) -> Vec<String> {
-    let Some(least) = figures.iter().map(|(_, figure)| *figure).min_by(f64::total_cmp) else { return Vec::new() };
-    let bound = least + packet.max(least.abs() * same);
-    let first: Vec<_> =
-        figures.iter().filter(|(_, figure)| *figure <= bound).map(|(who, _)| (*who).to_owned()).collect();
-    if first.len() == figures.len() { Vec::new() } else { first }
+struct Figures {
+    carried_mbps: f64,
+    makespan_nanos: f64,
+    gap_nanos: Option<f64>,
+    p99_nanos: Option<f64>,
+}
+
+impl Paired {
+    pub(super) fn of(runs: &[PolicyRun]) -> Self {
+        let figures = |run: &PolicyRun| Figures {
+            carried_mbps: run.summary.throughput_mbps,
+            makespan_nanos: run.summary.makespan.as_f64(),
+            gap_nanos: run.summary.max_active_time_gap.map(Nanos::as_f64),
+            p99_nanos: run.summary.latency.map(|latency| latency.p99.as_f64()),
+        };
+        Self {
+            figures: runs.iter().map(figures).collect(),
+            packet_nanos: runs.iter().map(|run| run.summary.longest_service).max().unwrap_or_default().as_f64(),
+            dropped: runs.iter().any(|run| run.outcome.dropped > 0),
+        }
+    }
+}
+
+/// One figure of every policy in a sample, and what a packet may move it by.
+struct Compared {
+    figures: Vec<Option<f64>>,
+    packet: f64,
+}
+
+/// The places of the policy whose median is least and of all that it does not beat; none where that is every policy that
+/// has the figure.
+fn first(samples: &[Compared], same: f64) -> Vec<usize> {
+    let policies = samples.iter().map(|sample| sample.figures.len()).min().unwrap_or(0);
+    let of = |at: usize| samples.iter().filter_map(move |sample| sample.figures[at]);
+    let medians: Vec<(usize, f64)> = (0..policies).filter_map(|at| Some((at, median_of_runs(of(at))?))).collect();
+    let Some(&(best, _)) = medians.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+    let first: Vec<usize> =
+        medians.iter().map(|&(at, _)| at).filter(|&at| at == best || !beats(samples, best, at, same)).collect();
+    if first.len() == medians.len() { Vec::new() } else { first }
+}
+
+/// Whether `one` has the lower figure in at least 95 % of the samples, beyond a packet and a part `same` of it.
+fn beats(samples: &[Compared], one: usize, other: usize, same: f64) -> bool {
+    let is_lower = |sample: &&Compared| {
+        let pair = sample.figures[one].zip(sample.figures[other]);
+        pair.is_some_and(|(one, other)| other > one + sample.packet.max(one.abs() * same))
+    };
+    samples.iter().filter(is_lower).count() * 100 >= samples.len() * 95
 }
 
 #[cfg(test)]
@@ -66,13 +127,25 @@ mod tests {
 
     #[test]
     fn a_difference_of_a_packet_makes_no_winner() {
-        let figures = [("a", 100.0), ("b", 104.0), ("c", 120.0)];
-        assert_eq!(as_low_as_the_least(&figures, 5.0, 0.001), ["a", "b"]);
-        assert_eq!(as_low_as_the_least(&figures, 3.0, 0.001), ["a"]);
-        assert_eq!(as_low_as_the_least(&figures, 30.0, 0.001), [""; 0]);
+        let first = |figures: &[f64], packet, same| {
+            first(&[Compared { figures: figures.iter().copied().map(Some).collect(), packet }], same)
+        };
+        let figures = [100.0, 104.0, 120.0];
+        assert_eq!(first(&figures, 5.0, 0.001), [0, 1]);
+        assert_eq!(first(&figures, 3.0, 0.001), [0]);
+        assert_eq!(first(&figures, 30.0, 0.001), [0; 0]);
         // What is carried is turned round: more is better.
-        let carried = [("a", -276.0), ("b", -275.9), ("c", -262.0)];
-        assert_eq!(as_low_as_the_least(&carried, 0.0, 0.001), ["a", "b"]);
-        assert_eq!(as_low_as_the_least(&[], 1.0, 0.001), [""; 0]);
+        assert_eq!(first(&[-276.0, -275.9, -262.0], 0.0, 0.001), [0, 1]);
+        assert_eq!(first(&[], 1.0, 0.001), [0; 0]);
+    }
+
+    #[test]
+    fn a_winner_wins_in_95_of_100_samples() {
+        let samples = |lost: usize| -> Vec<Compared> {
+            let figures = |at: usize| if at < lost { [9.0, 8.0, 20.0] } else { [1.0, 8.0, 20.0] };
+            (0..100).map(|at| Compared { figures: figures(at).map(Some).to_vec(), packet: 0.5 }).collect()
+        };
+        assert_eq!(first(&samples(5), SAME), [0]);
+        assert_eq!(first(&samples(6), SAME), [0, 1]);
     }
 }

@@ -1,0 +1,115 @@
+//! `dovetail compare` over several samples: every capture with every seed.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+
+use crate::support::{dovetail, folder, small_table, stdout, trace, written};
+
+const BOX: &str = "name = 'box'\nseed = 3\nduration = '50ms'\nqueue_packets = 20\n[[resource]]\nname = 'cpu'\n[[resource]]\n\
+    name = 'link'\nrate = '100Mbps'\n[[class]]\nname = 'one'\ncost = { cpu = '60us' }\n[[class]]\nname = 'two'\n\
+    cost = { cpu = '5us' }\n[[flow]]\nname = 'a'\nclass = 'one'\nsize = 200\narrivals = { poisson = '12000/s' }\n\
+    [[flow]]\nname = 'b'\nclass = 'two'\nsize = 1000\narrivals = { poisson = '12000/s' }\n";
+
+const POLICIES: [&str; 4] = ["--policy", "fifo", "--policy", "drfq"];
+
+fn document(args: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[args, &POLICIES, &["--json"]].concat())).expect("JSON")
+}
+
+fn number(document: &Value, at: &str) -> f64 {
+    document.pointer(at).and_then(Value::as_f64).unwrap_or_else(|| panic!("{at} in {document}"))
+}
+
+fn a_box(name: &str) -> String {
+    written(&folder(name), "box.toml", BOX)
+}
+
+#[test]
+fn medians_and_intervals_are_those_of_the_runs_with_each_seed() {
+    let path = a_box("samples-seeds");
+    let together = document(&["compare", &path, "--seeds", "1..5"]);
+    assert_eq!(together["seeds"], serde_json::json!([1, 2, 3, 4, 5]));
+    let each: Vec<Value> = (1..=5).map(|seed| document(&["compare", &path, "--seed", &seed.to_string()])).collect();
+    for figure in [
+        "throughput_mbps",
+        "makespan_s",
+        "utilisation/link",
+        "fairness/max_active_time_gap_us",
+        "latency_us/p99",
+        "dropped",
+    ] {
+        for policy in 0..2 {
+            let at = format!("/policies/{policy}/{figure}");
+            let mut figures: Vec<f64> = each.iter().map(|document| number(document, &at)).collect();
+            figures.sort_by(f64::total_cmp);
+            let shown = ["p5", "median", "p95"].map(|part| number(&together, &format!("{at}/{part}")));
+            assert_eq!(shown, [figures[0], figures[2], figures[4]], "{at}");
+        }
+    }
+    let samples = together["samples"].as_array().expect("samples");
+    for (sample, alone) in samples.iter().zip(&each) {
+        assert_eq!((&sample["provenance"], &sample["workload"]), (&alone["provenance"], &alone["workload"]));
+    }
+    let list = document(&["compare", &path, "--seeds", "5,2"]);
+    assert_eq!(number(&list, "/policies/0/sent/samples"), 2.0);
+}
+
+#[test]
+fn a_winner_has_to_win_with_nearly_every_seed() {
+    let path = a_box("samples-verdict");
+    let text = stdout(&[&["compare", &path, "--seeds", "1..20"], &POLICIES[..]].concat());
+    assert!(text.contains("20 samples, 20 seeds") && text.contains("5–95 %"), "{text}");
+    // Whatever the draw, the fair policy's gap is the smaller one.
+    assert!(text.contains("smallest gap: drfq"), "{text}");
+    // The same policy under two names differs by nothing.
+    let alike = ["compare", &path, "--seeds", "1..20", "--policy", "drfq", "--policy", "drfq:window=65"];
+    let text = stdout(&alike);
+    assert!(text.contains("do not differ by more than whole packets explain"), "{text}");
+}
+
+#[test]
+fn each_capture_is_a_sample_with_each_seed() {
+    let Some(capture) = trace("small-browse.pcap") else { return };
+    let folder = folder("samples-captures");
+    let copy = folder.join("copy.pcap");
+    fs::copy(&capture, &copy).expect("copied");
+    let plain = |path: &Path| path.to_str().expect("plain").to_owned();
+    let (one, two) = (plain(&capture), plain(&copy));
+    let document = document(&["compare", "--trace", &one, "--trace", &two, "--seeds", "1,2"]);
+    let of = |sample: &Value| (sample["trace"].as_str().expect("a name").to_owned(), sample["seed"].as_u64());
+    let samples: Vec<_> = document["samples"].as_array().expect("samples").iter().map(of).collect();
+    let named = |name: &str, seed| (name.to_owned(), Some(seed));
+    assert_eq!(
+        samples,
+        [named("small-browse.pcap", 1), named("small-browse.pcap", 2), named("copy.pcap", 1), named("copy.pcap", 2)]
+    );
+    // Both captures hold the same, so a sample and its twin do too.
+    assert_eq!(document["samples"][0]["workload"], document["samples"][2]["workload"]);
+    assert_eq!(number(&document, "/policies/1/sent/samples"), 4.0);
+}
+
+#[test]
+fn what_speaks_of_one_run_is_refused() {
+    let path = a_box("samples-refused");
+    let folder = folder("samples-refused-files");
+    let table = small_table(&folder);
+    let (table, records) = (table.to_str().expect("plain"), folder.to_str().expect("plain"));
+    let trace = [table; 2];
+    for (args, said) in [
+        (vec!["compare", &path, "--seeds", "1..3", "--records", records], "--records"),
+        (vec!["compare", &path, "--seeds", "1..3", "--seed", "1"], "--seed"),
+        (vec!["compare", &path, "--seeds", "3..1"], "1..20"),
+        (vec!["compare", &path, "--seeds", "1,1"], "twice"),
+        (vec!["compare", &path, "--seeds", "1..2000"], "1..20"),
+        (vec!["compare", "--workload", table, "--seeds", "1..3"], "nothing random"),
+        (vec!["compare", "drr-sff", "--seeds", "1..3"], "network"),
+        (vec!["compare", "--trace", trace[0], "--trace", trace[1]], "twice"),
+        (vec!["tune", "--trace", trace[0], "--trace", trace[1]], "--trace"),
+    ] {
+        let output = dovetail(&args);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {errors}");
+        assert!(errors.contains(said), "{args:?}: no '{said}' in: {errors}");
+    }
+}

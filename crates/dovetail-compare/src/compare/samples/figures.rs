@@ -1,0 +1,92 @@
+//! A policy's figures over all samples.
+
+use dovetail_stats::{Quantile, median_of_runs, quantile};
+use serde_json::{Map, Value, json};
+
+use crate::table::{count, figure};
+
+/// The ends of the interval.
+const ENDS: [f64; 2] = [0.05, 0.95];
+
+/// The same document of several samples as one: each number as its median and interval, over the samples that have it.
+pub(super) fn together(samples: &[&Value]) -> Value {
+    if let Some(Value::Object(first)) = samples.iter().find(|value| value.is_object()) {
+        let of = |key: &String| samples.iter().filter_map(|sample| sample.get(key)).collect::<Vec<_>>();
+        return Value::Object(first.keys().map(|key| (key.clone(), together(&of(key)))).collect::<Map<_, _>>());
+    }
+    let numbers: Vec<f64> = samples.iter().filter_map(|value| value.as_f64()).collect();
+    match (median_of_runs(numbers.iter().copied()), interval(&numbers)) {
+        (Some(median), Some([p5, p95])) => {
+            json!({ "median": median, "p5": p5, "p95": p95, "samples": numbers.len() })
+        }
+        _ => samples.first().map_or(Value::Null, |value| (*value).clone()),
+    }
+}
+
+fn interval(numbers: &[f64]) -> Option<[f64; 2]> {
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let [low, high] = ENDS.map(|end| quantile(&sorted, Quantile::of(end)));
+    Some([low?, high?])
+}
+
+/// A column of the table.
+pub(super) struct Column {
+    pub(super) title: String,
+    /// Where the figure is in a policy's document.
+    path: String,
+    shown: fn(f64) -> String,
+}
+
+/// The columns, as one run's table has them.
+pub(super) fn columns(resources: &[String]) -> Vec<Column> {
+    let column = |title: &str, path: &str, shown| Column { title: title.to_owned(), path: path.to_owned(), shown };
+    let four = |value: f64| format!("{value:.4}");
+    let millis = |micros: f64| figure(micros / 1e3);
+    let share = |share: f64| format!("{:.2}", share * 100.0);
+    let busy = resources.iter().map(|name| {
+        column(&format!("{name} %"), &format!("/utilisation/{}", name.replace('~', "~0").replace('/', "~1")), share)
+    });
+    let rest = [
+        column("makespan s", "/makespan_s", four),
+        column("Mbit/s", "/throughput_mbps", figure),
+        column("Jain", "/fairness/jain_dominant", four),
+        column("gap ms", "/fairness/max_active_time_gap_us", millis),
+        column("mean ms", "/latency_us/mean", millis),
+        column("p50 ms", "/latency_us/p50", millis),
+        column("p95 ms", "/latency_us/p95", millis),
+        column("p99 ms", "/latency_us/p99", millis),
+        column("dropped", "/dropped", |dropped| count(dropped.round() as u64)),
+    ];
+    busy.chain(rest).collect()
+}
+
+/// What is shown of the samples.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Shown {
+    Median,
+    Interval,
+}
+
+/// A figure over the samples that have it; a dash where none does.
+pub(super) fn cell(column: &Column, samples: &[&Value], shown: Shown) -> String {
+    let numbers: Vec<f64> = samples.iter().filter_map(|sample| sample.pointer(&column.path)?.as_f64()).collect();
+    let text = match shown {
+        Shown::Median => median_of_runs(numbers).map(column.shown),
+        Shown::Interval => interval(&numbers).map(|ends| ends.map(column.shown).join("–")),
+    };
+    text.unwrap_or_else(|| "–".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_medians_with_their_intervals() {
+        let samples: Vec<Value> = (1..=40).map(|at| json!({ "policy": "drr", "of": { "x": at, "y": null } })).collect();
+        let together = together(&samples.iter().collect::<Vec<_>>());
+        let x = json!({ "median": 20.5, "p5": 2.0, "p95": 38.0, "samples": 40 });
+        assert_eq!(together, json!({ "policy": "drr", "of": { "x": x, "y": null } }));
+    }
+}

@@ -1,0 +1,285 @@
+//! The same policies over several samples of the traffic: every capture with every seed.
+//!
+//! One run is one draw of what is random, and a difference that another draw can undo is no difference. Each sample is
+//! seen by every policy, so policies are compared sample by sample: one is better than another if it is in at least 95 %
+//! of the samples, by more than whole packets explain. What is shown is the median over the samples, and the interval
+//! from the 5th to the 95th percentile by nearest rank: with fewer than 20 samples that is from the least to the greatest.
+
+mod figures;
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use dovetail_sched::PolicySpec;
+use dovetail_sim::measure::DEFAULT_WINDOW;
+use serde::Serialize;
+use serde_json::Value;
+
+use self::figures::{Shown, cell, columns, together};
+use super::{
+    contenders::policies,
+    json::PolicyJson,
+    pipeline::{DEFAULT_POLICIES, LEGEND, refuse_captures},
+    verdict::{Paired, Verdict},
+};
+use crate::{
+    error::{Error, Misuse},
+    files::Files,
+    input::{Input, UnnamedLink},
+    options::{CompareOptions, InputOptions, OutputOptions},
+    output::deliver,
+    progress::Progress,
+    provenance::Provenance,
+    report::{Block, Page},
+    run::{DEFAULT_PIPELINE, Plan},
+    setting::{Traffic, closing, odd},
+    table::Table,
+};
+
+/// Whether several samples are asked for.
+pub(super) fn are_asked_for(options: &CompareOptions) -> bool {
+    !options.seeds.is_empty() || !options.further_traces.is_empty()
+}
+
+/// One capture with one seed.
+#[derive(Serialize)]
+struct Sample {
+    trace: Option<String>,
+    seed: Option<u64>,
+    workload: Traffic,
+    provenance: Provenance,
+    #[serde(skip)]
+    setting: String,
+    #[serde(skip)]
+    resources: Vec<String>,
+    #[serde(skip)]
+    is_pipeline_assumed: bool,
+    /// What programs are told of each policy's run.
+    #[serde(skip)]
+    policies: Vec<Value>,
+    #[serde(skip)]
+    paired: Paired,
+    #[serde(skip)]
+    notes: Vec<String>,
+}
+
+/// Compares over every capture with every seed; `text` is the scenario's.
+pub(super) fn compare(
+    text: Option<&str>,
+    options: &CompareOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<(), Error> {
+    refuse_captures(options)?;
+    refuse_what_one_run_has(options)?;
+    let policies = policies(options, DEFAULT_POLICIES)?;
+    let OutputOptions { report, json, .. } = &options.output;
+    let mut files = Files::of(&options.input, text);
+    for trace in &options.further_traces {
+        files.reads("trace", trace);
+    }
+    let report = files.writes("report", report.as_deref())?;
+    let mut samples = Vec::new();
+    for input in inputs(options) {
+        samples.push(sample(&input, text, options, &policies, progress)?);
+    }
+    if samples.iter().any(|sample: &Sample| sample.resources != samples[0].resources) {
+        return Err(Misuse::option(&["trace"], "the captures' resources differ").into());
+    }
+    let comparison = Samples { policies: &policies, samples: &samples };
+    let text = |report: Option<&Path>| comparison.text(report);
+    deliver(out, report, *json, || comparison.page(), || comparison.json(), text)
+}
+
+/// Options that speak of a single run.
+fn refuse_what_one_run_has(options: &CompareOptions) -> Result<(), Error> {
+    let several = "several samples are summarised, not recorded: compare one capture with one seed";
+    if options.output.records.is_some() {
+        return Err(Misuse::option(&["records"], several).into());
+    }
+    if options.programs.is_some() {
+        let why = "samples do not learn from each other: compare one capture with one seed";
+        return Err(Misuse::option(&["programs"], why).into());
+    }
+    if !options.seeds.is_empty() && options.input.workload.is_some() {
+        return Err(Misuse::option(&["seeds"], "a table has nothing random").into());
+    }
+    let traces: Vec<&PathBuf> = options.input.trace.iter().chain(&options.further_traces).collect();
+    if let Some(twice) = traces.iter().enumerate().find(|(at, trace)| traces[..*at].contains(trace)) {
+        return Err(Misuse::option(&["trace"], format!("{} is given twice", twice.1.display())).into());
+    }
+    Ok(())
+}
+
+/// What to run for each sample: the seeds of the first capture, those of the second, and so on.
+fn inputs(options: &CompareOptions) -> Vec<InputOptions> {
+    let traces: Vec<Option<PathBuf>> = match &options.input.trace {
+        Some(first) => [first].into_iter().chain(&options.further_traces).cloned().map(Some).collect(),
+        None => vec![None],
+    };
+    let seeds: Vec<Option<u64>> = match options.seeds.as_slice() {
+        [] => vec![options.input.seed],
+        seeds => seeds.iter().copied().map(Some).collect(),
+    };
+    let pairs = traces.iter().flat_map(|trace| seeds.iter().map(move |&seed| (trace.clone(), seed)));
+    pairs.map(|(trace, seed)| InputOptions { trace, seed, ..options.input.clone() }).collect()
+}
+
+fn sample(
+    asked: &InputOptions,
+    text: Option<&str>,
+    options: &CompareOptions,
+    policies: &[PolicySpec],
+    progress: &dyn Progress,
+) -> Result<Sample, Error> {
+    let input = Input::resolve(asked, text, UnnamedLink::Published, progress)?;
+    let window = options.window.unwrap_or(DEFAULT_WINDOW);
+    let plan = Plan { one_bar: true, ..Plan::new(&input, asked, &options.output, window, progress)? };
+    let runs = plan.run(policies)?;
+    let workload = Traffic::of(runs.first());
+    let to_value = |run| serde_json::to_value(PolicyJson::of(run, input.resources()));
+    Ok(Sample {
+        trace: asked.trace.as_ref().map(|_| input.name().to_owned()),
+        seed: input.sources().seed,
+        setting: workload.setting(&plan, Some(plan.pipeline_or(DEFAULT_PIPELINE))),
+        resources: input.resources().to_vec(),
+        is_pipeline_assumed: plan.pipeline.is_none(),
+        workload,
+        provenance: Provenance::of(&plan, policies),
+        policies: runs.iter().map(to_value).collect::<Result<_, _>>()?,
+        paired: Paired::of(&runs),
+        notes: input.remark().map(str::to_owned).into_iter().chain(runs.first().map(odd).unwrap_or_default()).collect(),
+    })
+}
+
+/// All samples, in every form they are shown in.
+struct Samples<'a> {
+    policies: &'a [PolicySpec],
+    samples: &'a [Sample],
+}
+
+#[derive(Serialize)]
+struct SamplesJson<'a> {
+    samples: &'a [Sample],
+    seeds: Vec<u64>,
+    policies: Vec<Value>,
+    verdict: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Samples<'_> {
+    fn json(&self) -> SamplesJson<'_> {
+        let mut seeds: Vec<u64> = self.samples.iter().filter_map(|sample| sample.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        SamplesJson {
+            samples: self.samples,
+            seeds,
+            policies: (0..self.policies.len()).map(|at| together(&self.of_policy(at))).collect(),
+            verdict: self.verdict(),
+            notes: self.notes(),
+        }
+    }
+
+    /// A policy's figures in each sample.
+    fn of_policy(&self, at: usize) -> Vec<&Value> {
+        self.samples.iter().filter_map(|sample| sample.policies.get(at)).collect()
+    }
+
+    fn table(&self) -> Table {
+        let columns = columns(&self.samples[0].resources);
+        let header = ["policy".to_owned()].into_iter().chain(columns.iter().map(|column| column.title.clone()));
+        let mut table = Table { header: header.collect(), rows: Vec::new(), words: 1 };
+        for (at, policy) in self.policies.iter().enumerate() {
+            let figures = self.of_policy(at);
+            let row = |shown| columns.iter().map(|column| cell(column, &figures, shown)).collect::<Vec<_>>();
+            table.push([policy.to_string()].into_iter().chain(row(Shown::Median)));
+            if self.samples.len() > 1 {
+                table.push(["  5–95 %".to_owned()].into_iter().chain(row(Shown::Interval)));
+            }
+        }
+        table
+    }
+
+    /// The first sample's traffic, and how many there are.
+    fn setting(&self) -> Vec<String> {
+        let seeds: Vec<_> = self.samples.iter().map(|sample| sample.seed).collect();
+        let traces: Vec<_> = self.samples.iter().map(|sample| sample.trace.as_deref()).collect();
+        let distinct = |count: usize, one: &str, many: &str| match count {
+            0 | 1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        let count = |of: usize| self.samples.len() / of.max(1);
+        let with_this_seed = seeds.iter().filter(|&&seed| seed == seeds[0]).count();
+        let of_this_trace = traces.iter().filter(|&&trace| trace == traces[0]).count();
+        let mut said = vec![self.samples[0].setting.clone()];
+        if self.samples.len() > 1 {
+            let seeds = distinct(count(with_this_seed), "seed", "seeds");
+            let what = match traces[0] {
+                Some(_) => format!("{} with {seeds}", distinct(count(of_this_trace), "capture", "captures")),
+                None => seeds,
+            };
+            said[0] += " (the first sample)";
+            said.push(format!(
+                "{} samples, {what}: medians, and below them the 5th to the 95th percentile (nearest rank)",
+                self.samples.len()
+            ));
+        }
+        said
+    }
+
+    fn verdict(&self) -> Vec<String> {
+        if self.policies.len() < 2 {
+            return Vec::new();
+        }
+        let paired: Vec<&Paired> = self.samples.iter().map(|sample| &sample.paired).collect();
+        let names: Vec<&str> = self.policies.iter().map(PolicySpec::as_str).collect();
+        let verdict = Verdict::over(&names, &paired);
+        let rule = if self.samples.len() > 1 { " (beside the best, whoever it does not beat in 95 % of the samples)" } else { "" };
+        let mut said = vec![format!("{}{rule}.", verdict.line())];
+        if self.samples[0].is_pipeline_assumed {
+            said.push(format!("The pipeline is not given and assumed to be {DEFAULT_PIPELINE} (--pipeline)."));
+        }
+        said
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = Vec::new();
+        for note in self.samples.iter().flat_map(|sample| &sample.notes) {
+            if !notes.contains(note) {
+                notes.push(note.clone());
+            }
+        }
+        notes
+    }
+
+    fn text(&self, report: Option<&Path>) -> String {
+        let legend: String = LEGEND.iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
+        let mut text = format!("{}\n\n{}\n\n{legend}", self.setting().join("\n"), self.table().to_terminal());
+        let verdict = self.verdict();
+        if !verdict.is_empty() {
+            text += &format!("\n{}\n", verdict.join("\n"));
+        }
+        text += &closing(&self.notes(), None, report);
+        text.trim_end().to_owned()
+    }
+
+    fn page(&self) -> Page {
+        let name = self.samples[0].trace.clone().unwrap_or_else(|| "samples".to_owned());
+        let mut page = Page { title: format!("Dovetail: {name}"), blocks: Vec::new() };
+        let said = self.setting().into_iter().map(|line| line + ".").chain(self.verdict());
+        page.blocks.extend(said.map(Block::Text));
+        page.blocks.push(Block::Table(self.table()));
+        page.blocks.push(Block::Terms(LEGEND.to_vec()));
+        page.blocks.extend(self.notes().into_iter().map(Block::Text));
+        for sample in self.samples {
+            let trace = sample.trace.as_deref().unwrap_or("the scenario");
+            let seed = sample.seed.map_or_else(|| "no seed".to_owned(), |seed| format!("seed {seed}"));
+            let title = format!("Provenance: {trace}, {seed}");
+            page.blocks.push(Block::More { title, table: sample.provenance.table() });
+        }
+        page
+    }
+}
