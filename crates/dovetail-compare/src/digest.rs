@@ -29,7 +29,7 @@ impl<R: Read> Read for Digested<R> {
     }
 }
 
-/// The bytes of a reader, for whoever parses them.
+/// The bytes of a reader, for a parser.
 pub(crate) struct Bytes<R>(Arc<Mutex<Digested<R>>>);
 
 impl<R: Read> Read for Bytes<R> {

@@ -405,7 +405,7 @@ fn scenario_file(name: &str, text: &str) -> InputFile {
     InputFile { kind: "scenario", name: name.to_owned(), sha256: Some(of_text(text)) }
 }
 
-/// The link's rate, where somebody says what it is.
+/// The link's rate, where an option or the scenario says what it is.
 fn stated_link(args: &InputOptions, classes: &ClassSet) -> Option<Stated<f64>> {
     Stated::first(args.link.map(Rate::bps), classes.rate("link").map(Rate::bps))
 }

@@ -4,10 +4,9 @@
 //! Policies are written with every knob that has a value beside theirs. Two runs with the same block have the same figures,
 //! except for how long they took.
 
-use dovetail_sched::PolicySpec;
 use serde::Serialize;
 
-use crate::{run::Plan, table::Table};
+use crate::table::Table;
 
 /// Who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -17,7 +16,7 @@ pub enum Origin {
     Given,
     /// The scenario.
     Scenario,
-    /// Nobody: it is a default.
+    /// Neither: it is a default.
     Assumed,
 }
 
@@ -47,7 +46,7 @@ impl<T> Stated<T> {
         given.or(scenario.map(|value| Self { value, origin: Origin::Scenario }))
     }
 
-    /// What nobody says.
+    /// A default.
     pub(crate) const fn assumed(value: T) -> Self {
         Self { value, origin: Origin::Assumed }
     }
@@ -80,39 +79,21 @@ pub struct Sources {
 /// All that decides a run's figures.
 #[derive(Debug, Clone, Serialize)]
 pub struct Provenance {
-    version: &'static str,
-    inputs: Vec<InputFile>,
-    seed: Option<u64>,
-    load: Option<Stated<f64>>,
-    link_bps: Option<Stated<f64>>,
+    pub(crate) version: &'static str,
+    pub(crate) inputs: Vec<InputFile>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) load: Option<Stated<f64>>,
+    pub(crate) link_bps: Option<Stated<f64>>,
     /// Without a value, each policy has the pipeline that it is designed for.
-    pipeline: Stated<Option<String>>,
-    queue_packets: Option<u32>,
-    buffer_packets: Option<u32>,
-    drop: String,
-    window_s: f64,
-    policies: Vec<String>,
+    pub(crate) pipeline: Stated<Option<String>>,
+    pub(crate) queue_packets: Option<u32>,
+    pub(crate) buffer_packets: Option<u32>,
+    pub(crate) drop: String,
+    pub(crate) window_s: f64,
+    pub(crate) policies: Vec<String>,
 }
 
 impl Provenance {
-    /// Of these policies' runs.
-    pub(crate) fn of<'p>(plan: &Plan<'_>, policies: impl IntoIterator<Item = &'p PolicySpec>) -> Self {
-        let Sources { files, seed, load, link_bps } = plan.input.sources().clone();
-        Self {
-            version: env!("CARGO_PKG_VERSION"),
-            inputs: files.into_iter().chain(plan.programs_file.cloned()).collect(),
-            seed,
-            load,
-            link_bps,
-            pipeline: plan.stated_pipeline(),
-            queue_packets: plan.queue_packets,
-            buffer_packets: plan.buffer_packets,
-            drop: plan.drop.to_string(),
-            window_s: plan.window.as_secs_f64(),
-            policies: policies.into_iter().map(|policy| policy.in_full().to_string()).collect(),
-        }
-    }
-
     /// For a page.
     pub(crate) fn table(&self) -> Table {
         fn stated<T>(stated: Option<&Stated<T>>, none: &str, shown: impl Fn(&T) -> String) -> String {

@@ -21,7 +21,7 @@ use crate::{
     meters::Bars,
     options::{InputOptions, OutputOptions},
     progress::{Meter, Progress},
-    provenance::{InputFile, Origin, Provenance, Stated},
+    provenance::{InputFile, Origin, Provenance, Sources, Stated},
     recording::Recording,
     side_by_side::{cores, side_by_side_on},
 };
@@ -32,7 +32,7 @@ pub struct Plan<'a> {
     pub input: &'a Input,
     /// What lies between resources, if given.
     pub pipeline: Option<PipelineMode>,
-    /// What lies between them where nobody says so; nothing where that depends on the policy.
+    /// What lies between them by default; nothing where that depends on the policy.
     pub assumed_pipeline: Option<PipelineMode>,
     /// Whether an option says what lies between them.
     pub pipeline_is_given: bool,
@@ -146,8 +146,26 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// All that decides the figures of these policies' runs.
+    pub(crate) fn provenance<'p>(&self, policies: impl IntoIterator<Item = &'p PolicySpec>) -> Provenance {
+        let Sources { files, seed, load, link_bps } = self.input.sources().clone();
+        Provenance {
+            version: env!("CARGO_PKG_VERSION"),
+            inputs: files.into_iter().chain(self.programs_file.cloned()).collect(),
+            seed,
+            load,
+            link_bps,
+            pipeline: self.stated_pipeline(),
+            queue_packets: self.queue_packets,
+            buffer_packets: self.buffer_packets,
+            drop: self.drop.to_string(),
+            window_s: self.window.as_secs_f64(),
+            policies: policies.into_iter().map(|policy| policy.in_full().to_string()).collect(),
+        }
+    }
+
     /// What lies between resources, and who says so.
-    pub(crate) fn stated_pipeline(&self) -> Stated<Option<String>> {
+    fn stated_pipeline(&self) -> Stated<Option<String>> {
         let origin = match self.pipeline {
             Some(_) if self.pipeline_is_given => Origin::Given,
             Some(_) => Origin::Scenario,
@@ -190,7 +208,7 @@ impl<'a> Plan<'a> {
         resources: &[String],
     ) -> Result<Recording, Error> {
         let own = Plan { assumed_pipeline: Some(pipeline), ..*self };
-        let provenance = serde_json::to_string(&Provenance::of(&own, [policy]))?;
+        let provenance = serde_json::to_string(&own.provenance([policy]))?;
         Recording::begin(folder, policy.as_str(), format, resources, &[(PROVENANCE_KEY, &provenance)])
     }
 

@@ -76,7 +76,7 @@ pub(super) fn compare(
     }
     let idle = idle(&plan, &policies, &runs)?;
     let others = if idle.is_none() { under_other_pipelines(&plan, &policies)? } else { Vec::new() };
-    let provenance = Provenance::of(&plan, &policies);
+    let provenance = plan.provenance(&policies);
     let comparison = Comparison { plan: &plan, provenance, runs: &runs, explanations: &explanations, idle, others };
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());

@@ -23,7 +23,6 @@ use crate::{
     options::{ExplainOptions, OutputOptions},
     output::deliver,
     progress::Progress,
-    provenance::Provenance,
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
     setting::{Traffic, odd},
 };
@@ -43,7 +42,7 @@ pub(super) fn explain(
     let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
     let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
-    let provenance = Provenance::of(&plan, [&policy].into_iter().chain(&against));
+    let provenance = plan.provenance([&policy].into_iter().chain(&against));
     let (mut run, explanation, mut against) = match against {
         None => {
             let jobs = [(policy, mode)];

@@ -30,7 +30,6 @@ use crate::{
     options::{OutputOptions, TuneOptions},
     output::deliver,
     progress::Progress,
-    provenance::Provenance,
     run::Plan,
 };
 use curve::{Curve, Point};
@@ -66,7 +65,7 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
         None => window_for(&plan, &sweeps[0])?,
     };
     let settings = sweeps.iter().flat_map(|sweep| sweep.points.iter().map(|(_, spec)| spec));
-    let provenance = Provenance::of(&plan, settings);
+    let provenance = plan.provenance(settings);
     let mut curves = draw(&plan, sweeps)?;
     let points = curves.iter_mut().flat_map(|curve| &mut curve.points);
     let mut failures: Vec<Error> = points.flat_map(|point| mem::take(&mut point.run.unwritten)).collect();

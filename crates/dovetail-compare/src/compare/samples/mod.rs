@@ -147,7 +147,7 @@ fn sample(
         resources: input.resources().to_vec(),
         is_pipeline_assumed: plan.pipeline.is_none(),
         workload,
-        provenance: Provenance::of(&plan, policies),
+        provenance: plan.provenance(policies),
         policies: runs.iter().map(to_value).collect::<Result<_, _>>()?,
         paired: Paired::of(&runs),
         notes: input.remark().map(str::to_owned).into_iter().chain(runs.first().map(odd).unwrap_or_default()).collect(),
@@ -237,7 +237,11 @@ impl Samples<'_> {
         let paired: Vec<&Paired> = self.samples.iter().map(|sample| &sample.paired).collect();
         let names: Vec<&str> = self.policies.iter().map(PolicySpec::as_str).collect();
         let verdict = Verdict::over(&names, &paired);
-        let rule = if self.samples.len() > 1 { " (beside the best, whoever it does not beat in 95 % of the samples)" } else { "" };
+        let rule = if self.samples.len() > 1 {
+            " (the best by median, and those that it does not beat in 95 % of the samples)"
+        } else {
+            ""
+        };
         let mut said = vec![format!("{}{rule}.", verdict.line())];
         if self.samples[0].is_pipeline_assumed {
             said.push(format!("The pipeline is not given and assumed to be {DEFAULT_PIPELINE} (--pipeline)."));
