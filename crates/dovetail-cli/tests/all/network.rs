@@ -259,6 +259,21 @@ fn every_number_of_streams_follows_from_records_and_capture() {
             assert_eq!(stream["dropped"], arrived.dropped, "{name} {traffic}");
             let packets = stream["packets"].as_u64().expect("a count");
             assert!((arrived.packets..=arrived.packets + 16).contains(&packets), "{name} {traffic}: {packets}");
+            let mut took: Vec<u64> = records
+                .rows
+                .iter()
+                .filter(|row| records.flows[row.flow as usize].starts_with(&format!("{host}:")))
+                .map(|row| row.end[0] - row.arrival)
+                .collect();
+            took.sort_unstable();
+            for (key, hundredths) in [("p50", 50), ("p99", 99), ("max", 100)] {
+                let exact_us = took[(took.len() * hundredths).div_ceil(100) - 1] as f64 / 1e3;
+                let given = stream["latency_us"][key].as_f64().expect("a time");
+                assert!(
+                    (exact_us..exact_us * 1.001 + 1e-6).contains(&given),
+                    "{name} {traffic} {key}: {given}, {exact_us}"
+                );
+            }
             // The first ten seconds do not count.
             let mbps = |from, to| received(&capture, host, from, to) as f64 * 8.0 / 1e6 / (to - from) as f64;
             // A receiver reads what is behind a hole only when that is filled, so TCP may be off at the borders by what is

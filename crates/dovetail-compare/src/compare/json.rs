@@ -33,7 +33,7 @@ struct FairnessJson {
 }
 
 #[derive(Serialize)]
-struct LatencyJson {
+pub(super) struct LatencyJson {
     mean: f64,
     p50: f64,
     p95: f64,

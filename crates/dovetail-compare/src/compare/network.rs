@@ -2,13 +2,17 @@
 
 use std::{collections::BTreeMap, io::Write, mem, path::Path};
 
-use dovetail_sim::network::{Kind, Network};
+use dovetail_sched::Nanos;
+use dovetail_sim::{
+    measure::Percentiles,
+    network::{Echoes, Kind, Network},
+};
 use serde::Serialize;
 
 use super::{
     contenders::policies,
     flows::{flows, of_policy},
-    json::PolicyJson,
+    json::{LatencyJson, PolicyJson},
 };
 use crate::{
     error::{Error, Misuse},
@@ -112,8 +116,46 @@ struct StreamJson {
     traffic: String,
     packets: u64,
     dropped: u64,
+    /// From the arrival at the watched link until the packet was sent whole.
+    latency_us: Option<LatencyJson>,
     #[serde(flatten)]
     rates: Rates,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    echoes: Option<EchoesJson>,
+}
+
+#[derive(Serialize)]
+struct EchoesJson {
+    answered: u64,
+    unanswered: u64,
+    latency_us: Option<LatencyJson>,
+    at_least: EchoesAtLeast,
+}
+
+/// Which percentiles are lower bounds.
+#[derive(Serialize)]
+struct EchoesAtLeast {
+    p50: bool,
+    p95: bool,
+    p99: bool,
+    max: bool,
+}
+
+impl From<Echoes> for EchoesJson {
+    fn from(echoes: Echoes) -> Self {
+        let bound = |at: fn(&Percentiles) -> Nanos| echoes.took.is_some_and(|took| echoes.is_at_least(at(&took)));
+        Self {
+            answered: echoes.answered,
+            unanswered: echoes.unanswered,
+            latency_us: echoes.took.map(LatencyJson::from),
+            at_least: EchoesAtLeast {
+                p50: bound(|took| took.p50),
+                p95: bound(|took| took.p95),
+                p99: bound(|took| took.p99),
+                max: bound(|took| took.max),
+            },
+        }
+    }
 }
 
 impl Comparison<'_> {
@@ -130,9 +172,15 @@ impl Comparison<'_> {
 
     fn json(&self) -> ComparisonJson {
         let policy = |run: &NetworkRun| {
-            let streams = run.outcome.streams.iter().zip(self.rates(run)).map(|(stream, (traffic, rates))| {
-                StreamJson { traffic: traffic.to_owned(), packets: stream.packets, dropped: stream.dropped, rates }
-            });
+            let streams =
+                run.outcome.streams.iter().zip(self.rates(run)).map(|(stream, (traffic, rates))| StreamJson {
+                    traffic: traffic.to_owned(),
+                    packets: stream.packets,
+                    dropped: stream.dropped,
+                    latency_us: stream.at_link.map(LatencyJson::from),
+                    rates,
+                    echoes: stream.echoes.map(EchoesJson::from),
+                });
             let times = |class: SizeClass| (class.name(), Times::of(class.transfers(&run.outcome), run.outcome.ended));
             NetworkJson {
                 link: PolicyJson::of(&run.run, &[LINK.to_owned()]),
@@ -150,6 +198,13 @@ impl Comparison<'_> {
         }
     }
 
+    /// The first streams whose rate tells something, by number: a keystroke's echo is judged by its time.
+    fn with_rate(&self) -> Vec<usize> {
+        let streams = self.runs.first().map_or(&[][..], |run| &run.outcome.streams);
+        let with_rate = (0..streams.len()).filter(|&at| streams[at].echoes.is_none());
+        with_rate.take(STREAMS_SHOWN).collect()
+    }
+
     fn table(&self) -> Table {
         let mut header: Vec<String> = ["policy", "link %", "dropped %"].map(str::to_owned).into();
         let transfers = self.network.transfers() > 0;
@@ -157,7 +212,8 @@ impl Comparison<'_> {
             header.extend(["short ms", "p95 ms", "middle s", "long s", "unfinished"].map(str::to_owned));
         }
         let streams = self.runs.first().map(|run| self.rates(run)).unwrap_or_default();
-        for (name, _) in streams.iter().take(STREAMS_SHOWN) {
+        let with_rate = self.with_rate();
+        for (name, _) in with_rate.iter().map(|&at| streams[at]) {
             header.extend([format!("{name} Mbit/s"), format!("least {WINDOW_S} s")]);
         }
         let mut table = Table { header, rows: Vec::new(), words: 1 };
@@ -176,12 +232,49 @@ impl Comparison<'_> {
                 row.extend([mean(middle, 1.0), mean(long, 1.0)]);
                 row.push(count(short.unfinished + middle.unfinished + long.unfinished));
             }
-            for (_, rates) in self.rates(run).into_iter().take(STREAMS_SHOWN) {
+            let streams = self.rates(run);
+            for (_, rates) in with_rate.iter().map(|&at| streams[at]) {
                 row.extend([shown(rates.mean_mbps, 1.0), shown(rates.least_window_mbps, 1.0)]);
             }
             table.push(row);
         }
         table
+    }
+
+    /// What the watched link did to each stream's packets, and how long echoes took; `None` without streams.
+    fn streams(&self) -> Option<Table> {
+        let streams = self.runs.first().map_or(&[][..], |run| &run.outcome.streams);
+        let mut header = vec!["stream", "policy", "packets", "dropped %", "p50 ms", "p99 ms", "max ms"];
+        let has_echoes = streams.iter().any(|stream| stream.echoes.is_some());
+        if has_echoes {
+            header.extend(["echo p50 ms", "echo p99 ms", "echo max ms", "unanswered"]);
+        }
+        let mut table = Table::new(&header, 2);
+        let at: [fn(&Percentiles) -> Nanos; 3] = [|took| took.p50, |took| took.p99, |took| took.max];
+        for number in 0..streams.len().min(STREAMS_LISTED) {
+            for run in self.runs {
+                let stream = &run.outcome.streams[number];
+                let dropped = stream.dropped as f64 / stream.packets.max(1) as f64;
+                let mut row = vec![
+                    self.network.traffic[stream.traffic].name.clone(),
+                    run.run.policy.clone(),
+                    count(stream.packets),
+                    format!("{:.1}", dropped * 100.0),
+                ];
+                let millis = |nanos: Nanos| nanos.as_f64() / 1e6;
+                row.extend(at.map(|at| bounded(stream.at_link.as_ref().map(at).map(millis), false)));
+                if has_echoes {
+                    let took = stream.echoes.and_then(|echoes| Some((echoes, echoes.took?)));
+                    row.extend(at.map(|at| {
+                        let shown = took.map(|(echoes, took)| (millis(at(&took)), echoes.is_at_least(at(&took))));
+                        bounded(shown.map(|(value, _)| value), shown.is_some_and(|(_, is_at_least)| is_at_least))
+                    }));
+                    row.push(stream.echoes.map_or_else(String::new, |echoes| count(echoes.unanswered)));
+                }
+                table.push(row);
+            }
+        }
+        (!streams.is_empty()).then_some(table)
     }
 
     fn setting(&self) -> String {
@@ -195,6 +288,7 @@ impl Comparison<'_> {
             Kind::LongLived(1) => format!("{} (an unlimited connection)", traffic.name),
             Kind::LongLived(flows) => format!("{} ({flows} unlimited connections)", traffic.name),
             Kind::Datagrams(_) => format!("{} (UDP)", traffic.name),
+            Kind::Interactive(_) => format!("{} (interactive)", traffic.name),
             Kind::Requests(_) => format!("{} (requests)", traffic.name),
         });
         format!(
@@ -237,12 +331,18 @@ impl Comparison<'_> {
     fn legend(&self) -> Vec<(&'static str, &'static str)> {
         let transfers = LEGEND.iter().filter(|_| self.network.transfers() > 0);
         let streams = STREAM_LEGEND.iter().filter(|_| self.runs.iter().any(|run| !run.outcome.streams.is_empty()));
-        transfers.chain(streams).copied().collect()
+        let has_echoes = |run: &NetworkRun| run.outcome.streams.iter().any(|stream| stream.echoes.is_some());
+        let echoes = ECHO_LEGEND.iter().filter(|_| self.runs.iter().any(has_echoes));
+        transfers.chain(streams).chain(echoes).copied().collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {
         let legend: String = self.legend().iter().map(|(term, meaning)| format!("{term:13} {meaning}\n")).collect();
-        let mut text = format!("{}\n\n{}\n\n{legend}", self.setting(), self.table().to_terminal());
+        let mut text = format!("{}\n\n{}\n\n", self.setting(), self.table().to_terminal());
+        if let Some(streams) = self.streams() {
+            text += &format!("{}\n\n", streams.to_terminal());
+        }
+        text += &legend;
         text += &closing(&self.notices(), records, report);
         text.trim_end().to_owned()
     }
@@ -251,6 +351,7 @@ impl Comparison<'_> {
         let mut page = Page { title: format!("Dovetail: {}", self.network.name), blocks: Vec::new() };
         page.blocks.push(Block::Text(self.setting() + "."));
         page.blocks.push(Block::Table(self.table()));
+        page.blocks.extend(self.streams().map(Block::Table));
         page.blocks.push(Block::Terms(self.legend()));
         let mut chart = |title: &str, note: &str, plot| page.blocks.push(Block::chart(title, note, plot));
         if self.network.transfers() > 0 {
@@ -266,8 +367,7 @@ impl Comparison<'_> {
                 charts::short_times(lines),
             );
         }
-        let streams = self.runs.first().map_or(0, |run| run.outcome.streams.len());
-        for at in 0..streams.min(STREAMS_SHOWN) {
+        for at in self.with_rate() {
             let traffic = self.runs.first().map_or(0, |run| run.outcome.streams[at].traffic);
             let lines =
                 self.runs.iter().map(|run| (run.run.policy.as_str(), &run.outcome.streams[at], run.outcome.ended));
@@ -296,6 +396,8 @@ impl Comparison<'_> {
 
 /// So many streams get columns and a chart.
 const STREAMS_SHOWN: usize = 3;
+/// So many get a row for each policy.
+const STREAMS_LISTED: usize = 8;
 
 /// What the columns mean.
 const LEGEND: [(&str, &str); 3] = [
@@ -307,5 +409,15 @@ const LEGEND: [(&str, &str); 3] = [
     ("unfinished", "transfers not finished at the end; they took at least until then: ≥"),
 ];
 
-const STREAM_LEGEND: [(&str, &str); 1] =
-    [("Mbit/s", "rate at the receiver after the first ten seconds; least 10 s: in the worst ten seconds after them")];
+const ECHO_LEGEND: [(&str, &str); 1] = [(
+    "echo ms",
+    "from a keystroke until its echo is back; unanswered: those without one at the end, which took at least until then: ≥",
+)];
+
+const STREAM_LEGEND: [(&str, &str); 2] = [
+    ("Mbit/s", "rate at the receiver after the first ten seconds; least 10 s: in the worst ten seconds after them"),
+    (
+        "p50 to max ms",
+        "of a stream: from a packet's arrival at the link until it was sent whole; dropped %: of its packets",
+    ),
+];

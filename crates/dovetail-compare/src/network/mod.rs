@@ -90,7 +90,7 @@ pub fn adapt(network: &mut Network, args: &InputOptions) -> Result<(), Error> {
             match &mut traffic.kind {
                 Kind::Transfers { arrivals, .. } => *arrivals = Arrivals::Load(load),
                 Kind::Requests(requests) => requests.asks = Asks::Load(load),
-                Kind::LongLived(_) | Kind::Datagrams(_) => {}
+                Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Interactive(_) => {}
             }
         }
     }

@@ -6,7 +6,7 @@ use dovetail_sched::Nanos;
 
 use super::{
     error::NetworkError,
-    spec::{Arrivals, Asks, Datagrams, Kind, LATEST, Network, Requests, Traffic, Transport},
+    spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic, Transport},
 };
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
@@ -15,7 +15,7 @@ const SHORTEST_PROBE: Nanos = Nanos::from_millis(10);
 const MOST_EACH: u32 = 10_000;
 
 /// The most nodes and links, each: routes are a table over pairs of nodes.
-const MOST_NODES: usize = 1024;
+pub(super) const MOST_NODES: usize = 1024;
 pub(super) const MOST_LINKS: usize = 4096;
 /// The most transfers, over all traffic, and the most requests: each leaves a line.
 pub(super) const MOST_TRANSFERS: u64 = 10_000_000;
@@ -62,6 +62,11 @@ impl Traffic {
             // Bursts and silences of no length would never let time pass.
             Kind::Datagrams(Datagrams { on_off: Some((on, _)), .. }) if on.0 == 0 => {
                 Err("a burst has a mean duration over 0".into())
+            }
+            Kind::Interactive(Interactive { gap, keystroke_bytes, echo_bytes })
+                if gap.0 == 0 || [keystroke_bytes, echo_bytes].iter().any(|bytes| !(1..=65_535).contains(*bytes)) =>
+            {
+                Err("keystrokes and echoes are from 1 to 65535 bytes, with some time between them".into())
             }
             Kind::Requests(requests) => requests.check(),
             _ => Ok(()),

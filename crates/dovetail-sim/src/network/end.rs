@@ -142,6 +142,11 @@ impl End {
         read
     }
 
+    /// Sends every segment at once, however small: no Nagle's algorithm.
+    pub(super) fn sends_at_once(&mut self) {
+        self.sockets.get_mut::<Socket<'_>>(self.socket).set_nagle_enabled(false);
+    }
+
     /// Whether something waits to be read.
     pub(super) fn is_readable(&self) -> bool {
         self.sockets.get::<Socket<'_>>(self.socket).can_recv()

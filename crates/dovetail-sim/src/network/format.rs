@@ -18,6 +18,8 @@ pub(super) struct Document {
     pub(super) seed: u64,
     pub(super) network: NetworkForm,
     pub(super) access: Option<Spanned<AccessForm>>,
+    #[serde(default)]
+    pub(super) node: Vec<Spanned<NodeForm>>,
     pub(super) link: Vec<Spanned<LinkForm>>,
     pub(super) traffic: Vec<Spanned<TrafficForm>>,
 }
@@ -37,6 +39,14 @@ pub(super) struct NetworkForm {
 pub(super) enum CongestionForm {
     Reno,
     Cubic,
+}
+
+/// So many nodes under one name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeForm {
+    pub(super) name: String,
+    pub(super) count: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,6 +95,7 @@ pub(super) struct TrafficForm {
     pub(super) transfers: Option<TransfersForm>,
     pub(super) long_lived: Option<u32>,
     pub(super) udp: Option<UdpForm>,
+    pub(super) interactive: Option<InteractiveForm>,
     pub(super) requests: Option<RequestsForm>,
 }
 
@@ -137,4 +148,12 @@ pub(super) struct UdpForm {
     pub(super) random: bool,
     #[serde(default)]
     pub(super) flow_each: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InteractiveForm {
+    pub(super) rate: Quantity<Pace>,
+    pub(super) keystroke: Quantity<Bytes>,
+    pub(super) echo: Quantity<Bytes>,
 }

@@ -1,4 +1,4 @@
-//! Hosts that send to one another: transfers, unlimited connections, and datagrams.
+//! Hosts that send to one another: transfers, unlimited connections, datagrams, and interactive sessions.
 
 use std::net::SocketAddrV4;
 
@@ -12,9 +12,10 @@ use super::{
     error::NetworkError,
     net::{Net, Turned},
     outcome::{Stream, Transfer},
-    packets::{EndId, Of},
+    packets::{EndId, Of, Side},
+    sessions::Session,
     sources::{Act, Source},
-    spec::{Kind, Network},
+    spec::{Interactive, Kind, Network},
     watch::Watch,
 };
 
@@ -23,6 +24,8 @@ pub(super) struct Hosts {
     sources: Vec<Source>,
     // Of each traffic that sends UDP.
     datagrams: Vec<Option<Udp>>,
+    // Of each traffic that is interactive, once it is open.
+    sessions: Vec<Option<Session>>,
     transfers: Vec<Transfer>,
     // Bytes that each transfer's receiver is still to get.
     missing: Vec<u64>,
@@ -48,6 +51,7 @@ impl Hosts {
         let mut hosts = Self {
             sources: spec.traffic.iter().enumerate().map(source).collect(),
             datagrams: Vec::new(),
+            sessions: spec.traffic.iter().map(|_| None).collect(),
             transfers: Vec::new(),
             missing: Vec::new(),
             streams: Vec::new(),
@@ -100,6 +104,15 @@ impl Hosts {
         match act {
             Act::Nothing => Ok(()),
             Act::Datagram(bytes) => self.datagram(at, bytes, net),
+            Act::Session => match net.spec.traffic[at].kind {
+                Kind::Interactive(what) => self.begin_session(at, what, net),
+                _ => Ok(()),
+            },
+            Act::Keystroke => {
+                let typed = self.sessions[at].as_mut().map(|session| (session.user, session.types(now)));
+                let Some((user, bytes)) = typed.filter(|&(_, bytes)| bytes > 0) else { return Ok(()) };
+                self.write(user, bytes, net)
+            }
             Act::Transfer(bytes) => {
                 let of = Of::Transfer(self.transfers.len());
                 let begun = now;
@@ -143,11 +156,69 @@ impl Hosts {
         self.turn(id, net)
     }
 
+    /// Opens the connection of an interactive session, which stays open.
+    fn begin_session<E: Copy + Ord, P: Copy>(
+        &mut self,
+        traffic: usize,
+        what: Interactive,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let nodes = self.nodes(traffic, net.spec);
+        let source = &mut self.sources[traffic];
+        let seeds = [source.seed(), source.seed()];
+        let room = net.spec.transport.window_bytes as usize;
+        let application = Application { to_send: 0, to_read: u64::MAX, closes: false };
+        let party = Party { receive_bytes: room, send_bytes: room, application };
+        let of = Of::Stream(self.stream(traffic));
+        let user = net.open(&Opening { nodes, parties: [party; 2], seeds, traffic, of, stop: Nanos::MAX })?;
+        let connection = &mut net.connections[user];
+        connection.opener.end.sends_at_once();
+        connection.listener.end.sends_at_once();
+        self.sessions[traffic] = Some(Session::new(user, what));
+        self.turn(user, net)
+    }
+
+    /// The application at an end writes so much more.
+    fn write<E: Copy + Ord, P: Copy>(
+        &mut self,
+        id: EndId,
+        bytes: u64,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let Some(connected) = net.connections.end(id) else { return Ok(()) };
+        connected.end.application.to_send += bytes;
+        self.turn(id, net)
+    }
+
     fn turn<E: Copy + Ord, P: Copy>(&mut self, id: EndId, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
-        if let Some(Turned { of, read, .. }) = net.turn(id)? {
-            self.received(of, read, net);
+        match net.turn(id)? {
+            Some(turned) => self.turned(id, &turned, net),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// A connection's end had its turn, and its application may have read.
+    pub(super) fn turned<E: Copy + Ord, P: Copy>(
+        &mut self,
+        id: EndId,
+        turned: &Turned<P>,
+        net: &mut Net<'_, E, P>,
+    ) -> Result<(), NetworkError> {
+        let Turned { of, read, .. } = *turned;
+        let session = match of {
+            Of::Stream(at) if read > 0 => self.sessions[self.streams[at].traffic].as_mut(),
+            _ => None,
+        };
+        let echo = match (session, id.side) {
+            (Some(session), Side::Opener) => {
+                session.user_read(read, net.now);
+                return Ok(());
+            }
+            (Some(session), Side::Listener) => session.host_read(read),
+            (None, _) => 0,
+        };
+        self.received(of, read, net);
+        if echo > 0 { self.write(id, echo, net) } else { Ok(()) }
     }
 
     fn datagram<E: Copy + Ord, P: Copy>(
@@ -179,14 +250,15 @@ impl Hosts {
     }
 
     /// What became of transfers and streams.
-    pub(super) fn finish(mut self, watch: &Watch<'_>) -> (Vec<Transfer>, Vec<Stream>) {
+    pub(super) fn finish(mut self, watch: &Watch<'_>, run_ended: Nanos) -> (Vec<Transfer>, Vec<Stream>) {
         for (at, transfer) in self.transfers.iter_mut().enumerate() {
             let tally = watch.of_transfer(at);
             (transfer.packets, transfer.dropped) = (tally.packets, tally.dropped);
         }
         for (at, stream) in self.streams.iter_mut().enumerate() {
-            let tally = watch.of_stream(at);
-            (stream.packets, stream.dropped) = (tally.packets, tally.dropped);
+            let (tally, at_link) = watch.of_stream(at);
+            (stream.packets, stream.dropped, stream.at_link) = (tally.packets, tally.dropped, at_link);
+            stream.echoes = self.sessions[stream.traffic].take().map(|session| session.finish(run_ended));
         }
         (self.transfers, self.streams)
     }

@@ -32,7 +32,7 @@
 //! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
 //! | `connections`, `end`, `window`, `wire` | connections, their ends, a window that closes, and the device under all |
-//! | `hosts`, `sources`, `sizes`, `datagrams` | traffic of hosts that send to one another |
+//! | `hosts`, `sources`, `sizes`, `datagrams`, `sessions` | traffic of hosts that send to one another |
 //! | `access_model` | what a model of users' access does; a second one is another implementation of it |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
 //! | `world` | the loop over all of them |
@@ -84,6 +84,8 @@ mod routes;
 #[cfg(feature = "network")]
 mod run;
 #[cfg(feature = "network")]
+mod sessions;
+#[cfg(feature = "network")]
 mod sources;
 #[cfg(feature = "network")]
 mod watch;
@@ -99,11 +101,11 @@ mod world;
 pub use contender::Contender;
 pub use error::NetworkError;
 pub use options::{NetworkOptions, NetworkProgress};
-pub use outcome::{AccessOutcome, Exchange, NetworkOutcome, Stream, Transfer};
+pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Transfer};
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
 pub use spec::{
-    Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport,
+    Access, Arrivals, Asks, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic, Transport,
 };
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

@@ -3,7 +3,7 @@
 use dovetail_sched::Nanos;
 use dovetail_stats::Durations;
 
-use crate::Outcome;
+use crate::{Outcome, measure::Percentiles};
 
 /// How a network's run ended.
 #[derive(Debug, Clone, Default)]
@@ -157,7 +157,7 @@ impl Transfer {
 }
 
 /// An unlimited flow, or several.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stream {
     /// The traffic that it is of, as an index.
     pub traffic: usize,
@@ -165,10 +165,36 @@ pub struct Stream {
     pub packets: u64,
     /// Its packets that the watched link dropped.
     pub dropped: u64,
+    /// How long those that were sent took at the watched link, from their arrival until they were sent whole; `None` if none
+    /// were, and for streams after the first 64.
+    pub at_link: Option<Percentiles>,
+    /// What became of keystrokes, where it is interactive.
+    pub echoes: Option<Echoes>,
     /// The second in which the receiver got its first byte.
     pub first_second: usize,
     /// Bytes that the receiver got in each second from that one on: TCP's payload, UDP's whole packets.
     pub received_bytes: Vec<u64>,
+}
+
+/// What became of the keystrokes of an interactive session.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Echoes {
+    /// Keystrokes whose echo came back.
+    pub answered: u64,
+    /// Keystrokes without an echo when the run ended.
+    pub unanswered: u64,
+    /// From a keystroke until its whole echo was back. Those without one lasted at least until the run ended.
+    pub took: Option<Percentiles>,
+    /// How long the last of those without an echo had waited.
+    pub shortest_wait: Option<Nanos>,
+}
+
+impl Echoes {
+    /// Whether this percentile of [`took`](Self::took) may be more, as keystrokes that count in it are unanswered.
+    #[must_use]
+    pub fn is_at_least(&self, percentile: Nanos) -> bool {
+        self.shortest_wait.is_some_and(|wait| wait <= percentile)
+    }
 }
 
 impl Stream {

@@ -10,12 +10,16 @@ use serde::{Deserialize, de::IgnoredAny};
 use toml::Spanned;
 
 use super::{
-    check::MOST_LINKS,
+    check::{MOST_LINKS, MOST_NODES},
     error::NetworkError,
     format::{
-        AccessForm, CongestionForm, Document, LinkForm, Names, RequestsForm, TrafficForm, TransfersForm, UdpForm,
+        AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, TrafficForm,
+        TransfersForm, UdpForm,
     },
-    spec::{Access, Arrivals, Asks, Congestion, Datagrams, Kind, Link, Network, Node, Requests, Traffic, Transport},
+    spec::{
+        Access, Arrivals, Asks, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
+        Transport,
+    },
 };
 use crate::workload::{
     WorkloadError, clip,
@@ -58,6 +62,10 @@ impl Network {
     ) -> Result<Self, WorkloadError> {
         let document: Document = dovetail_toml::read(text).map_err(|fault| WorkloadError::of(fault, text, file))?;
         let mut nodes = Nodes::default();
+        for form in &document.node {
+            let declared = nodes.declare(form.get_ref());
+            declared.map_err(|what| WorkloadError::at(text, file, form.span().start, format!("node: {what}")))?;
+        }
         let mut links = Vec::new();
         let mut watched = None;
         for form in &document.link {
@@ -67,6 +75,13 @@ impl Network {
                 return Err(wrong("another link is watched already".into()));
             }
             nodes.join(link, &mut links).map_err(wrong)?;
+        }
+        for form in &document.node {
+            let name = &form.get_ref().name;
+            if nodes.groups[name].iter().any(|member| !nodes.places.contains_key(member)) {
+                let what = format!("node: no link names '{}'", clip(name));
+                return Err(WorkloadError::at(text, file, form.span().start, what));
+            }
         }
         let whole = |what: String| WorkloadError::File { file: file.into(), what };
         let watched = watched.ok_or_else(|| whole("one link is to have watched = true".into()))?;
@@ -137,6 +152,8 @@ struct Nodes {
     nodes: Vec<Node>,
     places: HashMap<String, usize>,
     joined: HashSet<(usize, usize)>,
+    // Names that stand for several nodes, and whom they stand for.
+    groups: HashMap<String, Vec<String>>,
 }
 
 impl Nodes {
@@ -150,9 +167,28 @@ impl Nodes {
         }))
     }
 
+    /// One name for several nodes.
+    fn declare(&mut self, form: &NodeForm) -> Result<(), String> {
+        let NodeForm { name, count } = form;
+        if !(1..=MOST_NODES).contains(count) {
+            return Err(format!("count is from 1 to {MOST_NODES}, not {count}"));
+        }
+        let members = (1..=*count).map(|number| format!("{name}-{number}")).collect();
+        match self.groups.insert(name.clone(), members) {
+            None => Ok(()),
+            Some(_) => Err(format!("'{}' is declared twice", clip(name))),
+        }
+    }
+
+    /// The nodes that these names stand for.
+    fn members(&self, names: &Names) -> Vec<String> {
+        let of = |name: &String| self.groups.get(name).cloned().unwrap_or_else(|| vec![name.clone()]);
+        names.as_slice().iter().flat_map(of).collect()
+    }
+
     /// Both directions of every link that the form stands for. The first is the one that may be watched.
     fn join(&mut self, form: &LinkForm, links: &mut Vec<Link>) -> Result<(), String> {
-        let (from, to) = (form.between.0.as_slice(), form.between.1.as_slice());
+        let (from, to) = (self.members(&form.between.0), self.members(&form.between.1));
         if form.watched && (from.len() != 1 || to.len() != 1) {
             return Err("a watched link is between one node and one other".into());
         }
@@ -185,8 +221,8 @@ impl Nodes {
             .parse()
             .map_err(|error: dovetail_sched::PolicyError| error.to_string())?;
         let delay = form.delay.as_ref().map_or(Nanos::ZERO, |delay| delay.0);
-        for from in from {
-            for to in to {
+        for from in &from {
+            for to in &to {
                 if links.len() + 2 > MOST_LINKS {
                     return Err(format!("with it there are over {MOST_LINKS} links, each direction counted"));
                 }
@@ -241,14 +277,15 @@ impl Nodes {
                 let place = self.places.get(name).copied();
                 place.ok_or_else(|| format!("no link names a node '{}'", clip(name)))
             };
-            names.as_slice().iter().map(place).collect::<Result<Vec<_>, _>>()
+            self.members(names).iter().map(place).collect::<Result<Vec<_>, _>>()
         };
-        let kind = match (&form.transfers, form.long_lived, &form.udp, &form.requests) {
-            (Some(transfers), None, None, None) => self::transfers(transfers, open)?,
-            (None, Some(flows), None, None) => Kind::LongLived(flows),
-            (None, None, Some(udp), None) => Kind::Datagrams(datagrams(udp)?),
-            (None, None, None, Some(asked)) => Kind::Requests(requests(asked, open)?),
-            _ => return Err("it has one of transfers, long_lived, udp and requests".into()),
+        let kind = match (&form.transfers, form.long_lived, &form.udp, &form.interactive, &form.requests) {
+            (Some(transfers), None, None, None, None) => self::transfers(transfers, open)?,
+            (None, Some(flows), None, None, None) => Kind::LongLived(flows),
+            (None, None, Some(udp), None, None) => Kind::Datagrams(datagrams(udp)?),
+            (None, None, None, Some(typed), None) => Kind::Interactive(interactive(typed)?),
+            (None, None, None, None, Some(asked)) => Kind::Requests(requests(asked, open)?),
+            _ => return Err("it has one of transfers, long_lived, udp, interactive and requests".into()),
         };
         let weight = form.weight.unwrap_or(1.0);
         Ok(Traffic {
@@ -306,6 +343,15 @@ fn requests(form: &RequestsForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>
         patience: form.patience.as_ref().map(|patience| patience.0),
         silent: form.silent.iter().map(|Pair(from, to)| (from.0, to.0)).collect(),
     })
+}
+
+fn interactive(form: &InteractiveForm) -> Result<Interactive, String> {
+    let Pace::PerSecond(rate) = form.rate.0 else {
+        return Err("interactive: rate is a number per second, such as \"5/s\"".into());
+    };
+    let [keystroke_bytes, echo_bytes] =
+        [&form.keystroke, &form.echo].map(|bytes| u32::try_from(bytes.0.0).unwrap_or(u32::MAX));
+    Ok(Interactive { gap: Nanos::from_f64(1e9 / rate), keystroke_bytes, echo_bytes })
 }
 
 fn datagrams(form: &UdpForm) -> Result<Datagrams, String> {

@@ -28,7 +28,7 @@ impl Traffic {
     pub fn sizes(&self, at: usize, seed: u64) -> impl Iterator<Item = u64> + use<> {
         let sizes = match &self.kind {
             Kind::Transfers { count, size, unit_bytes, .. } => Some((*count, Sizes::new(size, *unit_bytes, at, seed))),
-            Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Requests(_) => None,
+            Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Interactive(_) | Kind::Requests(_) => None,
         };
         sizes.into_iter().flat_map(|(count, mut sizes)| (0..count).map(move |_| sizes.next()))
     }

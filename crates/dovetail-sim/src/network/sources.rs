@@ -1,5 +1,7 @@
 //! What traffic does next. Nothing here depends on what becomes of packets, so every policy meets the same.
 
+use std::mem;
+
 use dovetail_sched::{Nanos, units::Rate};
 
 use super::{
@@ -22,6 +24,7 @@ enum Doing {
     Transfers { left: u32, sizes: Sizes, mean_gap_ns: f64 },
     LongLived { left: u32 },
     Datagrams { what: Datagrams, burst_ends: Nanos },
+    Interactive { mean_gap_ns: f64, is_open: bool },
     // Users do, not the traffic.
     Nothing,
 }
@@ -33,6 +36,10 @@ pub(super) enum Act {
     Transfer(u64),
     /// Opens an unlimited connection.
     LongLived,
+    /// Opens an interactive session.
+    Session,
+    /// Presses a key in it.
+    Keystroke,
     /// Sends a UDP packet of this many bytes.
     Datagram(u32),
     /// Nothing yet.
@@ -57,6 +64,7 @@ impl Source {
             }
             Kind::LongLived(flows) => Doing::LongLived { left: *flows },
             Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
+            Kind::Interactive(what) => Doing::Interactive { mean_gap_ns: what.gap.as_f64(), is_open: false },
             Kind::Requests(_) => Doing::Nothing,
         };
         let mut source =
@@ -80,6 +88,12 @@ impl Source {
             Doing::LongLived { left } => {
                 *left -= 1;
                 (Act::LongLived, (*left > 0).then_some(now))
+            }
+            Doing::Interactive { mean_gap_ns, is_open } => {
+                let act = if mem::replace(is_open, true) { Act::Keystroke } else { Act::Session };
+                let mean_ns = *mean_gap_ns;
+                // Never none at all, or time would not pass.
+                (act, Some(now + self.wait(mean_ns).max(Nanos(1))))
             }
             Doing::Nothing => (Act::Nothing, None),
             Doing::Datagrams { what, burst_ends } => {

@@ -164,6 +164,8 @@ pub enum Kind {
     LongLived(u32),
     /// UDP at a constant rate.
     Datagrams(Datagrams),
+    /// A user at a distant terminal, over one TCP connection.
+    Interactive(Interactive),
     /// Users who ask through the [`Access`]'s gateway. Each node in `to` is a user, all traffic is a class, and each request
     /// goes to one of the servers in `from`.
     Requests(Requests),
@@ -226,6 +228,17 @@ pub struct Datagrams {
     pub on_off: Option<(Nanos, Nanos)>,
     /// Whether every packet is a flow of its own, as in a flood from forged addresses.
     pub flow_each: bool,
+}
+
+/// Keystrokes over a TCP connection, each of which the other end echoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interactive {
+    /// The mean time from one keystroke to the next, which is exponential.
+    pub gap: Nanos,
+    /// What a keystroke carries, headers aside.
+    pub keystroke_bytes: u32,
+    /// What its echo carries.
+    pub echo_bytes: u32,
 }
 
 impl Traffic {

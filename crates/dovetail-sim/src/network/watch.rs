@@ -10,13 +10,26 @@ use super::{
     packets::{Datagram, Of},
     queue::Sending,
 };
-use crate::{Observer, Outcome, Passage, Profile};
+use crate::{
+    Observer, Outcome, Passage, Profile,
+    measure::{Percentiles, latency::Latency},
+};
 
 /// Packets of a transfer or of a stream.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Tally {
     pub(super) packets: u64,
     pub(super) dropped: u64,
+}
+
+/// So many streams are timed, the first ones: a histogram takes a quarter of a megabyte.
+const STREAMS_TIMED: usize = 64;
+
+/// Packets of a stream, and how long those that were sent took at the link.
+#[derive(Debug, Default)]
+struct Streamed {
+    tally: Tally,
+    took: Option<Latency>,
 }
 
 /// Who watches, and what was counted.
@@ -30,7 +43,7 @@ pub(super) struct Watch<'a> {
     waiting: BTreeMap<u64, Packet>,
     // By number.
     transfers: Vec<Tally>,
-    streams: Vec<Tally>,
+    streams: Vec<Streamed>,
     /// What is found out of waiting.
     pub(super) blamed: Blamed<'a>,
 }
@@ -79,6 +92,7 @@ impl<'a> Watch<'a> {
         self.link.sent += 1;
         self.waiting.remove(&datagram.number);
         self.blamed.takes(datagram, sending.begun);
+        self.time(datagram.of, sending.ends - sending.packet.arrival);
         let mut passage = Passage::new(1, sending.begun);
         passage.takes(0, sending.begun, sending.ends);
         self.observer.sent(&Packet { handle: datagram.number, ..sending.packet }, &passage);
@@ -123,15 +137,29 @@ impl<'a> Watch<'a> {
     }
 
     fn tally<P: Copy>(&mut self, of: Of<P>) -> Option<&mut Tally> {
-        let (all, at) = match of {
-            Of::Transfer(at) => (&mut self.transfers, at),
-            Of::Stream(at) => (&mut self.streams, at),
-            Of::Access(_) => return None,
-        };
-        if at >= all.len() {
-            all.resize(at + 1, Tally::default());
+        match of {
+            Of::Transfer(at) => {
+                if at >= self.transfers.len() {
+                    self.transfers.resize(at + 1, Tally::default());
+                }
+                self.transfers.get_mut(at)
+            }
+            Of::Stream(at) => {
+                if at >= self.streams.len() {
+                    self.streams.resize_with(at + 1, Streamed::default);
+                }
+                self.streams.get_mut(at).map(|stream| &mut stream.tally)
+            }
+            Of::Access(_) => None,
         }
-        all.get_mut(at)
+    }
+
+    /// A packet took so long at the link, from its arrival until it was sent whole.
+    fn time<P: Copy>(&mut self, of: Of<P>, took: Nanos) {
+        let Of::Stream(at) = of else { return };
+        if let Some(stream) = self.streams.get_mut(at).filter(|_| at < STREAMS_TIMED) {
+            stream.took.get_or_insert_with(Latency::new).record(took);
+        }
     }
 
     /// Of a transfer, by its number.
@@ -140,7 +168,9 @@ impl<'a> Watch<'a> {
     }
 
     /// Of a stream, by its number.
-    pub(super) fn of_stream(&self, at: usize) -> Tally {
-        self.streams.get(at).copied().unwrap_or_default()
+    pub(super) fn of_stream(&self, at: usize) -> (Tally, Option<Percentiles>) {
+        let stream = self.streams.get(at);
+        let took = stream.and_then(|stream| stream.took.as_ref()).and_then(Latency::percentiles);
+        (stream.map(|stream| stream.tally).unwrap_or_default(), took)
     }
 }

@@ -72,7 +72,7 @@ impl<'a, M: AccessModel> World<'a, M> {
         let evicted_flows = watched.evictions();
         self.net.watch.stop();
         let watch = &self.net.watch;
-        let (transfers, streams) = self.hosts.finish(watch);
+        let (transfers, streams) = self.hosts.finish(watch, self.net.now);
         NetworkOutcome {
             link: watch.link,
             unknown: watch.unknown,
@@ -119,10 +119,7 @@ impl<'a, M: AccessModel> World<'a, M> {
     fn turn(&mut self, id: EndId) -> Result<(), NetworkError> {
         match self.net.turn(id)? {
             Some(turned) if matches!(turned.of, Of::Access(_)) => self.access.turned(id, &turned, &mut self.net),
-            Some(turned) => {
-                self.hosts.received(turned.of, turned.read, &mut self.net);
-                Ok(())
-            }
+            Some(turned) => self.hosts.turned(id, &turned, &mut self.net),
             None => Ok(()),
         }
     }

@@ -336,7 +336,7 @@ const MISTAKES: &[Mistake] = &[
         REQUESTS,
         "requests = { each = 1, size = 1 }\nlong_lived = 1",
         16,
-        "traffic 't': it has one of transfers, long_lived, udp and requests",
+        "traffic 't': it has one of transfers, long_lived, udp, interactive and requests",
     ),
 ];
 

@@ -60,6 +60,18 @@ fn a_queue_drains_at_the_links_rate() {
     assert_eq!((run.outcome.link.sent, run.outcome.link.dropped, run.outcome.link.left), (500, 0, 0));
 }
 
+/// A packet every millisecond onto a link that needs two: number n, counted from 0, takes 2 + n ms.
+#[test]
+fn a_streams_time_at_the_link_is_its_waiting_and_its_bits() {
+    let run = run(&udp(Nanos::from_millis(1), 500), "fifo");
+    let took = run.outcome.streams[0].at_link.unwrap();
+    assert_eq!(took.max, Nanos::from_millis(501));
+    for (percentile, exact_ms) in [(took.p50, 251.0), (took.p99, 496.0)] {
+        let off = percentile.as_f64() / 1e6 / exact_ms;
+        assert!((1.0..1.001).contains(&off), "{percentile}: {exact_ms} ms");
+    }
+}
+
 #[test]
 fn what_still_waits_at_the_end_is_left() {
     // Packet k arrives at 10.8 + k ms, and packet n begins at 10.8 + 2n ms: by 111 ms, 101 and 51.

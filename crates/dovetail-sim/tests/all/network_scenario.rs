@@ -3,7 +3,7 @@
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, Traffic, Transport},
+    network::{Arrivals, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Traffic, Transport},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -24,6 +24,9 @@ congestion = @"cubic"@
 mtu = @1040@
 window = @"64KiB"@
 delayed_ack = @"40ms"@
+[[node]]
+name = @"user"@
+count = @2@
 [[link]]
 between = [@"r1"@, @"r0"@]
 rate = @"3Mbps"@
@@ -42,6 +45,9 @@ buffer_back = @"30kB"@
 between = ["r0", @["c1", "c2"]@]
 rate = "20Mbps"
 delay = @0@
+[[link]]
+between = ["r0", "user"]
+rate = "20Mbps"
 [[traffic]]
 name = @"web"@
 weight = @2.5@
@@ -75,13 +81,18 @@ name = "flood"
 from = "s1"
 to = "c2"
 udp = { bytes = 1000, rate = @"4Mbps"@, random = true, flow_each = @true@ }
+[[traffic]]
+name = "ssh"
+from = "s1"
+to = "c2"
+interactive = { rate = @"4/s"@, keystroke = @100@, echo = @150@ }
 "#;
 
 #[test]
 fn every_key_is_read_as_it_is_meant() {
     let network = parse(&WHOLE.replace('@', "")).unwrap();
-    let names = ["r1", "r0", "s1", "s2", "c1", "c2"];
-    let [r1, r0, s1, s2, c1, c2] = [0, 1, 2, 3, 4, 5];
+    let names = ["r1", "r0", "s1", "s2", "c1", "c2", "user-1", "user-2"];
+    let [r1, r0, s1, s2, c1, c2, user_1, user_2] = [0, 1, 2, 3, 4, 5, 6, 7];
     let link = |from, to, mbps: f64, delay_ms, policy: &str, limits| Link {
         from,
         to,
@@ -112,6 +123,7 @@ fn every_key_is_read_as_it_is_meant() {
     let voice = Some((Nanos::from_secs(1), Nanos::from_millis(1350)));
     // 1,000 bytes at 4 Mbit/s are 2 ms.
     let flood = Datagrams { bytes: 1000, gap: Nanos::from_millis(2), random: true, on_off: None, flow_each: true };
+    let typed = Interactive { gap: Nanos::from_millis(250), keystroke_bytes: 100, echo_bytes: 150 };
     let Kind::Transfers { size: table @ Size::Empirical(_), .. } = network.traffic[1].kind.clone() else {
         panic!("{:?}", network.traffic[1])
     };
@@ -134,6 +146,10 @@ fn every_key_is_read_as_it_is_meant() {
             right(c1, r0),
             right(r0, c2),
             right(c2, r0),
+            right(r0, user_1),
+            right(user_1, r0),
+            right(r0, user_2),
+            right(user_2, r0),
         ],
         watched: 0,
         transport: Transport {
@@ -165,6 +181,7 @@ fn every_key_is_read_as_it_is_meant() {
                 }),
             ),
             traffic("flood", &[s1], &[c2], Kind::Datagrams(flood)),
+            traffic("ssh", &[s1], &[c2], Kind::Interactive(typed)),
         ],
         access: None,
     };
@@ -216,9 +233,37 @@ fn whoever_is_named_twice_is_drawn_twice_as_often() {
     assert_eq!(network.traffic[0].from, [0, 0]);
 }
 
+#[test]
+fn a_name_for_several_nodes_is_short_for_their_names() {
+    let grouped = |users: &str, sinks: &str, nodes: &str| {
+        let text = format!(
+            "{LEAST}{nodes}[[link]]\nbetween = [[{users}], \"a\"]\nrate = \"2Mbps\"\n\
+             [[link]]\nbetween = [\"b\", [{sinks}, \"other\"]]\nrate = \"3Mbps\"\n\
+             [[traffic]]\nname = \"u\"\nfrom = [{users}, \"a\"]\nto = [{sinks}, \"sink-2\"]\nlong_lived = 3\n"
+        );
+        format!("{:?}", parse(&exchanged(&text, "[network]", "[network]\nstop = \"1s\"")).unwrap())
+    };
+    let written = |name: &str, count: usize| {
+        (1..=count).map(|number| format!("\"{name}-{number}\"")).collect::<Vec<_>>().join(", ")
+    };
+    let nodes = "[[node]]\nname = \"user\"\ncount = 200\n[[node]]\nname = \"sink\"\ncount = 2\n";
+    let short = grouped("\"user\"", "\"sink\"", nodes);
+    assert_eq!(short, grouped(&written("user", 200), &written("sink", 2), ""));
+}
+
 const MISTAKES: &[Mistake] = &[
     ("name = \"least\"", "name = ", 1, ""),
     ("name = \"least\"", "name = \"x\"\ncolour = 3", 2, "unknown field `colour`, expected one of `name`"),
+    ("[[link]]", "[[node]]\nname = \"n\"\ncount = 0\n[[link]]", 3, "node: count is from 1 to 1024, not 0"),
+    ("[[link]]", "[[node]]\nname = \"n\"\ncount = 1025\n[[link]]", 3, "node: count is from 1 to 1024, not 1025"),
+    ("[[link]]", "[[node]]\nname = \"n\"\ncount = 2\n[[link]]", 3, "node: no link names 'n'"),
+    ("[[link]]", "[[node]]\nname = \"b\"\ncount = 2\n[[link]]", 6, "link: a watched link is between one node"),
+    (
+        "[[link]]",
+        "[[node]]\nname = \"b\"\ncount = 1\n[[node]]\nname = \"b\"\ncount = 1\n[[link]]",
+        6,
+        "node: 'b' is declared twice",
+    ),
     ("[network]", "[network]\nspeed = 1", 3, "unknown field `speed`, expected one of `stop`, `congestion`"),
     ("[network]", "[network]\ncongestion = \"bbr\"", 3, "unknown variant `bbr`, expected `reno` or `cubic`"),
     ("[network]", "[network]\nmtu = 100", 0, "the largest packet is from 576 to 65535 bytes, not 100"),
@@ -278,13 +323,13 @@ const MISTAKES: &[Mistake] = &[
         "transfers = { count = 1, size = 1 }",
         "",
         7,
-        "traffic 't': it has one of transfers, long_lived, udp and requests",
+        "traffic 't': it has one of transfers, long_lived, udp, interactive and requests",
     ),
     (
         "transfers = { count = 1, size = 1 }",
         "transfers = { count = 1, size = 1 }\nlong_lived = 1",
         7,
-        "traffic 't': it has one of transfers, long_lived, udp and requests",
+        "traffic 't': it has one of transfers, long_lived, udp, interactive and requests",
     ),
     ("transfers = { count = 1, size = 1 }", "long_lived = 1", 0, "nothing here ends on its own: set a time to stop"),
     ("transfers = { count = 1, size = 1 }", "long_lived = 0", 7, "traffic 't': count is at least 1"),
@@ -325,6 +370,24 @@ const MISTAKES: &[Mistake] = &[
         "on is over 0",
     ),
     ("transfers = { count = 1, size = 1 }", "udp = { bytes = 28 }", 11, "missing field `rate`"),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "interactive = { rate = \"5Mbps\", keystroke = 1, echo = 1 }",
+        7,
+        "traffic 't': interactive: rate is a number per second",
+    ),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "interactive = { rate = \"5/s\", keystroke = 0, echo = 1 }",
+        7,
+        "keystrokes and echoes are from 1 to 65535 bytes",
+    ),
+    (
+        "transfers = { count = 1, size = 1 }",
+        "interactive = { rate = \"5/s\", keystroke = 1, echo = 65536 }",
+        7,
+        "keystrokes and echoes are from 1 to 65535 bytes",
+    ),
 ];
 
 #[test]

@@ -148,7 +148,8 @@ impl<'a> Users<'a> {
     pub(super) fn is_satisfied(&self, now: Nanos) -> bool {
         let over = |user: &User| now >= self.spec.traffic[user.traffic].stop;
         // What has no end is seen through.
-        let sends = |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_));
+        let sends =
+            |traffic: &Traffic| matches!(traffic.kind, Kind::LongLived(_) | Kind::Datagrams(_) | Kind::Interactive(_));
         let is_sent = |traffic: &Traffic| sends(traffic) && now < traffic.stop;
         self.outcome.open == 0 && self.users.iter().all(over) && !self.spec.traffic.iter().any(is_sent)
     }
