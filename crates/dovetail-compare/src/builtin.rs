@@ -34,6 +34,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("drr-sff", include_str!("../scenarios/drr-sff.toml")),
     ("drr-sff-ftp", include_str!("../scenarios/drr-sff-ftp.toml")),
     ("drr-sff-flood", include_str!("../scenarios/drr-sff-flood.toml")),
+    ("ssh-flood", include_str!("../scenarios/ssh-flood.toml")),
     ("access", include_str!("../scenarios/access.toml")),
     ("access-far", include_str!("../scenarios/access-far.toml")),
     ("msfrs", include_str!("../scenarios/msfrs.toml")),
