@@ -97,7 +97,10 @@ impl Records {
             #[cfg(feature = "parquet")]
             Format::Parquet => Box::new(parquet::ParquetSink::new(file, resources, about)?),
             #[cfg(not(feature = "parquet"))]
-            Format::Parquet => return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET)),
+            Format::Parquet => {
+                let _ = about;
+                return Err(io::Error::new(io::ErrorKind::Unsupported, NO_PARQUET));
+            }
         };
         Ok(Self { sink, labels: Vec::new(), failed: None })
     }
