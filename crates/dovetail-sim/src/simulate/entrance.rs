@@ -50,7 +50,8 @@ impl<'a, O: Observer> Entrance<'a, O> {
     ) -> Result<(), SimulateError> {
         while let Some(arrival) = next.as_ref().filter(|arrival| arrival.at <= now) {
             self.arrive(workload, arrival, now);
-            *next = self.next(workload)?;
+            *next = workload.next()?;
+            self.check(next.as_ref())?;
             if self.outcome.arrived.is_multiple_of(PROGRESS_EVERY) {
                 self.tell_progress(options, now);
             }
@@ -58,12 +59,12 @@ impl<'a, O: Observer> Entrance<'a, O> {
         Ok(())
     }
 
-    /// The next arrival.
+    /// Refuses an arrival beyond what the clock can tell.
     #[inline]
-    pub(super) fn next(&self, workload: &mut dyn Workload) -> Result<Option<Arrival>, SimulateError> {
-        match workload.next()? {
+    pub(super) fn check(&self, next: Option<&Arrival>) -> Result<(), SimulateError> {
+        match next {
             Some(arrival) if arrival.at == Nanos::MAX => Err(SimulateError::ClockEnds { packet: self.outcome.arrived }),
-            next => Ok(next),
+            _ => Ok(()),
         }
     }
 

@@ -59,7 +59,8 @@ pub(super) fn run<O: Observer>(
     let mut stages = Stages { places: vec![Place::default(); resources], travelling: Slab::new(), interest, room };
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
-    let mut next = entrance.next(workload)?;
+    let mut next = workload.next()?;
+    entrance.check(next.as_ref())?;
     let mut now = Nanos::ZERO;
     loop {
         let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
