@@ -35,6 +35,7 @@
 //! | `parts` | one packet's time |
 //! | `explanation` | that of all |
 //! | `row` | sums over packets |
+//! | `ledger` | sums over transfers or requests |
 //! | `slowest` | the packets that took longest |
 //! | `transfers` | the same of transfers over TCP, of which many packets are in flight at once |
 //! | `requests` | the same of requests of users behind a gateway |
@@ -45,6 +46,7 @@
 
 mod columns;
 mod explanation;
+mod ledger;
 mod packets;
 mod parts;
 mod place;

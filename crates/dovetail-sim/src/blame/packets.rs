@@ -255,12 +255,7 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
         let known = &mut self.flows[flow.index()];
         known.label = profile.label.to_owned();
         known.has_appeared = true;
-        known.is_selected = match &self.selection {
-            Selection::All => true,
-            Selection::Packet(_) => false,
-            Selection::Flow(label) => label == profile.label,
-            Selection::Class(class) => Some(class.as_str()) == profile.class,
-        };
+        known.is_selected = self.selection.covers_flow(profile.label, profile.class);
         self.columns.assign(flow, profile);
         let (columns, resources) = (self.columns.len(), self.places.len());
         self.rows.resize_with(columns, || Row::new(resources));

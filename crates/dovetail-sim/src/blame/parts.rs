@@ -16,6 +16,23 @@ pub enum Selection {
     Class(String),
 }
 
+impl Selection {
+    /// Whether all packets of a flow with this label and class are selected.
+    pub(super) fn covers_flow(&self, label: &str, class: Option<&str>) -> bool {
+        match self {
+            Self::All => true,
+            Self::Packet(_) => false,
+            Self::Flow(known) => known == label,
+            Self::Class(known) => class == Some(known.as_str()),
+        }
+    }
+
+    /// Whether this packet of such a flow is.
+    pub(super) fn covers(&self, packet: u64, label: &str, class: Option<&str>) -> bool {
+        *self == Self::Packet(packet) || self.covers_flow(label, class)
+    }
+}
+
 /// Where one packet's time went.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parts<'a> {

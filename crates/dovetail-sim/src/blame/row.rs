@@ -30,12 +30,7 @@ impl Row {
 
     #[inline]
     pub(super) fn add(&mut self, parts: &Parts<'_>) {
-        self.packets += 1;
-        self.latency_nanos += u128::from(parts.latency.0);
-        self.same_flow_nanos += u128::from(parts.same_flow.0);
-        for (sum, own) in self.own_nanos.iter_mut().zip(parts.own) {
-            *sum += u128::from(own.0);
-        }
+        self.ended(parts.latency, parts.same_flow.0, parts.own.iter().copied());
         if self.causes_nanos.len() < parts.causes.len() {
             self.causes_nanos.resize(parts.causes.len(), 0);
         }

@@ -6,3 +6,10 @@ pub(crate) struct Segment {
     pub(crate) from: u32,
     pub(crate) bytes: u32,
 }
+
+impl Segment {
+    /// Whether it carries what began at this number; one that carries nothing is of its number.
+    pub(crate) fn covers(&self, from: u32) -> bool {
+        from.wrapping_sub(self.from) < self.bytes.max(1)
+    }
+}

@@ -15,31 +15,23 @@
 
 use std::collections::BTreeMap;
 
-use dovetail_sched::{FlowId, Nanos, Weight};
+use dovetail_sched::Nanos;
 
 use super::{
-    columns::{Columns, HELD, ON_ITS_WAY, RECOVERING},
-    explanation::{Explanation, FlowColumn},
-    parts::{Parts, Selection},
-    row::Row,
+    columns::{HELD, ON_ITS_WAY, RECOVERING},
+    explanation::Explanation,
+    ledger::{Done, Ledger},
+    parts::Selection,
     segment::Segment,
-    slowest::{SlowPacket, Slowest},
 };
-use crate::Profile;
 
 /// Divides the time of a network's transfers among what they waited for. In what it ends in, a transfer stands for a packet,
 /// by its number, and its traffic for a flow.
 #[derive(Debug)]
 pub struct TransferBlame {
-    columns: Columns,
-    names: Vec<String>,
+    ledger: Ledger,
     link: Link,
     open: BTreeMap<usize, Open>,
-    rows: Vec<Row>,
-    selection: Selection,
-    selected: Row,
-    slowest: Slowest<SlowPacket>,
-    causes: Vec<Nanos>,
 }
 
 /// The watched link over time.
@@ -81,27 +73,18 @@ impl TransferBlame {
     #[must_use]
     pub fn new(selection: Selection, slowest: usize) -> Self {
         Self {
-            columns: Columns::new(0),
-            names: Vec::new(),
+            ledger: Ledger::new(0, selection, slowest),
             link: Link { column: HELD, ..Link::default() },
             open: BTreeMap::new(),
-            rows: Vec::new(),
-            selection,
-            selected: Row::new(1),
-            slowest: Slowest::new(slowest),
-            causes: Vec::new(),
         }
     }
 
     /// The network has this traffic, by its names.
     pub(crate) fn knows<'n>(&mut self, names: impl Iterator<Item = &'n str>) {
-        for (traffic, name) in names.enumerate() {
-            let profile = Profile { weight: Weight::default(), label: name, class: Some(name) };
-            self.columns.assign(FlowId(traffic as u32), &profile);
-            self.names.push(name.to_owned());
+        for name in names {
+            self.ledger.appears(name, name);
         }
-        self.link.spent = vec![0; self.columns.len()];
-        self.rows = vec![Row::new(1); self.columns.len()];
+        self.link.spent = vec![0; self.ledger.columns()];
     }
 
     /// A transfer begins.
@@ -115,7 +98,7 @@ impl TransferBlame {
             is_on_link: false,
             lost: Vec::new(),
             own: 0,
-            owed: vec![0; self.columns.len()],
+            owed: vec![0; self.ledger.columns()],
         };
         self.open.insert(transfer, open);
     }
@@ -125,7 +108,7 @@ impl TransferBlame {
         self.change(transfer, now, |open| {
             open.waiting += 1;
             if let Some(segment) = segment {
-                open.lost.retain(|&from| from.wrapping_sub(segment.from) >= segment.bytes.max(1));
+                open.lost.retain(|&from| !segment.covers(from));
             }
         });
     }
@@ -144,7 +127,7 @@ impl TransferBlame {
 
     /// The link takes a packet of this traffic, and of this transfer if it is of one.
     pub(crate) fn takes(&mut self, traffic: usize, transfer: Option<usize>, now: Nanos) {
-        self.link.turns_to(self.columns.of(FlowId(traffic as u32)), now);
+        self.link.turns_to(self.ledger.column(traffic), now);
         if let Some(transfer) = transfer {
             self.change(transfer, now, |open| {
                 open.waiting -= 1;
@@ -169,44 +152,24 @@ impl TransferBlame {
         if open.state == State::Waiting {
             open.add_spent(&self.link);
         }
-        let flow = FlowId(open.traffic as u32);
-        self.causes.clear();
-        self.causes.extend(open.owed.iter().map(|&nanos| Nanos(nanos)));
-        let parts = Parts {
-            packet: transfer as u64,
-            arrival: open.begun,
-            latency: now - open.begun,
-            own: &[Nanos(open.own)],
-            same_flow: Nanos::ZERO,
-            causes: &self.causes,
-        };
-        self.rows[self.columns.of(flow)].add(&parts);
-        if is_selected(&self.selection, &self.names[open.traffic], transfer) {
-            self.selected.add(&parts);
-            self.slowest.offer(&parts, &self.names[open.traffic]);
-        }
+        self.ledger.ended(&Done {
+            number: transfer,
+            flow: open.traffic,
+            begun: open.begun,
+            ended: now,
+            own_nanos: open.own,
+            same_flow_nanos: 0,
+            owed: &open.owed,
+        });
     }
 
     /// Ends the watch. Transfers that have not ended are counted as left.
     #[must_use]
     pub fn finish(mut self) -> Explanation {
         for (&transfer, open) in &self.open {
-            self.rows[self.columns.of(FlowId(open.traffic as u32))].left += 1;
-            if is_selected(&self.selection, &self.names[open.traffic], transfer) {
-                self.selected.left += 1;
-            }
+            self.ledger.left(transfer, open.traffic);
         }
-        let flow = |(at, label): (usize, String)| {
-            let flow = FlowId(at as u32);
-            FlowColumn { flow, label, column: self.columns.of(flow) }
-        };
-        Explanation {
-            flows: self.names.into_iter().enumerate().map(flow).collect(),
-            rows: self.rows,
-            selected: self.selected,
-            slowest: self.slowest.finish(),
-            columns: self.columns.finish(),
-        }
+        self.ledger.finish()
     }
 
     fn change(&mut self, transfer: usize, now: Nanos, change: impl FnOnce(&mut Open)) {
@@ -216,14 +179,6 @@ impl TransferBlame {
         open.settle(&self.link, now);
         change(open);
         open.turn(&self.link);
-    }
-}
-
-fn is_selected(selection: &Selection, name: &str, transfer: usize) -> bool {
-    match selection {
-        Selection::All => true,
-        Selection::Packet(packet) => *packet == transfer as u64,
-        Selection::Flow(known) | Selection::Class(known) => known == name,
     }
 }
 

@@ -52,7 +52,7 @@ impl Connection {
         self.waiting += 1;
         if let Some(segment) = segment {
             self.comes(segment);
-            self.lost.retain(|&from| from.wrapping_sub(segment.from) >= segment.bytes.max(1));
+            self.lost.retain(|&from| !segment.covers(from));
         }
     }
 

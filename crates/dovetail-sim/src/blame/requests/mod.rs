@@ -42,7 +42,7 @@ mod open;
 
 use std::collections::BTreeMap;
 
-use dovetail_sched::{FlowId, Nanos, Weight};
+use dovetail_sched::Nanos;
 
 use self::{
     connection::Connection,
@@ -50,14 +50,12 @@ use self::{
     open::{Open, Stage},
 };
 use super::{
-    columns::{Columns, FLOW_COLUMNS},
-    explanation::{Explanation, FlowColumn},
-    parts::{Parts, Selection},
-    row::Row,
+    columns::FLOW_COLUMNS,
+    explanation::Explanation,
+    ledger::{Done, Ledger},
+    parts::Selection,
     segment::Segment,
-    slowest::{SlowPacket, Slowest},
 };
-use crate::Profile;
 
 /// What probes of the far queue are called, and their class.
 const PROBES: &str = "probes";
@@ -67,26 +65,14 @@ const PROBES: &str = "probes";
 /// cancelled counts as dropped.
 #[derive(Debug)]
 pub struct RequestBlame {
-    columns: Columns,
-    // Users, then traffic that is not users', then probes.
-    flows: Vec<Flow>,
+    // Flows are users, then traffic that is not users', then probes.
+    ledger: Ledger,
+    probes: usize,
     // By the index of traffic that is not users'.
     flow_of: BTreeMap<usize, usize>,
     link: Link,
     connections: BTreeMap<u64, Connection>,
     open: BTreeMap<usize, Open>,
-    rows: Vec<Row>,
-    selection: Selection,
-    selected: Row,
-    slowest: Slowest<SlowPacket>,
-    causes: Vec<Nanos>,
-}
-
-/// A user, other traffic, or probes.
-#[derive(Debug)]
-struct Flow {
-    label: String,
-    class: String,
 }
 
 /// Whose a packet at the watched link is.
@@ -105,17 +91,12 @@ impl RequestBlame {
     #[must_use]
     pub fn new(selection: Selection, slowest: usize) -> Self {
         Self {
-            columns: Columns::new(FLOW_COLUMNS),
-            flows: Vec::new(),
+            ledger: Ledger::new(FLOW_COLUMNS, selection, slowest),
+            probes: 0,
             flow_of: BTreeMap::new(),
             link: Link::default(),
             connections: BTreeMap::new(),
             open: BTreeMap::new(),
-            rows: Vec::new(),
-            selection,
-            selected: Row::new(1),
-            slowest: Slowest::new(slowest),
-            causes: Vec::new(),
         }
     }
 
@@ -125,24 +106,19 @@ impl RequestBlame {
         users: impl Iterator<Item = (&'n str, &'n str)>,
         traffic: impl Iterator<Item = (usize, &'n str)>,
     ) {
-        let flow = |(label, class): (&str, &str)| Flow { label: label.to_owned(), class: class.to_owned() };
-        self.flows = users.map(flow).collect();
+        for (label, class) in users {
+            self.ledger.appears(label, class);
+        }
         for (at, name) in traffic {
-            self.flow_of.insert(at, self.flows.len());
-            self.flows.push(flow((name, name)));
+            self.flow_of.insert(at, self.ledger.appears(name, name));
         }
-        self.flows.push(flow((PROBES, PROBES)));
-        for (at, Flow { label, class, .. }) in self.flows.iter().enumerate() {
-            let profile = Profile { weight: Weight::default(), label, class: Some(class) };
-            self.columns.assign(FlowId(at as u32), &profile);
-        }
-        self.link = Link::new(self.columns.len(), self.flows.len());
-        self.rows = vec![Row::new(1); self.columns.len()];
+        self.probes = self.ledger.appears(PROBES, PROBES);
+        self.link = Link::new(self.ledger.columns(), self.ledger.flows());
     }
 
     /// A user wants something.
     pub(crate) fn wanted(&mut self, request: usize, user: usize, now: Nanos) {
-        self.open.insert(request, Open::new(user, self.columns.len(), now));
+        self.open.insert(request, Open::new(user, self.ledger.columns(), now));
     }
 
     /// A request is at the gateway.
@@ -191,35 +167,22 @@ impl RequestBlame {
         self.link.settle(now);
         let Some(mut open) = self.open.remove(&request) else { return };
         open.leaves(&self.link);
-        let flow = FlowId(open.user as u32);
-        let column = self.columns.of(flow);
-        self.causes.clear();
-        self.causes.extend(open.owed.iter().map(|&nanos| Nanos(nanos)));
-        self.causes[column] = self.causes[column] - Nanos(open.same_user);
-        let parts = Parts {
-            packet: request as u64,
-            arrival: open.wanted,
-            latency: now - open.wanted,
-            own: &[Nanos(open.own)],
-            same_flow: Nanos(open.same_user),
-            causes: &self.causes,
-        };
-        self.rows[column].add(&parts);
-        let known = &self.flows[open.user];
-        if is_selected(&self.selection, known, request) {
-            self.selected.add(&parts);
-            self.slowest.offer(&parts, &known.label);
-        }
+        self.ledger.ended(&Done {
+            number: request,
+            flow: open.user,
+            begun: open.wanted,
+            ended: now,
+            own_nanos: open.own,
+            same_flow_nanos: open.same_user,
+            owed: &open.owed,
+        });
     }
 
     /// The user waits no longer.
     pub(crate) fn cancelled(&mut self, request: usize) {
         self.rests(request);
         let Some(open) = self.open.remove(&request) else { return };
-        self.rows[self.columns.of(FlowId(open.user as u32))].dropped += 1;
-        if is_selected(&self.selection, &self.flows[open.user], request) {
-            self.selected.dropped += 1;
-        }
+        self.ledger.cancelled(request, open.user);
     }
 
     /// A packet came to the link, and waits.
@@ -237,9 +200,9 @@ impl RequestBlame {
         let flow = match whose {
             Whose::Connection(number, _) => self.connections.get(&number).map(|connection| connection.user),
             Whose::Traffic(traffic) => self.flow_of.get(&traffic).copied(),
-            Whose::Probe => Some(self.flows.len() - 1),
+            Whose::Probe => Some(self.probes),
         };
-        let on = flow.map(|flow| (self.columns.of(FlowId(flow as u32)), flow));
+        let on = flow.map(|flow| (self.ledger.column(flow), flow));
         self.link.turns_to(on, now);
         self.change(whose, now, |connection, _| connection.taken());
     }
@@ -254,22 +217,9 @@ impl RequestBlame {
     #[must_use]
     pub fn finish(mut self) -> Explanation {
         for (&request, open) in &self.open {
-            self.rows[self.columns.of(FlowId(open.user as u32))].left += 1;
-            if is_selected(&self.selection, &self.flows[open.user], request) {
-                self.selected.left += 1;
-            }
+            self.ledger.left(request, open.user);
         }
-        let flow = |(at, known): (usize, Flow)| {
-            let flow = FlowId(at as u32);
-            FlowColumn { flow, label: known.label, column: self.columns.of(flow) }
-        };
-        Explanation {
-            flows: self.flows.into_iter().enumerate().map(flow).collect(),
-            rows: self.rows,
-            selected: self.selected,
-            slowest: self.slowest.finish(),
-            columns: self.columns.finish(),
-        }
+        self.ledger.finish()
     }
 
     /// Something happens to a connection's packet.
@@ -308,15 +258,6 @@ impl RequestBlame {
         if let Some(connection) = connection.and_then(|number| self.connections.get_mut(&number)) {
             connection.request = None;
         }
-    }
-}
-
-fn is_selected(selection: &Selection, user: &Flow, request: usize) -> bool {
-    match selection {
-        Selection::All => true,
-        Selection::Packet(packet) => *packet == request as u64,
-        Selection::Flow(label) => *label == user.label,
-        Selection::Class(class) => *class == user.class,
     }
 }
 
