@@ -3,6 +3,7 @@
 use dovetail_sched::Nanos;
 use dovetail_sim::measure::Percentiles;
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::run::PolicyRun;
 
@@ -51,6 +52,11 @@ impl From<Percentiles> for LatencyJson {
             max: latency.max.as_micros_f64(),
         }
     }
+}
+
+/// The same of several runs, for who looks figures up in them.
+pub(super) fn documents(runs: &[PolicyRun], resources: &[String]) -> Result<Vec<Value>, serde_json::Error> {
+    runs.iter().map(|run| serde_json::to_value(PolicyJson::of(run, resources))).collect()
 }
 
 impl PolicyJson {

@@ -1,6 +1,7 @@
 //! Several policies over the same traffic.
 
 mod contenders;
+mod figures;
 mod flows;
 mod gateways;
 mod idle;

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use dovetail_sched::{Nanos, PolicySpec, cost::ProgramTable};
+use dovetail_sched::{PolicySpec, cost::ProgramTable};
 use dovetail_sim::{
     PipelineMode,
     blame::Explanation,
@@ -14,12 +14,14 @@ use dovetail_sim::{
     workload::{programs_from_toml, programs_to_toml},
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     contenders::policies,
+    figures::{Shown, cell, columns, header},
     flows::{FLOWS_SHOWN, flows, of_policy},
     idle::idle,
-    json::PolicyJson,
+    json::{PolicyJson, documents},
     verdict::Verdict,
 };
 use crate::{
@@ -36,7 +38,7 @@ use crate::{
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
     setting::{Traffic, closing, odd},
     supply::read_text,
-    table::{Table, count, figure},
+    table::Table,
 };
 
 /// What is compared when none is given: the baseline, the fair-queueing classic, and one of each multi-resource family.
@@ -77,7 +79,16 @@ pub(super) fn compare(
     let idle = idle(&plan, &policies, &runs)?;
     let others = if idle.is_none() { under_other_pipelines(&plan, &policies)? } else { Vec::new() };
     let provenance = plan.provenance(&policies);
-    let comparison = Comparison { plan: &plan, provenance, runs: &runs, explanations: &explanations, idle, others };
+    let documents = documents(&runs, input.resources())?;
+    let comparison = Comparison {
+        plan: &plan,
+        provenance,
+        runs: &runs,
+        documents: &documents,
+        explanations: &explanations,
+        idle,
+        others,
+    };
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
     Error::unless_none(failures)
@@ -126,6 +137,8 @@ struct Comparison<'a> {
     plan: &'a Plan<'a>,
     provenance: Provenance,
     runs: &'a [PolicyRun],
+    /// What programs are told of each.
+    documents: &'a [Value],
     // One for each run, for a page.
     explanations: &'a [Explanation],
     /// What is said of a box that has hardly anything to do.
@@ -158,27 +171,11 @@ impl Comparison<'_> {
     }
 
     fn table(&self) -> Table {
-        let busy = self.plan.input.resources().iter().map(|name| format!("{name} %"));
-        let fixed = ["makespan s", "Mbit/s", "Jain", "gap ms", "mean ms", "p50 ms", "p95 ms", "p99 ms", "dropped"];
-        let header = ["policy".to_owned()].into_iter().chain(busy).chain(fixed.map(str::to_owned)).collect();
-        let mut table = Table { header, rows: Vec::new(), words: 1 };
-        let millis = |time: Option<f64>| time.map_or_else(|| "–".to_owned(), |nanos| figure(nanos / 1e6));
-        for run in self.runs {
-            let summary = &run.summary;
-            let latency = summary.latency;
-            let busy = summary.utilisation.iter().map(|share| format!("{:.2}", share * 100.0));
-            let rest = [
-                format!("{:.4}", summary.makespan.as_secs_f64()),
-                figure(summary.throughput_mbps),
-                summary.jain_dominant.map_or_else(|| "–".to_owned(), |jain| format!("{jain:.4}")),
-                millis(summary.max_active_time_gap.map(Nanos::as_f64)),
-                millis(latency.map(|latency| latency.mean_nanos)),
-                millis(latency.map(|latency| latency.p50.as_f64())),
-                millis(latency.map(|latency| latency.p95.as_f64())),
-                millis(latency.map(|latency| latency.p99.as_f64())),
-                count(run.outcome.dropped),
-            ];
-            table.push([run.policy.clone()].into_iter().chain(busy).chain(rest));
+        let columns = columns(self.plan.input.resources());
+        let mut table = Table { header: header(&columns), rows: Vec::new(), words: 1 };
+        for (run, document) in self.runs.iter().zip(self.documents) {
+            let cells = columns.iter().map(|column| cell(column, &[document], Shown::Median));
+            table.push([run.policy.clone()].into_iter().chain(cells));
         }
         table
     }

@@ -5,8 +5,6 @@
 //! of the samples, by more than whole packets explain. What is shown is the median over the samples, and the interval
 //! from the 5th to the 95th percentile by nearest rank: with fewer than 20 samples that is from the least to the greatest.
 
-mod figures;
-
 use std::{
     io::Write,
     path::{Path, PathBuf},
@@ -17,10 +15,10 @@ use dovetail_sim::measure::DEFAULT_WINDOW;
 use serde::Serialize;
 use serde_json::Value;
 
-use self::figures::{Shown, cell, columns, together};
 use super::{
     contenders::policies,
-    json::PolicyJson,
+    figures::{Shown, cell, columns, header, together},
+    json::documents,
     pipeline::{DEFAULT_POLICIES, LEGEND, refuse_captures},
     verdict::{Paired, Verdict},
 };
@@ -139,7 +137,6 @@ fn sample(
     let plan = Plan { one_bar: true, ..Plan::new(&input, asked, &options.output, window, progress)? };
     let runs = plan.run(policies)?;
     let workload = Traffic::of(runs.first());
-    let to_value = |run| serde_json::to_value(PolicyJson::of(run, input.resources()));
     Ok(Sample {
         trace: asked.trace.as_ref().map(|_| input.name().to_owned()),
         seed: input.sources().seed,
@@ -148,7 +145,7 @@ fn sample(
         is_pipeline_assumed: plan.pipeline.is_none(),
         workload,
         provenance: plan.provenance(policies),
-        policies: runs.iter().map(to_value).collect::<Result<_, _>>()?,
+        policies: documents(&runs, input.resources())?,
         paired: Paired::of(&runs),
         notes: input.remark().map(str::to_owned).into_iter().chain(runs.first().map(odd).unwrap_or_default()).collect(),
     })
@@ -190,8 +187,7 @@ impl Samples<'_> {
 
     fn table(&self) -> Table {
         let columns = columns(&self.samples[0].resources);
-        let header = ["policy".to_owned()].into_iter().chain(columns.iter().map(|column| column.title.clone()));
-        let mut table = Table { header: header.collect(), rows: Vec::new(), words: 1 };
+        let mut table = Table { header: header(&columns), rows: Vec::new(), words: 1 };
         for (at, policy) in self.policies.iter().enumerate() {
             let figures = self.of_policy(at);
             let row = |shown| columns.iter().map(|column| cell(column, &figures, shown)).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! A policy's figures over all samples.
+//! The table of policies' figures, of one run of each or over several samples.
 
 use dovetail_stats::{Quantile, median_of_runs, quantile};
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ pub(super) struct Column {
     shown: fn(f64) -> String,
 }
 
-/// The columns, as one run's table has them.
+/// The columns.
 pub(super) fn columns(resources: &[String]) -> Vec<Column> {
     let column = |title: &str, path: &str, shown| Column { title: title.to_owned(), path: path.to_owned(), shown };
     let four = |value: f64| format!("{value:.4}");
@@ -59,6 +59,11 @@ pub(super) fn columns(resources: &[String]) -> Vec<Column> {
         column("dropped", "/dropped", |dropped| count(dropped.round() as u64)),
     ];
     busy.chain(rest).collect()
+}
+
+/// What stands over them.
+pub(super) fn header(columns: &[Column]) -> Vec<String> {
+    ["policy".to_owned()].into_iter().chain(columns.iter().map(|column| column.title.clone())).collect()
 }
 
 /// What is shown of the samples.
