@@ -1,0 +1,271 @@
+//! The scoreboard: segments that were sent and not acknowledged (RFC 6675, section 3).
+//!
+//! Segments are in the order of their places, each with when it was last sent and what is known of it. A segment is
+//! *sacked* once the other end said that it has it, *lost* once it is believed gone, and *in flight again* from its
+//! retransmission on until it is sacked or believed lost once more. What is in the network is
+//!
+//! ```text
+//! in flight = all - sacked - lost + in flight again
+//! ```
+//!
+//! since a segment that is lost and in flight again is there once. Without selective acknowledgements each duplicate
+//! acknowledgement says that one segment has left the network, not which: they are counted as sacked.
+//!
+//! An acknowledgement states up to four blocks, mostly those of the one before and a little more. What was read before is
+//! not read again, so a block costs what is new in it. Segments believed lost are found from a place below which none is;
+//! numbers that do not change when the front goes (`first + index`) make such places last.
+
+use alloc::collections::VecDeque;
+
+use dovetail_sched::Nanos;
+
+use crate::delivery::Snapshot;
+
+/// A segment that was sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// Its first place.
+    pub(crate) start: u64,
+    /// How many places it takes: a FIN counts as one.
+    pub(crate) length: u32,
+    pub(crate) sacked: bool,
+    pub(crate) lost: bool,
+    pub(crate) in_flight_again: bool,
+    /// Whether it was ever sent more than once.
+    pub(crate) again: bool,
+    /// When it was sent last.
+    pub(crate) at: Nanos,
+    /// What was delivered then.
+    pub(crate) snapshot: Snapshot,
+}
+
+impl Sent {
+    pub(crate) const fn end(&self) -> u64 {
+        self.start + self.length as u64
+    }
+}
+
+/// Segments that were sent and not acknowledged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Board {
+    sent: VecDeque<Sent>,
+    // The number of the first one; numbers last.
+    first: u64,
+    sacked: u32,
+    lost: u32,
+    in_flight_again: u32,
+    // Sacked by duplicate acknowledgements that do not say which.
+    duplicates: u32,
+    // No segment before these numbers is lost and not in flight again; or is in the network for the first time.
+    lost_from: u64,
+    fresh_from: u64,
+    /// How often a segment was believed lost.
+    pub(crate) losses: u64,
+    /// One after the furthest place that was sacked.
+    pub(crate) furthest_sacked: u64,
+    /// Retransmissions in the order in which they were sent: number and time.
+    pub(crate) again: VecDeque<(u64, Nanos)>,
+    // Blocks of the acknowledgement before.
+    read: [(u64, u64); 4],
+}
+
+impl Board {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// How many segments there are.
+    pub(crate) fn len(&self) -> u32 {
+        self.sent.len() as u32
+    }
+
+    pub(crate) const fn sacked(&self) -> u32 {
+        self.sacked + self.duplicates
+    }
+
+    pub(crate) const fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    pub(crate) const fn in_flight_again(&self) -> u32 {
+        self.in_flight_again
+    }
+
+    /// How many segments are in the network.
+    pub(crate) fn in_flight(&self) -> u32 {
+        (self.len() + self.in_flight_again).saturating_sub(self.sacked() + self.lost)
+    }
+
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.sent.front()
+    }
+
+    /// A segment was sent for the first time.
+    pub(crate) fn push(&mut self, sent: Sent) {
+        self.sent.push_back(sent);
+    }
+
+    /// Whether anything in it was ever sent again.
+    pub(crate) fn has_again(&self) -> bool {
+        self.in_flight_again > 0 || self.sent.front().is_some_and(|front| front.again)
+    }
+
+    /// The number of the first segment, and of the one after the last.
+    pub(crate) fn numbers(&self) -> core::ops::Range<u64> {
+        self.first..self.first + self.sent.len() as u64
+    }
+
+    pub(crate) fn by_number(&self, number: u64) -> Option<&Sent> {
+        self.sent.get(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    fn by_number_mut(&mut self, number: u64) -> Option<&mut Sent> {
+        self.sent.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
+    }
+
+    /// How many segments an acknowledgement up to `una` takes off.
+    pub(crate) fn until(&self, una: u64) -> u32 {
+        self.sent.partition_point(|sent| sent.end() <= una) as u32
+    }
+
+    /// Takes what is acknowledged up to `una` off; what was acknowledged in part keeps the rest.
+    pub(crate) fn acknowledge(&mut self, una: u64, mut each: impl FnMut(&Sent)) {
+        while let Some(&front) = self.sent.front().filter(|front| front.end() <= una) {
+            self.sent.pop_front();
+            self.first += 1;
+            self.sacked -= u32::from(front.sacked);
+            self.lost -= u32::from(front.lost);
+            self.in_flight_again -= u32::from(front.in_flight_again);
+            each(&front);
+        }
+        if let Some(front) = self.sent.front_mut().filter(|front| front.start < una) {
+            front.length -= (una - front.start) as u32;
+            front.start = una;
+        }
+        if self.sent.is_empty() {
+            self.again.clear();
+        }
+        self.lost_from = self.lost_from.max(self.first);
+        self.fresh_from = self.fresh_from.max(self.first);
+    }
+
+    /// Marks what blocks say that the other end has; `each` sees every segment that was not known to be there.
+    pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], mut each: impl FnMut(&Sent)) {
+        for &(start, end) in blocks {
+            let new = without(&self.read, (start, end));
+            // From the segment that has the first new place.
+            let from = self.sent.partition_point(|sent| sent.end() <= new.0);
+            let mut at = from;
+            while let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.start < new.1) {
+                at += 1;
+                if sent.sacked || sent.start < start || sent.end() > end {
+                    continue;
+                }
+                each(sent);
+                sent.sacked = true;
+                self.sacked += 1;
+                self.lost -= u32::from(sent.lost);
+                self.in_flight_again -= u32::from(sent.in_flight_again);
+                (sent.lost, sent.in_flight_again) = (false, false);
+                self.furthest_sacked = self.furthest_sacked.max(sent.end());
+            }
+        }
+        self.read = [(0, 0); 4];
+        self.read.iter_mut().zip(blocks).for_each(|(read, block)| *read = *block);
+    }
+
+    /// An acknowledgement said again what was said before, without a block: one more segment is there.
+    pub(crate) fn duplicate(&mut self) {
+        let most = self.len().saturating_sub(self.lost.max(1));
+        self.duplicates = (self.duplicates + 1).min(most);
+    }
+
+    /// Of the segments counted as sacked by duplicates, these many were acknowledged, the first one by its retransmission.
+    pub(crate) fn duplicates_acknowledged(&mut self, segments: u32) {
+        self.duplicates = self.duplicates.saturating_sub(segments.saturating_sub(1));
+    }
+
+    pub(crate) fn forget_duplicates(&mut self) {
+        self.duplicates = 0;
+    }
+
+    /// Believes a segment lost; false if it was believed so, or is sacked.
+    pub(crate) fn lose(&mut self, number: u64) -> bool {
+        let Some(sent) = self.by_number_mut(number).filter(|sent| !sent.sacked) else { return false };
+        let new = !sent.lost || sent.in_flight_again;
+        let (was_lost, was_again) = (sent.lost, sent.in_flight_again);
+        (sent.lost, sent.in_flight_again) = (true, false);
+        self.lost += u32::from(!was_lost);
+        self.in_flight_again -= u32::from(was_again);
+        self.lost_from = self.lost_from.min(number);
+        self.losses += u64::from(new);
+        new
+    }
+
+    /// Takes back that anything is lost.
+    pub(crate) fn loses_nothing(&mut self) {
+        for sent in &mut self.sent {
+            sent.lost = false;
+        }
+        self.lost = 0;
+        self.fresh_from = self.first;
+    }
+
+    /// The other end forgot what it said to have.
+    pub(crate) fn forget_sacked(&mut self) {
+        for sent in &mut self.sent {
+            sent.sacked = false;
+        }
+        (self.sacked, self.duplicates, self.read, self.furthest_sacked) = (0, 0, [(0, 0); 4], 0);
+        self.fresh_from = self.first;
+    }
+
+    /// The number of the first segment that is lost and not in flight again.
+    pub(crate) fn next_lost(&mut self) -> Option<u64> {
+        if self.lost == 0 {
+            return None;
+        }
+        let numbers = self.lost_from..self.numbers().end;
+        let found = numbers.into_iter().find(|&number| {
+            let sent = self.by_number(number);
+            sent.is_some_and(|sent| sent.lost && !sent.in_flight_again)
+        });
+        self.lost_from = found.unwrap_or(self.numbers().end);
+        found
+    }
+
+    /// A segment is sent again.
+    pub(crate) fn resend(&mut self, number: u64, now: Nanos, snapshot: Snapshot) {
+        let Some(sent) = self.by_number_mut(number) else { return };
+        let was_again = sent.in_flight_again;
+        (sent.in_flight_again, sent.again, sent.at, sent.snapshot) = (true, true, now, snapshot);
+        self.in_flight_again += u32::from(!was_again);
+        self.again.push_back((number, now));
+    }
+
+    /// The next number from `from` on of a segment that was sent once and is neither sacked nor lost.
+    pub(crate) fn next_fresh(&mut self, from: Option<u64>) -> Option<u64> {
+        let begin = from.unwrap_or(self.fresh_from).max(self.first);
+        let numbers = begin..self.numbers().end;
+        let found = numbers.into_iter().find(|&number| {
+            self.by_number(number).is_some_and(|sent| !sent.sacked && !sent.lost && !sent.again)
+        });
+        if from.is_none() {
+            self.fresh_from = found.unwrap_or(self.numbers().end);
+        }
+        found
+    }
+}
+
+/// What of a block is not in those that were read before, where they cover its beginning or its end.
+fn without(read: &[(u64, u64)], (mut start, mut end): (u64, u64)) -> (u64, u64) {
+    for &(from, to) in read {
+        if from <= start && start < to {
+            start = to.min(end);
+        }
+        if from < end && end <= to {
+            end = from.max(start);
+        }
+    }
+    (start, end)
+}

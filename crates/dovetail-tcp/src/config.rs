@@ -1,0 +1,103 @@
+//! What a host's TCP is set to.
+
+use dovetail_sched::Nanos;
+
+/// A host's settings. Two presets: [`linux`](Self::linux), which is also the default, and
+/// [`year_2005`](Self::year_2005).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Config {
+    /// The largest segment in bytes, headers aside, from 1 on.
+    pub segment_bytes: u32,
+    /// Room for what was received and not read: the longest window. Up to 1 GiB (RFC 7323, section 2.3).
+    pub receive_bytes: u32,
+    /// Room for what was written and not acknowledged.
+    pub send_bytes: u64,
+    /// Who says how much may be in flight.
+    pub congestion: Algorithm,
+    /// In segments, from 1 on (RFC 6928: 10).
+    pub initial_window: u32,
+    /// The least retransmission timeout's distance from the round-trip time (`TCP_RTO_MIN`).
+    pub least_timeout: Nanos,
+    /// How `least_timeout` is meant: `true` as Linux does, as the least of what is added to the smoothed round-trip time;
+    /// `false` as RFC 6298, section 2.4, does, as the least timeout of all.
+    pub timeout_floors_variance: bool,
+    /// How long an acknowledgement of in-order data may be held back; zero: never.
+    pub ack_delay: Nanos,
+    /// Whether the first segments are each acknowledged at once (`TCP_MAX_QUICKACKS`, and while the window grows).
+    pub quick_acks: bool,
+    /// RFC 2018; and with it loss detection by RACK and probes of the tail (RFC 8985), proportional rate reduction (RFC
+    /// 6937), and the undoing of reductions that were not due. Without it: RFC 6582.
+    pub sack: bool,
+    /// RFC 7323, section 3.
+    pub timestamps: bool,
+    /// RFC 3168.
+    pub ecn: bool,
+    /// Whether a segment that is not full waits while another such is in flight (RFC 896 as Minshall changed it).
+    pub nagle: bool,
+    /// Whether slow start ends when round trips grow, as Linux's CUBIC has it.
+    pub hystart: bool,
+    /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
+    pub validates_window: bool,
+    /// How long the end that closed first waits for stragglers (`TCP_TIMEWAIT_LEN`).
+    pub time_wait: Nanos,
+}
+
+impl Config {
+    /// Linux 6.12 as it is installed, but for timestamps.
+    #[must_use]
+    pub const fn linux() -> Self {
+        Self {
+            segment_bytes: 1460,
+            receive_bytes: 1 << 18,
+            send_bytes: 1 << 22,
+            congestion: Algorithm::Cubic,
+            initial_window: 10,
+            least_timeout: Nanos::from_millis(200),
+            timeout_floors_variance: true,
+            ack_delay: Nanos::from_millis(40),
+            quick_acks: true,
+            sack: true,
+            timestamps: false,
+            ecn: false,
+            nagle: true,
+            hystart: true,
+            validates_window: true,
+            time_wait: Nanos::from_secs(60),
+        }
+    }
+
+    /// What hosts of papers around 2005 ran: Reno with RFC 6582's recovery, an initial window of RFC 3390 (three segments
+    /// of 1,460 bytes), timeouts of a second.
+    #[must_use]
+    pub const fn year_2005() -> Self {
+        Self {
+            congestion: Algorithm::Reno,
+            initial_window: 3,
+            least_timeout: Nanos::from_secs(1),
+            timeout_floors_variance: false,
+            ack_delay: Nanos::from_millis(100),
+            quick_acks: false,
+            sack: false,
+            hystart: false,
+            validates_window: false,
+            ..Self::linux()
+        }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::linux()
+    }
+}
+
+/// Congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Algorithm {
+    /// RFC 5681.
+    Reno,
+    /// RFC 9438.
+    Cubic,
+}

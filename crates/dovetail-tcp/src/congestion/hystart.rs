@@ -1,0 +1,66 @@
+//! The end of slow start, before it overfills the bottleneck queue (Ha and Rhee, Taming the elephants, 2011, as Linux has
+//! it; RFC 9406 is its successor).
+//!
+//! Two signs. *Train*: acknowledgements that come close behind each other are of a burst; when the burst lasts longer than
+//! half a round trip, the path is half full, and the next doubling fills it. *Delay*: the least of a round's first eight
+//! round trips is longer than the least ever by an eighth of that (from 4 to 16 ms).
+
+use dovetail_sched::Nanos;
+
+use super::Acked;
+
+/// Slow start ends in no smaller window (`hystart_low_window`).
+const LEAST_WINDOW: u32 = 16;
+/// Samples of a round that its least round trip is of (`HYSTART_MIN_SAMPLES`).
+const SAMPLES: u32 = 8;
+/// Acknowledgements further apart are of two trains (`hystart_ack_delta_us`).
+const TRAIN_GAP: Nanos = Nanos::from_millis(2);
+/// What a network card may hold acknowledgements back for (`hystart_ack_delay`).
+const CARD_DELAY: Nanos = Nanos::from_millis(1);
+/// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`.
+const DELAYS: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Hystart {
+    is_over: bool,
+    round_ends: u64,
+    round_began: Nanos,
+    last: Nanos,
+    samples: u32,
+    least: Nanos,
+}
+
+impl Hystart {
+    pub(super) const fn new() -> Self {
+        Self {
+            is_over: false,
+            round_ends: 0,
+            round_began: Nanos::ZERO,
+            last: Nanos::ZERO,
+            samples: 0,
+            least: Nanos::MAX,
+        }
+    }
+
+    /// Whether slow start has filled the path; says so once.
+    pub(super) fn is_full(&mut self, rtt: Nanos, least_ever: Nanos, acked: &Acked, window: u32, now: Nanos) -> bool {
+        if self.is_over || window < LEAST_WINDOW {
+            return false;
+        }
+        if acked.una > self.round_ends {
+            *self = Self { round_ends: acked.nxt, round_began: now, last: now, ..Self::new() };
+        }
+        if now - self.last <= TRAIN_GAP {
+            self.last = now;
+            self.is_over = (now - self.round_began).0 > (least_ever + CARD_DELAY).0 / 2;
+        }
+        self.least = self.least.min(rtt);
+        if self.samples < SAMPLES {
+            self.samples += 1;
+        } else {
+            let later = Nanos(least_ever.0 / 8).max(DELAYS[0]).min(DELAYS[1]);
+            self.is_over |= self.least > least_ever + later;
+        }
+        self.is_over
+    }
+}

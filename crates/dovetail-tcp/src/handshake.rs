@@ -1,0 +1,91 @@
+//! The SYN and its answer: when they are sent, and sent again.
+//!
+//! A SYN that is not answered is sent again after a second four times, and then after twice as long each time, as Linux does
+//! since 6.5 (`tcp_syn_linear_timeouts`); the answer to a SYN after a second, two, four. A handshake that had to be repeated
+//! says nothing of the round trip (RFC 6298, section 3).
+
+use dovetail_sched::Nanos;
+
+use crate::{
+    rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
+    segment::Options,
+};
+
+/// SYNs that are a second apart.
+const LINEAR: u32 = 4;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Handshake {
+    is_open: bool,
+    times: u32,
+    sent_at: Nanos,
+    due_at: Nanos,
+    timeout: Nanos,
+    offered: Options,
+}
+
+impl Handshake {
+    pub(crate) fn new(is_open: bool) -> Self {
+        Self {
+            is_open,
+            times: 0,
+            sent_at: Nanos::ZERO,
+            due_at: Nanos::ZERO,
+            timeout: INITIAL_TIMEOUT,
+            offered: Options::default(),
+        }
+    }
+
+    /// Whether this end's SYN is not acknowledged.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// How often it was sent.
+    pub(crate) const fn times(&self) -> u32 {
+        self.times
+    }
+
+    pub(crate) const fn due_at(&self) -> Nanos {
+        self.due_at
+    }
+
+    /// What the other end offered.
+    pub(crate) const fn offered(&self) -> Options {
+        self.offered
+    }
+
+    pub(crate) const fn offers(&mut self, options: &Options) {
+        self.offered = *options;
+    }
+
+    /// The other end's SYN came: it is answered at once.
+    pub(crate) fn restart(&mut self, now: Nanos) {
+        *self = Self { is_open: true, due_at: now, offered: self.offered, ..Self::new(true) };
+    }
+
+    /// The other end's SYN came again: it is answered again, and the timer is as it was.
+    pub(crate) fn repeats(&mut self, now: Nanos) {
+        self.due_at = self.due_at.min(now);
+    }
+
+    pub(crate) fn sends(&mut self, opens: bool, now: Nanos) {
+        self.times += 1;
+        if self.times == 1 {
+            self.sent_at = now;
+        }
+        self.due_at = now + self.timeout;
+        if !opens || self.times > LINEAR {
+            self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
+        }
+    }
+
+    /// How long the answer took; `None` if it may be one to an earlier SYN.
+    pub(crate) fn took(&self, now: Nanos) -> Option<Nanos> {
+        (self.times == 1).then(|| now - self.sent_at)
+    }
+
+    pub(crate) const fn ends(&mut self) {
+        self.is_open = false;
+    }
+}

@@ -1,0 +1,351 @@
+//! The half of an end that receives: what came, what is missing, how much more may come, and when to say so.
+//!
+//! **What to say.** A cumulative acknowledgement, and blocks of what came out of order, that of the latest segment first
+//! (RFC 2018, section 4). What came a second time is reported in a block of its own before them (RFC 2883).
+//!
+//! **When.** At once for what is out of order, fills a hole, or was there; else for every second full segment, or after 40 ms
+//! (RFC 5681, section 4.2). The first segments of a connection, and those while the window still grows, are each
+//! acknowledged at once, so that slow start is not slowed down.
+//!
+//! **How much may come.** The window grows by two segments for each that comes in order, up to the room that there is; its
+//! edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
+//! the edge where it wants it.
+
+use alloc::collections::BTreeMap;
+
+use dovetail_sched::Nanos;
+
+use crate::{
+    config::Config,
+    segment::{Blocks, Ecn},
+    sequence::Sequence,
+};
+
+/// Segments that are acknowledged at once at the start (`TCP_MAX_QUICKACKS`).
+const QUICK_ACKS: u32 = 16;
+/// The window at the start: as much as goes into its field, scaled or not.
+const FIRST_WINDOW: u64 = 65_535;
+/// Blocks remembered, the latest first.
+const RECENT: usize = Blocks::MOST;
+
+/// Whether an acknowledgement is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    No,
+    At(Nanos),
+    Now,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Receiver {
+    segment: u32,
+    has_sack: bool,
+    // All before came; and was read.
+    nxt: u64,
+    read: u64,
+    // Where the FIN is, once it came.
+    fin: Option<u64>,
+    // What came out of order: from where to where.
+    apart: BTreeMap<u64, u64>,
+    // A place in each of the ranges that changed last, and in which duplicate to report.
+    recent: [u64; RECENT],
+    duplicate: Option<(u64, u64)>,
+    // Room, how much of it the window has grown to, what the application allows, and the edge that was told.
+    room: u64,
+    grown: u64,
+    allowed: Option<u64>,
+    told: u64,
+    shift: u8,
+    due: Due,
+    // In order and not acknowledged; segments still to be acknowledged at once; and when the last came.
+    unacknowledged: u64,
+    quick: u32,
+    is_quick: bool,
+    delay: Nanos,
+    last_came: Nanos,
+    // A mark is echoed until the other end says that it has reduced its window.
+    echoes_mark: bool,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config, shift: u8) -> Self {
+        let room = u64::from(config.receive_bytes);
+        Self {
+            segment: config.segment_bytes,
+            has_sack: config.sack,
+            nxt: 0,
+            read: 1,
+            fin: None,
+            apart: BTreeMap::new(),
+            recent: [0; RECENT],
+            duplicate: None,
+            room,
+            grown: room.min(FIRST_WINDOW),
+            allowed: None,
+            told: 0,
+            shift,
+            due: Due::No,
+            unacknowledged: 0,
+            quick: if config.quick_acks { QUICK_ACKS } else { 0 },
+            is_quick: config.quick_acks,
+            delay: config.ack_delay,
+            last_came: Nanos::ZERO,
+            echoes_mark: false,
+        }
+    }
+
+    /// The SYN came.
+    pub(crate) const fn opens(&mut self) {
+        self.nxt = 1;
+    }
+
+    pub(crate) const fn without_sack(&mut self) {
+        self.has_sack = false;
+    }
+
+    pub(crate) const fn without_scale(&mut self) {
+        self.shift = 0;
+    }
+
+    pub(crate) const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// Bytes in order that may be read.
+    pub(crate) const fn readable(&self) -> u64 {
+        let end = match self.fin {
+            Some(fin) if self.nxt > fin => fin,
+            _ => self.nxt,
+        };
+        end.saturating_sub(self.read)
+    }
+
+    /// Whether all came that ever will.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.fin.is_some_and(|fin| self.nxt > fin)
+    }
+
+    /// Bytes that wait behind a hole.
+    pub(crate) fn bytes_apart(&self) -> u64 {
+        self.apart.iter().map(|(from, to)| to - from).sum()
+    }
+
+    /// Whether any place of a segment is in the window (RFC 9293, section 3.10.7.4, first check).
+    pub(crate) fn takes(&self, start: u64, length: u64) -> bool {
+        let edge = self.told.max(self.nxt);
+        match length {
+            0 if edge == self.nxt => start == self.nxt,
+            0 => self.nxt <= start && start < edge,
+            _ => start < edge && start + length > self.nxt,
+        }
+    }
+
+    /// The application read so much.
+    pub(crate) fn read(&mut self, bytes: u64) {
+        self.read += bytes.min(self.readable());
+        // A window that was nearly shut is news (RFC 9293, section 3.8.6.2.2).
+        let left = self.told.saturating_sub(self.nxt);
+        if self.due == Due::No && self.told > 0 && self.edge() > self.told && self.window() >= 2 * left {
+            self.due = Due::Now;
+        }
+    }
+
+    /// The application lets the other end send all before this place, and no more; never less than before.
+    pub(crate) fn allow(&mut self, edge: u64) {
+        let before = self.allowed;
+        self.allowed = Some(before.map_or(edge, |before| before.max(edge)));
+        if before != self.allowed && self.told > 0 && self.edge() > self.told {
+            self.due = Due::Now;
+        }
+    }
+
+    /// The first place that the application does not allow.
+    pub(crate) const fn allowed(&self) -> Option<u64> {
+        self.allowed
+    }
+
+    /// A segment came from `start` on, with a FIN after its `bytes` or not.
+    pub(crate) fn take(&mut self, start: u64, bytes: u32, fin: bool, ecn: Ecn, now: Nanos) {
+        let end = start + u64::from(bytes) + u64::from(fin);
+        if end == start {
+            return;
+        }
+        self.echoes_mark |= ecn == Ecn::Marked;
+        if fin {
+            self.fin.get_or_insert(end - 1);
+        }
+        if end <= self.nxt {
+            self.came_again((start, end));
+            return;
+        }
+        // Beyond the window is no room.
+        let end = end.min(self.told.max(self.nxt));
+        if start > self.nxt {
+            self.came_apart(start, end);
+            return;
+        }
+        if start < self.nxt {
+            self.duplicate = Some((start, self.nxt));
+        }
+        let had_holes = !self.apart.is_empty();
+        let before = self.nxt;
+        self.nxt = end.max(self.nxt);
+        self.join();
+        self.came_in_order(self.nxt - before, bytes, had_holes, now);
+    }
+
+    fn came_again(&mut self, range: (u64, u64)) {
+        self.duplicate = Some(range);
+        self.quick = if self.is_quick { self.quick.max(2) } else { 0 };
+        self.due = Due::Now;
+    }
+
+    fn came_apart(&mut self, mut start: u64, mut end: u64) {
+        self.due = Due::Now;
+        if start >= end {
+            return;
+        }
+        // What it touches becomes one range with it.
+        if let Some((&from, &to)) = self.apart.range(..=start).next_back()
+            && to >= start
+        {
+            if to >= end {
+                self.duplicate = Some((start, end));
+            }
+            (start, end) = (from, end.max(to));
+        }
+        let at = start;
+        while let Some((&from, &to)) = self.apart.range(start..=end).next() {
+            end = end.max(to);
+            self.apart.remove(&from);
+        }
+        self.apart.insert(start, end);
+        self.remember(at);
+    }
+
+    /// Puts a range first among those that changed.
+    fn remember(&mut self, at: u64) {
+        let range = self.range_of(at);
+        let others = self.recent.into_iter().filter(|&other| self.range_of(other) != range && other > self.nxt);
+        let mut recent = [0; RECENT];
+        recent[0] = at;
+        recent[1..].iter_mut().zip(others).for_each(|(place, other)| *place = other);
+        self.recent = recent;
+    }
+
+    fn range_of(&self, at: u64) -> Option<(u64, u64)> {
+        let (&from, &to) = self.apart.range(..=at).next_back()?;
+        (at < to).then_some((from, to))
+    }
+
+    /// Ranges that are no longer apart.
+    fn join(&mut self) {
+        while let Some(range) = self.apart.first_entry().filter(|range| *range.key() <= self.nxt) {
+            self.nxt = self.nxt.max(range.remove());
+        }
+    }
+
+    fn came_in_order(&mut self, places: u64, bytes: u32, had_holes: bool, now: Nanos) {
+        let waited = now - self.last_came;
+        self.last_came = now;
+        if self.is_quick && waited > QUICK_AGAIN_AFTER && self.unacknowledged == 0 {
+            self.quick = QUICK_ACKS;
+        }
+        self.unacknowledged += places;
+        let grows = self.grown < self.room && bytes >= self.segment.min(SMALL);
+        if grows {
+            self.grown = (self.grown + 2 * u64::from(self.segment)).min(self.room);
+            self.quick = self.quick.max(u32::from(self.is_quick));
+        }
+        let is_second = self.unacknowledged > u64::from(self.segment);
+        if had_holes || self.is_finished() || is_second || self.quick > 0 || self.delay == Nanos::ZERO {
+            self.due = Due::Now;
+        } else if self.due == Due::No {
+            self.due = Due::At(now + self.delay);
+        }
+    }
+
+    /// The first place that may not be sent, as the next acknowledgement tells it.
+    fn edge(&self) -> u64 {
+        let free = (self.read + self.room).min(self.nxt + self.grown);
+        let edge = self.allowed.map_or(free, |allowed| allowed.min(free)).max(self.told).max(self.nxt);
+        // Small steps are kept back (RFC 9293, section 3.8.6.2.2).
+        let step = u64::from(self.segment).min(self.room / 2);
+        if self.allowed.is_none() && edge < self.told + step && edge != self.nxt { self.told.max(self.nxt) } else { edge }
+    }
+
+    fn window(&self) -> u64 {
+        self.edge() - self.nxt
+    }
+
+    /// The window's field; it is told from now on.
+    pub(crate) fn tell_window(&mut self, scales: bool) -> u16 {
+        let shift = if scales { self.shift } else { 0 };
+        // Rounded up where the room allows it, or a window of less than a step would be none.
+        let field = u16::try_from(self.window().div_ceil(1 << shift)).unwrap_or(u16::MAX);
+        self.told = self.told.max(self.nxt + (u64::from(field) << shift));
+        field
+    }
+
+    /// Blocks for an acknowledgement, at most so many.
+    pub(crate) fn blocks(&mut self, stream: Sequence, most: usize) -> Blocks {
+        let mut blocks = Blocks::default();
+        let duplicate = self.duplicate.take();
+        if !self.has_sack {
+            return blocks;
+        }
+        let of = |(from, to): (u64, u64)| (stream.number(from), stream.number(to));
+        if let Some(range) = duplicate {
+            blocks.push(of(range));
+        }
+        if self.apart.is_empty() {
+            return blocks;
+        }
+        let mut told = [(0, 0); RECENT];
+        for (at, &place) in self.recent.iter().enumerate() {
+            let Some(range) = self.range_of(place).filter(|range| !told.contains(range)) else { continue };
+            told[at] = range;
+            if blocks.as_slice().len() < most {
+                blocks.push(of(range));
+            }
+        }
+        blocks
+    }
+
+    /// When an acknowledgement is due; now, if that is not later.
+    pub(crate) fn due_at(&self, now: Nanos) -> Option<Nanos> {
+        match self.due {
+            Due::No => None,
+            Due::At(at) => Some(at),
+            Due::Now => Some(now),
+        }
+    }
+
+    /// An acknowledgement is due.
+    pub(crate) const fn owes(&mut self) {
+        self.due = Due::Now;
+    }
+
+    /// An acknowledgement leaves.
+    pub(crate) fn acknowledged(&mut self) {
+        if self.unacknowledged > 0 {
+            self.quick = self.quick.saturating_sub(1);
+        }
+        (self.due, self.unacknowledged) = (Due::No, 0);
+    }
+
+    /// Whether a packet was marked and the other end has not said that it knows.
+    pub(crate) const fn echoes_mark(&self) -> bool {
+        self.echoes_mark
+    }
+
+    /// The other end has reduced its window.
+    pub(crate) const fn knows_mark(&mut self) {
+        self.echoes_mark = false;
+    }
+}
+
+/// A segment of so much says that more room is of use (`tcp_grow_window`, for anything but small packets).
+const SMALL: u32 = 128;
+/// After such a pause the sender begins anew, and so do quick acknowledgements.
+const QUICK_AGAIN_AFTER: Nanos = Nanos::from_millis(500);

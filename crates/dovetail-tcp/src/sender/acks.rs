@@ -1,0 +1,378 @@
+//! Acknowledgements: what they deliver, and what follows for the window.
+
+use dovetail_sched::Nanos;
+
+use super::{Phase, Sender, timers::Timer};
+use crate::{board::Sent, congestion::Acked};
+
+/// An acknowledgement that came, in places of this end's stream.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ack<'a> {
+    /// All before is acknowledged; not after what was sent.
+    pub(crate) una: u64,
+    /// The window that it tells, in bytes, and where its segment is in the other end's stream.
+    pub(crate) window: u64,
+    pub(crate) said_at: u64,
+    /// Selective acknowledgements, in the order of the segment.
+    pub(crate) blocks: &'a [(u64, u64)],
+    /// Whether its segment carries something.
+    pub(crate) carries: bool,
+    /// Whether it says that a packet was marked.
+    pub(crate) is_marked: bool,
+    /// When the segment was sent that it answers, as far as its echo says.
+    pub(crate) echo: Option<Nanos>,
+}
+
+/// What an acknowledgement brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// It acknowledges something new in order.
+    pub(super) advanced: bool,
+    /// It says of a segment for the first time that it is there.
+    pub(super) sacked: bool,
+    /// It reports a segment that was there already.
+    pub(super) duplicate: bool,
+    /// What it reports as such is the probe of the tail.
+    pub(super) duplicate_of_probe: bool,
+    /// Its segment carries something or tells another window, so it is no duplicate.
+    pub(super) is_other: bool,
+    /// Something is delivered that was sent once, before the phase began.
+    pub(super) original: bool,
+    /// It answers a segment that was sent before anything was sent again.
+    pub(super) answers_first_transmission: bool,
+    pub(super) is_marked: bool,
+    /// Something that was sent again is lost again.
+    pub(super) lost_again: bool,
+    /// The retransmission timer starts anew.
+    pub(super) rearms: bool,
+}
+
+/// What is seen of segments while an acknowledgement is read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    // Of those sent once: when the first and the last was sent that are acknowledged in order, or sacked.
+    first_acked: Option<Nanos>,
+    last_acked: Option<Nanos>,
+    first_sacked: Option<Nanos>,
+    last_sacked: Option<Nanos>,
+    has_again: bool,
+    original: bool,
+    is_late: bool,
+}
+
+impl Sender {
+    /// An acknowledgement came.
+    pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Nanos) {
+        let mut news = News { is_other: ack.carries, is_marked: ack.is_marked, ..News::default() };
+        self.only_new = false;
+        self.take_window(ack, &mut news);
+        let (una_before, was_empty) = (self.una, self.board.is_empty());
+        let delivered_before = self.delivery.delivered;
+        let losses_before = self.board.losses;
+        let blocks = self.without_duplicate(ack, &mut news);
+        let mut seen = Seen::default();
+        self.take_blocks(blocks, &mut seen, &mut news, now);
+        self.take_una(ack, &mut seen, &mut news, now);
+        news.original = seen.original;
+        news.advanced = self.una > una_before;
+        if news.advanced {
+            self.timeouts = 0;
+            news.rearms = true;
+        }
+        let since = self.reduction.again_since;
+        news.answers_first_transmission =
+            ack.echo.zip(since).is_some_and(|(echo, since)| echo < since) && news.advanced;
+        let rtt = self.measure(&seen, ack, now, &mut news);
+        if was_empty {
+            self.nothing_in_flight(&news, now);
+            return;
+        }
+        let rate = self.delivery.sample(self.rtt.least());
+        if self.has_sack {
+            self.rack.widen(rate.map(|rate| rate.prior_delivered), self.delivery.delivered);
+        }
+        self.answer_probe(ack.una, &news);
+        if !news.advanced || news.sacked || news.duplicate || news.is_marked || self.phase != Phase::Open {
+            self.alert(&mut news, now);
+        }
+        if news.rearms && !self.arm_tail_probe(true, now) {
+            self.arm_timeout(now);
+        }
+        let delivered = (self.delivery.delivered - delivered_before) as u32;
+        let lost = (self.board.losses - losses_before) as u32;
+        let acked = Acked { segments: delivered, rtt, una: self.una, nxt: self.nxt };
+        if self.is_reducing() {
+            if self.has_sack {
+                self.fall(delivered, lost, &news);
+            }
+        } else if news.advanced || (self.rack.has_reordering && news.sacked) {
+            if self.is_window_limiting() {
+                self.control.grow(&acked, &mut self.window, now);
+            }
+        }
+    }
+
+    /// The window that the other end tells (RFC 9293, section 3.10.7.4).
+    fn take_window(&mut self, ack: &Ack<'_>, news: &mut News) {
+        let edge = ack.una + ack.window;
+        let is_newer = ack.una > self.una || ack.said_at > self.edge_said_at;
+        if is_newer || (ack.said_at == self.edge_said_at && edge > self.edge) {
+            news.is_other |= edge != self.edge && ack.una == self.una;
+            (self.edge, self.edge_said_at) = (edge, ack.said_at);
+            self.longest_offer = self.longest_offer.max(ack.window);
+        }
+    }
+
+    /// Takes a report of something that was there already (RFC 2883) off the blocks.
+    fn without_duplicate<'b>(&mut self, ack: &Ack<'b>, news: &mut News) -> &'b [(u64, u64)] {
+        let Some((&(start, end), others)) = ack.blocks.split_first() else { return ack.blocks };
+        let is_inside = others.first().is_some_and(|&(from, to)| from <= start && end <= to);
+        if end > ack.una && !is_inside {
+            return ack.blocks;
+        }
+        if self.has_sack {
+            news.duplicate = true;
+            let segments = (end - start).div_ceil(u64::from(self.segment)) as u32;
+            if self.probe.is_some_and(|probe| probe.again && start < probe.high && probe.high <= end) {
+                news.duplicate_of_probe = true;
+            } else {
+                self.rack.was_there();
+            }
+            if self.reduction.began_at.is_some_and(|began| end > began) {
+                self.reduction.again = self.reduction.again.map(|again| again.saturating_sub(segments));
+            }
+        }
+        others
+    }
+
+    fn take_blocks(&mut self, blocks: &[(u64, u64)], seen: &mut Seen, news: &mut News, now: Nanos) {
+        if blocks.is_empty() || !self.has_sack {
+            return;
+        }
+        let (furthest, high, least) = (self.board.furthest_sacked, self.high, self.rtt.least());
+        let Self { board, rack, delivery, .. } = self;
+        board.sack(blocks, |sent: &Sent| {
+            news.sacked = true;
+            if !sent.again {
+                seen.is_late |= sent.start < furthest;
+                seen.original |= sent.end() <= high;
+                seen.first_sacked.get_or_insert(sent.at);
+                seen.last_sacked = Some(sent.at);
+            }
+            rack.deliver(sent, least, now);
+            delivery.deliver(sent.snapshot, sent.at, now);
+        });
+    }
+
+    fn take_una(&mut self, ack: &Ack<'_>, seen: &mut Seen, news: &mut News, now: Nanos) {
+        if ack.una <= self.una {
+            return;
+        }
+        self.una = ack.una;
+        let (furthest, high, least) = (self.board.furthest_sacked, self.high, self.rtt.least());
+        let Self { board, rack, delivery, has_sack, .. } = self;
+        // Duplicates have counted what is acknowledged, but for the one that filled the hole.
+        let all = board.until(ack.una);
+        let mut counted = if *has_sack { 0 } else { board.sacked().min(all.saturating_sub(1)) };
+        if !*has_sack {
+            board.duplicates_acknowledged(all);
+        }
+        board.acknowledge(ack.una, |sent| {
+            if sent.again {
+                seen.has_again = true;
+            } else if !sent.sacked {
+                seen.is_late |= sent.start < furthest;
+                seen.original |= sent.end() <= high;
+                seen.first_acked.get_or_insert(sent.at);
+                seen.last_acked = Some(sent.at);
+            }
+            if !sent.sacked {
+                rack.deliver(sent, least, now);
+                if counted > 0 {
+                    counted -= 1;
+                } else {
+                    delivery.deliver(sent.snapshot, sent.at, now);
+                }
+            }
+        });
+        if self.has_sack && seen.is_late {
+            self.rack.has_reordering = true;
+        }
+        news.advanced = true;
+    }
+
+    /// Round trips, and what they say of timeouts; that of the newest segment.
+    fn measure(&mut self, seen: &Seen, ack: &Ack<'_>, now: Nanos, news: &mut News) -> Option<Nanos> {
+        let in_order = seen.first_acked.filter(|_| !seen.has_again);
+        let first = in_order.or(seen.first_sacked);
+        let last = seen.last_acked.filter(|_| !seen.has_again).or(seen.last_sacked);
+        let echo = ack.echo.filter(|_| news.advanced).map(|echo| now - echo);
+        let took = first.map(|at| now - at).or(echo)?;
+        let newest = last.map_or(took, |at| now - at);
+        self.rtt.bound(newest, now);
+        self.rtt.sample(took, self.una, self.nxt);
+        // A hole's front was sent before what was sacked: its timeout starts with the new figure.
+        news.rearms |= seen.first_sacked.is_some() && self.board.front().is_some_and(|front| took > now - front.at);
+        let acked = Acked { segments: 0, rtt: Some(newest), una: self.una, nxt: self.nxt };
+        self.control.measured(&acked, &mut self.window, now);
+        last.map(|_| newest)
+    }
+
+    /// An acknowledgement of nothing: it may have opened the window.
+    fn nothing_in_flight(&mut self, news: &News, now: Nanos) {
+        if news.duplicate {
+            self.undo_by_duplicates();
+        }
+        if self.nxt < self.edge || !self.has_unsent() {
+            self.window_probes = 0;
+            if matches!(self.timer, Some((Timer::WindowProbe, _))) {
+                self.timer = None;
+            }
+        } else {
+            self.arm_window_probe(now);
+        }
+    }
+
+    /// A probe of the tail is answered (RFC 8985, section 7.4).
+    fn answer_probe(&mut self, una: u64, news: &News) {
+        let Some(probe) = self.probe.filter(|probe| una >= probe.high) else { return };
+        let is_plain = !news.advanced && !news.is_other && !news.sacked;
+        if !probe.again || news.duplicate_of_probe || (una == probe.high && is_plain) {
+            self.probe = None;
+        } else if una > probe.high {
+            // The probe repaired a loss: the window falls for it.
+            self.enter_reduced();
+            self.probe = None;
+            self.end_fall();
+            self.keep_open();
+        }
+    }
+
+    /// Something is not as in the open phase (RFC 5681, section 3.2; RFC 6675, section 5).
+    fn alert(&mut self, news: &mut News, now: Nanos) {
+        if news.is_marked {
+            self.reduction.threshold = 0;
+        }
+        let is_duplicate = !news.advanced && !news.is_other && !news.duplicate;
+        if self.phase == Phase::Open {
+            self.reduction.again_since = None;
+        } else if self.una >= self.high {
+            match self.phase {
+                Phase::Reduced if self.una > self.high => {
+                    self.end_fall();
+                    self.phase = Phase::Open;
+                }
+                Phase::Recovery => {
+                    if !self.has_sack {
+                        self.board.forget_duplicates();
+                    }
+                    // The window falls to the threshold unless the fall is undone.
+                    self.end_fall();
+                    self.undo_when_recovered(news);
+                    if self.phase != Phase::Open {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        match self.phase {
+            Phase::Recovery => {
+                if news.advanced {
+                    if self.undo_in_part(news) {
+                        return;
+                    }
+                } else if !self.has_sack && is_duplicate {
+                    self.board.duplicate();
+                    self.delivery.delivered += 1;
+                }
+                if self.undo_by_duplicates() {
+                    self.keep_open();
+                }
+                self.find_losses(news, now);
+                if self.phase == Phase::Recovery {
+                    return;
+                }
+            }
+            Phase::TimedOut => {
+                self.after_timeout(is_duplicate, news);
+                self.find_losses(news, now);
+                if self.phase != Phase::Open && !news.lost_again {
+                    return;
+                }
+            }
+            Phase::Open | Phase::Disorder | Phase::Reduced => {
+                if !self.has_sack {
+                    if news.advanced {
+                        self.board.forget_duplicates();
+                    }
+                    if is_duplicate {
+                        self.board.duplicate();
+                        self.delivery.delivered += 1;
+                    }
+                }
+                if self.phase <= Phase::Disorder {
+                    self.undo_by_duplicates();
+                }
+                self.find_losses(news, now);
+            }
+        }
+        if self.board.lost() > 0 {
+            self.enter_recovery(news.is_marked);
+        } else {
+            self.may_open(news);
+        }
+    }
+
+    /// Nothing is lost: a mark lowers the window, and order lets it grow again.
+    fn may_open(&mut self, news: &News) {
+        if !self.board.has_again() {
+            self.reduction.again_since = None;
+        }
+        if news.is_marked {
+            if self.phase < Phase::Reduced {
+                self.says_reduced = true;
+            }
+            self.enter_reduced();
+        }
+        if self.phase != Phase::Reduced {
+            self.keep_open();
+        }
+    }
+
+    /// An acknowledgement after a timeout: is it of something that was sent once (RFC 5682, section 3)?
+    fn after_timeout(&mut self, is_duplicate: bool, news: &News) {
+        let is_recovered = self.una >= self.high;
+        if news.advanced && self.undo_timeout(false, news) {
+            return;
+        }
+        if self.examines {
+            if news.original && self.undo_timeout(true, news) {
+                return;
+            }
+            if self.nxt > self.high {
+                // New data came, but what was sent before it did not.
+                if news.sacked || is_duplicate {
+                    self.examines = false;
+                }
+            } else if news.advanced && !is_recovered {
+                self.high = self.nxt;
+                if self.nxt < self.written && self.nxt < self.edge {
+                    self.only_new = true;
+                    return;
+                }
+                self.examines = false;
+            }
+        }
+        if is_recovered {
+            self.undo_when_recovered(news);
+        } else if !self.has_sack {
+            if self.nxt > self.high && is_duplicate {
+                self.board.duplicate();
+                self.delivery.delivered += 1;
+            } else if news.advanced {
+                self.board.forget_duplicates();
+            }
+        }
+    }
+}

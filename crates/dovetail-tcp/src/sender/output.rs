@@ -1,0 +1,222 @@
+//! What goes out next.
+//!
+//! First what is believed lost, then what was never sent, while fewer segments are in flight than the congestion window has
+//! and the other end's window reaches that far. A segment that is not full waits while another such is unacknowledged
+//! (Minshall's form of RFC 896), unless it is the last.
+
+use dovetail_sched::Nanos;
+
+use super::{Phase, Sender, timers::Timer};
+
+/// A segment to be sent: its place, how much it carries, and whether a FIN follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) start: u64,
+    pub(crate) bytes: u32,
+    pub(crate) fin: bool,
+    /// Whether it is the last of what was written.
+    pub(crate) push: bool,
+    /// Whether queues may mark it (RFC 3168, section 6.1.5: not what is sent again).
+    pub(crate) is_new: bool,
+    /// Whether it says that the window was reduced.
+    pub(crate) says_reduced: bool,
+}
+
+/// Whether the congestion window is what limits (RFC 7661; `tcp_cwnd_validate`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    pub(super) is_limited: bool,
+    // The most segments in flight of this round trip, which ends here.
+    most: u32,
+    ends: u64,
+    // The most used since the window was last full, and when that was.
+    used: u32,
+    full_at: Nanos,
+}
+
+/// A window up to this is taken whole; of a larger one a segment takes half at most (RFC 9293, section 3.8.6.2.1).
+const SMALL_OFFER: u64 = 536;
+
+impl Sender {
+    /// The next segment, if one may be sent now.
+    pub(crate) fn next(&mut self, now: Nanos) -> Option<Chunk> {
+        if core::mem::take(&mut self.probes_window) {
+            return self.probe_window(now);
+        }
+        if core::mem::take(&mut self.probes_tail)
+            && let Some(chunk) = self.probe_tail(now)
+        {
+            return Some(chunk);
+        }
+        if !self.only_new
+            && let Some(chunk) = self.next_lost(now)
+        {
+            return Some(chunk);
+        }
+        let chunk = self.next_new(false, now);
+        if chunk.is_none() && self.only_new {
+            self.only_new = self.nxt > self.high;
+            if !self.only_new {
+                self.examines = false;
+                return self.next_lost(now);
+            }
+        }
+        chunk
+    }
+
+    /// What is believed lost.
+    fn next_lost(&mut self, now: Nanos) -> Option<Chunk> {
+        if self.board.in_flight() >= self.window.segments {
+            return None;
+        }
+        let number = self.board.next_lost()?;
+        self.resend(number, now)
+    }
+
+    /// Sends a segment again.
+    pub(super) fn resend(&mut self, number: u64, now: Nanos) -> Option<Chunk> {
+        let is_front = number == self.board.numbers().start;
+        let snapshot = self.delivery.snapshot(false, now);
+        self.board.resend(number, now, snapshot);
+        let sent = *self.board.by_number(number)?;
+        self.counts.segments += 1;
+        self.counts.again += 1;
+        self.reduction.again = Some(self.reduction.again.unwrap_or(0) + 1);
+        self.reduction.again_since.get_or_insert(now);
+        if self.is_reducing() {
+            self.reduction.sent += 1;
+        }
+        if is_front && !matches!(self.timer, Some((Timer::Reordering, _))) {
+            self.timer = Some((Timer::Timeout, now + self.rtt.timeout()));
+        }
+        self.last_sent = Some(now);
+        let fin = sent.end() > self.written;
+        let bytes = sent.length - u32::from(fin);
+        Some(Chunk { start: sent.start, bytes, fin, push: false, is_new: false, says_reduced: false })
+    }
+
+    /// What was never sent; `probes` sends it whatever the congestion window says.
+    pub(super) fn next_new(&mut self, probes: bool, now: Nanos) -> Option<Chunk> {
+        if !self.has_unsent() {
+            if self.board.in_flight() < self.window.segments {
+                self.delivery.is_app_limited(self.board.in_flight());
+            }
+            return None;
+        }
+        if !probes && self.board.in_flight() >= self.window.segments {
+            self.used(true, now);
+            return None;
+        }
+        let left = self.written - self.nxt;
+        let bytes = u64::from(self.segment_for_offer()).min(left) as u32;
+        let fin = self.closes && u64::from(bytes) == left;
+        let end = self.nxt + u64::from(bytes) + u64::from(fin);
+        if end > self.edge {
+            self.used(false, now);
+            if self.board.is_empty() && self.timer.is_none() {
+                self.arm_window_probe(now);
+            }
+            return None;
+        }
+        let is_partial = bytes < self.segment && !fin;
+        if is_partial && self.nagle && !probes && self.partial_end > self.una {
+            return None;
+        }
+        self.may_have_idled(now);
+        Some(self.send_new(bytes, fin, probes, now))
+    }
+
+    fn send_new(&mut self, bytes: u32, fin: bool, probes: bool, now: Nanos) -> Chunk {
+        let was_empty = self.board.is_empty();
+        let start = self.nxt;
+        let length = bytes + u32::from(fin);
+        self.put_on_board(start, length, now);
+        self.nxt += u64::from(length);
+        if bytes < self.segment {
+            self.partial_end = self.nxt;
+        }
+        self.last_sent = Some(now);
+        self.counts.segments += 1;
+        if self.is_reducing() {
+            self.reduction.sent += 1;
+        }
+        if !probes {
+            if was_empty || matches!(self.timer, Some((Timer::TailProbe, _))) {
+                self.arm_timeout(now);
+            }
+            self.arm_tail_probe(false, now);
+            self.used(self.board.in_flight() >= self.window.segments, now);
+        }
+        let says_reduced = core::mem::take(&mut self.says_reduced);
+        Chunk { start, bytes, fin, push: start + u64::from(bytes) == self.written, is_new: true, says_reduced }
+    }
+
+    /// As much as goes into a segment, and no more than half of what the other end ever had room for.
+    fn segment_for_offer(&self) -> u32 {
+        let most = match self.longest_offer {
+            whole @ 0..=SMALL_OFFER => whole,
+            more => more / 2,
+        };
+        self.segment.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
+    }
+
+    /// A window that is shut is asked about, with as much as it lets pass or with a number that was acknowledged.
+    fn probe_window(&mut self, now: Nanos) -> Option<Chunk> {
+        if self.nxt < self.edge && self.nxt < self.written {
+            let bytes = (self.edge - self.nxt).min(self.written - self.nxt).min(u64::from(self.segment)) as u32;
+            return Some(self.send_new(bytes, false, false, now));
+        }
+        let (start, push) = (self.una - 1, false);
+        Some(Chunk { start, bytes: 0, fin: false, push, is_new: false, says_reduced: false })
+    }
+
+    /// Notes whether the congestion window is what limits.
+    fn used(&mut self, is_limited: bool, now: Nanos) {
+        let out = self.board.len();
+        let usage = &mut self.usage;
+        if self.una >= usage.ends || is_limited || (!usage.is_limited && out > usage.most) {
+            (usage.is_limited, usage.most, usage.ends) = (is_limited, out, self.nxt);
+        }
+        if self.is_window_limiting() {
+            (self.usage.used, self.usage.full_at) = (0, now);
+            return;
+        }
+        self.usage.used = self.usage.used.max(out);
+        if self.validates && self.phase == Phase::Open && now - self.usage.full_at >= self.rtt.timeout() {
+            // Half way from what is allowed to what was used (RFC 7661, section 4.4.3; RFC 2861).
+            let used = self.usage.used.max(self.initial_window);
+            if used < self.window.segments {
+                self.window.threshold = self.window.threshold_kept();
+                self.window.segments = (self.window.segments + used) / 2;
+            }
+            (self.usage.used, self.usage.full_at) = (0, now);
+        }
+    }
+
+    /// Whether the window was all used, or half of it in slow start.
+    pub(super) const fn is_window_limiting(&self) -> bool {
+        self.usage.is_limited
+            || (self.window.is_in_slow_start() && self.window.segments < self.usage.most.saturating_mul(2))
+    }
+
+    /// After a pause the window is halved for each timeout that it lasted, down to the initial one (RFC 5681, section 4.1).
+    fn may_have_idled(&mut self, now: Nanos) {
+        let Some(last) = self.last_sent.filter(|_| self.board.is_empty()) else { return };
+        if now > last {
+            self.control.resumes(last, now);
+        }
+        let mut idle = now - last;
+        let timeout = self.rtt.timeout();
+        if !self.validates || idle <= timeout {
+            return;
+        }
+        self.window.threshold = self.window.threshold_kept();
+        let restart = self.initial_window.min(self.window.segments);
+        while idle > timeout && self.window.segments > restart {
+            idle = idle - timeout;
+            self.window.segments /= 2;
+        }
+        self.window.segments = self.window.segments.max(restart);
+        (self.usage.used, self.usage.full_at) = (0, now);
+    }
+}

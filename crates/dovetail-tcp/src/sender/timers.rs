@@ -1,0 +1,156 @@
+//! The one timer of a sender, and what its expiry does.
+//!
+//! While something is in flight it is the retransmission timeout, or before that a probe of the tail (RFC 8985, section 7),
+//! or the end of the reordering window. While the other end's window is shut it asks about that.
+
+use dovetail_sched::Nanos;
+
+use super::{Chunk, Phase, Probe, Sender};
+use crate::rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT};
+
+/// No timer is shorter (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
+const LEAST_TIMER: Nanos = Nanos::from_millis(2);
+/// What is kept for a receiver that holds its acknowledgement back, where a single segment is in flight
+/// (`TCP_RTO_MIN`; RFC 8985, section 7.2: WCDelAckT).
+const SLOWEST_ACK: Nanos = Nanos::from_millis(200);
+
+/// What the timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    Timeout,
+    TailProbe,
+    Reordering,
+    WindowProbe,
+}
+
+impl Sender {
+    /// When to call [`on_timer`](Self::on_timer).
+    pub(crate) fn timer_at(&self) -> Option<Nanos> {
+        self.timer.map(|(_, at)| at)
+    }
+
+    /// The time has come to `now`.
+    pub(crate) fn on_timer(&mut self, now: Nanos) {
+        let Some((timer, _)) = self.timer.filter(|&(_, at)| at <= now) else { return };
+        self.timer = None;
+        self.only_new = false;
+        match timer {
+            Timer::Timeout => self.time_out(now),
+            Timer::TailProbe => self.probes_tail = true,
+            Timer::Reordering => self.reordering_ended(now),
+            Timer::WindowProbe => {
+                self.probes_window = true;
+                self.window_probes += 1;
+                self.arm_window_probe(now);
+            }
+        }
+    }
+
+    /// Starts the timeout anew; one that was put off for another timer counts from the first segment in flight.
+    pub(super) fn arm_timeout(&mut self, now: Nanos) {
+        let Some(front) = self.board.front() else {
+            self.timer = None;
+            return;
+        };
+        let from = match self.timer {
+            Some((Timer::TailProbe | Timer::Reordering, _)) => front.at,
+            _ => now,
+        };
+        self.timer = Some((Timer::Timeout, (from + self.rtt.timeout()).max(now + Nanos(1))));
+    }
+
+    /// Plans a probe of the tail, unless something is lost; false if there is none to plan. `advances`: the timeout that it
+    /// comes before would start now.
+    pub(super) fn arm_tail_probe(&mut self, advances: bool, now: Nanos) -> bool {
+        let Some(front) = self.board.front() else { return false };
+        if !self.has_sack || !matches!(self.phase, Phase::Open | Phase::Reduced) {
+            return false;
+        }
+        let after = match self.rtt.smoothed() {
+            Some(smoothed) if self.board.len() == 1 => smoothed + smoothed + SLOWEST_ACK,
+            Some(smoothed) => smoothed + smoothed + LEAST_TIMER,
+            None => INITIAL_TIMEOUT,
+        };
+        let timeout = self.rtt.timeout();
+        let timeout_at = if advances { now } else { front.at } + timeout;
+        let at = if timeout_at > now { (now + after).min(timeout_at) } else { now + after };
+        self.timer = Some((Timer::TailProbe, at));
+        true
+    }
+
+    pub(super) fn arm_reordering(&mut self, after: Nanos, now: Nanos) {
+        self.timer = Some((Timer::Reordering, now + after + LEAST_TIMER));
+    }
+
+    pub(super) fn arm_window_probe(&mut self, now: Nanos) {
+        let mut after = self.rtt.timeout().max(SLOWEST_ACK);
+        for _ in 0..self.window_probes {
+            after = (after + after).min(LONGEST_TIMEOUT);
+        }
+        self.timer = Some((Timer::WindowProbe, now + after));
+    }
+
+    /// Sends something so that the other end says what it has: what is new, or the last segment again.
+    pub(super) fn probe_tail(&mut self, now: Nanos) -> Option<Chunk> {
+        let chunk = if self.probe.is_some() || self.board.is_empty() {
+            None
+        } else if let Some(chunk) = self.next_new(true, now) {
+            self.probe = Some(Probe { high: self.nxt, again: false });
+            Some(chunk)
+        } else {
+            let last = self.board.numbers().end - 1;
+            self.probe = Some(Probe { high: self.nxt, again: true });
+            self.resend(last, now)
+        };
+        self.counts.probes += u64::from(chunk.is_some());
+        self.timer = None;
+        self.arm_timeout(now);
+        chunk
+    }
+
+    /// No acknowledgement came for too long (RFC 6298, section 5; RFC 5681, equation 4).
+    fn time_out(&mut self, now: Nanos) {
+        if self.board.is_empty() {
+            return;
+        }
+        self.counts.timeouts += 1;
+        let was_recovering = self.phase >= Phase::Recovery;
+        let is_new = self.phase <= Phase::Disorder
+            || self.una >= self.high
+            || (self.phase == Phase::TimedOut && self.timeouts == 0);
+        // The first one sacked is one that the other end forgot (RFC 2018, section 8).
+        let forgot = self.board.front().is_some_and(|front| front.sacked);
+        if forgot {
+            self.board.forget_sacked();
+        }
+        if !self.has_sack {
+            self.board.forget_duplicates();
+        }
+        let first = self.board.numbers().start;
+        for number in self.board.numbers() {
+            let Some(sent) = self.board.by_number(number) else { break };
+            // What was sent a moment ago may still come (RFC 8985, section 6.3).
+            let is_late = !self.has_sack
+                || forgot
+                || number == first
+                || self.rack.remaining(sent.at, &self.board, &self.rtt, was_recovering, now) == Nanos::ZERO;
+            if is_late {
+                self.board.lose(number);
+            }
+        }
+        if is_new {
+            self.begin_reduction();
+            self.window.threshold = self.control.threshold(&self.window);
+            self.mark_undo();
+        }
+        self.control.timed_out();
+        (self.window.segments, self.window.counted) = (self.board.in_flight() + 1, 0);
+        self.phase = Phase::TimedOut;
+        self.examines = self.has_sack && (!was_recovering || self.timeouts > 0);
+        self.high = self.nxt;
+        self.probe = None;
+        self.timeouts += 1;
+        self.rtt.back_off();
+        self.timer = Some((Timer::Timeout, now + self.rtt.timeout()));
+    }
+}

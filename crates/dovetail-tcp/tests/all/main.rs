@@ -1,0 +1,6 @@
+//! The transport over simulated paths.
+
+#![allow(clippy::unwrap_used)]
+
+mod path;
+mod rows;
