@@ -34,7 +34,7 @@ impl Hystart {
     pub(super) const fn new() -> Self {
         Self {
             is_over: false,
-            round_ends: 0,
+            round_ends: 1,
             round_began: Nanos::ZERO,
             last: Nanos::ZERO,
             samples: 0,
@@ -44,11 +44,14 @@ impl Hystart {
 
     /// Whether slow start has filled the path; says so once.
     pub(super) fn is_full(&mut self, rtt: Nanos, least_ever: Nanos, acked: &Acked, window: u32, now: Nanos) -> bool {
-        if self.is_over || window < LEAST_WINDOW {
+        if self.is_over {
             return false;
         }
         if acked.una > self.round_ends {
             *self = Self { round_ends: acked.nxt, round_began: now, last: now, ..Self::new() };
+        }
+        if window < LEAST_WINDOW {
+            return false;
         }
         if now - self.last <= TRAIN_GAP {
             self.last = now;

@@ -128,6 +128,7 @@ pub fn run(path: &Path, flows: &[Flow], until: Nanos) -> Vec<Got> {
                     let held = queue.len() + usize::from(sending.is_some());
                     if held >= path.buffer_packets {
                         got[at].dropped += 1;
+                        if std::env::var_os("TRACE").is_some() { println!("drop {:.3} cwnd {} counts {:?}", now.as_secs_f64(), end.window_segments(), end.counts()); }
                         continue;
                     }
                     if held >= path.mark_above && segment.ecn == Ecn::Capable {
