@@ -4,3 +4,4 @@
 
 mod path;
 mod rows;
+mod short;
