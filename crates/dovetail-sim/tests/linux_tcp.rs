@@ -12,7 +12,7 @@ use std::{env, thread, time::Duration};
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 use dovetail_sim::network::{
-    Congestion, Kind, Link, Network, NetworkOptions, Node, Traffic, Transport, simulate_network,
+    Congestion, Kind, Link, Network, NetworkOptions, Node, TcpConfig, Traffic, Transport, simulate_network,
 };
 use dovetail_skip::skipped;
 
@@ -46,7 +46,7 @@ impl Case {
     fn name(&self) -> &'static str {
         match self.congestion {
             Congestion::Reno => "reno",
-            Congestion::Cubic => "cubic",
+            _ => "cubic",
         }
     }
 }
@@ -119,7 +119,10 @@ fn simulated(case: &Case) -> Goodput {
             link(1, 0, 1e9, 0, None),
         ],
         watched: 0,
-        transport: Transport { congestion: case.congestion, mtu_bytes: MTU_BYTES, ..Transport::default() },
+        transport: Transport {
+            tcp: TcpConfig { congestion: case.congestion, ..TcpConfig::linux() },
+            mtu_bytes: MTU_BYTES,
+        },
         traffic: vec![Traffic {
             name: "flows".into(),
             weight: Weight::ONE,

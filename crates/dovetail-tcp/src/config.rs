@@ -5,7 +5,6 @@ use dovetail_sched::Nanos;
 /// A host's settings. Two presets: [`linux`](Self::linux), which is also the default, and
 /// [`year_2005`](Self::year_2005).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Config {
     /// The largest segment in bytes, headers aside, from 1 on.
     pub segment_bytes: u32,
@@ -14,7 +13,7 @@ pub struct Config {
     /// Room for what was written and not acknowledged.
     pub send_bytes: u64,
     /// Who says how much may be in flight.
-    pub congestion: Algorithm,
+    pub congestion: Congestion,
     /// In segments, from 1 on (RFC 6928: 10).
     pub initial_window: u32,
     /// The least retransmission timeout's distance from the round-trip time (`TCP_RTO_MIN`).
@@ -39,6 +38,10 @@ pub struct Config {
     pub hystart: bool,
     /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
     pub validates_window: bool,
+    /// How often a SYN or its answer is sent again before the connection is given up (`tcp_syn_retries`).
+    pub syn_retries: u32,
+    /// Timeouts in a row after which a connection is given up (`tcp_retries2`).
+    pub retries: u32,
     /// How long the end that closed first waits for stragglers (`TCP_TIMEWAIT_LEN`).
     pub time_wait: Nanos,
 }
@@ -51,7 +54,7 @@ impl Config {
             segment_bytes: 1460,
             receive_bytes: 1 << 18,
             send_bytes: 1 << 22,
-            congestion: Algorithm::Cubic,
+            congestion: Congestion::Cubic,
             initial_window: 10,
             least_timeout: Nanos::from_millis(200),
             timeout_floors_variance: true,
@@ -63,6 +66,8 @@ impl Config {
             nagle: true,
             hystart: true,
             validates_window: true,
+            syn_retries: 6,
+            retries: 15,
             time_wait: Nanos::from_secs(60),
         }
     }
@@ -72,7 +77,7 @@ impl Config {
     #[must_use]
     pub const fn year_2005() -> Self {
         Self {
-            congestion: Algorithm::Reno,
+            congestion: Congestion::Reno,
             initial_window: 3,
             least_timeout: Nanos::from_secs(1),
             timeout_floors_variance: false,
@@ -95,7 +100,7 @@ impl Default for Config {
 /// Congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Algorithm {
+pub enum Congestion {
     /// RFC 5681.
     Reno,
     /// RFC 9438.

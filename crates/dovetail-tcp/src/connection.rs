@@ -54,9 +54,6 @@ pub enum Broken {
     TimedOut,
 }
 
-/// `tcp_syn_retries` and `tcp_retries2`.
-const MOST_SYNS: u32 = 6;
-const MOST_TIMEOUTS: u32 = 15;
 /// Answers to what is out of place are at least so far apart (`tcp_invalid_ratelimit`).
 const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 
@@ -309,7 +306,7 @@ impl Connection {
         if self.state != State::TimeWait {
             if self.sender.timer_at().is_some_and(|at| at <= now) {
                 self.sender.on_timer(now);
-                if self.sender.timeouts_in_a_row() > MOST_TIMEOUTS {
+                if self.sender.timeouts_in_a_row() > self.config.retries {
                     self.sends_reset = true;
                     self.breaks(Broken::TimedOut);
                     return self.poll_transmit(now);
@@ -320,7 +317,10 @@ impl Connection {
             }
         }
         let is_due = self.receiver.due_at(now).is_some_and(|at| at <= now);
-        is_due.then(|| self.acknowledgement(now))
+        is_due.then(|| {
+            self.receiver.waited(now);
+            self.acknowledgement(now)
+        })
     }
 
     /// The SYN, or the answer to one.
@@ -328,7 +328,7 @@ impl Connection {
         if now < self.handshake.due_at() {
             return None;
         }
-        if self.handshake.times() > MOST_SYNS {
+        if self.handshake.times() > self.config.syn_retries {
             self.breaks(Broken::TimedOut);
             return None;
         }
@@ -370,6 +370,9 @@ impl Connection {
             }
         }
         let ecn = if self.has_ecn && chunk.is_new { Ecn::Capable } else { Ecn::NotCapable };
+        if chunk.bytes > 0 {
+            self.receiver.sends_data(now);
+        }
         let sequence = self.ours.number(chunk.start);
         let segment = Segment { sequence, flags, ecn, payload_bytes: chunk.bytes, ..Segment::default() };
         self.fill(segment, now)
@@ -523,7 +526,7 @@ impl Connection {
         if !self.receiver.takes(start, length) {
             // What was there already is reported; it may acknowledge something all the same.
             if length > 0 && start + length <= self.receiver.nxt() {
-                self.receiver.take(start, segment.payload_bytes, flags.has(Flags::FIN), Ecn::NotCapable, now);
+                self.receiver.take(start, segment.payload_bytes, flags.has(Flags::FIN), Ecn::NotCapable, false, now);
             } else if length > 0 || start != self.receiver.nxt() {
                 self.answers(now);
             }
@@ -606,7 +609,8 @@ impl Connection {
             return;
         }
         let ecn = if self.has_ecn { segment.ecn } else { Ecn::NotCapable };
-        self.receiver.take(start, segment.payload_bytes, segment.flags.has(Flags::FIN), ecn, now);
+        let [fin, push] = [Flags::FIN, Flags::PSH].map(|flag| segment.flags.has(flag));
+        self.receiver.take(start, segment.payload_bytes, fin, ecn, push, now);
     }
 
     /// Goes from state to state.

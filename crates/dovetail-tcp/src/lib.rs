@@ -36,7 +36,7 @@ mod segment;
 mod sender;
 mod sequence;
 
-pub use config::{Algorithm, Config};
+pub use config::{Congestion, Config};
 pub use connection::{Broken, Connection, State};
 pub use segment::{Blocks, Ecn, Flags, Options, Segment};
 pub use sender::Counts;

@@ -5,7 +5,8 @@
 //!
 //! **When.** At once for what is out of order, fills a hole, or was there; else for every second full segment, or after 40 ms
 //! (RFC 5681, section 4.2). The first segments of a connection, and those while the window still grows, are each
-//! acknowledged at once, so that slow start is not slowed down.
+//! acknowledged at once, so that slow start is not slowed down. So is the end of what the other application wrote, once it is
+//! read. None of this holds while data goes back and forth: an answer then soon carries the acknowledgement.
 //!
 //! **How much may come.** The window grows by two segments for each that comes in order, up to the room that there is; its
 //! edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
@@ -63,6 +64,9 @@ pub(crate) struct Receiver {
     is_quick: bool,
     delay: Nanos,
     last_came: Nanos,
+    // Whether the end of something written came and is not acknowledged, and whether answers carry acknowledgements.
+    is_pushed: bool,
+    answers: bool,
     // A mark is echoed until the other end says that it has reduced its window.
     echoes_mark: bool,
 }
@@ -90,6 +94,8 @@ impl Receiver {
             is_quick: config.quick_acks,
             delay: config.ack_delay,
             last_came: Nanos::ZERO,
+            is_pushed: false,
+            answers: false,
             echoes_mark: false,
         }
     }
@@ -143,6 +149,9 @@ impl Receiver {
     /// The application read so much.
     pub(crate) fn read(&mut self, bytes: u64) {
         self.read += bytes.min(self.readable());
+        if self.is_quick && self.is_pushed && !self.answers && self.readable() == 0 && self.due != Due::No {
+            self.due = Due::Now;
+        }
         // A window that was nearly shut is news (RFC 9293, section 3.8.6.2.2).
         let left = self.told.saturating_sub(self.nxt);
         if self.due == Due::No && self.told > 0 && self.edge() > self.told && self.window() >= 2 * left {
@@ -165,7 +174,7 @@ impl Receiver {
     }
 
     /// A segment came from `start` on, with a FIN after its `bytes` or not.
-    pub(crate) fn take(&mut self, start: u64, bytes: u32, fin: bool, ecn: Ecn, now: Nanos) {
+    pub(crate) fn take(&mut self, start: u64, bytes: u32, fin: bool, ecn: Ecn, push: bool, now: Nanos) {
         let end = start + u64::from(bytes) + u64::from(fin);
         if end == start {
             return;
@@ -187,6 +196,7 @@ impl Receiver {
         if start < self.nxt {
             self.duplicate = Some((start, self.nxt));
         }
+        self.is_pushed |= push || bytes < self.segment;
         let had_holes = !self.apart.is_empty();
         let before = self.nxt;
         self.nxt = end.max(self.nxt);
@@ -258,7 +268,7 @@ impl Receiver {
             self.quick = self.quick.max(u32::from(self.is_quick));
         }
         let is_second = self.unacknowledged > u64::from(self.segment);
-        if had_holes || self.is_finished() || is_second || self.quick > 0 || self.delay == Nanos::ZERO {
+        if had_holes || self.is_finished() || is_second || (self.quick > 0 && !self.answers) || self.delay == Nanos::ZERO {
             self.due = Due::Now;
         } else if self.due == Due::No {
             self.due = Due::At(now + self.delay);
@@ -331,7 +341,19 @@ impl Receiver {
         if self.unacknowledged > 0 {
             self.quick = self.quick.saturating_sub(1);
         }
-        (self.due, self.unacknowledged) = (Due::No, 0);
+        (self.due, self.unacknowledged, self.is_pushed) = (Due::No, 0, false);
+    }
+
+    /// Data leaves: where it answers what came a moment ago, answers carry acknowledgements.
+    pub(crate) fn sends_data(&mut self, now: Nanos) {
+        self.answers |= self.last_came > Nanos::ZERO && now - self.last_came < self.delay;
+    }
+
+    /// An acknowledgement leaves because no answer came in time.
+    pub(crate) fn waited(&mut self, now: Nanos) {
+        if matches!(self.due, Due::At(at) if at <= now) {
+            self.answers = false;
+        }
     }
 
     /// Whether a packet was marked and the other end has not said that it knows.

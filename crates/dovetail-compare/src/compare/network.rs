@@ -298,7 +298,7 @@ impl Comparison<'_> {
             name(link.from),
             name(link.to),
             figure(link.rate.bps() / 1e6),
-            format!("{:?}", self.network.transport.congestion).to_lowercase(),
+            format!("{:?}", self.network.transport.tcp.congestion).to_lowercase(),
         )
     }
 

@@ -3,10 +3,9 @@
 use dovetail_sched::Nanos;
 
 use super::{
-    headers::tcp_segment,
-    packets::{Datagram, Of},
+    packets::{Body, Datagram, Of},
 };
-use crate::blame::{RequestBlame, TransferBlame, Whose};
+use crate::blame::{RequestBlame, Segment, TransferBlame, Whose};
 
 /// What finds out what was waited for, told of the watched link's packets.
 pub(super) enum Blamed<'a> {
@@ -22,7 +21,7 @@ impl Blamed<'_> {
             Self::Nothing => {}
             Self::Transfers(blame) => {
                 if let Some(transfer) = datagram.of.transfer() {
-                    blame.waits(transfer, tcp_segment(&datagram.bytes), now);
+                    blame.waits(transfer, segment(&datagram.body), now);
                 }
             }
             Self::Requests(blame) => blame.waits(whose(datagram), now),
@@ -35,7 +34,7 @@ impl Blamed<'_> {
             Self::Nothing => {}
             Self::Transfers(blame) => {
                 if let Some(transfer) = datagram.of.transfer() {
-                    blame.dropped(transfer, tcp_segment(&datagram.bytes), waited, now);
+                    blame.dropped(transfer, segment(&datagram.body), waited, now);
                 }
             }
             Self::Requests(blame) => blame.dropped(whose(datagram), waited, now),
@@ -71,10 +70,18 @@ impl Blamed<'_> {
     }
 }
 
+/// What of a stream a packet carries.
+fn segment(body: &Body) -> Option<Segment> {
+    match body {
+        Body::Tcp(segment) => Some(Segment { from: segment.sequence, bytes: segment.payload_bytes }),
+        Body::Udp => None,
+    }
+}
+
 /// Whose a packet is, where users' requests go through a gateway.
 fn whose<P: Copy>(datagram: &Datagram<P>) -> Whose {
     match (datagram.of, datagram.taker) {
-        (Of::Access(_), Some(end)) => Whose::Connection(end.made, tcp_segment(&datagram.bytes)),
+        (Of::Access(_), Some(end)) => Whose::Connection(end.made, segment(&datagram.body)),
         (Of::Access(_), None) => Whose::Probe,
         (Of::Transfer(_) | Of::Stream(_), _) => Whose::Traffic(datagram.traffic),
     }

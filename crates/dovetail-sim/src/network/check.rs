@@ -6,7 +6,8 @@ use dovetail_sched::Nanos;
 
 use super::{
     error::NetworkError,
-    spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic, Transport},
+    spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
+    transport::Transport,
 };
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
@@ -174,7 +175,8 @@ impl Network {
         if self.stop_at.is_some_and(|stop| stop > LATEST) {
             return wrong(format!("it stops after {LATEST} at the latest"));
         }
-        let Transport { mtu_bytes, window_bytes, .. } = self.transport;
+        let Transport { mtu_bytes, tcp } = self.transport;
+        let window_bytes = tcp.receive_bytes;
         if !(576..=65_535).contains(&mtu_bytes) {
             return wrong(format!("the largest packet is from 576 to 65535 bytes, not {mtu_bytes}"));
         }

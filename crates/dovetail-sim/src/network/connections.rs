@@ -12,8 +12,7 @@ use super::{
     error::NetworkError,
     headers::{TCP, five_tuple},
     packets::{EndId, Of, Side},
-    spec::Transport,
-    wire::Wire,
+    transport::Transport,
 };
 
 /// A TCP connection.
@@ -53,7 +52,7 @@ pub(super) struct Opening<P> {
     pub(super) nodes: [usize; 2],
     /// What they have and do.
     pub(super) parties: [Party; 2],
-    /// Of the ends' random numbers.
+    /// Of the ends' first sequence numbers.
     pub(super) seeds: [u64; 2],
     pub(super) traffic: usize,
     pub(super) of: Of<P>,
@@ -77,7 +76,6 @@ impl<P: Copy> Connections<P> {
         opening: &Opening<P>,
         transport: &Transport,
         addresses: &mut Addresses,
-        wire: &mut Wire,
         now: Nanos,
     ) -> Result<EndId, NetworkError> {
         if self.open.len() >= MOST_OPEN {
@@ -87,8 +85,8 @@ impl<P: Copy> Connections<P> {
         }
         let Opening { nodes: [from, to], parties: [opener, listener], seeds, traffic, of, stop } = opening;
         let (here, there) = (addresses.dynamic(*from), port(*to, SERVICE));
-        let opener = End::new(true, opener, [here, there], seeds[0], transport, wire, now);
-        let listener = End::new(false, listener, [there, here], seeds[1], transport, wire, now);
+        let opener = End::new(true, opener, seeds[0] as u32, transport);
+        let listener = End::new(false, listener, seeds[1] as u32, transport);
         let made = self.made;
         self.made += 1;
         let place = self.open.insert(Connection {

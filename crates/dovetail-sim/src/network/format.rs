@@ -28,6 +28,7 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 pub(super) struct NetworkForm {
     pub(super) stop: Option<Quantity<Nanos>>,
+    pub(super) transport: Option<String>,
     pub(super) congestion: Option<CongestionForm>,
     pub(super) mtu: Option<Quantity<Bytes>>,
     pub(super) window: Option<Quantity<Bytes>>,

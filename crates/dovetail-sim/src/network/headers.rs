@@ -3,16 +3,13 @@
 use std::net::{Ipv6Addr, SocketAddrV4};
 
 use dovetail_sched::flow::FiveTuple;
-use smoltcp::wire::TcpPacket;
-
-use crate::blame::Segment;
 
 /// IP's protocol number of TCP.
 pub(super) const TCP: u8 = 6;
+/// IP's header without options.
+pub(super) const IPV4_HEADER_BYTES: u32 = 20;
 /// UDP and IP headers.
 pub(super) const UDP_HEADERS_BYTES: u32 = 28;
-/// Where IPv4's header has the protocol's number (RFC 791, section 3.1).
-const PROTOCOL_AT: usize = 9;
 /// IP's protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 
@@ -35,24 +32,4 @@ pub(super) fn flow_label(tuple: &FiveTuple) -> String {
     };
     let FiveTuple { source, destination, source_port, destination_port, .. } = *tuple;
     format!("{}:{source_port}>{}:{destination_port}", address(source), address(destination))
-}
-
-/// Length of a packet's IP header.
-pub(super) fn ip_header_bytes(packet: &[u8]) -> usize {
-    usize::from(packet[0] & 15) * 4
-}
-
-/// What a segment carries: 0 for an acknowledgement alone.
-pub(super) fn tcp_payload_bytes(packet: &[u8]) -> u64 {
-    let internet = ip_header_bytes(packet);
-    let headers = internet + usize::from(TcpPacket::new_unchecked(&packet[internet..]).header_len());
-    packet.len().saturating_sub(headers) as u64
-}
-
-/// What a TCP segment carries; `None` of other packets.
-pub(super) fn tcp_segment(packet: &[u8]) -> Option<Segment> {
-    let internet = ip_header_bytes(packet);
-    let is_tcp = packet.get(PROTOCOL_AT).is_some_and(|&protocol| protocol == TCP);
-    let segment = TcpPacket::new_checked(packet.get(internet..)?).ok().filter(|_| is_tcp)?;
-    Some(Segment { from: segment.seq_number().0 as u32, bytes: tcp_payload_bytes(packet) as u32 })
 }

@@ -8,7 +8,7 @@ use super::{
     addresses::{SERVICE, port},
     agenda::Event,
     connections::Opening,
-    end::{Application, Party, UNUSED_BYTES},
+    end::{Application, Party},
     error::NetworkError,
     net::{Net, Turned},
     outcome::{Stream, Transfer},
@@ -140,16 +140,16 @@ impl Hosts {
         let nodes = self.nodes(traffic, net.spec);
         let source = &mut self.sources[traffic];
         let seeds = [source.seed(), source.seed()];
-        let window = net.spec.transport.window_bytes as usize;
-        // The end that receives needs room for segments only, and the one that sends for acknowledgements.
+        let window = net.spec.transport.tcp.receive_bytes;
+        let (receive_bytes, send_bytes) = (window, u64::from(window));
         let opener = Party {
-            receive_bytes: UNUSED_BYTES,
-            send_bytes: window.min(usize::try_from(bytes).unwrap_or(window)).max(1),
+            receive_bytes,
+            send_bytes,
             application: Application { to_send: bytes, to_read: u64::MAX, closes: true },
         };
         let listener = Party {
-            receive_bytes: window,
-            send_bytes: UNUSED_BYTES,
+            receive_bytes,
+            send_bytes,
             application: Application { to_send: 0, to_read: u64::MAX, closes: false },
         };
         let id = net.open(&Opening { nodes, parties: [opener, listener], seeds, traffic, of, stop })?;
@@ -166,9 +166,9 @@ impl Hosts {
         let nodes = self.nodes(traffic, net.spec);
         let source = &mut self.sources[traffic];
         let seeds = [source.seed(), source.seed()];
-        let room = net.spec.transport.window_bytes as usize;
+        let room = net.spec.transport.tcp.receive_bytes;
         let application = Application { to_send: 0, to_read: u64::MAX, closes: false };
-        let party = Party { receive_bytes: room, send_bytes: room, application };
+        let party = Party { receive_bytes: room, send_bytes: room.into(), application };
         let of = Of::Stream(self.stream(traffic));
         let user = net.open(&Opening { nodes, parties: [party; 2], seeds, traffic, of, stop: Nanos::MAX })?;
         let connection = &mut net.connections[user];

@@ -1,8 +1,8 @@
 //! Networks in virtual time: hosts with a real TCP, routers, links with a queue under any policy.
 //!
 //! What a policy does to a transfer shows only in closed loop: a packet that waits or is dropped makes its sender slow
-//! down. So hosts here run [smoltcp]'s TCP, driven by a clock of this module's; the packets that it makes cross
-//! links one after the other, and every link has a scheduler of this project before it.
+//! down. So hosts here run [`dovetail_tcp`], which behaves as Linux's TCP does, driven by a clock of this module's; the
+//! packets that it makes cross links one after the other, and every link has a scheduler of this project before it.
 //!
 //! One loop drives everything. An event is a packet sent whole, a packet that arrives at a node, a timer of a connection
 //! or of traffic. At one time packets that were sent whole come first, then the rest in the order in which it was foreseen, then
@@ -13,15 +13,6 @@
 //! One link is *watched*: its queue is under the policy that is examined, and an [`Observer`](crate::Observer) sees its packets, as in a
 //! [`Pipeline`](crate::Pipeline) of one resource.
 //!
-//! # What smoltcp's TCP does not do
-//!
-//! The initial window is 2,048 bytes, not ten segments (RFC 6928). Loss is found by three duplicate acknowledgements or a
-//! timeout of at least a second (RFC 6298); selective acknowledgements are sent but not used, and an acknowledgement of
-//! part of what was lost ends fast recovery (RFC 5681, not RFC 6582). After a timeout all that was sent is sent again. A
-//! receiver keeps at most 32 holes, set when the crate is built. The clock has whole microseconds. A last segment that is
-//! not full waits until all before it is acknowledged (Nagle's algorithm, RFC 896). What comes of this beside the Linux
-//! kernel's TCP is in docs/transport.md.
-//!
 //! | file | what |
 //! |---|---|
 //! | `spec`, `check` | what a network is made of, and whether that fits together |
@@ -31,8 +22,9 @@
 //! | `net` | a network at work: time, links, connections, packets on their way |
 //! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
-//! | `connections`, `end`, `window`, `wire` | connections, their ends, a window that closes, and the device under all |
-//! | `hosts`, `sources`, `sizes`, `datagrams`, `sessions` | traffic of hosts that send to one another |
+//! | `transport` | how hosts send, and how a scenario names that |
+//! | `connections`, `end` | connections, and their ends |
+//! | `hosts`, `sources`, `sizes`, `sessions` | traffic of hosts that send to one another |
 //! | `access_model` | what a model of users' access does; a second one is another implementation of it |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
 //! | `world` | the loop over all of them |
@@ -47,6 +39,7 @@ mod outcome;
 mod scenario;
 mod sizes;
 mod spec;
+mod transport;
 
 // What runs a network, and the TCP that it needs.
 #[cfg(feature = "network")]
@@ -63,8 +56,6 @@ mod blamed;
 mod capture;
 #[cfg(feature = "network")]
 mod connections;
-#[cfg(feature = "network")]
-mod datagrams;
 #[cfg(feature = "network")]
 mod end;
 #[cfg(feature = "network")]
@@ -89,10 +80,6 @@ mod sessions;
 mod sources;
 #[cfg(feature = "network")]
 mod watch;
-#[cfg(feature = "network")]
-mod window;
-#[cfg(feature = "network")]
-mod wire;
 #[cfg(not(feature = "network"))]
 mod without;
 #[cfg(feature = "network")]
@@ -105,7 +92,9 @@ pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Trans
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
 pub use spec::{
-    Access, Arrivals, Asks, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic, Transport,
+    Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
 };
+pub use dovetail_tcp::{Congestion, Config as TcpConfig};
+pub use transport::Transport;
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

@@ -12,15 +12,13 @@ use super::{
     addresses::Addresses,
     agenda::{Agenda, Event},
     connections::{Connections, Opening},
-    datagrams,
     error::NetworkError,
-    headers::{UDP, five_tuple, flow_label, tcp_payload_bytes},
-    packets::{Datagram, EndId, Of, Packets, Side},
+    headers::{IPV4_HEADER_BYTES, UDP, UDP_HEADERS_BYTES, five_tuple, flow_label},
+    packets::{Body, Datagram, EndId, Of, Packets, Side},
     queue::{Queue, Tells},
     routes::Routes,
     spec::{Link, Network},
     watch::Watch,
-    wire::Wire,
 };
 use crate::Profile;
 
@@ -34,7 +32,6 @@ pub(super) struct Net<'a, E, P> {
     pub(super) watch: Watch<'a>,
     /// What users' access sent and links dropped, until it is told.
     pub(super) lost: Vec<P>,
-    wire: Wire,
     routes: Routes,
     queues: Vec<Queue>,
     // Links that may begin to send now.
@@ -55,7 +52,7 @@ pub(super) struct Turned<P> {
 /// A packet that came to the node it is for.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Arrival<P> {
-    /// It is on the wire, and this end's turn is due.
+    /// This end has taken it, and its turn is due.
     Segment(EndId),
     /// It is of no connection.
     Alone { of: Of<P>, bytes: u64 },
@@ -87,7 +84,6 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             connections: Connections::new(),
             watch,
             lost: Vec::new(),
-            wire: Wire::new(spec.transport.mtu_bytes),
             routes: Routes::new(spec.nodes.len(), &spec.links),
             queues: spec.links.iter().enumerate().map(queue).collect::<Result<_, _>>()?,
             asked: Vec::new(),
@@ -102,7 +98,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
 
     /// A new connection, and its opener, whose first turn opens it.
     pub(super) fn open(&mut self, opening: &Opening<P>) -> Result<EndId, NetworkError> {
-        self.connections.open(opening, &self.spec.transport, &mut self.addresses, &mut self.wire, self.now)
+        self.connections.open(opening, &self.spec.transport, &mut self.addresses, self.now)
     }
 
     /// An end's wake-up has come; false if it was for a time that is no longer the first.
@@ -111,7 +107,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         self.connections.end(id).is_some_and(|connected| connected.end.woken(now))
     }
 
-    /// An end takes what is on the wire, and what it sends goes on its way. `None` if the connection is over.
+    /// The application at an end has its turn, and what the end sends goes on its way. `None` if the connection is over.
     pub(super) fn turn(&mut self, id: EndId) -> Result<Option<Turned<P>>, NetworkError> {
         let connection = &mut self.connections[id];
         let (traffic, of) = (connection.traffic, connection.of);
@@ -122,22 +118,25 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             connected.end.writes_no_more();
         }
         let (from, tuple) = (connected.node, connected.tuple);
-        let read = connected.end.turn(&mut self.wire, self.now);
-        if let Some(at) = connected.end.wake_at(self.now) {
-            self.agenda.add(at, Event::Wake { end: id });
-        }
-        // The side that closed first waits for stragglers (TIME-WAIT); after it nobody is left who would answer.
-        let is_over = id.side == Side::Opener && connected.end.is_closed();
-        if is_over {
-            self.connections.remove(id);
-        }
+        let read = connected.end.apply();
         let taker = Some(EndId { side: id.side.other(), ..id });
         let mut sent = 0;
-        while let Some(bytes) = self.wire.next_leaving() {
+        while let Some(segment) = self.connections[id].side(id.side).end.next(self.now) {
             if counts_sent && id.side == Side::Opener {
-                sent += tcp_payload_bytes(&bytes);
+                sent += u64::from(segment.payload_bytes);
             }
-            self.send(from, Datagram { bytes, tuple, to, taker, traffic, of, number: 0 })?;
+            let bytes = IPV4_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
+            self.send(from, Datagram { body: Body::Tcp(segment), bytes, tuple, to, taker, traffic, of, number: 0 })?;
+        }
+        let connection = &mut self.connections[id];
+        if let Some(at) = connection.side(id.side).end.wake_at(self.now) {
+            self.agenda.add(at, Event::Wake { end: id });
+        }
+        // Who closed first would wait for stragglers (TIME-WAIT); where neither end needs the other there are none that matter.
+        let is_over = connection.opener.end.is_closed()
+            || (connection.opener.end.is_content() && connection.listener.end.is_content());
+        if is_over {
+            self.connections.remove(id);
         }
         Ok((!is_over).then_some(Turned { of, read, sent }))
     }
@@ -151,10 +150,9 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         of: Of<P>,
         traffic: usize,
     ) -> Result<(), NetworkError> {
-        let mut buffer = self.wire.buffer();
-        datagrams::write(&mut buffer, bytes, sockets);
         let tuple = five_tuple(UDP, sockets);
-        self.send(from, Datagram { bytes: buffer, tuple, to, taker: None, traffic, of, number: 0 })
+        let bytes = bytes.max(UDP_HEADERS_BYTES);
+        self.send(from, Datagram { body: Body::Udp, bytes, tuple, to, taker: None, traffic, of, number: 0 })
     }
 
     fn send(&mut self, from: usize, datagram: Datagram<P>) -> Result<(), NetworkError> {
@@ -168,19 +166,12 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             self.pass_on(at, packet)?;
             return Ok(None);
         }
-        let Datagram { bytes, taker, of, .. } = self.packets.remove(packet);
-        match taker {
-            Some(end) if self.connections.end(end).is_some() => {
-                self.wire.arrives(bytes);
-                Ok(Some(Arrival::Segment(end)))
-            }
-            _ => {
-                let length = bytes.len() as u64;
-                self.wire.recycle(bytes);
-                // What is for a connection's end that is gone is a straggler.
-                Ok(taker.is_none().then_some(Arrival::Alone { of, bytes: length }))
-            }
-        }
+        let Datagram { body, bytes, taker, of, .. } = self.packets.remove(packet);
+        // What is for a connection's end that is gone is a straggler.
+        let Some(end) = taker else { return Ok(Some(Arrival::Alone { of, bytes: bytes.into() })) };
+        let (Some(connected), Body::Tcp(segment)) = (self.connections.end(end), body) else { return Ok(None) };
+        connected.end.receive(&segment, self.now);
+        Ok(Some(Arrival::Segment(end)))
     }
 
     fn pass_on(&mut self, at: usize, packet: usize) -> Result<(), NetworkError> {
@@ -208,7 +199,6 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             if watched {
                 self.watch.is_unknown(&datagram, self.now);
             }
-            self.wire.recycle(datagram.bytes);
             return;
         };
         if found.new {
@@ -220,7 +210,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
                 self.watch.appeared(found.flow, &profile);
             }
         }
-        let packet = queue.packet(found.flow, datagram.bytes.len(), place as u64, self.now);
+        let packet = queue.packet(found.flow, datagram.bytes, place as u64, self.now);
         if watched {
             self.watch.arrived(&packet, datagram);
         }
@@ -244,7 +234,6 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         if watched {
             self.watch.dropped(packet, &datagram, self.now);
         }
-        self.wire.recycle(datagram.bytes);
     }
 
     /// A link has sent its packet whole.

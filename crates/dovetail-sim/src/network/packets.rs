@@ -1,13 +1,16 @@
 //! Packets in flight.
 
 use dovetail_sched::flow::FiveTuple;
+use dovetail_tcp::Segment;
 use slab::Slab;
 
 /// A packet in flight; `P` is what the model of users' access sends.
 #[derive(Debug)]
 pub(super) struct Datagram<P> {
-    /// As on the wire, from IP's header on.
-    pub(super) bytes: Vec<u8>,
+    /// What is in it.
+    pub(super) body: Body,
+    /// Its length, from IP's header on.
+    pub(super) bytes: u32,
     /// What its header says.
     pub(super) tuple: FiveTuple,
     /// The node that it is for, as an index.
@@ -20,6 +23,13 @@ pub(super) struct Datagram<P> {
     pub(super) of: Of<P>,
     /// Its number among the packets that arrived at the watched link.
     pub(super) number: u64,
+}
+
+/// What is in a packet. Payloads have a length and no contents.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Body {
+    Tcp(Segment),
+    Udp,
 }
 
 /// Names a connection's end also after it is gone and another connection is in its place.

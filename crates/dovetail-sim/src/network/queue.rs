@@ -87,8 +87,7 @@ impl Queue {
     }
 
     /// A packet for the scheduler.
-    pub(super) fn packet(&self, flow: FlowId, bytes: usize, handle: u64, now: Nanos) -> Packet {
-        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    pub(super) fn packet(&self, flow: FlowId, bytes: u32, handle: u64, now: Nanos) -> Packet {
         // A link that took no time would let a connection send and acknowledge for ever at one instant.
         let time = Nanos::from_f64(f64::from(bytes) * self.nanos_per_byte).max(Nanos(1));
         Packet { flow, bytes, arrival: now, handle, demand: Demand::of_one(time) }

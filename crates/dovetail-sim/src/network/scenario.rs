@@ -17,9 +17,9 @@ use super::{
         TransfersForm, UdpForm,
     },
     spec::{
-        Access, Arrivals, Asks, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
-        Transport,
+        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
     },
+    transport::{Named, Transport},
 };
 use crate::workload::{
     WorkloadError, clip,
@@ -112,38 +112,49 @@ impl Network {
             access.map_err(|what| WorkloadError::at(text, file, form.span().start, format!("access: {what}")))
         });
         let access = access.transpose()?;
-        let default = Transport::default();
         let form = document.network;
-        let bytes =
-            |bytes: Option<u64>, default: u32| bytes.map_or(default, |bytes| bytes.try_into().unwrap_or(u32::MAX));
         let network = Self {
             name: document.name,
             description: document.description,
             source: document.source,
             seed: document.seed,
-            stop_at: form.stop.map(|stop| stop.0),
+            stop_at: form.stop.as_ref().map(|stop| stop.0),
             nodes: nodes.nodes,
             links,
             watched,
-            transport: Transport {
-                congestion: match form.congestion {
-                    None => default.congestion,
-                    Some(CongestionForm::Reno) => Congestion::Reno,
-                    Some(CongestionForm::Cubic) => Congestion::Cubic,
-                },
-                mtu_bytes: bytes(form.mtu.map(|mtu| mtu.0.0), default.mtu_bytes),
-                window_bytes: bytes(form.window.map(|window| window.0.0), default.window_bytes),
-                delayed_ack: match form.delayed_ack {
-                    None => default.delayed_ack,
-                    Some(delay) => Some(delay.0).filter(|&delay| delay > Nanos::ZERO),
-                },
-            },
+            transport: transport(&form).map_err(&whole)?,
             traffic,
             access,
         };
         network.check().map_err(|error: NetworkError| whole(error.to_string()))?;
         Ok(network)
     }
+}
+
+/// How hosts send: a preset with knobs, and the keys that are written one by one.
+fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
+    let bytes = |bytes: &Quantity<written::Bytes>| bytes.0.0.try_into().unwrap_or(u32::MAX);
+    let mut transport = Transport::default();
+    if let Some(name) = &form.transport {
+        let Named(tcp) = name.parse().map_err(|what| format!("network: transport: {what}"))?;
+        transport.tcp = tcp;
+    }
+    if let Some(congestion) = form.congestion {
+        transport.tcp.congestion = match congestion {
+            CongestionForm::Reno => dovetail_tcp::Congestion::Reno,
+            CongestionForm::Cubic => dovetail_tcp::Congestion::Cubic,
+        };
+    }
+    if let Some(window) = &form.window {
+        transport.tcp.receive_bytes = bytes(window);
+    }
+    if let Some(delay) = &form.delayed_ack {
+        transport.tcp.ack_delay = delay.0;
+    }
+    if let Some(mtu) = &form.mtu {
+        transport.mtu_bytes = bytes(mtu);
+    }
+    Ok(transport)
 }
 
 /// Nodes by name; who is named by a link is one.

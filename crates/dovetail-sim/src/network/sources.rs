@@ -6,7 +6,8 @@ use dovetail_sched::{Nanos, units::Rate};
 
 use super::{
     sizes::{Sizes, stream},
-    spec::{Arrivals, Datagrams, Kind, Traffic, Transport},
+    spec::{Arrivals, Datagrams, Kind, Traffic},
+    transport::Transport,
 };
 use crate::workload::random::Random;
 
@@ -22,7 +23,7 @@ pub(super) struct Source {
 #[derive(Debug)]
 enum Doing {
     Transfers { left: u32, sizes: Sizes, mean_gap_ns: f64 },
-    LongLived { left: u32 },
+    LongLived { left: u32, mean_gap_ns: f64 },
     Datagrams { what: Datagrams, burst_ends: Nanos },
     Interactive { mean_gap_ns: f64, is_open: bool },
     // Users do, not the traffic.
@@ -62,7 +63,7 @@ impl Source {
                 };
                 Doing::Transfers { left: *count, sizes, mean_gap_ns }
             }
-            Kind::LongLived(flows) => Doing::LongLived { left: *flows },
+            Kind::LongLived(flows) => Doing::LongLived { left: *flows, mean_gap_ns: SPREAD.as_f64() / f64::from(*flows) },
             Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
             Kind::Interactive(what) => Doing::Interactive { mean_gap_ns: what.gap.as_f64(), is_open: false },
             Kind::Requests(_) => Doing::Nothing,
@@ -85,9 +86,10 @@ impl Source {
                 let (more, mean) = (*left > 0, *mean_gap_ns);
                 (Act::Transfer(bytes), more.then(|| now + self.wait(mean)))
             }
-            Doing::LongLived { left } => {
+            Doing::LongLived { left, mean_gap_ns } => {
                 *left -= 1;
-                (Act::LongLived, (*left > 0).then_some(now))
+                let (more, mean) = (*left > 0, *mean_gap_ns);
+                (Act::LongLived, more.then(|| now + self.wait(mean)))
             }
             Doing::Interactive { mean_gap_ns, is_open } => {
                 let act = if mem::replace(is_open, true) { Act::Keystroke } else { Act::Session };
@@ -143,5 +145,8 @@ impl Source {
     }
 }
 
+/// Unlimited connections begin within about so long: those that open at one instant lose their SYNs together, and send them
+/// again together.
+const SPREAD: Nanos = Nanos::from_millis(100);
 const TIMES: u64 = 1;
 const PLACES: u64 = 2;

@@ -2,10 +2,8 @@
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
+use super::transport::{TCP_HEADERS_BYTES, Transport};
 use crate::workload::Size;
-
-/// TCP and IP headers without options.
-pub(super) const TCP_HEADERS_BYTES: u32 = 40;
 
 /// Hosts and routers, the links between them, and what crosses them.
 #[derive(Debug, Clone)]
@@ -80,49 +78,6 @@ pub struct Link {
     pub policy: PolicySpec,
     /// How much may wait; [`Limits::flows`] bounds the flows that are distinguished.
     pub limits: Limits,
-}
-
-/// How hosts send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transport {
-    /// TCP's congestion control.
-    pub congestion: Congestion,
-    /// The largest IP packet, in bytes: TCP's segments carry 40 less.
-    pub mtu_bytes: u32,
-    /// The most bytes of a connection that are unacknowledged.
-    pub window_bytes: u32,
-    /// How long a receiver may hold an acknowledgement back; `None`: every segment is acknowledged at once.
-    pub delayed_ack: Option<Nanos>,
-}
-
-impl Default for Transport {
-    fn default() -> Self {
-        Self {
-            congestion: Congestion::Reno,
-            mtu_bytes: 1500,
-            window_bytes: 1 << 18,
-            // smoltcp's own.
-            delayed_ack: Some(Nanos::from_millis(10)),
-        }
-    }
-}
-
-impl Transport {
-    /// The bytes of the IP packets that carry `bytes` bytes over TCP, acknowledgements and repetitions aside.
-    #[must_use]
-    pub const fn wire_bytes(&self, bytes: u64) -> u64 {
-        let segment = self.mtu_bytes.saturating_sub(TCP_HEADERS_BYTES) as u64;
-        if segment == 0 { 0 } else { bytes + bytes.div_ceil(segment) * TCP_HEADERS_BYTES as u64 }
-    }
-}
-
-/// TCP's congestion control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Congestion {
-    /// RFC 5681.
-    Reno,
-    /// RFC 9438.
-    Cubic,
 }
 
 /// Flows of one kind.

@@ -97,7 +97,7 @@ impl<'a> Watch<'a> {
         passage.takes(0, sending.begun, sending.ends);
         self.observer.sent(&Packet { handle: datagram.number, ..sending.packet }, &passage);
         match &mut self.capture {
-            Some(capture) => capture.packet(&datagram.bytes, sending.begun),
+            Some(capture) => capture.packet(datagram, sending.begun),
             None => Ok(()),
         }
     }

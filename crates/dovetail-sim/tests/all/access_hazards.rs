@@ -193,19 +193,18 @@ fn uploads_do_not_make_the_downlink_seem_slower() {
     let without = Bed { classes: &[downloads], ..adsl }.run("grants", 1);
     let both = [downloads, uploads];
     // Nobody paces: acknowledgements wait in the uplink's queue beside uploads, under any policy. So the ordinary gateway
-    // is what to compare with: each gets a little over half of what it gets without uploads.
+    // is what to compare with.
     let unpaced = Bed { classes: &both, ..adsl };
     let (ordinary, grants) = (unpaced.run("none", 1), unpaced.run("grants", 1));
     let down = |got: &Got| got.class(0, 20);
     assert!(down(&grants) >= 0.85 * down(&ordinary), "{} of {}", down(&grants), down(&ordinary));
     grants.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, grants.goodput_bps, 0.15));
-    // Paced. This TCP sends more acknowledgements than the one for two segments that are counted on, so they still wait; beside
-    // the kernel's the downlink keeps all of its goodput (`gateway_hazards.rs`).
+    // Paced, the downlink keeps what it has without uploads; as beside the kernel's TCP (`gateway_hazards.rs`).
     let access = "tells_length = false\nuplink = \"512kbps\"";
     let paced = Bed { access, ..unpaced }.run("grants", 1);
     println!("{} unpaced, {} paced, {} without uploads", down(&grants), down(&paced), down(&without));
-    assert!(down(&paced) >= 0.65 * down(&without), "{} of {}", down(&paced), down(&without));
-    assert!(down(&paced) >= 1.1 * down(&grants), "{} unpaced", down(&grants));
+    assert!(down(&paced) >= 0.95 * down(&without), "{} of {}", down(&paced), down(&without));
+    assert!(down(&paced) >= 0.95 * down(&grants), "{} unpaced", down(&grants));
     paced.figure("capacity").iter().for_each(|capacity| near(8.0 * capacity, paced.goodput_bps, 0.15));
     assert!(paced.class(1, 20) > 0.0, "uploads go on");
 }
@@ -258,9 +257,9 @@ fn a_newcomer_among_two_hundred_has_a_small_page_soon() {
         // Users of a class with few of them have to wait for its part: a 201st of the link.
         let (told, _) = newcomers("grants", "", "tells_length = true", seed);
         assert!(told <= 1.2 * ordinary, "of another class: {told} s, without scheduling {ordinary} s");
-        // A length that is not told costs more: 7.4 s in the mean with seed 1, where the ordinary gateway takes 3.8 s. The
+        // A length that is not told costs more: 5.9 s on average with seed 1, where the ordinary gateway takes 2.0 s. The
         // first of them is released within 3 ms and has its page after 5 s, when what waits for a turn is overdue.
         let (untold, _) = newcomers("grants", "", "tells_length = false", seed);
-        assert!(untold <= 2.5 * ordinary, "length not told: {untold} s, without scheduling {ordinary} s");
+        assert!(untold <= 3.5 * ordinary, "length not told: {untold} s, without scheduling {ordinary} s");
     }
 }

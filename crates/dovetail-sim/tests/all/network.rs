@@ -124,7 +124,7 @@ fn weights_reach_the_scheduler() {
 fn a_long_lived_connection_stops_with_its_traffic() {
     let stopped = Traffic { stop: Nanos::from_secs(5), ..traffic(1, Kind::LongLived(1)) };
     let mut network = Network { stop_at: Some(Nanos::from_secs(20)), ..dumbbell(1, 3.0, 50, vec![stopped]) };
-    network.transport.window_bytes = 1 << 15;
+    network.transport.tcp.receive_bytes = 1 << 15;
     let received = &run(&network, "fifo").outcome.streams[0].received_bytes;
     assert!(received.iter().skip(6).all(|&bytes| bytes == 0), "{received:?}");
     assert!(received[4] > 100_000, "{received:?}");

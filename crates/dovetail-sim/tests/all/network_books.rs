@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Setup, Weight, registry::REGISTRY, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, Traffic, Transport},
+    network::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, TcpConfig, Traffic, Transport},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ fn mixed(congestion: Congestion) -> Network {
     let kinds = [("web", web), ("long", Kind::LongLived(1)), ("udp", Kind::Datagrams(udp))];
     let traffic = kinds.map(|(name, kind)| Traffic { name: name.into(), ..traffic(4, kind) });
     let mut network = Network { stop_at: Some(Nanos::from_secs(30)), ..dumbbell(4, 3.0, 12, traffic.into()) };
-    network.transport.congestion = congestion;
+    network.transport.tcp.congestion = congestion;
     network
 }
 
@@ -137,9 +137,9 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
     let links = prop::collection::vec((0.2f64..20.0, 0u64..40, 2u32..12), 12);
     let transfers = prop::collection::vec((any::<prop::sample::Index>(), 1u32..4, 1u64..40_000, any::<bool>()), 1..4);
     let policy = prop::sample::select(vec!["fifo", "drr", "sfq", "drfq"]);
-    let transport = (576u32..1500, any::<bool>(), 14u32..18, any::<bool>());
+    let transport = (576u32..1500, any::<bool>(), 14u32..18, any::<bool>(), any::<bool>());
     (parents, links, transfers, policy, any::<u64>(), transport, any::<prop::sample::Index>()).prop_map(
-        |(parents, shapes, transfers, policy, seed, (mtu_bytes, cubic, window, delayed), watched)| {
+        |(parents, shapes, transfers, policy, seed, (mtu_bytes, cubic, window, delayed, old), watched)| {
             let nodes = parents.len() + 1;
             let mut links = Vec::new();
             for (node, parent) in (1..).zip(&parents) {
@@ -190,10 +190,13 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                 watched: watched.index(links.len()),
                 links,
                 transport: Transport {
-                    congestion: if cubic { Congestion::Cubic } else { Congestion::Reno },
+                    tcp: TcpConfig {
+                        congestion: if cubic { Congestion::Cubic } else { Congestion::Reno },
+                        receive_bytes: 1 << window,
+                        ack_delay: if delayed { Nanos::from_millis(10) } else { Nanos::ZERO },
+                        ..if old { TcpConfig::year_2005() } else { TcpConfig::linux() }
+                    },
                     mtu_bytes,
-                    window_bytes: 1 << window,
-                    delayed_ack: delayed.then_some(Nanos::from_millis(10)),
                 },
                 traffic: traffic.collect(),
             };

@@ -3,7 +3,7 @@
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Congestion, Datagrams, Interactive, Kind, Link, Network, Node, Traffic, Transport},
+    network::{Arrivals, Datagrams, Interactive, Kind, Link, Network, Node, TcpConfig, Traffic, Transport},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -20,10 +20,10 @@ source = @"here"@
 seed = @7@
 [network]
 stop = @"90s"@
-congestion = @"cubic"@
+transport = @"2005:congestion=reno,initial_window=4"@
 mtu = @1040@
 window = @"64KiB"@
-delayed_ack = @"40ms"@
+delayed_ack = @"30ms"@
 [[node]]
 name = @"user"@
 count = @2@
@@ -153,10 +153,13 @@ fn every_key_is_read_as_it_is_meant() {
         ],
         watched: 0,
         transport: Transport {
-            congestion: Congestion::Cubic,
+            tcp: TcpConfig {
+                receive_bytes: 65_536,
+                ack_delay: Nanos::from_millis(30),
+                initial_window: 4,
+                ..TcpConfig::year_2005()
+            },
             mtu_bytes: 1040,
-            window_bytes: 65_536,
-            delayed_ack: Some(Nanos::from_millis(40)),
         },
         traffic: vec![
             Traffic {
@@ -212,10 +215,8 @@ fn least(old: &str, new: &str) -> String {
 fn what_is_not_said_is_the_default() {
     let network = parse(LEAST).unwrap();
     let transport = Transport {
-        congestion: Congestion::Reno,
+        tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() },
         mtu_bytes: 1500,
-        window_bytes: 262_144,
-        delayed_ack: Some(Nanos::from_millis(10)),
     };
     assert_eq!((network.transport, network.seed, network.stop_at), (transport, 0, None));
     let link = &network.links[0];
@@ -223,7 +224,7 @@ fn what_is_not_said_is_the_default() {
     assert_eq!((link.limits.packets, link.limits.bytes), (Some(100_000), None));
     assert_eq!(network.traffic[0].weight, Weight::ONE);
     let at_once = parse(&least("[network]", "[network]\ndelayed_ack = 0")).unwrap();
-    assert_eq!(at_once.transport.delayed_ack, None);
+    assert_eq!(at_once.transport.tcp.ack_delay, Nanos::ZERO);
 }
 
 #[test]
@@ -264,7 +265,7 @@ const MISTAKES: &[Mistake] = &[
         6,
         "node: 'b' is declared twice",
     ),
-    ("[network]", "[network]\nspeed = 1", 3, "unknown field `speed`, expected one of `stop`, `congestion`"),
+    ("[network]", "[network]\nspeed = 1", 3, "unknown field `speed`, expected one of `stop`, `transport`, `congestion`"),
     ("[network]", "[network]\ncongestion = \"bbr\"", 3, "unknown variant `bbr`, expected `reno` or `cubic`"),
     ("[network]", "[network]\nmtu = 100", 0, "the largest packet is from 576 to 65535 bytes, not 100"),
     ("[network]", "[network]\nmtu = \"5GB\"", 0, "the largest packet is from 576 to 65535 bytes"),

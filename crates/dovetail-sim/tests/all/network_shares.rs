@@ -14,7 +14,7 @@ const SECONDS: usize = 60;
 fn two(congestion: Congestion) -> Network {
     let mut network = dumbbell(1, 3.0, 38, vec![traffic(1, Kind::LongLived(2))]);
     network.stop_at = Some(Nanos::from_secs(SECONDS as u64));
-    network.transport.congestion = congestion;
+    network.transport.tcp.congestion = congestion;
     network
 }
 
@@ -44,8 +44,8 @@ fn two_equal_connections_share_equally_through_drr() {
 fn they_fill_the_link_through_fifo() {
     for congestion in [Congestion::Reno, Congestion::Cubic] {
         let [a, b] = goodputs(&two(congestion), "fifo");
-        // Headers take 40 bytes of 1,040.
+        // Headers take 40 bytes of 1,040. What waited behind a hole is read in another second than it came.
         let used = (a + b) * 1.04 / 3e6;
-        assert!((0.85..=1.0).contains(&used), "{congestion:?}: {a} {b}, {used} of the link");
+        assert!((0.95..=1.005).contains(&used), "{congestion:?}: {a} {b}, {used} of the link");
     }
 }

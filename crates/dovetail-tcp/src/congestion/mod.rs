@@ -10,7 +10,7 @@ mod reno;
 
 use dovetail_sched::Nanos;
 
-use crate::config::{Algorithm, Config};
+use crate::config::{Congestion, Config};
 
 use self::{cubic::Cubic, reno::Reno};
 
@@ -89,8 +89,8 @@ pub(crate) enum Control {
 impl Control {
     pub(crate) fn new(config: &Config) -> Self {
         match config.congestion {
-            Algorithm::Reno => Self::Reno(Reno),
-            Algorithm::Cubic => Self::Cubic(Cubic::new(config.hystart)),
+            Congestion::Reno => Self::Reno(Reno),
+            Congestion::Cubic => Self::Cubic(Cubic::new(config.hystart)),
         }
     }
 

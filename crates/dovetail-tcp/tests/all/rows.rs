@@ -1,17 +1,17 @@
 //! Goodput beside that of Linux 6.12 over the same bottleneck.
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Algorithm, Config};
+use dovetail_tcp::{Congestion, Config};
 
 use crate::path::{Flow, Path, UNLIMITED, run};
 
 #[test]
 fn rows() {
     let kernel = [
-        (Algorithm::Reno, 33, [[9.40, 9.77], [9.58, 9.72], [9.61, 9.72], [9.58, 9.74]]),
-        (Algorithm::Cubic, 33, [[9.53, 9.73], [9.59, 9.73], [9.59, 9.74], [9.59, 9.73]]),
-        (Algorithm::Reno, 8, [[7.70, 8.38], [8.16, 8.57], [8.62, 8.81], [9.02, 9.31]]),
-        (Algorithm::Cubic, 8, [[8.09, 9.44], [9.03, 9.57], [9.37, 9.67], [9.47, 9.70]]),
+        (Congestion::Reno, 33, [[9.40, 9.77], [9.58, 9.72], [9.61, 9.72], [9.58, 9.74]]),
+        (Congestion::Cubic, 33, [[9.53, 9.73], [9.59, 9.73], [9.59, 9.74], [9.59, 9.73]]),
+        (Congestion::Reno, 8, [[7.70, 8.38], [8.16, 8.57], [8.62, 8.81], [9.02, 9.31]]),
+        (Congestion::Cubic, 8, [[8.09, 9.44], [9.03, 9.57], [9.37, 9.67], [9.47, 9.70]]),
     ];
     for (congestion, buffer_packets, rows) in kernel {
         for (flows, kernel) in [1usize, 2, 4, 8].into_iter().zip(rows) {

@@ -1,21 +1,21 @@
 //! Short transfers beside long flows, as through Linux 6.12.
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Algorithm, Config};
+use dovetail_tcp::{Congestion, Config};
 
 use crate::path::{Flow, Path, UNLIMITED, run};
 
 #[test]
 fn short() {
     let kernel = [
-        (Algorithm::Reno, 1, 33, [340.0, 335.0]),
-        (Algorithm::Reno, 4, 33, [457.0, 379.0]),
-        (Algorithm::Cubic, 1, 33, [372.0, 347.0]),
-        (Algorithm::Cubic, 4, 33, [522.0, 417.0]),
-        (Algorithm::Reno, 1, 8, [244.0, 193.0]),
-        (Algorithm::Reno, 4, 8, [410.0, 211.0]),
-        (Algorithm::Cubic, 1, 8, [252.0, 201.0]),
-        (Algorithm::Cubic, 4, 8, [509.0, 348.0]),
+        (Congestion::Reno, 1, 33, [340.0, 335.0]),
+        (Congestion::Reno, 4, 33, [457.0, 379.0]),
+        (Congestion::Cubic, 1, 33, [372.0, 347.0]),
+        (Congestion::Cubic, 4, 33, [522.0, 417.0]),
+        (Congestion::Reno, 1, 8, [244.0, 193.0]),
+        (Congestion::Reno, 4, 8, [410.0, 211.0]),
+        (Congestion::Cubic, 1, 8, [252.0, 201.0]),
+        (Congestion::Cubic, 4, 8, [509.0, 348.0]),
     ];
     for (congestion, long, buffer_packets, kernel) in kernel {
         for gap_ms in [500, 1000] {

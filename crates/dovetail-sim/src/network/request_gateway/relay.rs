@@ -21,7 +21,8 @@ use crate::network::{
     net::Turned,
     outcome::Exchange,
     packets::{EndId, Of, Side},
-    spec::{Access, TCP_HEADERS_BYTES},
+    spec::Access,
+    transport::TCP_HEADERS_BYTES,
 };
 
 /// The port that users ask at (Squid's).

@@ -9,7 +9,7 @@ use dovetail_sched::{
     request::{Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UPLOADS, UplinkUse, UserId},
 };
 
-use crate::network::{ask_again::AskAgain, error::NetworkError, spec::TCP_HEADERS_BYTES};
+use crate::network::{ask_again::AskAgain, error::NetworkError, transport::TCP_HEADERS_BYTES};
 
 /// The gateway's end of the uplink.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use dovetail_sched::{Nanos, request::RequestSetup};
 use super::told::{GatewayNet, Part};
 use crate::network::{
     connections::Opening,
-    end::{Application, Party, UNUSED_BYTES},
+    end::{Application, Party},
     error::NetworkError,
     packets::{EndId, Of},
     spec::Access,
 };
 
 /// The most that a connection's buffer holds: 16 MiB, as the longest window of a scenario.
-const LONGEST_WINDOW: usize = 1 << 24;
+const LONGEST_WINDOW: u32 = 1 << 24;
 
 /// What a connection to a server is doing.
 #[derive(Debug, Clone, Copy, Default)]
@@ -38,9 +38,8 @@ pub(super) struct Upstreams {
     /// How many were opened.
     pub(super) dialled: u64,
     gateway: usize,
-    request_bytes: usize,
     // Room for what a window that closes lets come, where that is told.
-    receive_bytes: usize,
+    receive_bytes: u32,
 }
 
 impl Upstreams {
@@ -52,8 +51,7 @@ impl Upstreams {
             idle: BTreeMap::new(),
             dialled: 0,
             gateway: access.gateway,
-            request_bytes: access.request_bytes as usize,
-            receive_bytes: usize::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW)),
+            receive_bytes: u32::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW)),
         }
     }
 
@@ -80,17 +78,16 @@ impl Upstreams {
         window: u64,
         net: &mut GatewayNet<'_>,
     ) -> Result<EndId, NetworkError> {
-        let room = net.spec.transport.window_bytes as usize;
+        let room = net.spec.transport.tcp.receive_bytes;
         let receive_bytes = if window == u64::MAX { room } else { self.receive_bytes };
-        let request_bytes = if net.spec.has_uploads() { room } else { self.request_bytes }.max(UNUSED_BYTES);
         let gateways = Party {
             receive_bytes,
-            send_bytes: request_bytes,
+            send_bytes: room.into(),
             application: Application { to_send: 0, to_read: 0, closes: false },
         };
         let servers = Party {
-            receive_bytes: request_bytes,
-            send_bytes: room,
+            receive_bytes: room,
+            send_bytes: room.into(),
             application: Application { to_read: u64::MAX, ..gateways.application },
         };
         // Any two numbers that no other connection has.
