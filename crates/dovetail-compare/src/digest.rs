@@ -1,4 +1,5 @@
-//! The SHA-256 of what a run reads, taken from the bytes as they pass: nothing is read twice or kept for it.
+//! The SHA-256 of what a run reads, taken from the bytes as they pass: nothing is read twice or kept for it. Where nothing
+//! will show it, it is not taken: over a table it would be a twentieth of the run.
 
 use std::{
     fmt::Write as _,
@@ -16,14 +17,17 @@ pub(crate) fn of_text(text: &str) -> String {
 /// A reader, and the digest of the bytes that it has brought so far.
 struct Digested<R> {
     reader: R,
-    context: Context,
+    /// None where the digest is not wanted.
+    context: Option<Context>,
     has_ended: bool,
 }
 
 impl<R: Read> Read for Digested<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let got = self.reader.read(buffer)?;
-        self.context.update(&buffer[..got]);
+        if let Some(context) = &mut self.context {
+            context.update(&buffer[..got]);
+        }
         self.has_ended |= got == 0 && !buffer.is_empty();
         Ok(got)
     }
@@ -42,21 +46,22 @@ impl<R: Read> Read for Bytes<R> {
 pub(crate) struct Digest<R>(Arc<Mutex<Digested<R>>>);
 
 impl<R: Read> Digest<R> {
-    /// Of all bytes. What was not parsed is read now; of a pipe that `may_wait`, nothing more is, and there is no digest
-    /// unless it has ended.
+    /// Of all bytes, where it is wanted. What was not parsed is read now; of a pipe that `may_wait`, nothing more is, and
+    /// there is no digest unless it has ended.
     pub(crate) fn finish(self, may_wait: bool) -> io::Result<Option<String>> {
         let mut digested = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if may_wait && !digested.has_ended {
+        if digested.context.is_none() || (may_wait && !digested.has_ended) {
             return Ok(None);
         }
         io::copy(&mut *digested, &mut io::sink())?;
-        Ok(Some(hex(digested.context.clone().finish().as_ref())))
+        Ok(digested.context.take().map(|context| hex(context.finish().as_ref())))
     }
 }
 
-/// Splits a reader into its bytes and their digest.
-pub(crate) fn digested<R: Read>(reader: R) -> (Bytes<R>, Digest<R>) {
-    let shared = Arc::new(Mutex::new(Digested { reader, context: Context::new(&SHA256), has_ended: false }));
+/// Splits a reader into its bytes and their digest, if that is `wanted`.
+pub(crate) fn digested<R: Read>(reader: R, wanted: bool) -> (Bytes<R>, Digest<R>) {
+    let context = wanted.then(|| Context::new(&SHA256));
+    let shared = Arc::new(Mutex::new(Digested { reader, context, has_ended: false }));
     (Bytes(shared.clone()), Digest(shared))
 }
 
@@ -77,17 +82,27 @@ mod tests {
     #[test]
     fn what_was_not_parsed_counts_too() {
         assert_eq!(of_text("abc"), ABC);
-        let (mut bytes, digest) = digested(&b"abc"[..]);
+        let (mut bytes, digest) = digested(&b"abc"[..], true);
         bytes.read_exact(&mut [0]).unwrap();
         assert_eq!(digest.finish(false).unwrap().as_deref(), Some(ABC));
     }
 
     #[test]
+    fn what_is_not_wanted_is_not_taken_and_nothing_is_read_for_it() {
+        let (mut bytes, digest) = digested(&b"abc"[..], false);
+        bytes.read_exact(&mut [0]).unwrap();
+        assert_eq!(digest.finish(false).unwrap(), None);
+        let mut rest = String::new();
+        bytes.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "bc");
+    }
+
+    #[test]
     fn a_pipe_is_not_waited_for() {
-        let (mut bytes, digest) = digested(&b"abc"[..]);
+        let (mut bytes, digest) = digested(&b"abc"[..], true);
         bytes.read_exact(&mut [0; 3]).unwrap();
         assert_eq!(digest.finish(true).unwrap(), None);
-        let (mut bytes, digest) = digested(&b"abc"[..]);
+        let (mut bytes, digest) = digested(&b"abc"[..], true);
         bytes.read_to_end(&mut Vec::new()).unwrap();
         assert_eq!(digest.finish(true).unwrap().as_deref(), Some(ABC));
     }

@@ -21,7 +21,7 @@ use crate::{
     builtin::{find, text_of},
     digest::{digested, of_text},
     error::{Error, Misuse},
-    options::InputOptions,
+    options::{InputOptions, OutputOptions},
     progress::{Progress, Task},
     provenance::{InputFile, Sources, Stated},
     supply::Supply,
@@ -76,17 +76,18 @@ enum Source {
 
 impl Input {
     /// Finds out what is asked for, and looks through captures and tables once.
-    /// `text` is the scenario's.
+    /// `text` is the scenario's; `output` says whether digests of what is read will be shown.
     pub fn resolve(
         args: &InputOptions,
+        output: &OutputOptions,
         text: Option<&str>,
         unnamed: UnnamedLink,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let mut sources = Sources::default();
+        let mut sources = Sources { with_digests: output.shows_provenance(), ..Sources::default() };
         let mut scenario = match args.scenario.as_deref().zip(text) {
             Some((path, text)) => {
-                let (scenario, files) = read_scenario(path, text)?;
+                let (scenario, files) = read_scenario(path, text, sources.with_digests)?;
                 sources.files = files;
                 Some(scenario)
             }
@@ -161,7 +162,7 @@ impl Input {
         sources.seed = Some(options.seed);
         let load = sources.load.as_ref().map(|load| load.value);
         let supply = Supply::open(path)?;
-        let (bytes, digest) = digested(supply.read()?);
+        let (bytes, digest) = digested(supply.read()?, sources.with_digests);
         let mut found = look_through(&mut *capture_of(bytes, &supply, &options)?, path, progress)?;
         sources.files.push(supply.digested("trace", digest)?);
         let mut remark = match &scenario {
@@ -198,7 +199,7 @@ impl Input {
         }
         let mut options = CsvOptions::default();
         let supply = Supply::open(path)?;
-        let (bytes, digest) = digested(supply.read()?);
+        let (bytes, digest) = digested(supply.read()?, sources.with_digests);
         let mut workload = csv_of(bytes, &supply, &options)?;
         let resources = workload.resources().to_vec();
         let found = look_through(&mut *workload, path, progress)?;
@@ -384,11 +385,11 @@ fn csv_of(
 }
 
 /// A scenario, and what was read for it.
-fn read_scenario(path: &Path, text: &str) -> Result<(Scenario, Vec<InputFile>), Error> {
+fn read_scenario(path: &Path, text: &str, with_digests: bool) -> Result<(Scenario, Vec<InputFile>), Error> {
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let (mut open, mut opened) = (beside(path), Vec::new());
     let scenario = Scenario::parse(text, &path.display().to_string(), &mut |file: &str| {
-        let (bytes, digest) = digested(open(file)?);
+        let (bytes, digest) = digested(open(file)?, with_digests);
         opened.push((file.to_owned(), digest));
         Ok(Box::new(bytes) as Box<dyn Read + Send>)
     })?;

@@ -45,6 +45,13 @@ pub struct OutputOptions {
     pub json: bool,
 }
 
+impl OutputOptions {
+    /// Whether something will say where the figures come from: all but the text and CSV do.
+    pub(crate) fn shows_provenance(&self) -> bool {
+        self.json || self.report.is_some() || (self.records.is_some() && self.format != Format::Csv)
+    }
+}
+
 /// What to compare.
 #[derive(Debug, Clone, Default)]
 pub struct CompareOptions {

@@ -59,13 +59,15 @@ pub struct InputFile {
     pub kind: &'static str,
     /// Without its folder.
     pub name: String,
-    /// Of all its bytes; `None` of a pipe that is not read to its end.
+    /// Of all its bytes; `None` of a pipe that is not read to its end, and where nothing will show it.
     pub sha256: Option<String>,
 }
 
 /// Where an input's traffic comes from.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// Whether the digests of files are taken: something will show them.
+    pub(crate) with_digests: bool,
     /// What is read.
     pub files: Vec<InputFile>,
     /// Of everything random; a table has nothing random.

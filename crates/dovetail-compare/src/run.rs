@@ -148,7 +148,7 @@ impl<'a> Plan<'a> {
 
     /// All that decides the figures of these policies' runs.
     pub(crate) fn provenance<'p>(&self, policies: impl IntoIterator<Item = &'p PolicySpec>) -> Provenance {
-        let Sources { files, seed, load, link_bps } = self.input.sources().clone();
+        let Sources { files, seed, load, link_bps, .. } = self.input.sources().clone();
         Provenance {
             version: env!("CARGO_PKG_VERSION"),
             inputs: files.into_iter().chain(self.programs_file.cloned()).collect(),

@@ -60,7 +60,7 @@ pub(super) fn compare(
     let report = files.writes("report", report.as_deref())?;
     let programs = files.writes("programs", options.programs.as_deref())?;
     files.writes_records(&options.output, &policies)?;
-    let input = Input::resolve(&options.input, text, UnnamedLink::Published, progress)?;
+    let input = Input::resolve(&options.input, &options.output, text, UnnamedLink::Published, progress)?;
     let plan = Plan {
         programs: remembered.as_ref(),
         programs_file: remembered_from.as_ref().and_then(Option::as_ref),

@@ -132,7 +132,7 @@ fn sample(
     policies: &[PolicySpec],
     progress: &dyn Progress,
 ) -> Result<Sample, Error> {
-    let input = Input::resolve(asked, text, UnnamedLink::Published, progress)?;
+    let input = Input::resolve(asked, &options.output, text, UnnamedLink::Published, progress)?;
     let window = options.window.unwrap_or(DEFAULT_WINDOW);
     let plan = Plan { one_bar: true, ..Plan::new(&input, asked, &options.output, window, progress)? };
     let runs = plan.run(policies)?;

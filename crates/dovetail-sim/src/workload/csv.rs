@@ -161,10 +161,34 @@ fn resources(header: &ByteRecord) -> Result<Vec<String>, String> {
 /// No time in a table is later or longer: 146 years, so that sums of a few stay below the end of the clock.
 const LATEST_NANOS: u64 = 1 << 62;
 
+/// So many digits never overflow 64 bits.
+const MOST_DIGITS: usize = 19;
+
+/// At most [`MOST_DIGITS`] digits, and nothing else.
+#[inline]
+fn plain_number(digits: &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
 /// A whole number of a column.
 #[inline]
 fn number(row: &ByteRecord, column: usize, name: &str, most: u64) -> Result<u64, String> {
-    let field = row[column].trim_ascii();
+    let field = &row[column];
+    // Nearly all fields are but digits, and too few of them to overflow.
+    if (1..=MOST_DIGITS).contains(&field.len())
+        && let Some(value) = plain_number(field).filter(|&value| value <= most)
+    {
+        return Ok(value);
+    }
+    let field = field.trim_ascii();
     let digits = field.iter().try_fold(0u64, |value, digit| {
         if !digit.is_ascii_digit() {
             return None;

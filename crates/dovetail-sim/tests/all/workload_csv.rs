@@ -65,6 +65,22 @@ fn spaces_line_ends_marks_and_gzip() {
 }
 
 #[test]
+fn numbers_are_read_up_to_their_limits_however_many_digits_they_are_written_with() {
+    let most = 1u64 << 62;
+    for zeros in [0, 1, 5, 30] {
+        let text = format!("arrival_ns,flow,bytes,cpu_ns\n{0}{most},a,{0}4294967295,{0}{most}\n", "0".repeat(zeros));
+        let rows = drain(&mut open(&text).unwrap());
+        let read = (rows[0].at, rows[0].bytes, rows[0].demand.times());
+        assert_eq!(read, (Nanos(most), u32::MAX, &[Nanos(most)][..]), "{text}");
+    }
+    // One more, the most of 19 digits, and more than 64 bits hold, by one and by far.
+    for wrong in ["4611686018427387905", "9999999999999999999", "18446744073709551616", "99999999999999999999999"] {
+        let text = error(&format!("arrival_ns,flow,bytes,cpu_ns\n0,a,1,{wrong}\n"));
+        assert!(text.contains(&format!("'{wrong}' is not a whole number from 0 to {most}")), "{text}");
+    }
+}
+
+#[test]
 fn headers_that_are_none() {
     assert!(error("").starts_with("test.csv: is empty: the first line should be arrival_ns,flow,bytes,"));
     for header in ["1,2,3,4", "arrival_ns,flow,bytes,cpu", "flow,arrival_ns,bytes,cpu_ns", "arrival_ns,flow,bytes,_ns"]
