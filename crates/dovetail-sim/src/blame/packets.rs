@@ -1,6 +1,6 @@
 //! The packets of a pipeline.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
@@ -42,7 +42,7 @@ pub struct Blame<F> {
 
 #[derive(Debug, Clone, Default)]
 struct Flow {
-    label: String,
+    label: Arc<str>,
     has_appeared: bool,
     arrived: u64,
     is_selected: bool,
@@ -53,9 +53,28 @@ struct Flow {
 /// A slow packet; what it waited for is found out when it is sure to stay one, or is about to be forgotten.
 #[derive(Debug)]
 struct Slow {
-    packet: SlowPacket,
+    packet: Ended,
+    label: Arc<str>,
+    same_flow: u64,
     column: usize,
-    stays: Option<Vec<Stay>>,
+    stays: Vec<Stay>,
+    // Empty until they are found out.
+    causes: Vec<Nanos>,
+}
+
+impl Slow {
+    fn finish(self) -> SlowPacket {
+        let Ended { packet, arrival, latency, .. } = self.packet;
+        SlowPacket {
+            packet,
+            flow: self.label.as_ref().to_owned(),
+            arrival,
+            latency,
+            own: self.stays.iter().map(|stay| stay.end - stay.start).collect(),
+            same_flow: Nanos(self.same_flow),
+            causes: self.causes,
+        }
+    }
 }
 
 impl<F: FnMut(&Ended)> Blame<F> {
@@ -95,7 +114,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
                 self.selected.left += u64::from(self.is_selected(flow, waited.number));
                 self.leaves(flow, &waited, ended);
             }
-            flows.push(FlowColumn { flow, label: std::mem::take(&mut self.flows[at].label), column });
+            flows.push(FlowColumn { flow, label: self.flows[at].label.as_ref().to_owned(), column });
         }
         self.find_out(|_| true);
         let columns = self.columns.len();
@@ -117,7 +136,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
             columns: self.columns.finish(),
             rows: self.rows,
             selected: self.selected,
-            slowest: self.slowest.finish().into_iter().map(|slow| slow.packet).collect(),
+            slowest: self.slowest.finish().into_iter().map(Slow::finish).collect(),
         }
     }
 
@@ -183,7 +202,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
 
     fn end(&mut self, slot: u32) {
         let packet = *self.slots.packet(slot);
-        let Ended { packet: number, flow, arrival, latency, .. } = packet.ended;
+        let Ended { packet: number, flow, latency, .. } = packet.ended;
         let column = self.columns.of(flow);
         let stays = self.slots.stays(slot);
         self.rows[column].ended(latency, packet.same_flow, stays.iter().map(|stay| stay.end - stay.start));
@@ -192,18 +211,14 @@ impl<F: FnMut(&Ended)> Blame<F> {
             self.selected_same_nanos.resize(self.columns.len(), 0);
             self.selected_same_nanos[column] += u128::from(packet.same_flow);
             let label = &self.flows[flow.index()].label;
-            self.slowest.keep(latency, number, || Slow {
-                packet: SlowPacket {
-                    packet: number,
-                    flow: label.clone(),
-                    arrival,
-                    latency,
-                    own: stays.iter().map(|stay| stay.end - stay.start).collect(),
-                    same_flow: Nanos(packet.same_flow),
-                    causes: Vec::new(),
-                },
-                column,
-                stays: Some(stays.to_vec()),
+            self.slowest.keep(latency, number, |before| {
+                // Where all wait at once, each is the slowest so far.
+                let (mut kept, mut causes) = before.map_or_else(Default::default, |slow| (slow.stays, slow.causes));
+                causes.clear();
+                kept.clear();
+                kept.extend_from_slice(stays);
+                let (label, same_flow) = (label.clone(), packet.same_flow);
+                Slow { packet: packet.ended, label, same_flow, column, stays: kept, causes }
             });
         }
         (self.each)(&packet.ended);
@@ -233,16 +248,14 @@ impl<F: FnMut(&Ended)> Blame<F> {
     fn find_out(&mut self, which: impl Fn(&Slow) -> bool) {
         let (places, columns) = (&self.places, self.columns.len());
         self.slowest.change(|slow| {
-            if !which(slow) {
+            if !slow.causes.is_empty() || !which(slow) {
                 return;
             }
-            let Some(stays) = slow.stays.take() else { return };
-            let mut causes = vec![Nanos::ZERO; columns];
-            for (place, stay) in places.iter().zip(&stays).filter(|(_, stay)| stay.came < stay.start) {
-                place.add_between(stay.came, stay.start, &mut causes);
+            slow.causes.resize(columns, Nanos::ZERO);
+            for (place, stay) in places.iter().zip(&slow.stays).filter(|(_, stay)| stay.came < stay.start) {
+                place.add_between(stay.came, stay.start, &mut slow.causes);
             }
-            causes[slow.column] = causes[slow.column] - slow.packet.same_flow;
-            slow.packet.causes = causes;
+            slow.causes[slow.column] = slow.causes[slow.column] - Nanos(slow.same_flow);
         });
     }
 }
@@ -253,7 +266,7 @@ impl<F: FnMut(&Ended)> Observer for Blame<F> {
             self.flows.resize(flow.index() + 1, Flow::default());
         }
         let known = &mut self.flows[flow.index()];
-        known.label = profile.label.to_owned();
+        known.label = profile.label.into();
         known.has_appeared = true;
         known.is_selected = self.selection.covers_flow(profile.label, profile.class);
         self.columns.assign(flow, profile);

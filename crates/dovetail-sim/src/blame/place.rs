@@ -7,8 +7,9 @@
 //! sums[g][h] += W_h · dt
 //! ```
 //!
-//! A row is brought up to date when its `W_h` changes, all of them when the state does: O(1) as a packet enters, O(rows) as
-//! one starts, and nothing is kept for a packet. The parts of single packets are wanted for a few only. For those the states
+//! All rows are brought up to date when the state changes, as if each `W_h` had been so since it began; for a packet that came
+//! or went in between, its row is corrected then: O(1) as a packet enters, O(rows) as one starts, and nothing is kept for a
+//! packet. Both add to words of 64 bits, and these to the sums before they could overflow. The parts of single packets are wanted for a few only. For those the states
 //! since the oldest packet that waits are remembered, with the sums of every 64th, so that `B(g, t)` of any time since then
 //! is a search and a short addition.
 
@@ -20,6 +21,9 @@ use super::columns::{HELD, STALLED, WITHOUT_FLOW};
 
 /// The time in each state is remembered at every turn of this many.
 const CHECKPOINT_EVERY: u64 = 64;
+
+/// So much may be added to a word before it is added to its sum.
+const ROOM: u64 = 1 << 62;
 
 /// A packet's time on a resource.
 #[derive(Debug, Clone, Copy)]
@@ -59,11 +63,15 @@ struct State {
     flow: Option<FlowId>,
     since: Nanos,
     until: Nanos,
-    // How many packets of each row wait, since when that was taken into account, and what rows owe: `sums[column]` has one
-    // for each row.
-    waiting: Vec<u64>,
-    settled: Vec<Nanos>,
-    sums: Vec<Vec<u128>>,
+    // How many packets of each row wait, fewer than memory could hold, and all of these.
+    waiting: Vec<u32>,
+    all_waiting: u64,
+    // What rows owe by the beginning of the state, and less for each packet that came since: `recent[column]` and
+    // `sums[column]` have one for each row, and what is owed is both together.
+    recent: Vec<Vec<i64>>,
+    sums: Vec<Vec<i128>>,
+    // No word of `recent` is further from zero.
+    furthest: u64,
 }
 
 /// A state that was, since the one before ended; in between the resource was free.
@@ -97,8 +105,10 @@ impl Place {
                 since: Nanos::ZERO,
                 until: Nanos::MAX,
                 waiting: Vec::new(),
-                settled: Vec::new(),
+                all_waiting: 0,
+                recent: Vec::new(),
                 sums: Vec::new(),
+                furthest: 0,
             },
             served: Vec::new(),
             entering: VecDeque::new(),
@@ -109,13 +119,17 @@ impl Place {
 
     /// There are this many columns and rows, and this flow.
     pub(super) fn widen(&mut self, columns: usize, rows: usize, flow: FlowId) {
+        self.served.resize(self.served.len().max(flow.index() + 1), 0);
         let state = &mut self.state;
+        if (columns, rows) == (state.sums.len(), state.waiting.len()) {
+            return;
+        }
         state.waiting.resize(rows, 0);
-        state.settled.resize(rows, Nanos::ZERO);
+        state.recent.resize_with(columns, Vec::new);
+        state.recent.iter_mut().for_each(|recent| recent.resize(rows, 0));
         state.sums.resize_with(columns, Vec::new);
         state.sums.iter_mut().for_each(|sums| sums.resize(rows, 0));
         self.past.spent.resize(columns, 0);
-        self.served.resize(self.served.len().max(flow.index() + 1), 0);
     }
 
     /// A packet begins to wait here.
@@ -191,13 +205,12 @@ impl Place {
         }
     }
 
-    /// `change` more packets of these rows wait from `at` on.
+    /// One packet more or less, which `change` is, of these rows waits from `at` on.
     #[inline]
-    pub(super) fn wait(&mut self, rows: [Option<usize>; 2], at: Nanos, change: i64) {
+    pub(super) fn wait(&mut self, rows: [Option<usize>; 2], at: Nanos, change: i32) {
         self.free_until(at);
         for row in rows.into_iter().flatten() {
-            self.state.settle(row, at);
-            self.state.waiting[row] = self.state.waiting[row].wrapping_add_signed(change);
+            self.state.wait(row, at, change);
         }
     }
 
@@ -209,9 +222,9 @@ impl Place {
         self.served[flow.index()] + more.0
     }
 
-    /// What a row owes a column.
+    /// What a row of which no packet waits owes a column.
     pub(super) fn sum(&self, column: usize, row: usize) -> u128 {
-        self.state.sums[column][row]
+        (self.state.sums[column][row] + i128::from(self.state.recent[column][row])).max(0).cast_unsigned()
     }
 
     /// Until when the past is known.
@@ -223,7 +236,7 @@ impl Place {
     pub(super) fn forgive(&mut self, rows: [Option<usize>; 2], owed: &[Nanos]) {
         for (sums, owed) in self.state.sums.iter_mut().zip(owed) {
             for row in rows.into_iter().flatten() {
-                sums[row] -= u128::from(owed.0);
+                sums[row] -= i128::from(owed.0);
             }
         }
     }
@@ -250,18 +263,61 @@ impl Place {
 impl State {
     #[inline]
     fn turns_to(&mut self, column: usize, flow: Option<FlowId>, at: Nanos, until: Nanos) {
-        let sums = &mut self.sums[self.column];
-        for ((sum, &waiting), settled) in sums.iter_mut().zip(&self.waiting).zip(&mut self.settled) {
-            *sum += u128::from(waiting) * u128::from((at - *settled).0);
-            *settled = at;
+        let nanos = (at - self.since).0;
+        if nanos > 0 && self.all_waiting > 0 {
+            self.owe(nanos);
         }
         (self.column, self.flow, self.since, self.until) = (column, flow, at, until);
     }
 
+    /// All that wait owe the state so much.
     #[inline]
-    fn settle(&mut self, row: usize, at: Nanos) {
-        self.sums[self.column][row] += u128::from(self.waiting[row]) * u128::from((at - self.settled[row]).0);
-        self.settled[row] = at;
+    fn owe(&mut self, nanos: u64) {
+        match u32::try_from(nanos) {
+            Ok(nanos) if self.has_room(self.all_waiting.saturating_mul(nanos.into())) => {
+                for (recent, &waiting) in self.recent[self.column].iter_mut().zip(&self.waiting) {
+                    // It fits into 63 bits, as there is room for it.
+                    *recent += (u64::from(waiting) * u64::from(nanos)).cast_signed();
+                }
+            }
+            _ => {
+                for (sum, &waiting) in self.sums[self.column].iter_mut().zip(&self.waiting) {
+                    *sum += i128::from(waiting) * i128::from(nanos);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn wait(&mut self, row: usize, at: Nanos, change: i32) {
+        let nanos = (at - self.since).0;
+        if nanos > 0 && self.has_room(nanos) {
+            self.recent[self.column][row] -= i64::from(change) * nanos.cast_signed();
+        } else {
+            self.sums[self.column][row] -= i128::from(change) * i128::from(nanos);
+        }
+        self.waiting[row] = self.waiting[row].wrapping_add_signed(change);
+        self.all_waiting = self.all_waiting.wrapping_add_signed(change.into());
+    }
+
+    /// Whether so much can be added to each word; where that is so, it is going to be.
+    #[inline]
+    fn has_room(&mut self, more: u64) -> bool {
+        if self.furthest.saturating_add(more) > ROOM {
+            self.make_room();
+        }
+        let fits = more <= ROOM;
+        self.furthest += if fits { more } else { 0 };
+        fits
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        let (sums, recent) = (self.sums.iter_mut().flatten(), self.recent.iter_mut().flatten());
+        for (sum, recent) in sums.zip(recent) {
+            *sum += i128::from(std::mem::take(recent));
+        }
+        self.furthest = 0;
     }
 }
 
@@ -331,6 +387,39 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, at: impl Fn(&T) -> Nanos) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_are_exact_however_long_packets_wait() {
+        // Turns of lengths that fit into 32 bits and that do not; two packets' waiting is more than 64 bits hold in the last.
+        for nanos in [1000, (1 << 32) - 2, 1 << 32, 1 << 61, 3 << 60] {
+            let turns = [(6, 0, nanos), (7, nanos, 2 * nanos), (6, 2 * nanos, 4 * nanos)];
+            // Of each packet when it comes and goes, and its rows; among them many at once.
+            let both = [Some(1), Some(0)];
+            let mut packets = vec![(nanos / 2, 3 * nanos, both), (nanos, 2 * nanos + 1, [Some(1), None])];
+            packets.extend((1..100).map(|at| (at * (nanos / 100), 4 * nanos - at, both)));
+
+            let mut place = Place::new();
+            place.widen(8, 2, FlowId(0));
+            let mut events: Vec<_> =
+                packets.iter().flat_map(|&(came, went, rows)| [(came, 1, rows), (went, -1, rows)]).collect();
+            events.sort_unstable();
+            let mut next = turns.iter().peekable();
+            for (at, change, rows) in events {
+                while let Some(&(column, from, until)) = next.next_if(|turn| turn.1 <= at) {
+                    place.state.turns_to(column, None, Nanos(from), Nanos(until));
+                }
+                place.wait(rows, Nanos(at), change);
+            }
+            for (row, column) in [(0, 6), (0, 7), (1, 6), (1, 7), (0, HELD), (1, HELD)] {
+                let turns = turns.iter().filter(|turn| turn.0 == column);
+                let waited = turns.flat_map(|&(_, at, until)| {
+                    let of_row = packets.iter().filter(|packet| packet.2.contains(&Some(row)));
+                    of_row.map(move |&(came, went, _)| u128::from(went.min(until).saturating_sub(came.max(at))))
+                });
+                assert_eq!(place.sum(column, row), waited.sum(), "turns of {nanos}: column {column}, row {row}");
+            }
+        }
+    }
 
     #[test]
     fn the_past_is_what_it_was() {

@@ -67,18 +67,17 @@ impl<T> Slowest<T> {
         Self { wanted, heap: BinaryHeap::new() }
     }
 
-    /// Keeps what is known of a packet if that is slow enough; `known` is only called then.
+    /// Keeps what is known of a packet if that is slow enough; `known` is only called then. It is given what was known of one
+    /// that is among the slowest no more, as memory to use again.
     #[inline]
-    pub(super) fn keep(&mut self, latency: Nanos, packet: u64, known: impl FnOnce() -> T) {
+    pub(super) fn keep(&mut self, latency: Nanos, packet: u64, known: impl FnOnce(Option<T>) -> T) {
         let rank = Reverse((latency, Reverse(packet)));
         let is_full = self.heap.len() >= self.wanted;
         if is_full && self.heap.peek().is_none_or(|quickest| quickest.rank <= rank) {
             return;
         }
-        if is_full {
-            self.heap.pop();
-        }
-        self.heap.push(Ranked { rank, known: known() });
+        let before = if is_full { self.heap.pop() } else { None };
+        self.heap.push(Ranked { rank, known: known(before.map(|ranked| ranked.known)) });
     }
 
     /// Changes what is known of them.
@@ -97,7 +96,7 @@ impl<T> Slowest<T> {
 impl Slowest<SlowPacket> {
     /// Keeps a packet's parts, if it is slow enough.
     pub(super) fn offer(&mut self, parts: &Parts<'_>, label: &str) {
-        self.keep(parts.latency, parts.packet, || SlowPacket {
+        self.keep(parts.latency, parts.packet, |_| SlowPacket {
             packet: parts.packet,
             flow: label.to_owned(),
             arrival: parts.arrival,
