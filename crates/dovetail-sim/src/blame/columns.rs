@@ -29,6 +29,9 @@ pub const WITHOUT_FLOW: usize = 6;
 /// How many of the first flows have a column of their own where nothing else is asked for.
 pub const FLOW_COLUMNS: usize = 24;
 
+/// A column's number fits into 16 bits.
+const MOST_FLOW_COLUMNS: usize = 1 << 15;
+
 /// So many classes have a column for those of their flows that have none; the flows of further ones share one.
 const CLASS_COLUMNS: usize = 32;
 
@@ -76,7 +79,8 @@ impl Columns {
         let causes: [Cause; WITHOUT_FLOW] =
             [Cause::Held, Cause::Stalled, Cause::Recovering, Cause::OnItsWay, Cause::Server, Cause::Pace];
         let columns = causes.map(|cause| Column { cause, class: None }).into();
-        Self { columns, of_flow: Vec::new(), flow_columns_left: flow_columns, class_columns_left: CLASS_COLUMNS }
+        let flow_columns_left = flow_columns.min(MOST_FLOW_COLUMNS);
+        Self { columns, of_flow: Vec::new(), flow_columns_left, class_columns_left: CLASS_COLUMNS }
     }
 
     pub(super) fn len(&self) -> usize {

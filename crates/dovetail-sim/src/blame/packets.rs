@@ -1,6 +1,6 @@
 //! The packets of a pipeline.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, mem::take, sync::Arc};
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
@@ -32,7 +32,7 @@ pub struct Blame<F> {
     selected: Row,
     // By column: what the selected packets of its flows waited for their own flows.
     selected_same_nanos: Vec<u128>,
-    slowest: Slowest<Slow>,
+    slowest: Slowest<Box<Slow>>,
     each: F,
     ended: Vec<u32>,
     until_tidy: usize,
@@ -109,7 +109,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
                 continue;
             }
             let column = self.columns.of(flow);
-            for waited in std::mem::take(&mut self.flows[at].waiting) {
+            for waited in take(&mut self.flows[at].waiting) {
                 self.rows[column].left += 1;
                 self.selected.left += u64::from(self.is_selected(flow, waited.number));
                 self.leaves(flow, &waited, ended);
@@ -136,7 +136,7 @@ impl<F: FnMut(&Ended)> Blame<F> {
             columns: self.columns.finish(),
             rows: self.rows,
             selected: self.selected,
-            slowest: self.slowest.finish().into_iter().map(Slow::finish).collect(),
+            slowest: self.slowest.finish().into_iter().map(|slow| slow.finish()).collect(),
         }
     }
 
@@ -213,12 +213,16 @@ impl<F: FnMut(&Ended)> Blame<F> {
             let label = &self.flows[flow.index()].label;
             self.slowest.keep(latency, number, |before| {
                 // Where all wait at once, each is the slowest so far.
-                let (mut kept, mut causes) = before.map_or_else(Default::default, |slow| (slow.stays, slow.causes));
-                causes.clear();
-                kept.clear();
-                kept.extend_from_slice(stays);
-                let (label, same_flow) = (label.clone(), packet.same_flow);
-                Slow { packet: packet.ended, label, same_flow, column, stays: kept, causes }
+                let (packet, label, same_flow) = (packet.ended, label.clone(), packet.same_flow);
+                let Some(mut slow) = before else {
+                    let (stays, causes) = (stays.to_vec(), Vec::new());
+                    return Box::new(Slow { packet, label, same_flow, column, stays, causes });
+                };
+                (slow.packet, slow.label, slow.same_flow, slow.column) = (packet, label, same_flow, column);
+                slow.causes.clear();
+                slow.stays.clear();
+                slow.stays.extend_from_slice(stays);
+                slow
             });
         }
         (self.each)(&packet.ended);

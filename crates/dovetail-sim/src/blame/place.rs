@@ -78,9 +78,30 @@ struct State {
 #[derive(Debug, Clone, Copy)]
 struct Was {
     at: Nanos,
-    // More than fits is told in several turns.
-    nanos: u32,
-    column: u32,
+    // The column in the first bits, and how long in the others. More than fits is told in several turns; as the clock ends,
+    // there are few of these.
+    column_and_nanos: u64,
+}
+
+impl Was {
+    const NANOS_BITS: u32 = 48;
+    const MOST: Nanos = Nanos((1 << Self::NANOS_BITS) - 1);
+
+    /// `nanos` is at most [`MOST`](Self::MOST).
+    #[inline]
+    fn new(at: Nanos, nanos: Nanos, column: u32) -> Self {
+        Self { at, column_and_nanos: u64::from(column) << Self::NANOS_BITS | nanos.0 }
+    }
+
+    #[inline]
+    fn nanos(self) -> Nanos {
+        Nanos(self.column_and_nanos & Self::MOST.0)
+    }
+
+    #[inline]
+    fn column(self) -> usize {
+        (self.column_and_nanos >> Self::NANOS_BITS) as usize
+    }
 }
 
 /// The states that may be asked for.
@@ -331,11 +352,11 @@ impl Past {
                 spent[HELD] += (at - self.until).0;
                 self.checkpoints.push_back((at, spent));
             }
-            let nanos = u32::try_from((turn.until - at).0).unwrap_or(u32::MAX);
+            let nanos = (turn.until - at).min(Was::MOST);
             self.spent[HELD] += (at - self.until).0;
-            self.spent[turn.column as usize] += u64::from(nanos);
-            self.turns.push_back(Was { at, nanos, column: turn.column });
-            at += Nanos(nanos.into());
+            self.spent[turn.column as usize] += nanos.0;
+            self.turns.push_back(Was::new(at, nanos, turn.column));
+            at += nanos;
             self.until = at;
         }
     }
@@ -351,8 +372,8 @@ impl Past {
         spent.resize(self.spent.len(), 0);
         for was in self.turns.iter().skip(from).take_while(|was| was.at < at) {
             spent[HELD] += (was.at - until).0;
-            until = (was.at + Nanos(was.nanos.into())).min(at);
-            spent[was.column as usize] += (until - was.at).0;
+            until = (was.at + was.nanos()).min(at);
+            spent[was.column()] += (until - was.at).0;
         }
         spent[HELD] += (at - until).0;
         spent
@@ -437,7 +458,7 @@ mod tests {
             next[if at % 10 < 3 { column as usize } else { HELD }] += 1;
             spent.push(next);
         }
-        let long = 1u64 << 33;
+        let long = 1u64 << 50;
         place.serves(turn(2000, long, 4));
         while place.next(Nanos::MAX).is_some() {}
         let between = |place: &Place, from: u64, to: u64| {

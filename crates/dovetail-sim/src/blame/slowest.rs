@@ -39,7 +39,8 @@ pub(super) struct Slowest<T> {
 #[derive(Debug)]
 struct Ranked<T> {
     rank: Reverse<(Nanos, Reverse<u64>)>,
-    known: T,
+    // None only while it is replaced.
+    known: Option<T>,
 }
 
 impl<T> PartialEq for Ranked<T> {
@@ -76,20 +77,24 @@ impl<T> Slowest<T> {
         if is_full && self.heap.peek().is_none_or(|quickest| quickest.rank <= rank) {
             return;
         }
-        let before = if is_full { self.heap.pop() } else { None };
-        self.heap.push(Ranked { rank, known: known(before.map(|ranked| ranked.known)) });
+        if !is_full {
+            self.heap.push(Ranked { rank, known: Some(known(None)) });
+        } else if let Some(mut quickest) = self.heap.peek_mut() {
+            let before = quickest.known.take();
+            *quickest = Ranked { rank, known: Some(known(before)) };
+        }
     }
 
     /// Changes what is known of them.
     pub(super) fn change(&mut self, mut change: impl FnMut(&mut T)) {
         let mut all = std::mem::take(&mut self.heap).into_vec();
-        all.iter_mut().for_each(|ranked| change(&mut ranked.known));
+        all.iter_mut().filter_map(|ranked| ranked.known.as_mut()).for_each(&mut change);
         self.heap = all.into();
     }
 
     /// The slowest first.
     pub(super) fn finish(self) -> Vec<T> {
-        self.heap.into_sorted_vec().into_iter().map(|ranked| ranked.known).collect()
+        self.heap.into_sorted_vec().into_iter().filter_map(|ranked| ranked.known).collect()
     }
 }
 
