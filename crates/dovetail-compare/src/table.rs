@@ -77,7 +77,7 @@ pub fn count(value: u64) -> String {
     thousands(&value.to_string())
 }
 
-fn thousands(number: &str) -> String {
+pub(crate) fn thousands(number: &str) -> String {
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut grouped = String::from(sign);

@@ -11,10 +11,6 @@ use dovetail_sim::{
     simulate,
     workload::{Csv, CsvOptions, Workload},
 };
-use plotly::{
-    Bar, Layout, Plot,
-    layout::{Axis, AxisType, BarMode},
-};
 
 use crate::error::Error;
 use crate::{
@@ -23,7 +19,10 @@ use crate::{
 };
 use dovetail_compare::{
     input::builtin_scenario,
-    report::charts::{line, over_time},
+    report::{
+        charts::over_time,
+        plot::{Axis, Plot, Series},
+    },
 };
 
 const SOURCE: &str = "Zhang et al., IEEE TNSM 2015";
@@ -259,7 +258,7 @@ fn fig5(_: &Given) -> Result<Finding, Error> {
             let means = shares.chunks(per_point).map(|bins| bins.iter().sum::<f64>() / bins.len() as f64).collect();
             (label.to_owned(), (times, means))
         });
-        let plot = over_time(lines, "share of the rate when alone, %", AxisType::Linear);
+        let plot = over_time(lines, Axis::linear("share of the rate when alone, %"));
         finding.charts.push(chart(&format!("Fig. 5, {name}"), "Each flow's rate over its rate when alone.", plot));
     }
     finding.remarks.push("The paper draws the time after the swap without numbers.".to_owned());
@@ -310,7 +309,7 @@ fn fig6(_: &Given) -> Result<Finding, Error> {
          from each flow's first packet (finish tag 0 by eq. 1) until the first flow runs dry."
             .to_owned(),
     );
-    let plot = over_time(lines.into_iter(), "difference in active time, µs", AxisType::Linear);
+    let plot = over_time(lines.into_iter(), Axis::linear("difference in active time, µs"));
     finding.charts.push(chart(
         "Fig. 6",
         "The largest difference in active time of two flows, after each packet.",
@@ -342,7 +341,7 @@ fn fig7(_: &Given) -> Result<Finding, Error> {
         0.0,
     ));
     for flow in [3, 8, 13, 18] {
-        let mut plot = Plot::new();
+        let mut plot = Plot::new(Axis::linear("delay, µs"), Axis::linear("packets, %"));
         let mut means = Vec::new();
         for run in [drfq, atfq] {
             let delays = delays(run, flow - 1);
@@ -350,10 +349,8 @@ fn fig7(_: &Given) -> Result<Finding, Error> {
             let picks = (0..=200).map(|step| (delays.len() - 1) * step / 200);
             let x = picks.clone().map(|at| delays[at]).collect();
             let y = picks.map(|at| at as f64 / (delays.len() - 1) as f64 * 100.0).collect();
-            plot.add_trace(line(&paper_name(run.policy), x, y));
+            plot.add(Series::line(paper_name(run.policy), x, y));
         }
-        let axes = (Axis::new().title("delay, µs"), Axis::new().title("packets, %"));
-        plot.set_layout(Layout::new().x_axis(axes.0).y_axis(axes.1));
         finding.charts.push(chart(&format!("Fig. 7, flow {flow}"), "Delay between adjacent packets.", plot));
         finding
             .remarks
@@ -365,7 +362,7 @@ fn fig7(_: &Given) -> Result<Finding, Error> {
 
 fn fig8(_: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("packets of flow 1"), Axis::linear("done at, s"));
     for (policy, paper, expected) in [("drfq", 18.1, 18.04), ("atfq:batch=20", 16.3, 16.29)] {
         // A million packets in all are a few too few of flow 1's.
         let run = run_builtin("atfq-fig9", policy, Some(1_300_000))?;
@@ -375,18 +372,16 @@ fn fig8(_: &Given) -> Result<Finding, Error> {
         finding.rows.push(Row::new(what, "s", Some(paper), expected, measured, expected * SHARE));
         let picks = (0..=100).map(|step| (flow.len().min(11_000) - 1) * step / 100);
         let x = picks.clone().map(|at| (at + 1) as f64).collect();
-        plot.add_trace(line(&paper_name(policy), x, picks.map(|at| flow[at].1.as_secs_f64()).collect()));
+        plot.add(Series::line(paper_name(policy), x, picks.map(|at| flow[at].1.as_secs_f64()).collect()));
     }
-    plot.set_layout(
-        Layout::new().x_axis(Axis::new().title("packets of flow 1")).y_axis(Axis::new().title("done at, s")),
-    );
     finding.charts.push(chart("Fig. 8", "When flow 1's packets were through.", plot));
     Ok(finding)
 }
 
 fn fig9(_: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
-    let mut plot = Plot::new();
+    let resources = ["CPU", "link"].map(str::to_owned);
+    let mut plot = Plot::new(Axis::names("", resources.into()), Axis::linear("busy, %").range(0.0, 100.0));
     let expected = [
         ("drfq", Some([86.42, 61.84]), [86.83, 62.12]),
         ("atfq:batch=1", None, [87.07, 62.30]),
@@ -400,11 +395,8 @@ fn fig9(_: &Given) -> Result<Finding, Error> {
             let what = format!("{resource} utilisation, {}", paper_name(policy));
             finding.rows.push(Row::new(what, "%", paper.map(|paper| paper[j]), expected[j], measured[j], POINTS));
         }
-        plot.add_trace(Bar::new(vec!["CPU", "link"], measured).name(paper_name(policy)));
+        plot.add(Series::bars(paper_name(policy), measured));
     }
-    plot.set_layout(
-        Layout::new().bar_mode(BarMode::Group).y_axis(Axis::new().title("busy, %").range(vec![0.0, 100.0])),
-    );
     finding.charts.push(chart("Fig. 9", "Utilisation.", plot));
     finding.remarks.push("The paper says of ATFQ-1 only that it is about DRFQ's.".to_owned());
     Ok(finding)
@@ -430,11 +422,9 @@ fn fig10(_: &Given) -> Result<Finding, Error> {
             0.0,
         ));
         let flows: Vec<String> = (1..=before.len()).map(|flow| format!("{flow}")).collect();
-        let mut plot = Plot::new();
-        plot.add_trace(Bar::new(flows.clone(), before).name("DRFQ"));
-        plot.add_trace(Bar::new(flows, after).name("ATFQ-20"));
-        let axis = Axis::new().title("flow").type_(AxisType::Category);
-        plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(axis).y_axis(Axis::new().title("occupancy, %")));
+        let mut plot = Plot::new(Axis::names("flow", flows), Axis::linear("occupancy, %"));
+        plot.add(Series::bars("DRFQ", before));
+        plot.add(Series::bars("ATFQ-20", after));
         finding.charts.push(chart(&format!("Fig. 10, {resource}"), "Each flow's share of the resource's time.", plot));
     }
     finding.remarks.push("The paper draws the occupancies without numbers; its claim is the rows.".to_owned());

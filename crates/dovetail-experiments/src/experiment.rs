@@ -1,7 +1,11 @@
 //! Experiments and their results.
 
-use dovetail_compare::{Meter, report::Block, supply::Supply, table::Table};
-use plotly::Plot;
+use dovetail_compare::{
+    Meter,
+    report::{Block, plot::Plot},
+    supply::Supply,
+    table::Table,
+};
 
 use crate::{error::Error, row::Row};
 

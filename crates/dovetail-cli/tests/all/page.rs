@@ -24,7 +24,7 @@ fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path
     let output = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars"])
-        .args(["--allow-file-access-from-files", "--virtual-time-budget=15000", "--disable-dev-shm-usage"])
+        .args(["--allow-file-access-from-files", "--virtual-time-budget=5000", "--disable-dev-shm-usage"])
         // Blink's setting: 0 is dark, 1 is light.
         .arg(format!("--blink-settings=preferredColorScheme={}", u8::from(!dark)))
         .arg(format!("--user-data-dir={}", profile.display()))
@@ -49,6 +49,8 @@ fn report(folder: &Path, command: &str) -> PathBuf {
     let said =
         stdout(&[&[command, &input[0], &input[1], "--report", page.to_str().expect("plain")], policies].concat());
     assert!(said.contains("report.html"), "the report is named: {said}");
+    let bytes = fs::metadata(&page).expect("written").len();
+    assert!(bytes < 400_000, "the report has {bytes} bytes");
     page
 }
 
@@ -91,15 +93,30 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
     let probe = folder.join("probe.html");
     let script = "\
         const frame = document.querySelector('iframe');
-        frame.onload = () => setTimeout(() => {
-          const page = frame.contentDocument;
-          const charts = [...page.querySelectorAll('.chart')];
-          document.body.dataset.charts = charts.length;
-          document.body.dataset.drawn = charts.filter((chart) => chart.querySelector('svg.main-svg')).length;
-          document.body.dataset.lines = page.querySelectorAll('.scatterlayer .js-line').length;
-          document.body.dataset.width = page.scrollingElement.scrollWidth;
-          document.body.dataset.loaded = frame.contentWindow.performance.getEntriesByType('resource').length;
-        }, 5000);";
+        frame.onload = () => {
+          const page = frame.contentDocument, pointer = frame.contentWindow.PointerEvent;
+          const charts = [...page.querySelectorAll('.chart')], seen = document.body.dataset;
+          const has = (mark) => { const box = mark.getBoundingClientRect(); return box.width + box.height > 1; };
+          const marks = (chart) => [...chart.querySelectorAll('svg path:not(.rule)')].filter(has);
+          const wide = (chart) => chart.querySelector('svg').getBoundingClientRect().width > 150;
+          seen.charts = charts.length;
+          seen.drawn = charts.filter((chart) => wide(chart) && marks(chart).length).length;
+          seen.named = charts.filter((chart) => chart.querySelector('svg[role=img]').getAttribute('aria-label')).length;
+          seen.lines = [...page.querySelectorAll('svg .line')].filter(has).length;
+          const texts = [...page.querySelectorAll('.area span')].map((text) => text.getBoundingClientRect());
+          seen.outside = texts.filter((box) => box.left < -1 || box.right > 391).length;
+          const asking = [...page.querySelectorAll('.area[data-x]')];
+          for (const area of asking) {
+            const box = area.querySelector('svg').getBoundingClientRect();
+            area.dispatchEvent(new pointer('pointermove', { clientX: box.left + box.width / 2 }));
+          }
+          const told = (area) => area.querySelector('.tip:not([hidden])')?.querySelectorAll('li').length
+            === area.querySelectorAll('[data-of]').length;
+          seen.asking = asking.length;
+          seen.told = asking.filter(told).length;
+          seen.width = page.scrollingElement.scrollWidth;
+          seen.loaded = frame.contentWindow.performance.getEntriesByType('resource').length;
+        };";
     let html = format!("<body><iframe src=report.html width=390 height=800></iframe><script>{script}</script></body>");
     fs::write(&probe, html).expect("written");
     let seen = browse(&browser, &folder.join("profile"), false, &["--dump-dom"], &probe);
@@ -110,6 +127,9 @@ fn read_on_a_phone(command: &str, least_charts: u32, least_lines: u32) {
     };
     assert!(number("charts") >= least_charts, "only {} charts", number("charts"));
     assert_eq!(number("drawn"), number("charts"), "every chart is drawn");
+    assert_eq!(number("named"), number("charts"), "every chart says what it is");
+    assert_eq!(number("told"), number("asking"), "a pointer is told of every series");
+    assert_eq!(number("outside"), 0, "no label is beyond the screen");
     assert!(number("lines") >= least_lines, "only {} lines", number("lines"));
     assert!(number("width") <= 390, "the page is {} wide on a phone of 390", number("width"));
     assert_eq!(number("loaded"), 0, "the page loads nothing");

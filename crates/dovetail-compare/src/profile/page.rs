@@ -1,17 +1,14 @@
 //! The report page: cost against size with both lines, and how far packets are from the line.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{DashType, ExponentFormat, Line, Marker, Mode},
-    layout::{Axis, AxisType},
-};
-
 use super::{
     fit,
     show::{LEGEND, Profiles},
     summary::{Profile, quantile},
 };
-use crate::report::{Block, Page, charts};
+use crate::report::{
+    Block, Page,
+    plot::{Axis, Plot, Series},
+};
 
 pub(crate) fn page(profiles: &Profiles<'_>) -> Page {
     let mut page = Page { title: "Dovetail: cost of packets on this machine".to_owned(), blocks: Vec::new() };
@@ -38,7 +35,6 @@ const DOTS: usize = 1200;
 const STEPS: u32 = 120;
 
 fn chart_of_costs(profile: &Profile) -> Block {
-    let mut plot = Plot::new();
     let sizes = &profile.sizes;
     // One outlier would press everything else onto the axis.
     let highest = sizes.iter().map(|row| row.p99_ns).max().unwrap_or(0);
@@ -46,30 +42,23 @@ fn chart_of_costs(profile: &Profile) -> Block {
     let dots = profile.samples.iter().step_by(step).filter(|sample| sample.nanos <= highest);
     let (x, y): (Vec<f64>, Vec<f64>) =
         dots.map(|sample| (f64::from(sample.bytes), micros(sample.nanos as f64))).unzip();
-    plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).name("packets").marker(Marker::new().size(4).opacity(0.25)));
+    let cost = Axis::linear("cost, µs").range(0.0, micros(highest as f64) * 1.05);
+    let mut plot = Plot::new(Axis::linear("bytes"), cost);
+    plot.add(Series::cloud("packets", x, y));
     let bytes: Vec<f64> = sizes.iter().map(|row| row.bytes.into()).collect();
     let medians = sizes.iter().map(|row| micros(row.median_ns as f64)).collect();
-    plot.add_trace(
-        Scatter::new(bytes.clone(), medians).mode(Mode::Markers).name("medians").marker(Marker::new().size(9)),
-    );
+    plot.add(Series::dots("medians", bytes.clone(), medians));
     let along = |line: fit::Line| bytes.iter().map(|&bytes| micros(line.at(bytes))).collect();
-    plot.add_trace(charts::line("line of medians", bytes.clone(), along(profile.medians.line)));
-    let dashed = Line::new().width(1.6).dash(DashType::Dash);
-    plot.add_trace(charts::line("line of all packets", bytes.clone(), along(profile.fit.line)).line(dashed));
-    let cost = Axis::new().title("cost, µs").range(vec![0.0, micros(highest as f64) * 1.05]);
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("bytes")).y_axis(cost));
-    Block::Chart {
-        title: format!("Cost against size: {}", profile.function),
-        note: "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in \
-               the line of all packets."
-            .to_owned(),
-        plot: Box::new(plot),
-    }
+    plot.add(Series::line("line of medians", bytes.clone(), along(profile.medians.line)));
+    plot.add(Series::dashed("line of all packets", bytes.clone(), along(profile.fit.line)));
+    let note = "One packet in several is drawn. The few above every size's 99th percentile are beyond the edge, but in \
+                the line of all packets.";
+    Block::chart(format!("Cost against size: {}", profile.function), note, plot)
 }
 
 /// The share of packets that take longer than this many times what the line says.
 fn chart_of_ratios(profiles: &[Profile]) -> Block {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("measured over fitted"), Axis::log("packets above, %"));
     for profile in profiles {
         let sorted = &profile.sorted_ratios;
         let n = sorted.len().max(1) as f64;
@@ -77,19 +66,11 @@ fn chart_of_ratios(profiles: &[Profile]) -> Block {
         let left = (0..=STEPS).map(|step| n.powf(-f64::from(step) / f64::from(STEPS)));
         let points = left.filter_map(|left| Some((quantile(sorted, 1.0 - left)?.max(LEAST_SHOWN), left * 100.0)));
         let (ratio, share) = points.unzip();
-        plot.add_trace(charts::line(profile.function, ratio, share));
+        plot.add(Series::line(profile.function, ratio, share));
     }
-    let ratio = Axis::new().title("measured over fitted").type_(AxisType::Log);
-    let share = Axis::new().title("packets above, %").type_(AxisType::Log).exponent_format(ExponentFormat::Power);
-    plot.set_layout(Layout::new().x_axis(ratio).y_axis(share));
-    Block::Chart {
-        title: "How far from the line".to_owned(),
-        note:
-            "The share of packets that took more than this multiple of the line's cost; the lines end at the slowest \
-               packet."
-                .to_owned(),
-        plot: Box::new(plot),
-    }
+    let note = "The share of packets that took more than this multiple of the line's cost; the lines end at the slowest \
+                packet.";
+    Block::chart("How far from the line", note, plot)
 }
 
 /// A logarithmic axis has no zero.

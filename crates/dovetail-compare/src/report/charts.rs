@@ -4,15 +4,11 @@ use std::collections::BTreeMap;
 
 use dovetail_sched::Nanos;
 use dovetail_sim::{
-    measure::{Series, Summary},
+    measure::{self, Summary},
     network::{NetworkOutcome, Stream},
 };
-use plotly::{
-    Bar, HeatMap, Layout, Plot, Scatter,
-    common::{ColorBar, ColorScale, ColorScalePalette, ExponentFormat, Line, LineShape, Mode, Orientation},
-    layout::{Axis, AxisType, BarMode},
-};
 
+use super::plot::{Axis, Grid, Plot, Series};
 use crate::{
     explain::{Group, Who},
     network::{
@@ -32,14 +28,11 @@ pub struct ChartedRun<'a> {
 
 /// How busy each resource was, a group of bars a resource.
 pub fn utilisation(runs: &[ChartedRun<'_>], resources: &[String]) -> Plot {
-    let mut plot = Plot::new();
+    let busy = Axis::linear("busy, % of the makespan").range(0.0, 100.0);
+    let mut plot = Plot::new(Axis::names("", resources.to_vec()), busy);
     for run in runs {
-        let percent: Vec<f64> = run.summary.utilisation.iter().map(|share| round(share * 100.0)).collect();
-        let text = percent.iter().map(|share| format!("{share:.1}")).collect();
-        plot.add_trace(Bar::new(resources.to_vec(), percent).name(plain(run.policy)).text_array(text));
+        plot.add(Series::bars(run.policy, run.summary.utilisation.iter().map(|share| share * 100.0).collect()));
     }
-    let axis = Axis::new().title("busy, % of the makespan").range(vec![0.0, 100.0]);
-    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
     plot
 }
 
@@ -49,7 +42,7 @@ pub fn utilisation_over_time(runs: &[ChartedRun<'_>], resource: usize) -> Plot {
         let series = &run.summary.series;
         (run.policy.to_owned(), points(series, &series.utilisation[resource], |share| share * 100.0))
     });
-    over_time(lines, "busy, %", AxisType::Linear)
+    over_time(lines, Axis::linear("busy, %").range(0.0, 100.0))
 }
 
 /// The gap in active time over time, a line a policy.
@@ -58,20 +51,17 @@ pub fn gap_over_time(runs: &[ChartedRun<'_>]) -> Plot {
         let series = &run.summary.series;
         (run.policy.to_owned(), points(series, &series.gap, |gap| gap.as_f64().max(LEAST_SHOWN) / 1e6))
     });
-    over_time(lines, "gap, ms", AxisType::Log)
+    over_time(lines, Axis::log("gap, ms"))
 }
 
 /// The share of packets that were at most so late, a line a policy.
 pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
     for run in runs {
-        let late =
-            run.summary.latency_cdf.iter().map(|(late, _)| round(late.as_f64().max(LEAST_SHOWN) / 1e6)).collect();
-        let share = run.summary.latency_cdf.iter().map(|(_, share)| round(share * 100.0)).collect();
-        plot.add_trace(line(run.policy, late, share));
+        let late = run.summary.latency_cdf.iter().map(|(late, _)| late.as_f64().max(LEAST_SHOWN) / 1e6).collect();
+        let share = run.summary.latency_cdf.iter().map(|(_, share)| share * 100.0).collect();
+        plot.add(Series::line(run.policy, late, share));
     }
-    let late = Axis::new().title("latency, ms").type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
     plot
 }
 
@@ -80,12 +70,12 @@ pub(crate) fn time_divided(who: &Who, resources: &[String]) -> Plot {
     // The bar of the group that waited longest is on top.
     let groups: Vec<(&str, &Group)> =
         who.by_weight().into_iter().filter(|(_, group)| group.packets > 0).take(BARS).collect();
-    let mut plot = Plot::new();
+    let names = groups.iter().rev().map(|(name, _)| (*name).to_owned()).collect();
+    let mut plot = Plot::new(Axis::linear("mean latency, ms"), Axis::names("", names));
     let mut part = |name: String, of: &dyn Fn(&Group) -> u128| {
-        let (names, times): (Vec<String>, Vec<f64>) =
-            groups.iter().rev().map(|(name, group)| (plain(name), round(group.mean_ms(of(group))))).unzip();
+        let times: Vec<f64> = groups.iter().rev().map(|(_, group)| group.mean_ms(of(group))).collect();
         if times.iter().any(|&time| time > 0.0) {
-            plot.add_trace(Bar::new(times, names).name(plain(&name)).orientation(Orientation::Horizontal));
+            plot.add(Series::bars(name, times));
         }
     };
     for (at, resource) in resources.iter().enumerate() {
@@ -109,20 +99,11 @@ pub(crate) fn time_divided(who: &Who, resources: &[String]) -> Plot {
     part("server".to_owned(), &|group| group.server_nanos);
     part("pace".to_owned(), &|group| group.pace_nanos);
     part("on its way".to_owned(), &|group| group.on_its_way_nanos);
-    let height = 190 + 34 * groups.len();
-    let time = Axis::new().title("mean latency, ms");
-    plot.set_layout(
-        Layout::new()
-            .bar_mode(BarMode::Stack)
-            .x_axis(time)
-            .y_axis(Axis::new().type_(AxisType::Category))
-            .height(height),
-    );
     plot
 }
 
 /// How long a mean packet of each row's group waits behind each column's, its own flow included.
-pub(crate) fn who_waits(who: &Who) -> Plot {
+pub(crate) fn who_waits(who: &Who) -> Grid {
     let groups = who.by_weight();
     let mut shown: Vec<&str> = groups.iter().filter(|(_, group)| group.packets > 0).map(|(name, _)| *name).collect();
     shown.truncate(BARS);
@@ -131,22 +112,11 @@ pub(crate) fn who_waits(who: &Who) -> Plot {
         let group = &who.groups[at(row)];
         let behind = group.behind_nanos.get(at(column)).copied().unwrap_or(0);
         let same = if row == column { group.same_flow_nanos } else { 0 };
-        round(group.mean_ms(behind + same))
+        group.mean_ms(behind + same)
     };
-    let names: Vec<String> = shown.iter().map(|name| plain(name)).collect();
-    let rows: Vec<String> = names.iter().rev().cloned().collect();
-    let times: Vec<Vec<f64>> =
-        shown.iter().rev().map(|row| shown.iter().map(|column| waits(row, column)).collect()).collect();
-    let mut plot = Plot::new();
-    plot.add_trace(
-        HeatMap::new(names, rows, times)
-            .color_scale(ColorScale::Palette(ColorScalePalette::YlGnBu))
-            .reverse_scale(true)
-            .color_bar(ColorBar::new().title("ms")),
-    );
-    let axis = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Category);
-    plot.set_layout(Layout::new().x_axis(axis("waits for")).y_axis(axis("who waits")).height(200 + 24 * shown.len()));
-    plot
+    let values = shown.iter().map(|row| shown.iter().map(|column| waits(row, column)).collect()).collect();
+    let names = shown.iter().map(|name| (*name).to_owned()).collect();
+    Grid { titles: ["who waits", "for whom"], names, values, unit: "ms" }
 }
 
 /// A gateway and its requests: of each the length and, if it was answered, how long that took.
@@ -154,24 +124,21 @@ pub type Waits<'a> = (&'a str, Vec<(u64, Option<Nanos>)>);
 
 /// The share of requests that took at most this long, a line per gateway.
 pub fn waits(runs: &[Waits<'_>]) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("latency, s"), Axis::linear("requests, %").range(0.0, 100.0));
     for (gateway, waits) in runs {
         let mut took: Vec<f64> = waits.iter().filter_map(|(_, took)| *took).map(Nanos::as_secs_f64).collect();
         took.sort_by(f64::total_cmp);
         let step = took.len().div_ceil(POINTS).max(1);
         let ranks = (0..took.len()).step_by(step).chain(took.len().checked_sub(1));
-        let (seconds, share) =
-            ranks.map(|at| (round(took[at]), round((at + 1) as f64 * 100.0 / waits.len() as f64))).unzip();
-        plot.add_trace(line(gateway, seconds, share));
+        let (seconds, share) = ranks.map(|at| (took[at], (at + 1) as f64 * 100.0 / waits.len() as f64)).unzip();
+        plot.add(Series::line(*gateway, seconds, share));
     }
-    let x = Axis::new().title("latency, s").type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(x).y_axis(Axis::new().title("requests, %").range(vec![0.0, 101.0])));
     plot
 }
 
 /// The mean latency of responses of about each size, a line a gateway.
 pub fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("response, bytes"), Axis::log("mean latency, s"));
     for (gateway, waits) in runs {
         let mut sums: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
         for (bytes, took) in waits {
@@ -180,25 +147,20 @@ pub fn wait_by_size(runs: &[Waits<'_>]) -> Plot {
                 *sum = (sum.0 + took.as_secs_f64(), sum.1 + 1.0);
             }
         }
-        let middle = |power: u32| round(f64::from(power).exp2() * std::f64::consts::SQRT_2);
-        let (sizes, means) = sums.iter().map(|(&power, (sum, count))| (middle(power), round(sum / count))).unzip();
-        plot.add_trace(line(gateway, sizes, means));
+        let middle = |power: u32| f64::from(power).exp2() * std::f64::consts::SQRT_2;
+        let (sizes, means) = sums.iter().map(|(&power, (sum, count))| (middle(power), sum / count)).unzip();
+        plot.add(Series::dotted_line(*gateway, sizes, means));
     }
-    let log = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(log("response, bytes")).y_axis(log("mean latency, s")));
     plot
 }
 
 /// What each class got, a group of bars a class.
 pub fn class_rates(runs: &[(&str, &Figures)]) -> Plot {
-    let mut plot = Plot::new();
+    let names = runs.first().map(|(_, figures)| figures.classes.iter().map(|class| class.class.clone()).collect());
+    let mut plot = Plot::new(Axis::names("", names.unwrap_or_default()), Axis::linear("kbit/s"));
     for (gateway, figures) in runs {
-        let (names, rates): (Vec<String>, Vec<f64>) =
-            figures.classes.iter().map(|class| (plain(&class.class), round(class.kbps))).unzip();
-        plot.add_trace(Bar::new(names, rates).name(plain(gateway)));
+        plot.add(Series::bars(*gateway, figures.classes.iter().map(|class| class.kbps).collect()));
     }
-    let axis = Axis::new().title("kbit/s");
-    plot.set_layout(Layout::new().bar_mode(BarMode::Group).x_axis(Axis::new()).y_axis(axis));
     plot
 }
 
@@ -207,8 +169,8 @@ pub fn note_over_time(name: &str, notes: &[(Nanos, Vec<(&'static str, f64)>)]) -
     let value =
         |figures: &[(&'static str, f64)]| figures.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
     let (at, values): (Vec<f64>, Vec<f64>) =
-        notes.iter().filter_map(|(at, figures)| Some((round(at.as_secs_f64()), round(value(figures)?)))).unzip();
-    (!at.is_empty()).then(|| over_time([(name.to_owned(), (at, values))].into_iter(), name, AxisType::Linear))
+        notes.iter().filter_map(|(at, figures)| Some((at.as_secs_f64(), value(figures)?))).unzip();
+    (!at.is_empty()).then(|| over_time([(name.to_owned(), (at, values))].into_iter(), Axis::linear(name)))
 }
 
 /// Shares of dominant service over time under one policy: of flows if they are few, otherwise of classes.
@@ -218,7 +180,8 @@ pub fn share_over_time(run: &ChartedRun<'_>) -> Option<Plot> {
     let lines = if flows || series.classes.is_empty() { &series.flows } else { &series.classes };
     let bins = lines.iter().map(|(_, line)| line.len()).max()?;
     let per_point = bins.div_ceil(POINTS);
-    let mut plot = Plot::new();
+    let share = Axis::linear("dominant service, %").range(0.0, 100.0);
+    let mut plot = Plot::new(Axis::linear("time, s"), share);
     let sum_at = |line: &[f64], at: usize| line.iter().skip(at).take(per_point).sum::<f64>();
     let times: Vec<f64> = (0..bins).step_by(per_point).map(|at| seconds(series.width, at)).collect();
     let totals: Vec<f64> =
@@ -227,18 +190,15 @@ pub fn share_over_time(run: &ChartedRun<'_>) -> Option<Plot> {
         let shares = (0..bins)
             .step_by(per_point)
             .zip(&totals)
-            .map(|(at, &total)| if total > 0.0 { round(sum_at(service, at) / total * 100.0) } else { 0.0 });
-        let area = Scatter::new(times.clone(), shares.collect()).mode(Mode::Lines).stack_group("share");
-        plot.add_trace(area.name(plain(name)).line(Line::new().width(0.5)));
+            .map(|(at, &total)| if total > 0.0 { sum_at(service, at) / total * 100.0 } else { 0.0 });
+        plot.add(Series::area(name, times.clone(), shares.collect()));
     }
-    let share = Axis::new().title("dominant service, %").range(vec![0.0, 100.0]);
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(share));
     Some(plot)
 }
 
 /// The mean time of transfers by how much they carry, a line a policy.
 pub fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("size, kB"), Axis::log("mean time, s"));
     for (policy, outcome) in runs {
         // A bin is as wide as a quarter of an octave: the sizes of a heavy tail are far apart.
         let mut bins: BTreeMap<i64, (f64, f64, f64)> = BTreeMap::new();
@@ -249,59 +209,46 @@ pub fn time_by_size<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)
                 *bin = (bin.0 + 1.0, bin.1 + bytes, bin.2 + took.as_secs_f64());
             }
         }
-        let (sizes, times) = bins
-            .values()
-            .map(|(transfers, bytes, seconds)| (round(bytes / transfers / 1e3), round(seconds / transfers)))
-            .unzip();
-        plot.add_trace(line(policy, sizes, times));
+        let (sizes, times) =
+            bins.values().map(|(transfers, bytes, seconds)| (bytes / transfers / 1e3, seconds / transfers)).unzip();
+        plot.add(Series::line(policy, sizes, times));
     }
-    let axis = |title: &str| Axis::new().title(title).type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(axis("size, kB")).y_axis(axis("mean time, s")));
     plot
 }
 
 /// The share of short transfers that were done in so much time, a line a policy.
 pub fn short_times<'a>(runs: impl Iterator<Item = (&'a str, &'a NetworkOutcome)>) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("time, ms"), Axis::linear("transfers, %").range(0.0, 100.0));
     for (policy, outcome) in runs {
         let mut times: Vec<f64> =
             SizeClass::Short.transfers(outcome).filter_map(|transfer| Some(transfer.took()?.as_secs_f64())).collect();
         times.sort_by(f64::total_cmp);
         let all = SizeClass::Short.transfers(outcome).count();
         let step = times.len().div_ceil(POINTS).max(1);
-        let shown = (0..times.len()).step_by(step).map(|at| (round(times[at] * 1e3), at));
-        let (times, shares) = shown.map(|(time, at)| (time, round((at + 1) as f64 * 100.0 / all as f64))).unzip();
-        plot.add_trace(line(policy, times, shares));
+        let shown = (0..times.len()).step_by(step).map(|at| (times[at] * 1e3, at));
+        let (times, shares) = shown.map(|(time, at)| (time, (at + 1) as f64 * 100.0 / all as f64)).unzip();
+        plot.add(Series::line(policy, times, shares));
     }
-    let time = Axis::new().title("time, ms").type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(time).y_axis(Axis::new().title("transfers, %").range(vec![0.0, 101.0])));
     plot
 }
 
 /// A stream's rate in each ten seconds, a line per policy.
 pub fn rate_over_time<'a>(runs: impl Iterator<Item = (&'a str, &'a Stream, Nanos)>) -> Plot {
     let lines = runs.map(|(policy, stream, ended)| {
-        let rates: Vec<f64> = windows(stream, 0, ended).into_iter().map(round).collect();
+        let rates: Vec<f64> = windows(stream, 0, ended);
         let times = (0..rates.len()).map(|at| (at * WINDOW_S) as f64).collect();
         (policy.to_owned(), (times, rates))
     });
-    over_time(lines, "Mbit/s", AxisType::Linear)
+    over_time(lines, Axis::linear("Mbit/s"))
 }
 
 /// Any lines over time, in seconds.
-pub fn over_time(lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>, title: &str, scale: AxisType) -> Plot {
-    let mut plot = Plot::new();
+pub fn over_time(lines: impl Iterator<Item = (String, (Vec<f64>, Vec<f64>))>, value: Axis) -> Plot {
+    let mut plot = Plot::new(Axis::linear("time, s"), value);
     for (name, (times, values)) in lines {
-        plot.add_trace(line(&name, times, values));
+        plot.add(Series::line(name, times, values));
     }
-    let value = Axis::new().title(title).type_(scale).exponent_format(ExponentFormat::Power);
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("time, s")).y_axis(value));
     plot
-}
-
-/// A line.
-pub fn line(name: &str, x: Vec<f64>, y: Vec<f64>) -> Box<Scatter<f64, f64>> {
-    Scatter::new(x, y).mode(Mode::Lines).name(plain(name)).line(Line::new().width(1.6).shape(LineShape::Linear))
 }
 
 /// A logarithmic axis has no zero: a microsecond stands for anything shorter, in nanoseconds.
@@ -314,30 +261,16 @@ const BARS: usize = 24;
 const BEHIND: usize = 8;
 
 /// At most this many points a line: a page of ten policies stays small.
-const POINTS: usize = 400;
+const POINTS: usize = 320;
 
 /// Time in seconds and the mean of `value` over neighbouring bins, at most [`POINTS`] of them.
-fn points<T: Copy>(series: &Series, bins: &[T], value: impl Fn(T) -> f64) -> (Vec<f64>, Vec<f64>) {
+fn points<T: Copy>(series: &measure::Series, bins: &[T], value: impl Fn(T) -> f64) -> (Vec<f64>, Vec<f64>) {
     let per_point = bins.len().div_ceil(POINTS).max(1);
-    let mean = |bins: &[T]| round(bins.iter().map(|&bin| value(bin)).sum::<f64>() / bins.len() as f64);
+    let mean = |bins: &[T]| bins.iter().map(|&bin| value(bin)).sum::<f64>() / bins.len() as f64;
     let times = (0..bins.len()).step_by(per_point).map(|at| seconds(series.width, at)).collect();
     (times, bins.chunks(per_point).map(mean).collect())
 }
 
 fn seconds(width: Nanos, bin: usize) -> f64 {
-    round(width.as_secs_f64() * bin as f64)
-}
-
-/// Six significant digits: what a chart can show, at a third of the bytes.
-fn round(value: f64) -> f64 {
-    if value == 0.0 || !value.is_finite() {
-        return 0.0;
-    }
-    let scale = 10f64.powi(5 - value.abs().log10().floor() as i32);
-    (value * scale).round() / scale
-}
-
-/// A name that the chart library does not take for mark-up.
-fn plain(name: &str) -> String {
-    name.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    width.as_secs_f64() * bin as f64
 }

@@ -1,17 +1,14 @@
 //! The report page: the curves, the recommendation, and every figure.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{DashType, Line, Marker, Mode, Position},
-    layout::Axis,
-};
-
 use super::{
     advice,
     curve::{Curve, Point},
     show::{LEGEND, Tuning},
 };
-use crate::report::{Block, Page};
+use crate::report::{
+    Block, Page,
+    plot::{Axis, Plot, Series},
+};
 
 pub(crate) fn page(tuning: &Tuning<'_>) -> Page {
     let mut page = Page { title: format!("Dovetail: tuning for {}", tuning.plan.input.name()), blocks: Vec::new() };
@@ -61,37 +58,24 @@ impl Across {
     }
 
     fn axis(&self) -> Axis {
-        Axis::new().title(self.title.as_str())
+        Axis::linear(self.title.as_str())
     }
 }
 
 /// A line through the points, large where it is recommended.
-fn trace(curve: &Curve, name: &str, x: fn(&Point) -> f64, y: impl Fn(&Point) -> f64) -> Box<Scatter<f64, f64>> {
-    let recommended = curve.recommended();
-    let size = |at| if at == recommended { 15 } else { 7 };
+fn line(curve: &Curve, name: &str, x: fn(&Point) -> f64, y: impl Fn(&Point) -> f64) -> Series {
     let points = curve.points.iter();
-    Scatter::new(points.clone().map(x).collect(), points.map(y).collect())
-        .mode(Mode::LinesMarkers)
-        .name(name)
-        .marker(Marker::new().size_array((0..curve.points.len()).map(size).collect()))
-        .line(Line::new().width(1.6))
+    Series::dotted_line(name, points.clone().map(x).collect(), points.map(y).collect()).with_large(curve.recommended())
 }
 
 /// The same with the knob's values beside the points.
-fn labelled(line: Box<Scatter<f64, f64>>, curve: &Curve) -> Box<Scatter<f64, f64>> {
-    let values = curve.points.iter().map(|point| point.value.to_string()).collect();
-    line.mode(Mode::LinesMarkersText).text_array(values).text_position(Position::TopCenter)
+fn labelled(line: Series, curve: &Curve) -> Series {
+    line.labelled(curve.points.iter().map(|point| point.value.to_string()).collect())
 }
 
 fn chart_of_efficiency(curves: &[&Curve]) -> Block {
     let across = Across::of(curves);
-    let mut plot = Plot::new();
     let makespan = curves.iter().all(|curve| curve.same_packets());
-    for curve in curves {
-        let name = format!("{} by {}", curve.tunable.policy, curve.tunable.knob);
-        let height = |point: &Point| if makespan { point.run.summary.makespan.as_secs_f64() } else { point.work() };
-        plot.add_trace(labelled(trace(curve, &name, across.of, height), curve));
-    }
     let (title, axis, note) = if makespan {
         ("Makespan", "makespan, s", "Lower is faster; further right is fairer. The large point is recommended.")
     } else {
@@ -101,25 +85,25 @@ fn chart_of_efficiency(curves: &[&Curve]) -> Block {
             "Higher is more; further right is fairer. The large point is recommended.",
         )
     };
-    plot.set_layout(Layout::new().x_axis(across.axis()).y_axis(Axis::new().title(axis)));
-    let title = format!("{title} against fairness");
-    Block::Chart { title, note: note.to_owned(), plot: Box::new(plot) }
+    let mut plot = Plot::new(across.axis(), Axis::linear(axis));
+    for curve in curves {
+        let name = format!("{} by {}", curve.tunable.policy, curve.tunable.knob);
+        let height = |point: &Point| if makespan { point.run.summary.makespan.as_secs_f64() } else { point.work() };
+        plot.add(labelled(line(curve, &name, across.of, height), curve));
+    }
+    Block::chart(format!("{title} against fairness"), note, plot)
 }
 
 fn chart_of_utilisation(curve: &Curve, resources: &[String]) -> Block {
     let across = Across::of(&[curve]);
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(across.axis(), Axis::linear("busy, % of the makespan"));
     for (at, name) in resources.iter().enumerate() {
-        let line = trace(curve, name, across.of, |point| point.run.summary.utilisation[at] * 100.0);
+        let line = line(curve, name, across.of, |point| point.run.summary.utilisation[at] * 100.0);
         // Lines of balanced resources are close, and their labels would lie on one another.
-        plot.add_trace(if at == 0 { labelled(line, curve) } else { line });
+        plot.add(if at == 0 { labelled(line, curve) } else { line });
     }
-    plot.set_layout(Layout::new().x_axis(across.axis()).y_axis(Axis::new().title("busy, % of the makespan")));
-    Block::Chart {
-        title: "Utilisation against fairness".to_owned(),
-        note: format!("Beside each point of {} the {} that it was run with.", resources[0], curve.tunable.knob),
-        plot: Box::new(plot),
-    }
+    let note = format!("Beside each point of {} the {} that it was run with.", resources[0], curve.tunable.knob);
+    Block::chart("Utilisation against fairness", note, plot)
 }
 
 /// What was seen of shares at each value, and what was promised.
@@ -127,24 +111,18 @@ fn chart_of_shares(curve: &Curve) -> Option<Block> {
     type Share = fn(&Point) -> Option<f64>;
     let shown = |of: Share| -> Option<Vec<f64>> { curve.points.iter().map(of).collect() };
     let values: Vec<String> = curve.points.iter().map(|point| point.value.to_string()).collect();
-    let mut plot = Plot::new();
+    let places: Vec<f64> = (0..values.len()).map(|at| at as f64).collect();
+    let mut plot = Plot::new(Axis::names(curve.tunable.knob, values), Axis::linear("share of the fair share"));
     let lines: [(&str, Share); 3] = [
         ("median", |point| point.shares.median),
         ("one in a hundred", |point| point.shares.first_percentile),
         ("worst", Point::worst_share),
     ];
     for (name, of) in lines {
-        plot.add_trace(Scatter::new(values.clone(), shown(of)?).mode(Mode::LinesMarkers).name(name));
+        plot.add(Series::dotted_line(name, places.clone(), shown(of)?));
     }
     if let Some(promised) = shown(|point| point.promise) {
-        let line = Line::new().dash(DashType::Dash);
-        plot.add_trace(Scatter::new(values, promised).mode(Mode::Lines).name("guaranteed").line(line));
+        plot.add(Series::dashed("guaranteed", places, promised));
     }
-    let knob = Axis::new().title(curve.tunable.knob).type_(plotly::layout::AxisType::Category);
-    plot.set_layout(Layout::new().x_axis(knob).y_axis(Axis::new().title("share of the fair share")));
-    Some(Block::Chart {
-        title: "Observed shares".to_owned(),
-        note: "Every waiting flow in every window.".to_owned(),
-        plot: Box::new(plot),
-    })
+    Some(Block::chart("Observed shares", "Every waiting flow in every window.", plot))
 }

@@ -1,7 +1,5 @@
 //! Figs. 6 to 9: delays of MPEG flow 1 under both policies and both estimators.
 
-use plotly::layout::AxisType;
-
 use super::{
     interval::Interval,
     paper::{FLOW_1, POLICIES, SEEDS, paper_flows, unsettled},
@@ -12,7 +10,11 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
-use dovetail_compare::{report::charts::over_time, side_by_side::side_by_side, table::Table};
+use dovetail_compare::{
+    report::{charts::over_time, plot::Axis},
+    side_by_side::side_by_side,
+    table::Table,
+};
 
 /// With the worst delays that the paper prints, in seconds, by [`POLICIES`].
 const ESTIMATORS: [(&str, [f64; 2]); 2] = [("ses", [0.3649, 0.6693]), ("llsr", [0.296, 0.5273])];
@@ -110,6 +112,6 @@ fn over_one_seed() -> Result<dovetail_compare::report::Block, Error> {
             lines.push((format!("{name}, {}", estimator.to_uppercase()), (times, delays)));
         }
     }
-    let plot = over_time(lines.into_iter(), "delay, s", AxisType::Linear);
+    let plot = over_time(lines.into_iter(), Axis::linear("delay, s"));
     Ok(chart("Figs. 6 to 9", "The delay of each packet of MPEG flow 1, for one seed.", plot))
 }

@@ -6,11 +6,6 @@
 //! v·2/(2 - g) on average, g being its gain.
 
 use dovetail_sched::cost::{Estimator, LeastSquares, Method, Smoothing};
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{Marker, Mode},
-    layout::{Axis, AxisType},
-};
 
 use crate::{
     error::Error,
@@ -20,7 +15,7 @@ use crate::{
 use dovetail_compare::Silent;
 use dovetail_compare::{
     profile::{Sample, fit, measure, quantile},
-    report::charts::{line, over_time},
+    report::plot::{Axis, Plot, Series},
     table::{Table, figure},
 };
 
@@ -88,13 +83,12 @@ fn finding(samples: &[Sample]) -> Finding {
     for (title, predicted) in [("Fig. 2, smoothing", &all[0]), ("Fig. 3, least squares", &all[1])] {
         finding.charts.push(chart(title, "Measured against predicted, µs.", against(&measured, &predicted.nanos)));
     }
-    let deviations = all.iter().take(2).map(|predicted| {
+    let mut plot = Plot::new(Axis::linear("picture"), Axis::linear("measured less predicted, µs"));
+    for predicted in all.iter().take(2) {
         let numbers = (2..).take(measured.len()).map(f64::from).collect();
         let off = predicted.nanos.iter().zip(&measured).map(|(predicted, measured)| (measured - predicted) / 1e3);
-        (predicted.by.to_owned(), (numbers, off.collect()))
-    });
-    let mut plot = over_time(deviations, "measured less predicted, µs", AxisType::Linear);
-    plot.set_layout(plot.layout().clone().x_axis(Axis::new().title("picture")));
+        plot.add(Series::line(predicted.by, numbers, off.collect()));
+    }
     finding.charts.push(chart("Fig. 4", "How far off each prediction was.", plot));
     finding
 }
@@ -159,10 +153,9 @@ fn against(measured: &[f64], predicted: &[f64]) -> Plot {
     let micros = |nanos: &[f64]| nanos.iter().map(|nanos| nanos / 1e3).collect::<Vec<_>>();
     let (x, y) = (micros(measured), micros(predicted));
     let most = x.iter().chain(&y).copied().fold(0.0, f64::max);
-    let mut plot = Plot::new();
-    plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).marker(Marker::new().size(4)).name("a picture"));
-    plot.add_trace(line("perfect", vec![0.0, most], vec![0.0, most]));
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("measured, µs")).y_axis(Axis::new().title("predicted, µs")));
+    let mut plot = Plot::new(Axis::linear("measured, µs"), Axis::linear("predicted, µs"));
+    plot.add(Series::cloud("a picture", x, y));
+    plot.add(Series::line("perfect", vec![0.0, most], vec![0.0, most]));
     plot
 }
 

@@ -1,18 +1,15 @@
 //! The grid as tables and as a chart.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{ErrorData, ErrorType, Marker, Mode},
-    layout::{Axis, AxisType, Shape, ShapeLine, ShapeType},
-};
-
 use super::{
     cell::{Arriving, Cell, Costs, Output},
     interval::{Interval, Side},
     runs::{Outcome, RunDelays},
     settings::{ARRIVING, COSTS, LOADS, MEASURES, OUTPUTS},
 };
-use dovetail_compare::table::Table;
+use dovetail_compare::{
+    report::plot::{Along, Axis, Plot, Series},
+    table::Table,
+};
 
 fn verdict(side: Side) -> &'static str {
     match side {
@@ -91,7 +88,11 @@ pub(super) fn by_one_thing(all: &[Outcome]) -> Table {
 pub(super) fn whiskers(all: &[Outcome], arriving: Arriving, of: fn(&RunDelays) -> f64) -> Plot {
     let lines: Vec<(Costs, Output)> =
         COSTS.into_iter().rev().flat_map(|costs| OUTPUTS.map(|output| (costs, output))).collect();
-    let mut plot = Plot::new();
+    let labels = lines.iter().map(|(costs, output)| format!("costs {costs}, output {output}")).collect();
+    let ticks = [0.5, 0.7, 1.0, 1.4, 2.0].map(|ratio: f64| (ratio, ratio.to_string()));
+    // The same range for all, so that charts can be compared.
+    let ratios = Axis::log("WFQ over CBCS").range(0.4, 2.1).ticks(ticks.into());
+    let mut plot = Plot::new(ratios, Axis::names("", labels));
     for (at, load) in LOADS.into_iter().enumerate() {
         let (mut intervals, mut heights) = (Vec::new(), Vec::new());
         for (line, &(costs, output)) in lines.iter().enumerate() {
@@ -101,25 +102,10 @@ pub(super) fn whiskers(all: &[Outcome], arriving: Arriving, of: fn(&RunDelays) -
                 heights.push(line as f64 + (1.0 - at as f64) / 5.0);
             }
         }
-        let whiskers = ErrorData::new(ErrorType::Data)
-            .array(intervals.iter().map(|interval| interval.high - interval.mean).collect())
-            .array_minus(intervals.iter().map(|interval| interval.mean - interval.low).collect())
-            .symmetric(false);
-        let dots = Scatter::new(intervals.iter().map(|interval| interval.mean).collect(), heights).mode(Mode::Markers);
-        plot.add_trace(dots.marker(Marker::new().size(7)).error_x(whiskers).name(format!("load {load} %")));
+        let ends = intervals.iter().map(|interval| [interval.low, interval.high]).collect();
+        let means = intervals.iter().map(|interval| interval.mean).collect();
+        plot.add(Series::dots(format!("load {load} %"), means, heights).spread(Along::X, ends));
     }
-    let alike = Shape::new().shape_type(ShapeType::Line).x0(1).x1(1).y0(0).y1(1).y_ref("paper");
-    let labels = lines.iter().map(|(costs, output)| format!("costs {costs}, output {output}")).collect();
-    let ratios = Axis::new().title("WFQ over CBCS").type_(AxisType::Log);
-    let ratios = ratios.tick_values(vec![0.5, 0.7, 1.0, 1.4, 2.0]).tick_text(vec!["0.5", "0.7", "1", "1.4", "2"]);
-    // The same for all, so that charts can be compared; a logarithmic axis takes powers of 10.
-    let ratios = ratios.range(vec![f64::log10(0.4), f64::log10(2.1)]);
-    let settings = Axis::new().tick_values((0..lines.len()).map(|line| line as f64).collect()).tick_text(labels);
-    plot.set_layout(
-        Layout::new()
-            .shapes(vec![alike.line(ShapeLine::new().width(1.0))])
-            .x_axis(ratios)
-            .y_axis(settings.zero_line(false)),
-    );
+    plot.add(Series::dashed("alike", vec![1.0, 1.0], vec![-0.5, lines.len() as f64 - 0.5]));
     plot
 }

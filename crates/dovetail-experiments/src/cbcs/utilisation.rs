@@ -1,7 +1,6 @@
 //! Figs. 10 to 13: utilisation of CPU and link in every five seconds.
 
 use dovetail_sched::Nanos;
-use plotly::layout::AxisType;
 
 use super::{
     paper::{PAPER_BUSY, POLICIES, SCENARIO, paper_flows, unsettled},
@@ -12,7 +11,10 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
-use dovetail_compare::{input::builtin_scenario, report::charts::over_time};
+use dovetail_compare::{
+    input::builtin_scenario,
+    report::{charts::over_time, plot::Axis},
+};
 
 const STEP: Nanos = Nanos::from_millis(5_000);
 const STEPS: u64 = 10;
@@ -63,7 +65,7 @@ pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
             let times = (1..=STEPS).map(|step| (step * 5) as f64).collect();
             (label.clone(), (times, busy[at].clone()))
         });
-        let plot = over_time(lines, "busy, %", AxisType::Linear);
+        let plot = over_time(lines, Axis::linear("busy, %"));
         let title = ["Figs. 10 and 11, CPU", "Figs. 12 and 13, link"][at];
         finding.charts.push(chart(title, "Utilisation in every five seconds.", plot));
     }

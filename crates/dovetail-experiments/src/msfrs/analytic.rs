@@ -8,18 +8,16 @@
 //!
 //! The policy itself runs in an ideal link: all that is outstanding shares it evenly.
 
-use dovetail_sched::{
-    Nanos, Weight,
-    request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
-};
-use plotly::{Layout, Plot, layout::Axis};
-
 use crate::{
     error::Error,
     experiment::{Finding, Given, chart},
     row::Row,
 };
-use dovetail_compare::report::charts::line;
+use dovetail_compare::report::plot::{Axis, Plot, Series};
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, Request, RequestId, RequestSetup, RequestSpec, UserId},
+};
 
 const WINDOWS: [u32; 4] = [4, 8, 12, 20];
 const MOST: u32 = 60;
@@ -31,7 +29,8 @@ pub(super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {
         Row::new("12 requests, W+ = 4: MSF-RS", "s", Some(2.0), 2.0, msf_rs?, 1e-6),
         Row::new("12 requests: ordinary", "s", Some(3.0), 3.0, ordinary?, 1e-6),
     ];
-    let mut plot = Plot::new();
+    let y = Axis::linear("mean time, MSF-RS over ordinary").range(0.0, 1.05);
+    let mut plot = Plot::new(Axis::linear("requests at once"), y);
     for window in WINDOWS {
         let mut worst = 0.0f64;
         let mut most = 0.0f64;
@@ -54,10 +53,8 @@ pub(super) fn fig5(_: &Given<'_>) -> Result<Finding, Error> {
             twice,
             1e-6,
         ));
-        plot.add_trace(line(&format!("W+ = {window}"), sizes, ratios));
+        plot.add(Series::line(format!("W+ = {window}"), sizes, ratios));
     }
-    let y = Axis::new().title("mean time, MSF-RS over ordinary").range(vec![0.0, 1.05]);
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("requests at once")).y_axis(y));
     Ok(Finding {
         rows,
         charts: vec![chart("Fig. 5", "Mean time in the gateway, of equal responses.", plot)],

@@ -1,7 +1,5 @@
 //! Figs. 8 and 10: who gets how much.
 
-use plotly::{Layout, Plot, layout::Axis};
-
 use super::runs::{Made, Setting, median, runs, spread};
 use crate::{
     error::Error,
@@ -9,7 +7,10 @@ use crate::{
     row::Row,
 };
 use dovetail_compare::{
-    report::charts::{line, over_time},
+    report::{
+        charts::over_time,
+        plot::{Axis, Plot, Series},
+    },
     table::Table,
 };
 
@@ -91,7 +92,7 @@ fn over_time_by_class(made: &Made) -> Plot {
         let points = points.map(|from| (from as f64, class.mean_bps(from, from + WIDTH_S) / 1e3)).unzip();
         (made.network.traffic[class.traffic].name.clone(), points)
     });
-    over_time(lines, "kbit/s", plotly::layout::AxisType::Linear)
+    over_time(lines, Axis::linear("kbit/s"))
 }
 
 const USERS: [u32; 6] = [4, 8, 12, 16, 20, 24];
@@ -142,12 +143,10 @@ pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
             }
         }
     }
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("users of gold"), Axis::linear("a user of gold over one of bronze"));
     for (gateway, (users, parts)) in COUNTING.iter().zip(lines) {
-        plot.add_trace(line(gateway, users, parts));
+        plot.add(Series::line(*gateway, users, parts));
     }
-    let y = Axis::new().title("a user of gold over one of bronze");
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("users of gold")).y_axis(y));
     Ok(Finding {
         rows,
         tables: vec![("A user's rate, over that of a bronze user".into(), table)],

@@ -1,8 +1,5 @@
 //! Figs. 11 and 12: the window, and the utilisation that it aims at.
 
-use dovetail_sched::Nanos;
-use plotly::{Layout, Plot, layout::Axis};
-
 use super::runs::{Job, Made, Setting, made, median, runs};
 use crate::{
     error::Error,
@@ -10,9 +7,13 @@ use crate::{
     row::Row,
 };
 use dovetail_compare::{
-    report::charts::{line, note_over_time},
+    report::{
+        charts::note_over_time,
+        plot::{Axis, Plot, Series},
+    },
     table::Table,
 };
+use dovetail_sched::Nanos;
 
 /// A figure of the scheduler's own, second by second.
 fn notes<'a>(made: &'a Made, name: &'a str) -> impl Iterator<Item = (Nanos, f64)> + 'a {
@@ -96,11 +97,10 @@ pub(super) fn fig12(given: &Given<'_>) -> Result<Finding, Error> {
             median(at(0.99), far_s) / median(at(0.65), far_s),
         ),
     ];
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("U+"), Axis::linear("s"));
     for (name, value) in [("latency", &latency as &dyn Fn(&Made) -> f64), ("queued at the gateway", &queued)] {
-        plot.add_trace(line(name, targets.clone(), by_target.iter().map(|runs| median(runs, value)).collect()));
+        plot.add(Series::line(name, targets.clone(), by_target.iter().map(|runs| median(runs, value)).collect()));
     }
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("U+")).y_axis(Axis::new().title("s")));
     Ok(Finding {
         rows,
         tables: vec![("Median over five runs".into(), table)],

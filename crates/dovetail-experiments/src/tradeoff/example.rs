@@ -1,10 +1,5 @@
 //! Fig. 1: two flows whose fair schedule leaves the link idle for a third of the time.
 
-use plotly::{
-    Bar, Layout, Plot,
-    layout::{Axis, BarMode},
-};
-
 use super::{
     paper::POINTS,
     runs::{Job, run_all},
@@ -15,6 +10,7 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
+use dovetail_compare::report::plot::{Axis, Plot, Series};
 
 /// Guarantees that leave room for the schedule of Fig. 1b: flow 2's part of it, 9/25, is 0.6 of its fair share of 3/5.
 const EFFICIENT: [f64; 2] = [0.6, 0.1];
@@ -24,7 +20,8 @@ pub(super) fn fig1(given: &Given<'_>) -> Result<Finding, Error> {
     let jobs = alphas.map(|alpha| Job::tradeoff("tradeoff-fig1", alpha));
     let runs = run_all(&jobs, given)?;
     let mut finding = Finding::default();
-    let mut plot = Plot::new();
+    let resources = ["CPU", "link"].map(str::to_owned);
+    let mut plot = Plot::new(Axis::names("", resources.into()), Axis::linear("busy, %"));
     for (alpha, run) in alphas.into_iter().zip(&runs) {
         let fair = alpha == 1.0;
         let busy = [0, 1].map(|j| run.mean_utilisation(j) * 100.0);
@@ -38,9 +35,8 @@ pub(super) fn fig1(given: &Given<'_>) -> Result<Finding, Error> {
         let [first, second] = if fair { [60.0, 60.0] } else { [96.0, 36.0] };
         row("flow 1's share of the link", Some(first), first, shares[0]);
         row("flow 2's share of the CPU", Some(second), second, shares[1]);
-        plot.add_trace(Bar::new(vec!["CPU", "link"], busy.to_vec()).name(format!("alpha={alpha}")));
+        plot.add(Series::bars(format!("alpha={alpha}"), busy.to_vec()));
     }
-    plot.set_layout(Layout::new().bar_mode(BarMode::Group).y_axis(Axis::new().title("busy, %")));
     finding.charts.push(chart("Fig. 1", "Utilisation of both resources.", plot));
     finding.remarks.push(
         "The efficient schedule gives flow 2 9/25 of the CPU, 0.6 of its fair share of 3/5: it is found from alpha=0.6 \

@@ -1,15 +1,9 @@
 //! Fig. 6: three elephants and three mice. A flow that needs little is served at once, however little fairness is
 //! guaranteed.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{ErrorData, ErrorType, Mode},
-    layout::{Axis, AxisType},
-};
-
 use super::{
     paper::{ALPHAS, MODULES},
-    queues::QUEUE,
+    queues::{QUEUE, with_deviations},
     runs::{Job, run_all},
     watch::Watch,
 };
@@ -18,6 +12,7 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
+use dovetail_compare::report::plot::{Axis, Plot};
 
 /// This many times lower a mouse's latency has to be; "two orders of magnitude", says the paper.
 const TIMES_LOWER: f64 = 50.0;
@@ -50,16 +45,11 @@ pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
     ));
     for (title, flows, unit) in [("Fig. 6a, elephants", 0..3, "ms"), ("Fig. 6b, mice", 3..6, "µs")] {
         let scale = if unit == "ms" { 1e6 } else { 1e3 };
-        let mut plot = Plot::new();
+        let mut plot = Plot::new(Axis::linear("alpha"), Axis::linear(format!("latency, {unit}")));
         for flow in flows {
             let latencies: Vec<_> = runs.iter().map(|run| run.flows[flow].latency).collect();
-            let bars = latencies.iter().map(|latency| latency.deviation() / scale).collect();
-            let means = latencies.iter().map(|latency| latency.mean() / scale).collect();
-            let points = Scatter::new(ALPHAS.to_vec(), means).name(MODULES[flow % 3]).mode(Mode::LinesMarkers);
-            plot.add_trace(points.error_y(ErrorData::new(ErrorType::Data).array(bars)));
+            plot.add(with_deviations(MODULES[flow % 3], ALPHAS.to_vec(), &latencies, 1.0 / scale));
         }
-        let latency = Axis::new().title(format!("latency, {unit}")).type_(AxisType::Linear);
-        plot.set_layout(Layout::new().x_axis(Axis::new().title("alpha")).y_axis(latency));
         finding.charts.push(chart(title, "Mean latency and its standard deviation.", plot));
     }
     Ok(finding)

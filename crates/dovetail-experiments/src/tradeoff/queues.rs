@@ -1,11 +1,5 @@
 //! Fig. 5: the testbed with queues of 200 packets, so that packets are dropped and makespans say nothing.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{ErrorData, ErrorType, Mode},
-    layout::{Axis, AxisType},
-};
-
 use super::{
     paper::{ALPHAS, MODULES},
     runs::{Job, run_all},
@@ -17,7 +11,7 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
-use dovetail_compare::report::charts::line;
+use dovetail_compare::report::plot::{Along, Axis, Plot, Series};
 
 /// Packets of a flow that may wait.
 pub(super) const QUEUE: u32 = 200;
@@ -85,41 +79,41 @@ pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
 }
 
 fn charts(finding: &mut Finding, runs: &[std::sync::Arc<Watch>], cpu: &[Moments], fair: f64) {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("alpha"), Axis::linear("busy, %"));
     let link: Vec<Moments> = runs.iter().map(|run| Moments::of(run.utilisation(1))).collect();
     for (name, moments) in [("CPU", cpu), ("link", &link)] {
-        let deviations = moments.iter().map(|moments| moments.deviation() * 100.0).collect();
-        let means = moments.iter().map(|moments| moments.mean() * 100.0).collect();
-        let bars = ErrorData::new(ErrorType::Data).array(deviations);
-        plot.add_trace(Scatter::new(ALPHAS.to_vec(), means).name(name).mode(Mode::LinesMarkers).error_y(bars));
+        plot.add(with_deviations(name, ALPHAS.to_vec(), moments, 100.0));
     }
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("alpha")).y_axis(Axis::new().title("busy, %")));
     finding.charts.push(chart("Fig. 5a", "Utilisation, and its standard deviation over the seconds.", plot));
 
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("flow"), Axis::linear("dominant share, %"));
     for (alpha, run) in ALPHAS.into_iter().zip(runs) {
         let shares: Vec<f64> = run.flows.iter().map(|flow| flow.mean_share(SENDING) * 100.0).collect();
-        plot.add_trace(line(&format!("alpha={alpha}"), (1..=shares.len()).map(|flow| flow as f64).collect(), shares));
+        plot.add(Series::line(format!("alpha={alpha}"), (1..=shares.len()).map(|flow| flow as f64).collect(), shares));
     }
     let flows = (FLOWS * MODULES.len()) as f64;
-    plot.add_trace(line("fair share", vec![1.0, flows], vec![fair * 100.0; 2]));
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("flow")).y_axis(Axis::new().title("dominant share, %")));
+    plot.add(Series::dashed("fair share", vec![1.0, flows], vec![fair * 100.0; 2]));
     let note = "Each flow's dominant share; 1 to 20 checking, 21 to 40 monitoring, 41 to 60 IPsec.";
     finding.charts.push(chart("Fig. 5b", note, plot));
     let plot = latencies(ALPHAS.into_iter().zip(runs).map(|(alpha, run)| (format!("alpha={alpha}"), &**run)));
     finding.charts.push(chart("Fig. 5c", "The share of packets that were at most so late.", plot));
 }
 
+/// Means times `scale`, each with a whisker of its standard deviation.
+pub(super) fn with_deviations(name: &str, x: Vec<f64>, moments: &[Moments], scale: f64) -> Series {
+    let ends = moments.iter().map(|of| [of.mean() - of.deviation(), of.mean() + of.deviation()].map(|end| end * scale));
+    let means = moments.iter().map(|moments| moments.mean() * scale).collect();
+    Series::dotted_line(name, x, means).spread(Along::Y, ends.collect())
+}
+
 /// The distributions of latency, a line a run.
 pub(super) fn latencies<'a>(runs: impl Iterator<Item = (String, &'a Watch)>) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
     for (name, run) in runs {
         let cdf = run.latency.cdf();
         let late = cdf.iter().map(|(late, _)| late.as_f64().max(1e3) / 1e6).collect();
-        plot.add_trace(line(&name, late, cdf.iter().map(|(_, share)| share * 100.0).collect()));
+        plot.add(Series::line(name, late, cdf.iter().map(|(_, share)| share * 100.0).collect()));
     }
-    let late = Axis::new().title("latency, ms").type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
     plot
 }
 

@@ -5,11 +5,6 @@
 
 use dovetail_sched::Nanos;
 use dovetail_sim::PipelineMode;
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{Marker, MarkerSymbol, Mode},
-    layout::{Axis, AxisType},
-};
 
 use super::{
     optimum::{Kind, Optimum, optimum},
@@ -23,7 +18,10 @@ use crate::{
 };
 use dovetail_compare::{
     input::builtin_scenario,
-    report::charts::{line, over_time},
+    report::{
+        charts::over_time,
+        plot::{Axis, Plot, Series},
+    },
 };
 
 /// The scenario.
@@ -114,13 +112,10 @@ pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
          there.",
         seconds[ALPHAS.len() + others.len()] / fair * 100.0
     ));
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("alpha"), Axis::linear("makespan, % of that of alpha=1"));
     let measured = ALPHAS.iter().zip(&seconds).map(|(_, seconds)| seconds / fair * 100.0).collect();
-    plot.add_trace(line("measured", ALPHAS.to_vec(), measured));
-    plot.add_trace(line("paper", ALPHAS.to_vec(), PAPER_PERCENT.to_vec()));
-    plot.set_layout(
-        Layout::new().x_axis(Axis::new().title("alpha")).y_axis(Axis::new().title("makespan, % of that of alpha=1")),
-    );
+    plot.add(Series::dotted_line("measured", ALPHAS.to_vec(), measured));
+    plot.add(Series::dotted_line("paper", ALPHAS.to_vec(), PAPER_PERCENT.to_vec()));
     finding.charts.push(chart("Table 2", "The makespan against alpha.", plot));
     Ok(finding)
 }
@@ -146,7 +141,7 @@ pub(super) fn fig3(given: &Given<'_>) -> Result<Finding, Error> {
             let busy: Vec<f64> = run.utilisation(j).iter().map(|share| share * 100.0).collect();
             (format!("alpha={alpha}"), ((0..busy.len()).map(|second| second as f64).collect(), busy))
         });
-        let plot = over_time(lines, "busy, %", AxisType::Linear);
+        let plot = over_time(lines, Axis::linear("busy, %"));
         finding.charts.push(chart(&format!("Fig. 3, {resource}"), "Utilisation in each second.", plot));
     }
     // Bandwidth-bound flows are those through the first two modules.
@@ -203,12 +198,10 @@ pub(super) fn fig4(given: &Given<'_>) -> Result<Finding, Error> {
         testbed.shortfall_s() * 1e3,
         testbed.longest.as_micros_f64()
     ));
-    let mut plot = Plot::new();
-    let crosses = Marker::new().symbol(MarkerSymbol::X).size(6);
-    plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).marker(crosses).name("a flow in a second"));
+    let mut plot = Plot::new(Axis::linear("alpha"), Axis::linear("dominant share, %"));
+    plot.add(Series::cloud("a flow in a second", x, y));
     let guaranteed = ALPHAS.iter().map(|alpha| alpha * fair * 100.0).collect();
-    plot.add_trace(line("alpha · fair share", ALPHAS.to_vec(), guaranteed));
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("alpha")).y_axis(Axis::new().title("dominant share, %")));
+    plot.add(Series::line("alpha · fair share", ALPHAS.to_vec(), guaranteed));
     let note = "Each flow's dominant share in each of the first 20 seconds, and the guaranteed share.";
     finding.charts.push(chart("Fig. 4", note, plot));
     Ok(finding)

@@ -1,13 +1,8 @@
 //! Figs. 7 to 9: captured traffic through modules that flows are given by chance.
 
-use plotly::{
-    Bar, Layout, Plot, Scatter,
-    common::{ErrorData, ErrorType, Marker, Mode},
-    layout::{Axis, AxisType, BarMode},
-};
-
 use super::{
     patterns::Pattern,
+    queues::with_deviations,
     replays::{ALPHAS, FlowReplayed, PatternRuns, RIVALS, Replayed, Replays, replays},
     watch::Moments,
 };
@@ -16,7 +11,7 @@ use crate::{
     experiment::{Finding, Given, chart},
     row::Row,
 };
-use dovetail_compare::report::charts::line;
+use dovetail_compare::report::plot::{Axis, Plot, Series};
 
 /// The setting that the paper looks at most.
 const RELAXED: f64 = 0.8;
@@ -85,7 +80,6 @@ pub(super) fn fig7(given: &Given<'_>) -> Result<Finding, Error> {
 pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
     let replays = replays(given)?;
     let mut finding = begin(replays);
-    let mut plot = Plot::new();
     let mut bars = [const { Vec::new() }; 3];
     let policies = [
         (format!("alpha={RELAXED}"), super::runs::tradeoff(RELAXED)),
@@ -120,21 +114,19 @@ pub(super) fn fig8(given: &Given<'_>) -> Result<Finding, Error> {
             late(runs.under("mr3")),
             of_draws.deviation()
         ));
-        let mut cdf = Plot::new();
+        let mut cdf = Plot::new(Axis::log("latency, ms"), Axis::linear("packets, %").range(0.0, 100.0));
         for ((label, policy), bars) in policies.iter().zip(&mut bars) {
             bars.push(dropped(runs.under(policy)));
             let (x, y) = mean_cdf(runs.under(policy));
-            cdf.add_trace(line(label, x, y));
+            cdf.add(Series::line(label, x, y));
         }
-        let late = Axis::new().title("latency, ms").type_(AxisType::Log);
-        cdf.set_layout(Layout::new().x_axis(late).y_axis(Axis::new().title("packets, %").range(vec![0.0, 101.0])));
         finding.charts.push(chart(&format!("Fig. 8, {name}"), "Latency, the mean distribution of ten runs.", cdf));
     }
-    let names: Vec<&str> = occurring(replays).map(|runs| runs.pattern.name()).collect();
+    let names = occurring(replays).map(|runs| runs.pattern.name().to_owned()).collect();
+    let mut plot = Plot::new(Axis::names("", names), Axis::linear("dropped, %"));
     for ((label, _), bars) in policies.iter().zip(bars) {
-        plot.add_trace(Bar::new(names.clone(), bars).name(label.as_str()));
+        plot.add(Series::bars(label, bars));
     }
-    plot.set_layout(Layout::new().bar_mode(BarMode::Group).y_axis(Axis::new().title("dropped, %")));
     finding.charts.push(chart("Fig. 8d", "Packets dropped.", plot));
     Ok(finding)
 }
@@ -190,14 +182,12 @@ pub(super) fn fig9(given: &Given<'_>) -> Result<Finding, Error> {
          before it, too. Of larger flows \"some see shorter latency while others experience longer delay\"."
             .to_owned(),
     );
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::log("bytes of the flow"), Axis::log("mean latency, ms"));
     for (name, runs) in [("alpha=1".to_owned(), fair), (format!("alpha={RELAXED}"), relaxed)] {
         let sent = runs.iter().take(1).flat_map(|run| &run.flows).filter(|flow| flow.latency_ms.is_finite());
         let (x, y): (Vec<f64>, Vec<f64>) = sent.map(|flow| (flow.bytes as f64, flow.latency_ms)).unzip();
-        plot.add_trace(Scatter::new(x, y).mode(Mode::Markers).marker(Marker::new().size(4)).name(name));
+        plot.add(Series::cloud(name, x, y));
     }
-    let axis = |title: &str| Axis::new().title(title.to_owned()).type_(AxisType::Log);
-    plot.set_layout(Layout::new().x_axis(axis("bytes of the flow")).y_axis(axis("mean latency, ms")));
     finding.charts.push(chart("Fig. 9", "Each flow's mean latency against its size, in the first draw.", plot));
     Ok(finding)
 }
@@ -236,19 +226,15 @@ fn busy(runs: &[Replayed], resource: usize) -> Moments {
 }
 
 fn utilisation_chart(runs: &PatternRuns) -> dovetail_compare::report::Block {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("alpha"), Axis::linear("busy, %"));
     for (j, resource) in RESOURCES.into_iter().enumerate() {
         let over_alphas: Vec<Moments> = ALPHAS.iter().map(|&alpha| busy(runs.at(alpha), j)).collect();
-        let deviations = over_alphas.iter().map(Moments::deviation).collect();
-        let means = over_alphas.iter().map(Moments::mean).collect();
-        let bars = ErrorData::new(ErrorType::Data).array(deviations);
-        plot.add_trace(Scatter::new(ALPHAS.to_vec(), means).name(resource).mode(Mode::LinesMarkers).error_y(bars));
+        plot.add(with_deviations(resource, ALPHAS.to_vec(), &over_alphas, 1.0));
         for rival in RIVALS {
             let mean = busy(runs.under(rival), j).mean();
-            plot.add_trace(line(&format!("{resource}, {rival}"), vec![0.5, 1.0], vec![mean; 2]));
+            plot.add(Series::dashed(format!("{resource}, {rival}"), vec![0.5, 1.0], vec![mean; 2]));
         }
     }
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("alpha")).y_axis(Axis::new().title("busy, %")));
     let note = "Utilisation, mean and standard deviation over ten draws; DRFQ and MR³ have no alpha.";
     chart(&format!("Fig. 7, {}", runs.pattern.name()), note, plot)
 }

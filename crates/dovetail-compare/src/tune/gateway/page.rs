@@ -1,19 +1,15 @@
 //! The report page: the recommendation, what each knob does, and every setting.
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{DashType, Line, Mode},
-    layout::{Axis, AxisType},
-};
-use serde::Serialize;
-
 use super::{
     choose::P99_OVER,
     grid::{ORDINARY, Tuning},
     point::{Got, Point},
     show::{LEGEND, lines, named, notes, setting_line, table},
 };
-use crate::report::{Block, Page};
+use crate::report::{
+    Block, Page,
+    plot::{Axis, Plot, Series},
+};
 
 /// A figure that is drawn.
 struct Drawn {
@@ -66,41 +62,43 @@ pub(super) fn page(tuning: &Tuning<'_>) -> Page {
 }
 
 fn over_delay(tuning: &Tuning<'_>, drawn: &Drawn) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("d*, ms"), Axis::linear(drawn.axis));
     for row in tuning.best_rows() {
-        let (x, y) = row.iter().map(|point| (point.delay_ms as f64, (drawn.of)(point.got))).unzip();
+        let (x, y) = row.iter().map(|point| (point.delay_ms as f64, value(drawn, point.got))).unzip();
         let name = row.first().map(|point| named(point.order, point.ageing)).unwrap_or_default();
-        plot.add_trace(Scatter::<f64, Option<f64>>::new(x, y).mode(Mode::LinesMarkers).name(name));
+        plot.add(Series::dotted_line(name, x, y));
     }
-    across(&mut plot, tuning, drawn, tuning.delays_ms.iter().map(|&millis| millis as f64).collect());
-    plot.set_layout(Layout::new().x_axis(Axis::new().title("d*, ms")).y_axis(Axis::new().title(drawn.axis)));
+    plot.add(across(tuning, drawn, tuning.delays_ms.iter().map(|&millis| millis as f64).collect()));
     plot
 }
 
 fn over_ageing(tuning: &Tuning<'_>, drawn: &Drawn, delay_ms: u64) -> Plot {
-    let mut plot = Plot::new();
     let ages = |point: &&Point| point.delay_ms == delay_ms && point.ageing.is_some();
     let points: Vec<&Point> = tuning.points.iter().filter(ages).collect();
-    let units = |point: &&Point| point.ageing.unwrap_or_default().to_string();
     let lines = points.chunk_by(|a, b| a.order == b.order);
-    for line in lines.clone() {
-        let y = line.iter().map(|point| (drawn.of)(point.got)).collect();
-        let trace = Scatter::new(line.iter().map(units).collect(), y).mode(Mode::LinesMarkers);
-        plot.add_trace(trace.name(line.first().map_or("", |point| point.order)));
+    let units = lines.clone().next().unwrap_or_default();
+    let names = units.iter().map(|point| point.ageing.unwrap_or_default().to_string()).collect();
+    let places = |count: usize| (0..count).map(|at| at as f64).collect();
+    let mut plot = Plot::new(Axis::names("ageing, bytes a second", names), Axis::linear(drawn.axis));
+    for line in lines {
+        let y = line.iter().map(|point| value(drawn, point.got)).collect();
+        plot.add(Series::dotted_line(line.first().map_or("", |point| point.order), places(line.len()), y));
     }
-    across(&mut plot, tuning, drawn, lines.clone().next().unwrap_or_default().iter().map(units).collect());
-    let ageing = Axis::new().title("ageing, bytes a second").type_(AxisType::Category);
-    plot.set_layout(Layout::new().x_axis(ageing).y_axis(Axis::new().title(drawn.axis)));
+    plot.add(across(tuning, drawn, places(units.len())));
     plot
 }
 
+/// What is not there has no place.
+fn value(drawn: &Drawn, got: Got) -> f64 {
+    (drawn.of)(got).unwrap_or(f64::NAN)
+}
+
 /// The line across.
-fn across<X: Serialize + Clone + 'static>(plot: &mut Plot, tuning: &Tuning<'_>, drawn: &Drawn, x: Vec<X>) {
-    let Some(ordinary) = (drawn.of)(tuning.ordinary) else { return };
+fn across(tuning: &Tuning<'_>, drawn: &Drawn, x: Vec<f64>) -> Series {
     let name = match (drawn.line - 1.0) * 100.0 {
         over if over > 0.0 => format!("{ORDINARY} and {over:.0} %"),
         _ => ORDINARY.to_owned(),
     };
-    let most = vec![ordinary * drawn.line; x.len()];
-    plot.add_trace(Scatter::new(x, most).mode(Mode::Lines).name(name).line(Line::new().dash(DashType::Dash)));
+    let most = vec![value(drawn, tuning.ordinary) * drawn.line; x.len()];
+    Series::dashed(name, x, most)
 }

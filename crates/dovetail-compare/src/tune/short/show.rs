@@ -2,11 +2,6 @@
 
 use std::path::Path;
 
-use plotly::{
-    Layout, Plot, Scatter,
-    common::{Marker, Mode},
-    layout::Axis,
-};
 use serde::Serialize;
 
 use super::{
@@ -16,7 +11,10 @@ use super::{
     point::{Got, Point},
 };
 use crate::{
-    report::{Block, Page},
+    report::{
+        Block, Page,
+        plot::{Axis, Plot, Series},
+    },
     setting::closing,
     table::{Table, figure},
 };
@@ -169,31 +167,19 @@ pub(super) fn page(tuning: &Tuning) -> Page {
 }
 
 fn plot(tuning: &Tuning) -> Plot {
-    let mut plot = Plot::new();
+    let mut plot = Plot::new(Axis::linear("short transfers, ms"), Axis::linear("long flows, Mbit/s"));
     let columns = tuning.thresholds_bytes.len();
-    let split = |points: &[(f64, f64, String)]| {
-        let x: Vec<f64> = points.iter().map(|(x, ..)| *x).collect();
-        let y: Vec<f64> = points.iter().map(|(_, y, _)| *y).collect();
-        (x, y, points.iter().map(|(.., text)| text.clone()).collect::<Vec<_>>())
-    };
     for (at, &bytes) in tuning.thresholds_bytes.iter().enumerate() {
-        let points = tuning.points.iter().skip(at).step_by(columns);
-        let points: Vec<_> = points
-            .map(|point| (point.got.short_s * 1e3, point.got.long_mbps, format!("ratio {}", point.ratio)))
-            .collect();
-        let (x, y, text) = split(&points);
-        let name = format!("{} kB", figure(bytes as f64 / 1e3));
-        plot.add_trace(Scatter::new(x, y).mode(Mode::LinesMarkers).name(name).text_array(text));
+        let points: Vec<&Point> = tuning.points.iter().skip(at).step_by(columns).collect();
+        let (x, y) = points.iter().map(|point| (point.got.short_s * 1e3, point.got.long_mbps)).unzip();
+        plot.add(Series::dotted_line(format!("{} kB", figure(bytes as f64 / 1e3)), x, y));
     }
+    let mut dot = |name: &str, got: Got| {
+        plot.add(Series::dots(name, vec![got.short_s * 1e3], vec![got.long_mbps]).with_large(0));
+    };
     for &(policy, got) in &tuning.beside {
-        let trace = Scatter::new(vec![got.short_s * 1e3], vec![got.long_mbps]).mode(Mode::Markers).name(policy);
-        plot.add_trace(trace.marker(Marker::new().size(11)));
+        dot(policy, got);
     }
-    let (_, got) = recommended(tuning);
-    let here = Scatter::new(vec![got.short_s * 1e3], vec![got.long_mbps]).mode(Mode::Markers);
-    plot.add_trace(here.name("recommended").marker(Marker::new().size(14)));
-    plot.set_layout(
-        Layout::new().x_axis(Axis::new().title("short transfers, ms")).y_axis(Axis::new().title("long flows, Mbit/s")),
-    );
+    dot("recommended", recommended(tuning).1);
     plot
 }
