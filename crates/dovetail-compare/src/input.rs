@@ -386,9 +386,22 @@ fn csv_of(
 
 /// A scenario, and what was read for it.
 fn read_scenario(path: &Path, text: &str, with_digests: bool) -> Result<(Scenario, Vec<InputFile>), Error> {
+    parsed(path, text, with_digests, |text, name, open| Scenario::parse(text, name, open).map_err(Error::from))
+}
+
+/// Opens the files that a scenario or network names.
+pub(crate) type Opener<'a> = &'a mut dyn FnMut(&str) -> io::Result<Box<dyn Read + Send>>;
+
+/// What `parse` makes of the text at `path`, and what was read for it, hashed if `with_digests`.
+pub(crate) fn parsed<T>(
+    path: &Path,
+    text: &str,
+    with_digests: bool,
+    parse: impl FnOnce(&str, &str, Opener<'_>) -> Result<T, Error>,
+) -> Result<(T, Vec<InputFile>), Error> {
     let name = path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned());
     let (mut open, mut opened) = (beside(path), Vec::new());
-    let scenario = Scenario::parse(text, &path.display().to_string(), &mut |file: &str| {
+    let parsed = parse(text, &path.display().to_string(), &mut |file: &str| {
         let (bytes, digest) = digested(open(file)?, with_digests);
         opened.push((file.to_owned(), digest));
         Ok(Box::new(bytes) as Box<dyn Read + Send>)
@@ -399,7 +412,7 @@ fn read_scenario(path: &Path, text: &str, with_digests: bool) -> Result<(Scenari
         let sha256 = digest.finish(false).map_err(failed)?;
         files.push(InputFile { kind: "scenario's file", sha256, name: file });
     }
-    Ok((scenario, files))
+    Ok((parsed, files))
 }
 
 fn scenario_file(name: &str, text: &str) -> InputFile {

@@ -4,9 +4,10 @@
 //! Policies are written with every knob that has a value beside theirs. Two runs with the same block have the same figures,
 //! except for how long they took.
 
+use dovetail_sim::network::Network;
 use serde::Serialize;
 
-use crate::table::Table;
+use crate::{network::Under, table::Table};
 
 /// Who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -86,16 +87,42 @@ pub struct Provenance {
     pub(crate) seed: Option<u64>,
     pub(crate) load: Option<Stated<f64>>,
     pub(crate) link_bps: Option<Stated<f64>>,
-    /// Without a value, each policy has the pipeline that it is designed for.
-    pub(crate) pipeline: Stated<Option<String>>,
+    /// Without a value, each policy has the pipeline that it is designed for. A network has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) pipeline: Option<Stated<Option<String>>>,
     pub(crate) queue_packets: Option<u32>,
     pub(crate) buffer_packets: Option<u32>,
+    /// Of a network's watched link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) buffer_bytes: Option<u64>,
     pub(crate) drop: String,
-    pub(crate) window_s: f64,
+    /// Of the figures that are taken over windows; a network has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) window_s: Option<f64>,
     pub(crate) policies: Vec<String>,
 }
 
 impl Provenance {
+    /// All that decides the figures of what is run over a network.
+    pub(crate) fn of_network(network: &Network, sources: &Sources, examined: &[Under<'_>]) -> Self {
+        let limits = &network.links[network.watched].limits;
+        let Sources { files, seed, load, link_bps } = sources.clone();
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            inputs: files,
+            seed,
+            load,
+            link_bps,
+            pipeline: None,
+            queue_packets: limits.flow_packets,
+            buffer_packets: limits.packets,
+            buffer_bytes: limits.bytes,
+            drop: limits.on_full.to_string(),
+            window_s: None,
+            policies: examined.iter().map(|under| under.in_full()).collect(),
+        }
+    }
+
     /// For a page.
     pub(crate) fn table(&self) -> Table {
         fn stated<T>(stated: Option<&Stated<T>>, none: &str, shown: impl Fn(&T) -> String) -> String {
@@ -114,11 +141,18 @@ impl Provenance {
         row("load", stated(self.load.as_ref(), "the traffic's own", f64::to_string));
         row("link", stated(self.link_bps.as_ref(), "none", |bps| format!("{bps} bit/s")));
         let designed = || "what each policy is designed for".to_owned();
-        row("pipeline", stated(Some(&self.pipeline), "", |mode| mode.clone().unwrap_or_else(designed)));
+        if let Some(pipeline) = &self.pipeline {
+            row("pipeline", stated(Some(pipeline), "", |mode| mode.clone().unwrap_or_else(designed)));
+        }
         row("packets a queue", limit(self.queue_packets));
         row("packets in all", limit(self.buffer_packets));
+        if let Some(bytes) = self.buffer_bytes {
+            row("bytes in all", bytes.to_string());
+        }
         row("drop", self.drop.clone());
-        row("window", format!("{} s", self.window_s));
+        if let Some(window) = self.window_s {
+            row("window", format!("{window} s"));
+        }
         for policy in &self.policies {
             row("policy", policy.clone());
         }

@@ -155,11 +155,12 @@ impl<'a> Plan<'a> {
             seed,
             load,
             link_bps,
-            pipeline: self.stated_pipeline(),
+            pipeline: Some(self.stated_pipeline()),
             queue_packets: self.queue_packets,
             buffer_packets: self.buffer_packets,
+            buffer_bytes: None,
             drop: self.drop.to_string(),
-            window_s: self.window.as_secs_f64(),
+            window_s: Some(self.window.as_secs_f64()),
             policies: policies.into_iter().map(|policy| policy.in_full().to_string()).collect(),
         }
     }

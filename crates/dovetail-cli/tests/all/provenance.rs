@@ -127,3 +127,37 @@ fn records_in_parquet_hold_it_and_so_do_pages_and_the_other_commands() {
         assert_eq!(provenance(&command)["inputs"], block["inputs"], "{command:?}");
     }
 }
+
+#[test]
+fn networks_and_gateways_say_where_their_figures_come_from() {
+    let folder = folder("provenance-network");
+    let path = written(&folder, "small.toml", crate::support::SMALL_NETWORK);
+    let args = ["compare", &path, "--policy", "drr"];
+    let first = provenance(&args);
+    assert_eq!(first, provenance(&args));
+    assert_eq!((&first["inputs"][0]["name"], &first["inputs"][0]["kind"]), (&json!("small.toml"), &json!("scenario")));
+    let by_hand = std::process::Command::new("sha256sum").arg(&path).output().expect("sha256sum");
+    let by_hand = String::from_utf8(by_hand.stdout).expect("a text");
+    assert_eq!(first["inputs"][0]["sha256"].as_str(), by_hand.split(' ').next());
+    assert_eq!(first["version"], env!("CARGO_PKG_VERSION"));
+    assert!(first["policies"][0].as_str().expect("a policy").contains("quantum=1514"), "{first}");
+    assert_eq!(first["link_bps"]["origin"], "scenario");
+    assert!(first.get("pipeline").is_none() && first.get("window_s").is_none());
+    let other = provenance(&[&args[..], &["--seed", "77", "--link", "7Mbps", "--drop", "head"]].concat());
+    assert_eq!((&other["seed"], &other["drop"]), (&json!(77), &json!("head")));
+    assert_eq!(other["link_bps"], json!({ "value": 7e6, "origin": "given" }));
+    assert_eq!(first["inputs"], other["inputs"]);
+    let gateway = ["access", "--load", "0.5", "--policy", "grants", "--policy", "ingress", "--policy", "drr"];
+    let block = provenance(&[&["compare"], &gateway[..]].concat());
+    assert_eq!((&block["inputs"][0]["name"], &block["load"]["origin"]), (&json!("access"), &json!("given")));
+    let policies: Vec<&str> = block["policies"].as_array().expect("policies").iter().flat_map(Value::as_str).collect();
+    assert!(policies[0].starts_with("grants:") && policies[0].contains("ageing="), "{policies:?}");
+    assert_eq!((policies[1], policies[2].starts_with("drr:")), ("ingress:rate=0.95", true));
+    let page = folder.join("page.html");
+    stdout(&[&args[..], &["--report", page.to_str().expect("plain")]].concat());
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains(by_hand.split(' ').next().expect("a hash")));
+    let explained = provenance(&["explain", &path, "--policy", "fifo", "--against", "drr"]);
+    assert_eq!(explained["inputs"], first["inputs"]);
+    assert_eq!(explained["policies"].as_array().map(Vec::len), Some(2));
+}

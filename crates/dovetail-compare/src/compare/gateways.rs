@@ -13,12 +13,13 @@ use super::{
 use crate::{
     error::Error,
     network::{
-        LINK, NetworkRun, Under,
+        Asked, LINK, NetworkRun, Under,
         users::{Figures, Latency, asking, counted, setting},
     },
     options::{CompareOptions, OutputOptions},
     output::deliver,
     progress::Progress,
+    provenance::Provenance,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
     table::{Table, bounded, count, figure},
@@ -27,19 +28,25 @@ use crate::{
 /// What is compared when none is given: the ordinary gateway, ours, and what administrators do today.
 const DEFAULT: &[&str] = &["none", "msf-rs", "grants", "drr", "delay-pools", "ingress"];
 
-/// Compares over `network`; `scenario` is its file's text.
+/// Compares over the network that is asked for; `scenario` is its file's text.
 pub(super) fn compare(
-    network: &Network,
+    asked: &Asked,
     scenario: Option<&str>,
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    let network = &asked.network;
     let contenders = contenders(options, DEFAULT)?;
     let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
     let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
-    let comparison = Comparison { network, runs: &runs, figures: &figures };
+    let comparison = Comparison {
+        network,
+        provenance: Provenance::of_network(network, &asked.sources, &under),
+        runs: &runs,
+        figures: &figures,
+    };
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
@@ -49,12 +56,14 @@ pub(super) fn compare(
 /// Runs side by side, in every form they are shown in.
 struct Comparison<'a> {
     network: &'a Network,
+    provenance: Provenance,
     runs: &'a [NetworkRun],
     figures: &'a [Figures],
 }
 
 #[derive(Serialize)]
 struct ComparisonJson<'a> {
+    provenance: Provenance,
     workload: Traffic,
     policies: Vec<AccessJson<'a>>,
     notes: Vec<String>,
@@ -80,6 +89,7 @@ impl Comparison<'_> {
             access,
         });
         ComparisonJson {
+            provenance: self.provenance.clone(),
             workload: Traffic::of(self.runs.first().map(|run| &run.run)),
             policies: policies.collect(),
             notes: self.notices(),
@@ -220,6 +230,7 @@ impl Comparison<'_> {
             }
         }
         page.blocks.extend(self.notices().into_iter().map(Block::Text));
+        page.blocks.push(Block::Table(self.provenance.table()));
         page
     }
 }

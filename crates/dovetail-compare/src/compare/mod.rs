@@ -33,10 +33,10 @@ pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn 
         return Err(Misuse::option(&["seeds"], why).into());
     }
     match network {
-        Some(network) if network.access.is_some() => {
-            gateways::compare(&network, text.as_deref(), options, progress, out)
+        Some(asked) if asked.network.access.is_some() => {
+            gateways::compare(&asked, text.as_deref(), options, progress, out)
         }
-        Some(network) => network::compare(&network, text.as_deref(), options, progress, out),
+        Some(asked) => network::compare(&asked, text.as_deref(), options, progress, out),
         None if samples::are_asked_for(options) => samples::compare(text.as_deref(), options, progress, out),
         None => pipeline::compare(text.as_deref(), options, progress, out),
     }

@@ -18,12 +18,13 @@ use crate::{
     error::{Error, Misuse},
     files::{Files, NewFile, capture_path},
     network::{
-        Keep, LINK, NetworkRun, Under, bar, run,
+        Asked, Keep, LINK, NetworkRun, Under, bar, run,
         times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
     },
     options::{CompareOptions, OutputOptions},
     output::deliver,
     progress::Progress,
+    provenance::Provenance,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
@@ -33,18 +34,20 @@ use crate::{
 /// What is compared when none is given: the baseline, fair queueing, and those that favour short flows.
 const DEFAULT_POLICIES: &[&str] = &["fifo", "drr", "las", "run2c", "drr-sff"];
 
-/// Compares over `network`; `scenario` is its file's text.
+/// Compares over the network that is asked for; `scenario` is its file's text.
 pub(super) fn compare(
-    network: &Network,
+    asked: &Asked,
     scenario: Option<&str>,
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    let network = &asked.network;
     let policies = policies(options, DEFAULT_POLICIES)?;
     let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
     let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
-    let comparison = Comparison { network, runs: &runs };
+    let comparison =
+        Comparison { network, provenance: Provenance::of_network(network, &asked.sources, &under), runs: &runs };
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
@@ -90,11 +93,13 @@ pub(super) fn runs(
 /// Runs side by side, in every form they are shown in.
 struct Comparison<'a> {
     network: &'a Network,
+    provenance: Provenance,
     runs: &'a [NetworkRun],
 }
 
 #[derive(Serialize)]
 struct ComparisonJson {
+    provenance: Provenance,
     workload: Traffic,
     policies: Vec<NetworkJson>,
     notes: Vec<String>,
@@ -192,6 +197,7 @@ impl Comparison<'_> {
             }
         };
         ComparisonJson {
+            provenance: self.provenance.clone(),
             workload: Traffic::of(self.runs.first().map(|run| &run.run)),
             policies: self.runs.iter().map(policy).collect(),
             notes: self.notices(),
@@ -390,6 +396,7 @@ impl Comparison<'_> {
             page.blocks.push(Block::More { title, table: flows(&run.run) });
         }
         page.blocks.extend(self.notices().into_iter().map(Block::Text));
+        page.blocks.push(Block::Table(self.provenance.table()));
         page
     }
 }

@@ -14,14 +14,14 @@ use super::{
 };
 use crate::{
     error::{Error, Misuse},
-    network::{NetworkRun, Under},
+    network::{Asked, NetworkRun, Under},
     options::ExplainOptions,
     progress::Progress,
     table::{count, figure},
 };
 
 pub(super) fn explain(
-    network: &Network,
+    asked: &Asked,
     scenario: Option<&str>,
     options: &ExplainOptions,
     progress: &dyn Progress,
@@ -29,7 +29,7 @@ pub(super) fn explain(
 ) -> Result<(), Error> {
     let subject = Subject {
         noun: Noun::Request,
-        network,
+        asked,
         scenario,
         under: [&options.policy].into_iter().chain(&options.against).map(Under::Gateway).collect(),
         watching: |options| Watching::Requests(RequestBlame::new(options.selection.clone(), options.slowest)),

@@ -46,8 +46,10 @@ pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn 
     }
     let text = scenario_text(&options.input)?;
     match resolve(&options.input, text.as_deref())? {
-        Some(network) if network.access.is_some() => access::explain(&network, text.as_deref(), options, progress, out),
-        Some(network) => network::explain(&network, text.as_deref(), options, progress, out),
+        Some(asked) if asked.network.access.is_some() => {
+            access::explain(&asked, text.as_deref(), options, progress, out)
+        }
+        Some(asked) => network::explain(&asked, text.as_deref(), options, progress, out),
         None => pipeline::explain(text.as_deref(), options, progress, out),
     }
 }

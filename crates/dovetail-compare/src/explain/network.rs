@@ -15,19 +15,20 @@ use super::{
 use crate::{
     contender::of_packets,
     error::{Error, Misuse},
-    network::{NetworkRun, Under},
+    network::{Asked, NetworkRun, Under},
     options::ExplainOptions,
     progress::Progress,
     table::{count, figure},
 };
 
 pub(super) fn explain(
-    network: &Network,
+    asked: &Asked,
     scenario: Option<&str>,
     options: &ExplainOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
+    let network = &asked.network;
     if network.transfers() == 0 {
         let why = format!("{} has no transfers to explain, only streams without an end", network.name);
         return Err(Misuse::option(&["scenario"], why).into());
@@ -40,7 +41,7 @@ pub(super) fn explain(
     let policies = policies.collect::<Result<Vec<_>, _>>()?;
     let subject = Subject {
         noun: Noun::Transfer,
-        network,
+        asked,
         scenario,
         under: policies.iter().map(Under::Policy).collect(),
         watching: |options| Watching::Transfers(TransferBlame::new(options.selection.clone(), options.slowest)),

@@ -12,10 +12,11 @@ use super::{against::Against, noun::Noun, pairing::paired_by_rank, show::Explain
 use crate::{
     error::Error,
     files::Files,
-    network::{Blame, Keep, LINK, NetworkRun, Under, bar, run_blamed},
+    network::{Asked, Blame, Keep, LINK, NetworkRun, Under, bar, run_blamed},
     options::{ExplainOptions, OutputOptions},
     output::deliver,
     progress::Progress,
+    provenance::Provenance,
     side_by_side::{cores, side_by_side_on},
 };
 
@@ -47,7 +48,7 @@ pub(super) type Took = Vec<(FlowId, Option<Nanos>)>;
 /// What is explained of a network.
 pub(super) struct Subject<'a> {
     pub(super) noun: Noun,
-    pub(super) network: &'a Network,
+    pub(super) asked: &'a Asked,
     /// The file's text.
     pub(super) scenario: Option<&'a str>,
     /// The policy or gateway, and what it is held against.
@@ -66,7 +67,7 @@ impl Subject<'_> {
         progress: &dyn Progress,
         out: &mut dyn Write,
     ) -> Result<(), Error> {
-        let (network, under) = (self.network, &self.under);
+        let (network, under) = (&self.asked.network, &self.under);
         let OutputOptions { report, records, format, jobs, json } = &options.output;
         let mut files = Files::of(&options.input, self.scenario);
         let report = files.writes("report", report.as_deref())?;
@@ -102,7 +103,7 @@ impl Subject<'_> {
             explanation,
             against,
             notes: Vec::new(),
-            provenance: None,
+            provenance: Some(Provenance::of_network(network, &self.asked.sources, under)),
         };
         let text = |report: Option<&Path>| explained.text(report, records.as_deref());
         failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());

@@ -16,13 +16,14 @@ use crate::{
     builtin::text_of,
     error::{Error, Misuse},
     files::{NewFile, capture_path},
-    input::beside,
+    input::{Opener, parsed},
     options::InputOptions,
     progress::{Meter, Progress, Task},
+    provenance::{Sources, Stated},
     recording::Recording,
     run::PolicyRun,
 };
-use dovetail_sched::PolicySpec;
+use dovetail_sched::{PolicySpec, units::Rate};
 use dovetail_sim::{
     Observer,
     blame::{RequestBlame, TransferBlame},
@@ -37,17 +38,41 @@ use dovetail_sim::{
 /// The name of a link's queue as a resource.
 pub const LINK: &str = "link";
 
+/// A network that was asked for, and where it comes from.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// With what the options change.
+    pub network: Network,
+    /// The file, and what the options say.
+    pub sources: Sources,
+}
+
 /// The network that the command line names, with what it changes; `None` where it names something else.
 /// `text` is the file's.
-pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Network>, Error> {
+pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Asked>, Error> {
     let Some((path, text)) = args.scenario.as_deref().zip(text) else { return Ok(None) };
     if !Network::is_described_by(text) {
         return Ok(None);
     }
-    let network = Network::parse(text, &path.display().to_string(), &mut beside(path));
-    let mut network = network.map_err(Error::from)?;
+    let parse = |text: &str, name: &str, open: Opener<'_>| Network::parse(text, name, open).map_err(Error::from);
+    let (mut network, files) = parsed(path, text, true, parse)?;
+    let link_bps = Stated::first(args.link.map(Rate::bps), Some(network.links[network.watched].rate.bps()));
+    let load = Stated::first(args.load, network.traffic.iter().find_map(|traffic| load_of(&traffic.kind)));
     adapt(&mut network, args)?;
-    Ok(Some(network))
+    let sources = Sources { files, seed: Some(network.seed), load, link_bps };
+    Ok(Some(Asked { network, sources }))
+}
+
+/// The load that a traffic is to put on the watched link, if it is described by that.
+fn load_of(kind: &Kind) -> Option<f64> {
+    match kind {
+        Kind::Transfers { arrivals: Arrivals::Load(load), .. } => Some(*load),
+        Kind::Requests(requests) => match requests.asks {
+            Asks::Load(load) => Some(load),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// A built-in network.
@@ -113,6 +138,16 @@ pub enum Under<'a> {
     Policy(&'a PolicySpec),
     /// What a gateway does to requests.
     Gateway(&'a Contender),
+}
+
+impl Under<'_> {
+    /// With every knob written out.
+    pub(crate) fn in_full(&self) -> String {
+        match self {
+            Self::Policy(policy) => policy.in_full().to_string(),
+            Self::Gateway(gateway) => gateway.in_full(),
+        }
+    }
 }
 
 impl fmt::Display for Under<'_> {

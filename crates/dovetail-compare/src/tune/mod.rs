@@ -43,7 +43,7 @@ use window::{LONGEST, longest, round_down};
 /// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
 pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
-    let network = resolve(&options.input, text.as_deref())?;
+    let network = resolve(&options.input, text.as_deref())?.map(|asked| asked.network);
     let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
     if behind_gateway || gateway::ASKED.is_named(options) {
         return gateway::tune(options, network.filter(|_| behind_gateway), text.as_deref(), progress, out);

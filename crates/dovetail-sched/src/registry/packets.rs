@@ -7,7 +7,7 @@ use super::lists::{REGISTRY, REQUESTS, all_names, names};
 use crate::{
     Limits, MAX_RESOURCES, Scheduler,
     cost::{Estimating, Estimation, KNOBS},
-    entry::{Build, Orders, PolicyError, Setup, Spec, with_knobs},
+    entry::{Build, Knob, Orders, PolicyError, Setup, Spec, with_knobs},
     units::clip,
 };
 
@@ -25,14 +25,7 @@ impl PolicySpec {
     /// value beside the others, as `domain` beside the `batch` of `atfq`.
     #[must_use]
     pub fn in_full(&self) -> Self {
-        let mut full = self.clone();
-        for knob in self.entry().knobs.iter().chain(KNOBS) {
-            let with = with_knobs(full.as_str(), format_args!("{}={}", knob.key, knob.default));
-            if let Ok(with) = with.parse() {
-                full = with;
-            }
-        }
-        full
+        with_defaults(self, self.entry().knobs.iter().chain(KNOBS))
     }
 
     /// Makes the scheduler.
@@ -50,6 +43,21 @@ impl PolicySpec {
             Some(estimation) => Box::new(Estimating::new(scheduler, estimation, setup)),
         })
     }
+}
+
+/// `spec` with each of `knobs` written out that it can have.
+pub(super) fn with_defaults<'a, B>(spec: &Spec<B>, knobs: impl Iterator<Item = &'a Knob>) -> Spec<B>
+where
+    Spec<B>: FromStr,
+{
+    let mut full = spec.clone();
+    for knob in knobs {
+        let with = with_knobs(full.as_str(), format_args!("{}={}", knob.key, knob.default));
+        if let Ok(with) = with.parse() {
+            full = with;
+        }
+    }
+    full
 }
 
 impl FromStr for PolicySpec {

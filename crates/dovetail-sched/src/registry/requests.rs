@@ -3,7 +3,10 @@
 use alloc::{boxed::Box, format};
 use core::str::FromStr;
 
-use super::lists::{REGISTRY, REQUESTS, names};
+use super::{
+    lists::{REGISTRY, REQUESTS, names},
+    packets::with_defaults,
+};
 use crate::{
     entry::{Orders, PolicyError, RequestBuild, Spec},
     request::{RequestScheduler, RequestSetup},
@@ -14,6 +17,12 @@ use crate::{
 pub type RequestSpec = Spec<RequestBuild>;
 
 impl RequestSpec {
+    /// The same with every knob written out, those that were not given with their defaults.
+    #[must_use]
+    pub fn in_full(&self) -> Self {
+        with_defaults(self, self.entry().knobs.iter())
+    }
+
     /// Makes the scheduler.
     ///
     /// # Errors

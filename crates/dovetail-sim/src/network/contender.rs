@@ -29,6 +29,18 @@ const INGRESS: &str = "ingress";
 /// What shaping guides leave free so that the queue moves to the shaper: 5 %.
 const PART: f64 = 0.95;
 
+impl Contender {
+    /// The same with every knob written out, those that were not given with their defaults.
+    #[must_use]
+    pub fn in_full(&self) -> String {
+        match self {
+            Self::Requests(spec) => spec.in_full().to_string(),
+            Self::UserSide(spec) => spec.in_full().to_string(),
+            Self::Ingress { part } => format!("{INGRESS}:rate={part}"),
+        }
+    }
+}
+
 impl FromStr for Contender {
     type Err = PolicyError;
 
