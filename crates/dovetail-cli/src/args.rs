@@ -57,6 +57,8 @@ Examples:
       your own cost per packet and class, and a row for each packet for your own analysis
   dovetail compare --trace monday.pcap --trace tuesday.pcap --seeds 1..20
       the median of each figure over both captures with twenty seeds each, and the 5th to the 95th percentile
+  dovetail compare --seeds 1..20 --policy fifo --policy drfq --summary figures.parquet
+      every figure of every seed as a table for pandas, R or DuckDB, with medians and percentiles
   dovetail compare --workload costs.csv --policy fifo --policy mr3 --json
       measured costs, one row per packet; one JSON document on standard output
   dovetail compare drr-sff --policy fifo --policy las --policy drr-sff --pcap captures
@@ -165,6 +167,10 @@ pub(crate) struct CompareArgs {
     /// Write a capture of what leaves the watched link of a network, one file for each policy
     #[arg(long, value_name = "DIR")]
     pub(crate) pcap: Option<PathBuf>,
+
+    /// Write every figure as a table for data tools, a row for each policy and sample, with where it comes from
+    #[arg(long, value_name = "FILE.csv|.parquet")]
+    pub(crate) summary: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) output: OutputArgs,

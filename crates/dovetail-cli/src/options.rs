@@ -51,6 +51,7 @@ impl From<&CompareArgs> for CompareOptions {
             programs: args.programs.clone(),
             window: args.window,
             pcap: args.pcap.clone(),
+            summary: args.summary.clone(),
             output: (&args.output).into(),
         }
     }

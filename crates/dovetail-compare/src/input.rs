@@ -267,6 +267,11 @@ impl Input {
         }))
     }
 
+    /// Whether it is a capture.
+    pub fn is_capture(&self) -> bool {
+        matches!(self.source, Source::Capture { .. })
+    }
+
     /// What it is called.
     pub fn name(&self) -> &str {
         &self.name

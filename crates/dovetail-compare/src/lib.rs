@@ -17,11 +17,13 @@ mod digest;
 mod error;
 mod explain;
 mod html;
+mod interval;
 mod meters;
 #[cfg(feature = "profile")]
 pub mod profile;
 mod progress;
 mod recording;
+mod summary;
 mod tune;
 
 pub mod files;

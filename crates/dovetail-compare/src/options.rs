@@ -69,6 +69,8 @@ pub struct CompareOptions {
     pub window: Option<Nanos>,
     /// A folder for captures of what leaves a network's watched link.
     pub pcap: Option<PathBuf>,
+    /// Write every figure as a table, a row a policy and sample: a path that ends in `.csv` or `.parquet`.
+    pub summary: Option<PathBuf>,
     /// Its path.
     pub output: OutputOptions,
 }

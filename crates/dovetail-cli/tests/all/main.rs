@@ -26,5 +26,6 @@ mod provenance;
 mod reproduce;
 mod samples;
 mod scenarios;
+mod summary;
 mod tune;
 mod tune_access;

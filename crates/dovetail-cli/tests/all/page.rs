@@ -19,6 +19,10 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
+const SMALL_BOX: &str = "name = 'box'\nduration = '30ms'\n[[resource]]\nname = 'cpu'\n[[resource]]\nname = 'link'\n\
+    rate = '100Mbps'\n[[class]]\nname = 'one'\ncost = { cpu = '90us' }\n[[flow]]\nname = 'a'\nclass = 'one'\nsize = 200\n\
+    arrivals = { poisson = '9000/s' }\n[[flow]]\nname = 'b'\nclass = 'one'\nsize = 900\narrivals = { poisson = '9000/s' }\n";
+
 /// Runs the browser on a page; what it printed.
 fn browse(browser: &Path, profile: &Path, dark: bool, args: &[&str], page: &Path) -> String {
     let output = Command::new(browser)
@@ -42,6 +46,7 @@ fn report(folder: &Path, command: &str) -> PathBuf {
     let page = folder.join("report.html");
     let (command, input) = match command {
         "profile" => (command, ["all", "--packets=50"].map(str::to_owned)),
+        "samples" => ("compare", [written(folder, "box.toml", SMALL_BOX), "--seeds=1..20".to_owned()]),
         "network" => ("compare", [written(folder, "small.toml", SMALL_NETWORK), "--seed=1".to_owned()]),
         _ => (command, ["--workload".to_owned(), table.display().to_string()]),
     };
@@ -77,6 +82,12 @@ fn an_explanation_s_charts_are_drawn_and_a_phone_can_read_them() {
 fn a_profile_s_charts_are_drawn_and_a_phone_can_read_them() {
     // Two lines of each of five functions, and a line of each in the distribution.
     read_on_a_phone("profile", 6, 15);
+}
+
+#[test]
+fn charts_of_several_samples_are_drawn_and_a_phone_can_read_them() {
+    // Utilisation of two resources, throughput, gap and two percentiles; whiskers rather than lines.
+    read_on_a_phone("samples", 6, 0);
 }
 
 #[test]

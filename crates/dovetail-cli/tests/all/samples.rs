@@ -113,3 +113,46 @@ fn what_speaks_of_one_run_is_refused() {
         assert!(errors.contains(said), "{args:?}: no '{said}' in: {errors}");
     }
 }
+
+/// The lines that begin so.
+fn lines<'a>(text: &'a str, begin: &str) -> Vec<&'a str> {
+    text.lines().filter(|line| line.starts_with(begin)).collect()
+}
+
+#[test]
+fn an_idle_box_is_idle_with_every_seed() {
+    let path = a_box("samples-idle");
+    let text = stdout(&[&["compare", &path, "--load", "0.3", "--seeds", "1..5"], &POLICIES[..]].concat());
+    let [said] = lines(&text, "No scheduler is needed")[..] else { panic!("{text}") };
+    assert!(said.contains("has a load of 30 %") && said.contains("5 of the 5 samples are idle"), "{said}");
+    assert!(lines(&text, "Done first").is_empty() && lines(&text, "The pipeline").is_empty(), "{text}");
+    // The load from which on it matters is the median of those of the single runs.
+    let from = |text: &str| -> f64 {
+        let (_, rest) = text.split_once("matter at a load of ").unwrap_or_else(|| panic!("{text}"));
+        rest.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    let alone = |seed: u32| {
+        from(&stdout(&[&["compare", &path, "--load", "0.3", "--seed", &seed.to_string()], &POLICIES[..]].concat()))
+    };
+    let mut each: Vec<f64> = (1..=5).map(alone).collect();
+    each.sort_by(f64::total_cmp);
+    assert_eq!(from(said), each[2]);
+    assert!(said.contains(&format!("{} % to {} %", each[0], each[4])), "{said} and {each:?}");
+    let busy = stdout(&[&["compare", &path, "--seeds", "1..5"], &POLICIES[..]].concat());
+    assert!(lines(&busy, "No scheduler").is_empty(), "{busy}");
+}
+
+#[test]
+fn other_pipelines_are_looked_at_with_every_seed_too() {
+    let path = a_box("samples-pipelines");
+    let other = |args: &[&str]| {
+        let text = stdout(&[&["compare", path.as_str()], args, &POLICIES[..]].concat());
+        lines(&text, "The pipeline is not given").concat()
+    };
+    let one = other(&["--seed", "4"]);
+    assert!(one.contains("unbounded") && one.contains("buffer=16"), "{one}");
+    assert_eq!(other(&["--seeds", "4"]), one);
+    let several = other(&["--seeds", "1..20"]);
+    assert!(several.contains("unbounded") && several.contains("buffer=16"), "{several}");
+    assert_eq!(other(&["--seeds", "1..2", "--pipeline", "no-wait"]), "");
+}

@@ -1,12 +1,12 @@
 //! The table of policies' figures, of one run of each or over several samples.
 
-use dovetail_stats::{Quantile, median_of_runs, quantile};
+use dovetail_stats::median_of_runs;
 use serde_json::{Map, Value, json};
 
-use crate::table::{count, figure};
-
-/// The ends of the interval.
-const ENDS: [f64; 2] = [0.05, 0.95];
+use crate::{
+    interval::interval,
+    table::{count, figure},
+};
 
 /// The same document of several samples as one: each number as its median and interval, over the samples that have it.
 pub(super) fn together(samples: &[&Value]) -> Value {
@@ -23,42 +23,59 @@ pub(super) fn together(samples: &[&Value]) -> Value {
     }
 }
 
-fn interval(numbers: &[f64]) -> Option<[f64; 2]> {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let [low, high] = ENDS.map(|end| quantile(&sorted, Quantile::of(end)));
-    Some([low?, high?])
-}
-
 /// A column of the table.
 pub(super) struct Column {
     pub(super) title: String,
     /// Where the figure is in a policy's document.
     path: String,
+    /// What the document's figure is multiplied by.
+    scale: f64,
     shown: fn(f64) -> String,
+}
+
+impl Column {
+    /// The figure in each of the samples that have it, in their order.
+    pub(super) fn numbers(&self, samples: &[&Value]) -> Vec<f64> {
+        let number = |sample: &&Value| Some(sample.pointer(&self.path)?.as_f64()? * self.scale);
+        samples.iter().filter_map(number).collect()
+    }
 }
 
 /// The columns.
 pub(super) fn columns(resources: &[String]) -> Vec<Column> {
-    let column = |title: &str, path: &str, shown| Column { title: title.to_owned(), path: path.to_owned(), shown };
+    let column =
+        |title: &str, path: &str, scale, shown| Column { title: title.to_owned(), path: path.to_owned(), scale, shown };
     let four = |value: f64| format!("{value:.4}");
-    let millis = |micros: f64| figure(micros / 1e3);
-    let share = |share: f64| format!("{:.2}", share * 100.0);
+    let two = |value: f64| format!("{value:.2}");
+    let millis = 1e-3;
     let busy = resources.iter().map(|name| {
-        column(&format!("{name} %"), &format!("/utilisation/{}", name.replace('~', "~0").replace('/', "~1")), share)
+        let path = format!("/utilisation/{}", name.replace('~', "~0").replace('/', "~1"));
+        column(&format!("{name} %"), &path, 100.0, two)
     });
     let rest = [
-        column("makespan s", "/makespan_s", four),
-        column("Mbit/s", "/throughput_mbps", figure),
-        column("Jain", "/fairness/jain_dominant", four),
-        column("gap ms", "/fairness/max_active_time_gap_us", millis),
-        column("mean ms", "/latency_us/mean", millis),
-        column("p50 ms", "/latency_us/p50", millis),
-        column("p95 ms", "/latency_us/p95", millis),
-        column("p99 ms", "/latency_us/p99", millis),
-        column("dropped", "/dropped", |dropped| count(dropped.round() as u64)),
+        column("makespan s", "/makespan_s", 1.0, four),
+        column("Mbit/s", "/throughput_mbps", 1.0, figure),
+        column("Jain", "/fairness/jain_dominant", 1.0, four),
+        column("gap ms", "/fairness/max_active_time_gap_us", millis, figure),
+        column("mean ms", "/latency_us/mean", millis, figure),
+        column("p50 ms", "/latency_us/p50", millis, figure),
+        column("p95 ms", "/latency_us/p95", millis, figure),
+        column("p99 ms", "/latency_us/p99", millis, figure),
+        column("dropped", "/dropped", 1.0, |dropped| count(dropped.round() as u64)),
     ];
     busy.chain(rest).collect()
+}
+
+/// Those that a page draws where there are several samples.
+pub(super) fn drawn(resources: &[String]) -> Vec<Column> {
+    let drawn = ["Mbit/s", "gap ms", "p50 ms", "p99 ms"];
+    let busy = resources.len();
+    columns(resources)
+        .into_iter()
+        .enumerate()
+        .filter(|(at, column)| *at < busy || drawn.contains(&column.title.as_str()))
+        .map(|(_, column)| column)
+        .collect()
 }
 
 /// What stands over them.
@@ -75,7 +92,7 @@ pub(super) enum Shown {
 
 /// A figure over the samples that have it; a dash where none does.
 pub(super) fn cell(column: &Column, samples: &[&Value], shown: Shown) -> String {
-    let numbers: Vec<f64> = samples.iter().filter_map(|sample| sample.pointer(&column.path)?.as_f64()).collect();
+    let numbers = column.numbers(samples);
     let text = match shown {
         Shown::Median => median_of_runs(numbers).map(column.shown),
         Shown::Interval => interval(&numbers).map(|ends| ends.map(column.shown).join("–")),

@@ -22,6 +22,7 @@ use crate::{
     provenance::Provenance,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
+    summary::{Place, Sampled, Summary},
     table::{Table, bounded, count, figure},
 };
 
@@ -39,7 +40,7 @@ pub(super) fn compare(
     let network = &asked.network;
     let contenders = contenders(options, DEFAULT)?;
     let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
-    let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
+    let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
     let comparison = Comparison {
         network,
@@ -47,6 +48,7 @@ pub(super) fn compare(
         runs: &runs,
         figures: &figures,
     };
+    failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
@@ -80,6 +82,12 @@ struct AccessJson<'a> {
 impl Comparison<'_> {
     fn both(&self) -> impl Iterator<Item = (&NetworkRun, &Figures)> + Clone {
         self.runs.iter().zip(self.figures)
+    }
+
+    fn summarise(&self, place: Place) -> Result<(), Error> {
+        let documents = self.json().policies.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+        let sample = Sampled { trace: None, provenance: &self.provenance, policies: &documents };
+        Summary::of(&[sample]).write(place)
     }
 
     fn json(&self) -> ComparisonJson<'_> {

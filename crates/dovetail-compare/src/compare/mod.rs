@@ -1,5 +1,6 @@
 //! Several policies over the same traffic.
 
+mod assumed;
 mod contenders;
 mod figures;
 mod flows;

@@ -28,6 +28,7 @@ use crate::{
     report::{Block, Page, charts},
     setting::{Traffic, closing},
     side_by_side::{cores, side_by_side_on},
+    summary::{Place, Sampled, Summary},
     table::{Table, bounded, count, figure},
 };
 
@@ -45,9 +46,10 @@ pub(super) fn compare(
     let network = &asked.network;
     let policies = policies(options, DEFAULT_POLICIES)?;
     let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
-    let Runs { runs, report, mut failures } = runs(network, scenario, &under, options, progress)?;
+    let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
     let comparison =
         Comparison { network, provenance: Provenance::of_network(network, &asked.sources, &under), runs: &runs };
+    failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
@@ -59,6 +61,8 @@ pub(super) struct Runs {
     pub(super) runs: Vec<NetworkRun>,
     /// Where the page goes.
     pub(super) report: Option<NewFile>,
+    /// Where the table of all figures goes.
+    pub(super) summary: Option<Place>,
     /// Why files of the runs could not be written.
     pub(super) failures: Vec<Error>,
 }
@@ -80,6 +84,7 @@ pub(super) fn runs(
     let OutputOptions { report, records, format, jobs, .. } = &options.output;
     let mut files = Files::of(&options.input, scenario);
     let report = files.writes("report", report.as_deref())?;
+    let summary = Place::open(options.summary.as_deref(), &mut files)?;
     files.writes_records(&options.output, examined)?;
     files.writes_each("capture", options.pcap.as_deref(), examined, capture_path)?;
     let keep = Keep { records: records.as_deref().map(|folder| (folder, *format)), pcap: options.pcap.as_deref() };
@@ -87,7 +92,7 @@ pub(super) fn runs(
     let jobs = jobs.map_or_else(cores, usize::from);
     let mut runs = side_by_side_on(jobs, examined, |&under| run(network, under, keep, bar.as_ref()))?;
     let failures = runs.iter_mut().flat_map(|run| mem::take(&mut run.run.unwritten)).collect();
-    Ok(Runs { runs, report, failures })
+    Ok(Runs { runs, report, summary, failures })
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -173,6 +178,12 @@ impl Comparison<'_> {
             (self.network.traffic[stream.traffic].name.as_str(), rates)
         });
         streams.collect()
+    }
+
+    fn summarise(&self, place: Place) -> Result<(), Error> {
+        let documents = self.json().policies.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
+        let sample = Sampled { trace: None, provenance: &self.provenance, policies: &documents };
+        Summary::of(&[sample]).write(place)
     }
 
     fn json(&self) -> ComparisonJson {

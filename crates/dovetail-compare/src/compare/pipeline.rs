@@ -17,10 +17,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    assumed::{said_of, under_other_pipelines},
     contenders::policies,
     figures::{Shown, cell, columns, header},
     flows::{FLOWS_SHOWN, flows, of_policy},
-    idle::idle,
+    idle::{Idleness, idle},
     json::{PolicyJson, documents},
     verdict::Verdict,
 };
@@ -37,6 +38,7 @@ use crate::{
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan, PolicyRun},
     setting::{Traffic, closing, odd},
+    summary::{Place, Sampled, Summary},
     supply::read_text,
     table::Table,
 };
@@ -58,6 +60,7 @@ pub(super) fn compare(
     let OutputOptions { report, records, json, .. } = &options.output;
     let mut files = Files::of(&options.input, text);
     let report = files.writes("report", report.as_deref())?;
+    let summary = Place::open(options.summary.as_deref(), &mut files)?;
     let programs = files.writes("programs", options.programs.as_deref())?;
     files.writes_records(&options.output, &policies)?;
     let input = Input::resolve(&options.input, &options.output, text, UnnamedLink::Published, progress)?;
@@ -76,10 +79,17 @@ pub(super) fn compare(
     if let Some((file, learnt)) = programs.zip(learnt) {
         failures.extend(file.keep_text(&programs_to_toml(learnt)).err());
     }
-    let idle = idle(&plan, &policies, &runs)?;
-    let others = if idle.is_none() { under_other_pipelines(&plan, &policies)? } else { Vec::new() };
+    let plans = [plan];
+    let idle = idle(&plans, &policies, &[Idleness::of(&runs).as_ref()])?;
+    let others = if idle.is_none() { under_other_pipelines(&plans, &policies)? } else { Vec::new() };
+    let [plan] = plans;
     let provenance = plan.provenance(&policies);
     let documents = documents(&runs, input.resources())?;
+    if let Some(place) = summary {
+        let trace = options.input.trace.as_ref().map(|_| input.name());
+        let sample = Sampled { trace, provenance: &provenance, policies: &documents };
+        failures.extend(Summary::of(&[sample]).write(place).err());
+    }
     let comparison = Comparison {
         plan: &plan,
         provenance,
@@ -101,18 +111,6 @@ pub(super) fn refuse_captures(options: &CompareOptions) -> Result<(), Error> {
         return Err(Misuse::option(&["pcap"], why).into());
     }
     Ok(())
-}
-
-/// The verdicts under other pipelines: where none is given, there is more than one resource, and several policies.
-fn under_other_pipelines(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Vec<(PipelineMode, Verdict)>, Error> {
-    if plan.pipeline.is_some() || plan.input.resources().len() < 2 || policies.len() < 2 {
-        return Ok(Vec::new());
-    }
-    let verdict = |mode| {
-        let plan = Plan { pipeline: Some(mode), records: None, one_bar: true, ..*plan };
-        Ok((mode, Verdict::of(&plan.run(policies)?)))
-    };
-    OTHER_PIPELINES.into_iter().map(verdict).collect()
 }
 
 /// What a file says of programs; nothing if there is none yet.
@@ -146,9 +144,6 @@ struct Comparison<'a> {
     /// The verdicts under other pipelines, where none is given.
     others: Vec<(PipelineMode, Verdict)>,
 }
-
-/// What else may lie between resources, where that is not given: a buffer that never fills, and one that does.
-const OTHER_PIPELINES: [PipelineMode; 2] = [PipelineMode::Unbounded, PipelineMode::Buffer(16)];
 
 #[derive(Serialize)]
 struct ComparisonJson {
@@ -191,24 +186,10 @@ impl Comparison<'_> {
         if self.idle.is_none() && self.runs.len() > 1 {
             let verdict = Verdict::of(self.runs);
             said.push(verdict.line());
-            said.extend(self.under_other_pipelines(&verdict));
+            said.extend(said_of(&verdict, &self.others));
         }
         said.iter_mut().for_each(|line| line.push('.'));
         said
-    }
-
-    /// What the verdict would be, had the pipeline not been assumed to be the one that it is.
-    fn under_other_pipelines(&self, verdict: &Verdict) -> Option<String> {
-        let assumed = self.plan.pipeline_or(DEFAULT_PIPELINE);
-        let (same, different): (Vec<_>, Vec<_>) = self.others.iter().partition(|(_, other)| other == verdict);
-        let mut said: Vec<String> =
-            different.iter().map(|(mode, other)| format!("With {mode}: {}", other.line())).collect();
-        if !same.is_empty() {
-            let modes: Vec<_> = same.iter().map(|(mode, _)| mode.to_string()).collect();
-            said.push(format!("With {} the verdict is the same", modes.join(" and ")));
-        }
-        (!said.is_empty())
-            .then(|| format!("The pipeline is not given and assumed to be {assumed} (--pipeline). {}", said.join(". ")))
     }
 
     fn notices(&self) -> Vec<String> {

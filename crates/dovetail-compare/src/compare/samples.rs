@@ -11,13 +11,15 @@ use std::{
 };
 
 use dovetail_sched::PolicySpec;
-use dovetail_sim::measure::DEFAULT_WINDOW;
+use dovetail_sim::{PipelineMode, measure::DEFAULT_WINDOW};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
+    assumed::{said_of, under_other_pipelines},
     contenders::policies,
-    figures::{Shown, cell, columns, header, together},
+    figures::{Column, Shown, cell, columns, drawn, header, together},
+    idle::{Idleness, idle},
     json::documents,
     pipeline::{DEFAULT_POLICIES, LEGEND, refuse_captures},
     verdict::{Paired, Verdict},
@@ -30,9 +32,10 @@ use crate::{
     output::deliver,
     progress::Progress,
     provenance::Provenance,
-    report::{Block, Page},
+    report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan},
     setting::{Traffic, closing, odd},
+    summary::{Place, Sampled, Summary},
     table::Table,
 };
 
@@ -52,15 +55,21 @@ struct Sample {
     setting: String,
     #[serde(skip)]
     resources: Vec<String>,
-    #[serde(skip)]
-    is_pipeline_assumed: bool,
     /// What programs are told of each policy's run.
     #[serde(skip)]
     policies: Vec<Value>,
     #[serde(skip)]
     paired: Paired,
     #[serde(skip)]
+    idleness: Option<Idleness>,
+    #[serde(skip)]
     notes: Vec<String>,
+}
+
+impl Sample {
+    fn sampled(&self) -> Sampled<'_> {
+        Sampled { trace: self.trace.as_deref(), provenance: &self.provenance, policies: &self.policies }
+    }
 }
 
 /// Compares over every capture with every seed; `text` is the scenario's.
@@ -79,16 +88,28 @@ pub(super) fn compare(
         files.reads("trace", trace);
     }
     let report = files.writes("report", report.as_deref())?;
-    let mut samples = Vec::new();
-    for input in inputs(options) {
-        samples.push(sample(&input, text, options, &policies, progress)?);
-    }
-    if samples.iter().any(|sample: &Sample| sample.resources != samples[0].resources) {
+    let summary = Place::open(options.summary.as_deref(), &mut files)?;
+    let asked = inputs(options);
+    let resolve = |asked| Input::resolve(asked, text, UnnamedLink::Published, progress);
+    let inputs = asked.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
+    if inputs.iter().any(|input| input.resources() != inputs[0].resources()) {
         return Err(Misuse::option(&["trace"], "the captures' resources differ").into());
     }
-    let comparison = Samples { policies: &policies, samples: &samples };
+    let window = options.window.unwrap_or(DEFAULT_WINDOW);
+    let plan = |(input, asked)| {
+        Ok::<_, Error>(Plan { one_bar: true, ..Plan::new(input, asked, &options.output, window, progress)? })
+    };
+    let plans = inputs.iter().zip(&asked).map(plan).collect::<Result<Vec<_>, _>>()?;
+    let samples = plans.iter().map(|plan| sample(plan, &policies)).collect::<Result<Vec<_>, _>>()?;
+    let idleness: Vec<_> = samples.iter().map(|sample| sample.idleness.as_ref()).collect();
+    let idle = idle(&plans, &policies, &idleness)?;
+    let others = if idle.is_none() { under_other_pipelines(&plans, &policies)? } else { Vec::new() };
+    let comparison = Samples { policies: &policies, samples: &samples, idle, others };
+    let mut failures: Vec<Error> =
+        summary.and_then(|place| comparison.summary().write(place).err()).into_iter().collect();
     let text = |report: Option<&Path>| comparison.text(report);
-    deliver(out, report, *json, || comparison.page(), || comparison.json(), text)
+    failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
+    Error::unless_none(failures)
 }
 
 /// Options that speak of a single run.
@@ -125,28 +146,19 @@ fn inputs(options: &CompareOptions) -> Vec<InputOptions> {
     pairs.map(|(trace, seed)| InputOptions { trace, seed, ..options.input.clone() }).collect()
 }
 
-fn sample(
-    asked: &InputOptions,
-    text: Option<&str>,
-    options: &CompareOptions,
-    policies: &[PolicySpec],
-    progress: &dyn Progress,
-) -> Result<Sample, Error> {
-    let input = Input::resolve(asked, &options.output, text, UnnamedLink::Published, progress)?;
-    let window = options.window.unwrap_or(DEFAULT_WINDOW);
-    let plan = Plan { one_bar: true, ..Plan::new(&input, asked, &options.output, window, progress)? };
-    let runs = plan.run(policies)?;
+fn sample(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Sample, Error> {
+    let (input, runs) = (plan.input, plan.run(policies)?);
     let workload = Traffic::of(runs.first());
     Ok(Sample {
-        trace: asked.trace.as_ref().map(|_| input.name().to_owned()),
+        trace: input.is_capture().then(|| input.name().to_owned()),
         seed: input.sources().seed,
-        setting: workload.setting(&plan, Some(plan.pipeline_or(DEFAULT_PIPELINE))),
+        setting: workload.setting(plan, Some(plan.pipeline_or(DEFAULT_PIPELINE))),
         resources: input.resources().to_vec(),
-        is_pipeline_assumed: plan.pipeline.is_none(),
         workload,
         provenance: plan.provenance(policies),
         policies: documents(&runs, input.resources())?,
         paired: Paired::of(&runs),
+        idleness: Idleness::of(&runs),
         notes: input.remark().map(str::to_owned).into_iter().chain(runs.first().map(odd).unwrap_or_default()).collect(),
     })
 }
@@ -155,6 +167,10 @@ fn sample(
 struct Samples<'a> {
     policies: &'a [PolicySpec],
     samples: &'a [Sample],
+    /// What is said of a box that has hardly anything to do.
+    idle: Option<String>,
+    /// The verdicts under other pipelines, where none is given.
+    others: Vec<(PipelineMode, Verdict)>,
 }
 
 #[derive(Serialize)]
@@ -178,6 +194,10 @@ impl Samples<'_> {
             verdict: self.verdict(),
             notes: self.notes(),
         }
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::of(&self.samples.iter().map(Sample::sampled).collect::<Vec<_>>())
     }
 
     /// A policy's figures in each sample.
@@ -227,6 +247,9 @@ impl Samples<'_> {
     }
 
     fn verdict(&self) -> Vec<String> {
+        if let Some(idle) = &self.idle {
+            return vec![format!("{idle}.")];
+        }
         if self.policies.len() < 2 {
             return Vec::new();
         }
@@ -239,10 +262,23 @@ impl Samples<'_> {
             ""
         };
         let mut said = vec![format!("{}{rule}.", verdict.line())];
-        if self.samples[0].is_pipeline_assumed {
-            said.push(format!("The pipeline is not given and assumed to be {DEFAULT_PIPELINE} (--pipeline)."));
-        }
+        said.extend(said_of(&verdict, &self.others).map(|line| line + "."));
         said
+    }
+
+    /// Each figure of each policy: its samples, and their median in the interval.
+    fn charts(&self) -> Vec<Block> {
+        let figures: Vec<_> = (0..self.policies.len()).rev().map(|at| self.of_policy(at)).collect();
+        let names: Vec<String> = self.policies.iter().rev().map(PolicySpec::to_string).collect();
+        let chart = |column: Column| {
+            let numbers: Vec<Vec<f64>> = figures.iter().map(|figures| column.numbers(figures)).collect();
+            numbers.iter().any(|numbers| !numbers.is_empty()).then(|| {
+                let note =
+                    "A dot for each sample; the large one is the median, the line the 5th to the 95th percentile.";
+                Block::chart(column.title.as_str(), note, charts::samples(&column.title, names.clone(), &numbers))
+            })
+        };
+        drawn(&self.samples[0].resources).into_iter().filter_map(chart).collect()
     }
 
     fn notes(&self) -> Vec<String> {
@@ -273,6 +309,7 @@ impl Samples<'_> {
         page.blocks.extend(said.map(Block::Text));
         page.blocks.push(Block::Table(self.table()));
         page.blocks.push(Block::Terms(LEGEND.to_vec()));
+        page.blocks.extend(self.charts());
         page.blocks.extend(self.notes().into_iter().map(Block::Text));
         for sample in self.samples {
             let trace = sample.trace.as_deref().unwrap_or("the scenario");

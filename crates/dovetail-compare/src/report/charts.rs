@@ -7,10 +7,12 @@ use dovetail_sim::{
     measure::{self, Summary},
     network::{NetworkOutcome, Stream},
 };
+use dovetail_stats::median_of_runs;
 
-use super::plot::{Axis, Grid, Plot, Series};
+use super::plot::{Along, Axis, Grid, Plot, Series};
 use crate::{
     explain::{Group, Who},
+    interval::interval,
     network::{
         times::{SizeClass, WINDOW_S, windows},
         users::Figures,
@@ -62,6 +64,31 @@ pub fn latency_cdf(runs: &[ChartedRun<'_>]) -> Plot {
         let share = run.summary.latency_cdf.iter().map(|(_, share)| share * 100.0).collect();
         plot.add(Series::line(run.policy, late, share));
     }
+    plot
+}
+
+/// A figure in several samples, by policy from the bottom: a dot for each, and their median in the interval.
+pub(crate) fn samples(title: &str, policies: Vec<String>, numbers: &[Vec<f64>]) -> Plot {
+    let all = || numbers.iter().flatten().copied();
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    // What differs by orders of magnitude is only told apart by those.
+    let figure = if least > 0.0 && most > least * 30.0 { Axis::log(title) } else { Axis::linear(title) };
+    let mut plot = Plot::new(figure, Axis::names("", policies));
+    let (mut dots, mut medians, mut ends) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()), Vec::new());
+    for (row, numbers) in numbers.iter().enumerate() {
+        for (at, &number) in numbers.iter().enumerate() {
+            dots.0.push(number);
+            // Beside each other rather than on top.
+            dots.1.push(row as f64 + 0.3 * ((at as f64 + 0.5) / numbers.len() as f64 - 0.5));
+        }
+        if let (Some(median), Some(interval)) = (median_of_runs(numbers.iter().copied()), interval(numbers)) {
+            medians.0.push(median);
+            medians.1.push(row as f64);
+            ends.push(interval);
+        }
+    }
+    plot.add(Series::cloud("samples", dots.0, dots.1));
+    plot.add(Series::dots("median", medians.0, medians.1).spread(Along::X, ends));
     plot
 }
 

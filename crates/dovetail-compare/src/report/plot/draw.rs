@@ -7,10 +7,7 @@ use super::{
     axis::{Axis, Ruler},
     colour,
 };
-use crate::{
-    html::escape,
-    table::{figure, thousands},
-};
+use crate::{html::escape, table::figure};
 
 /// Both sides of the drawing in its own units: whole numbers are fine enough for any screen.
 pub(super) const SIDE: f64 = 4000.0;
@@ -81,11 +78,8 @@ impl<'a> Frame<'a> {
         }
         labels(&mut texts, "up", "bottom", &up, |value| self.y.at(value));
         labels(&mut texts, "across", "left", &across, |value| self.x.at(value));
-        let height = if y.has_names() && series.iter().any(|series| series.shape == Shape::Bars) {
-            format!("height:{}rem;", across_height(up.len()))
-        } else {
-            String::new()
-        };
+        let height =
+            if y.has_names() { format!("height:{:.1}rem;", 1.0 + 1.9 * up.len() as f64) } else { String::new() };
         let ends =
             |ruler: Ruler| format!("{} {} {}", if ruler.is_log { "log" } else { "linear" }, ruler.low, ruler.high);
         let asks = if !y.has_names() && series.iter().any(|series| series.shape != Shape::Bars) {
@@ -228,11 +222,6 @@ impl<'a> Frame<'a> {
             let _ = write!(svg, "<path class=\"bar {class}\" d=\"{path}\"><title>{tip}</title></path>");
         }
     }
-}
-
-/// The room for lying bars, in rem.
-fn across_height(rows: usize) -> String {
-    thousands(&format!("{:.1}", 1.0 + 1.9 * rows as f64))
 }
 
 fn labels_of(axis: &Axis, ruler: Ruler) -> String {

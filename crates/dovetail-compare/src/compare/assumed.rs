@@ -1,0 +1,49 @@
+//! A verdict that rests on a pipeline which nobody named: what it would be under others.
+
+use dovetail_sched::PolicySpec;
+use dovetail_sim::PipelineMode;
+
+use super::verdict::{Paired, Verdict};
+use crate::{
+    error::Error,
+    run::{DEFAULT_PIPELINE, Plan},
+};
+
+/// What else may lie between resources: a buffer that never fills, and one that does.
+const OTHER_PIPELINES: [PipelineMode; 2] = [PipelineMode::Unbounded, PipelineMode::Buffer(16)];
+
+/// The verdicts under other pipelines over the samples of `plans`: where none is given, there is more than one resource, and
+/// several policies.
+pub(super) fn under_other_pipelines(
+    plans: &[Plan<'_>],
+    policies: &[PolicySpec],
+) -> Result<Vec<(PipelineMode, Verdict)>, Error> {
+    let is_open = |plan: &Plan<'_>| plan.pipeline.is_none() && plan.input.resources().len() > 1;
+    if policies.len() < 2 || !plans.iter().all(is_open) {
+        return Ok(Vec::new());
+    }
+    let names: Vec<&str> = policies.iter().map(PolicySpec::as_str).collect();
+    let verdict = |mode| {
+        let sample = |plan: &Plan<'_>| {
+            let plan = Plan { pipeline: Some(mode), records: None, one_bar: true, ..*plan };
+            Ok::<_, Error>(Paired::of(&plan.run(policies)?))
+        };
+        let paired = plans.iter().map(sample).collect::<Result<Vec<_>, _>>()?;
+        Ok((mode, Verdict::over(&names, &paired.iter().collect::<Vec<_>>())))
+    };
+    OTHER_PIPELINES.into_iter().map(verdict).collect()
+}
+
+/// What the verdict would be, had the pipeline not been assumed to be the one that it is; without a full stop.
+pub(super) fn said_of(verdict: &Verdict, others: &[(PipelineMode, Verdict)]) -> Option<String> {
+    let (same, different): (Vec<_>, Vec<_>) = others.iter().partition(|(_, other)| other == verdict);
+    let mut said: Vec<String> =
+        different.iter().map(|(mode, other)| format!("With {mode}: {}", other.line())).collect();
+    if !same.is_empty() {
+        let modes: Vec<_> = same.iter().map(|(mode, _)| mode.to_string()).collect();
+        said.push(format!("With {} the verdict is the same", modes.join(" and ")));
+    }
+    let assumed = DEFAULT_PIPELINE;
+    (!said.is_empty())
+        .then(|| format!("The pipeline is not given and assumed to be {assumed} (--pipeline). {}", said.join(". ")))
+}

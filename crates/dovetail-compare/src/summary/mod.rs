@@ -1,0 +1,281 @@
+//! The figures of a comparison as one table for data tools: a row for each policy in each sample, as CSV or Parquet.
+//!
+//! Figures are those of the JSON document, each in a column that is named by the path to it with dots between, such as
+//! `latency_us.p99`; of what a document lists, entries are told apart by their names. Before them, every row says what it is
+//! of and where it comes from, so that rows of several files can be put below each other. Where there are several samples, a
+//! policy has three rows more: of each figure the median, the 5th and the 95th percentile over the samples that have it.
+
+mod csv;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::{collections::BTreeMap, io, path::Path};
+
+use dovetail_stats::median_of_runs;
+use serde_json::Value;
+
+use crate::{
+    error::{Error, Misuse},
+    files::{Files, NewFile},
+    interval::{ENDS, interval},
+    provenance::{Provenance, Stated},
+};
+
+/// A value of a row; where a row has none, its cell is empty.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell {
+    Text(String),
+    Truth(bool),
+    Whole(u64),
+    Number(f64),
+}
+
+/// One policy in one sample, or over all of them.
+type Row = BTreeMap<String, Cell>;
+
+/// The table.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    /// In order of appearance.
+    columns: Vec<String>,
+    rows: Vec<Row>,
+}
+
+/// A sample of the traffic, and what was found in it.
+pub(crate) struct Sampled<'a> {
+    pub(crate) trace: Option<&'a str>,
+    pub(crate) provenance: &'a Provenance,
+    /// Of each policy, in the order of the provenance's.
+    pub(crate) policies: &'a [Value],
+}
+
+/// Where the table goes.
+pub(crate) struct Place {
+    file: NewFile,
+    is_parquet: bool,
+}
+
+impl Place {
+    /// The file at `path`, if one is asked for, which must not be one of `files`.
+    ///
+    /// # Errors
+    /// [`Misuse`] where its name does not say a known format, or this build cannot write it; as [`Files::writes`].
+    pub(crate) fn open(path: Option<&Path>, files: &mut Files) -> Result<Option<Self>, Error> {
+        let Some(path) = path else { return Ok(None) };
+        let is_parquet = is_parquet(path)?;
+        Ok(files.writes("summary", Some(path))?.map(|file| Self { file, is_parquet }))
+    }
+}
+
+fn is_parquet(path: &Path) -> Result<bool, Error> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("csv") => Ok(false),
+        Some("parquet") if cfg!(feature = "parquet") => Ok(true),
+        Some("parquet") => {
+            let why = "this build cannot write Parquet: name a file that ends in .csv, or build it with the feature 'parquet'";
+            Err(Misuse::option(&["summary"], why).into())
+        }
+        _ => Err(Misuse::option(&["summary"], "name a file that ends in .csv or .parquet").into()),
+    }
+}
+
+impl Summary {
+    /// Of all samples.
+    pub(crate) fn of(samples: &[Sampled<'_>]) -> Self {
+        let mut summary = Self::default();
+        for sample in samples {
+            for (at, figures) in sample.policies.iter().enumerate() {
+                let mut row = summary.begin("run", 1, sample, at);
+                for (path, value) in flat(figures) {
+                    summary.set(&mut row, path, value);
+                }
+                summary.rows.push(row);
+            }
+        }
+        if samples.len() > 1 {
+            let policies = samples.iter().map(|sample| sample.policies.len()).min().unwrap_or(0);
+            (0..policies).for_each(|at| summary.add_all(samples, at));
+        }
+        summary
+    }
+
+    /// The rows of a policy over all samples.
+    fn add_all(&mut self, samples: &[Sampled<'_>], at: usize) {
+        let figures: Vec<Vec<(String, Cell)>> = samples.iter().map(|sample| flat(&sample.policies[at])).collect();
+        let mut numbers: Vec<(String, Vec<f64>)> = Vec::new();
+        for (path, cell) in figures.into_iter().flatten() {
+            let Cell::Number(number) = cell else { continue };
+            match numbers.iter_mut().find(|(known, _)| *known == path) {
+                Some((_, numbers)) => numbers.push(number),
+                None => numbers.push((path, vec![number])),
+            }
+        }
+        let end = |end: usize| move |numbers: &[f64]| interval(numbers).map(|ends| ends[end]);
+        type Of<'a> = &'a dyn Fn(&[f64]) -> Option<f64>;
+        let median: Of<'_> = &|numbers| median_of_runs(numbers.iter().copied());
+        let named = |end: f64| format!("p{:.0}", end * 100.0);
+        let statistics: [(String, Of<'_>); 3] =
+            [("median".to_owned(), median), (named(ENDS[0]), &end(0)), (named(ENDS[1]), &end(1))];
+        for (statistic, of) in statistics {
+            let mut row = self.begin(&statistic, samples.len() as u64, &samples[0], at);
+            for other in &samples[1..] {
+                let other = self.begin(&statistic, samples.len() as u64, other, at);
+                // What differs is no one's.
+                row.retain(|column, cell| other.get(column) == Some(cell));
+            }
+            for (path, numbers) in &numbers {
+                if let Some(number) = of(numbers) {
+                    self.set(&mut row, path.clone(), Cell::Number(number));
+                }
+            }
+            self.rows.push(row);
+        }
+    }
+
+    /// A row without figures.
+    fn begin(&mut self, statistic: &str, samples: u64, sample: &Sampled<'_>, at: usize) -> Row {
+        fn stated<T: Clone>(stated: &Option<Stated<T>>, cell: fn(T) -> Cell) -> Option<Cell> {
+            stated.as_ref().map(|stated| cell(stated.value.clone()))
+        }
+        let Provenance { version, inputs, seed, load, link_bps, pipeline, .. } = sample.provenance;
+        let Provenance { queue_packets, buffer_packets, buffer_bytes, drop, window_s, policies, .. } =
+            sample.provenance;
+        let text = |text: &str| Some(Cell::Text(text.to_owned()));
+        let join = |texts: Vec<String>| (!texts.is_empty()).then(|| Cell::Text(texts.join(" ")));
+        let names = inputs.iter().map(|file| file.name.clone()).collect();
+        let hashes = inputs.iter().map(|file| file.sha256.clone().unwrap_or_else(|| "unknown".to_owned())).collect();
+        let policy = sample.policies[at].get("policy").and_then(Value::as_str);
+        let cells = [
+            ("policy", policy.and_then(text)),
+            ("statistic", text(statistic)),
+            ("samples", Some(Cell::Whole(samples))),
+            ("trace", sample.trace.and_then(text)),
+            ("seed", seed.map(Cell::Whole)),
+            ("version", text(version)),
+            ("inputs", join(names)),
+            ("inputs_sha256", join(hashes)),
+            (IN_FULL, policies.get(at).and_then(|policy| text(policy))),
+            ("load", stated(load, Cell::Number)),
+            ("link_bps", stated(link_bps, Cell::Number)),
+            ("pipeline", pipeline.as_ref().and_then(|pipeline| pipeline.value.as_deref().and_then(text))),
+            ("queue_packets", queue_packets.map(|packets| Cell::Whole(packets.into()))),
+            ("buffer_packets", buffer_packets.map(|packets| Cell::Whole(packets.into()))),
+            ("buffer_bytes", buffer_bytes.map(Cell::Whole)),
+            ("drop", text(drop)),
+            ("window_s", window_s.map(Cell::Number)),
+        ];
+        let mut row = Row::new();
+        for (column, cell) in cells {
+            match cell {
+                Some(cell) => self.set(&mut row, column.to_owned(), cell),
+                None => self.know(column),
+            }
+        }
+        row
+    }
+
+    fn set(&mut self, row: &mut Row, column: String, cell: Cell) {
+        self.know(&column);
+        row.insert(column, cell);
+    }
+
+    fn know(&mut self, column: &str) {
+        if self.columns.iter().any(|known| known == column) {
+            return;
+        }
+        let is_last = self.columns.last().is_some_and(|last| last == IN_FULL);
+        self.columns.insert(self.columns.len() - usize::from(is_last), column.to_owned());
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    /// [`Error::File`] where it cannot be written.
+    pub(crate) fn write(&self, place: Place) -> Result<(), Error> {
+        let file = place.file.writer()?;
+        let written = match place.is_parquet {
+            false => csv::write(self, file),
+            #[cfg(feature = "parquet")]
+            true => parquet::write(self, file),
+            #[cfg(not(feature = "parquet"))]
+            true => Err(io::ErrorKind::Unsupported.into()),
+        };
+        written.map_err(|error: io::Error| Error::file("write", place.file.path(), error))?;
+        place.file.keep()
+    }
+}
+
+/// The last column: its commas are in nobody's way there.
+const IN_FULL: &str = "policy_in_full";
+
+/// What is beside the figures, or says nothing of them.
+const LEFT_OUT: [&str; 2] = ["policy", "records"];
+
+/// What tells entries of a list apart.
+const NAMES: [&str; 3] = ["class", "traffic", "name"];
+
+/// Every value of a document with the path to it.
+fn flat(document: &Value) -> Vec<(String, Cell)> {
+    fn walk(path: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
+        let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match value {
+            Value::Object(map) => {
+                let entries = map.iter().filter(|(key, _)| !(path.is_empty() && LEFT_OUT.contains(&key.as_str())));
+                entries.for_each(|(key, value)| walk(&under(key), value, cells));
+            }
+            Value::Array(values) => {
+                for (at, value) in values.iter().enumerate() {
+                    let name = NAMES.iter().find_map(|key| value.get(key)?.as_str());
+                    let key = name.map_or_else(|| at.to_string(), str::to_owned);
+                    let mut value = value.clone();
+                    if let Value::Object(map) = &mut value {
+                        NAMES.iter().for_each(|name| drop(map.remove(*name)));
+                    }
+                    walk(&under(&key), &value, cells);
+                }
+            }
+            Value::Number(number) => {
+                cells.extend(number.as_f64().map(|number| (path.to_owned(), Cell::Number(number))))
+            }
+            Value::Bool(truth) => cells.push((path.to_owned(), Cell::Truth(*truth))),
+            Value::String(text) => cells.push((path.to_owned(), Cell::Text(text.clone()))),
+            Value::Null => {}
+        }
+    }
+    let mut cells = Vec::new();
+    walk("", document, &mut cells);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn paths_name_the_columns_and_entries_go_by_their_names() {
+        let document = json!({
+            "policy": "drr", "latency_us": { "p99": 1.5, "p50": null },
+            "access": { "classes": [{ "class": "gold", "kbps": 7 }, { "class": "tin", "kbps": 1 }] }, "odd": [true, "x"],
+        });
+        let cells: BTreeMap<String, Cell> = flat(&document).into_iter().collect();
+        let wanted = [
+            ("access.classes.gold.kbps", Cell::Number(7.0)),
+            ("access.classes.tin.kbps", Cell::Number(1.0)),
+            ("latency_us.p99", Cell::Number(1.5)),
+            ("odd.0", Cell::Truth(true)),
+            ("odd.1", Cell::Text("x".to_owned())),
+        ];
+        assert_eq!(cells, wanted.map(|(path, cell)| (path.to_owned(), cell)).into());
+    }
+
+    #[test]
+    fn a_file_s_name_says_its_format() {
+        assert!(!is_parquet(Path::new("a.csv")).unwrap());
+        assert_eq!(is_parquet(Path::new("a.parquet")).is_ok(), cfg!(feature = "parquet"));
+        for path in ["a", "a.txt", "csv"] {
+            assert!(is_parquet(Path::new(path)).is_err(), "{path}");
+        }
+    }
+}
