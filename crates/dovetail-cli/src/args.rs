@@ -184,13 +184,15 @@ Examples:
       the slowest packets of a class, and who made them wait
   dovetail explain --trace capture.pcap --load 1.2 --policy fifo --against atfq:batch=20 --report e.html
       the same packets under two policies: who is quicker, who slower, by how much and why; with charts
+  dovetail explain --seeds 1..20 --policy fifo --against drfq
+      the same with twenty seeds: medians, and the 5th to the 95th percentile
   dovetail explain my-box.toml --policy drfq --packet 4711
       where one packet's time went, to the nanosecond
   dovetail explain scenarios/access.toml --load 0.9 --policy grants --against none --class bronze
       users behind a gateway: what a class's requests wait for, and what an ordinary proxy would have done to them";
 
 #[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_EXAMPLES)]
+#[command(after_help = EXPLAIN_EXAMPLES, mut_arg("trace", |arg| arg.help(COMPARE_TRACE).action(ArgAction::Append)))]
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -203,6 +205,10 @@ pub(crate) struct ExplainArgs {
     /// Policy to hold it against: the same packets are run under both
     #[arg(long, value_name = "Q")]
     pub(crate) against: Option<Contender>,
+
+    /// Run with every seed of a range or a list, such as 1..20 or 1,5,9, and show medians and intervals
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, conflicts_with = "seed")]
+    pub(crate) seeds: Option<Seeds>,
 
     /// Explain this packet, transfer or request: they are numbered from 0 in order of arrival, packets as in the records
     #[arg(long, value_name = "N", conflicts_with_all = ["flow", "class", "slowest"])]
@@ -228,6 +234,8 @@ const TUNE_EXAMPLES: &str = "\
 Examples:
   dovetail tune --trace capture.pcap
       every tunable policy over your own packets: what each knob gains, what it costs, and which value to run
+  dovetail tune --seeds 1..20 --policy atfq
+      with twenty seeds: medians and intervals, and in how many of them which value is the one to run
   dovetail tune my-box.toml --trace capture.pcap.gz --load 1.2 --policy tradeoff --report tune.html
       one policy on your own box under overload, with charts
   dovetail tune --workload costs.csv --window 500ms --records out --json
@@ -244,7 +252,7 @@ const TUNE_LINK: &str =
     "Rate of the link, such as 400Mbps [default for captures: the rate at which it has the CPU's load]";
 
 #[derive(Debug, Args)]
-#[command(after_help = TUNE_EXAMPLES, mut_arg("pipeline", |arg| arg.help(TUNE_PIPELINE)), mut_arg("link", |arg| arg.help(TUNE_LINK)))]
+#[command(after_help = TUNE_EXAMPLES, mut_arg("trace", |arg| arg.help(COMPARE_TRACE).action(ArgAction::Append)), mut_arg("pipeline", |arg| arg.help(TUNE_PIPELINE)), mut_arg("link", |arg| arg.help(TUNE_LINK)))]
 pub(crate) struct TuneArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
@@ -253,6 +261,10 @@ pub(crate) struct TuneArgs {
     /// a gateway [default: tradeoff and atfq, over a network drr-sff, over one with a gateway grants]
     #[arg(long = "policy", value_name = "P")]
     pub(crate) policies: Vec<String>,
+
+    /// Tune with every seed of a range or a list, such as 1..20 or 1,5,9, and show medians and intervals
+    #[arg(long, value_name = "SEEDS", value_parser = parse_seeds, conflicts_with = "seed")]
+    pub(crate) seeds: Option<Seeds>,
 
     /// Values of each knob to try [default: 12 of tradeoff's alpha, 7 of atfq's batch, 6 of drr-sff's ratio and threshold, 5
     /// of grants' ageing and 7 of its delay]

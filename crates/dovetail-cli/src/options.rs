@@ -1,5 +1,7 @@
 //! What the command line asks for, as the libraries take it.
 
+use std::path::PathBuf;
+
 #[cfg(feature = "profile")]
 use dovetail_compare::options::ProfileOptions;
 use dovetail_compare::{
@@ -10,7 +12,7 @@ use dovetail_experiments::ReproduceOptions;
 
 #[cfg(feature = "profile")]
 use crate::args::ProfileArgs;
-use crate::args::{AdmitArgs, CompareArgs, ExplainArgs, InputArgs, OutputArgs, ReproduceArgs, TuneArgs};
+use crate::args::{AdmitArgs, CompareArgs, ExplainArgs, InputArgs, OutputArgs, ReproduceArgs, Seeds, TuneArgs};
 
 impl From<&InputArgs> for InputOptions {
     fn from(args: &InputArgs) -> Self {
@@ -29,6 +31,15 @@ impl From<&InputArgs> for InputOptions {
     }
 }
 
+fn seeds(seeds: Option<&Seeds>) -> Vec<u64> {
+    seeds.map(|seeds| seeds.0.clone()).unwrap_or_default()
+}
+
+/// The captures after the first.
+fn further(args: &InputArgs) -> Vec<PathBuf> {
+    args.trace.iter().skip(1).cloned().collect()
+}
+
 impl From<&OutputArgs> for OutputOptions {
     fn from(args: &OutputArgs) -> Self {
         Self {
@@ -45,8 +56,8 @@ impl From<&CompareArgs> for CompareOptions {
     fn from(args: &CompareArgs) -> Self {
         Self {
             input: (&args.input).into(),
-            seeds: args.seeds.as_ref().map(|seeds| seeds.0.clone()).unwrap_or_default(),
-            further_traces: args.input.trace.iter().skip(1).cloned().collect(),
+            seeds: seeds(args.seeds.as_ref()),
+            further_traces: further(&args.input),
             policies: args.policies.clone(),
             programs: args.programs.clone(),
             window: args.window,
@@ -69,6 +80,8 @@ impl From<&ExplainArgs> for ExplainOptions {
             input: (&args.input).into(),
             policy: args.policy.clone(),
             against: args.against.clone(),
+            seeds: seeds(args.seeds.as_ref()),
+            further_traces: further(&args.input),
             selection,
             slowest,
             output: (&args.output).into(),
@@ -81,6 +94,8 @@ impl From<&TuneArgs> for TuneOptions {
         Self {
             input: (&args.input).into(),
             policies: args.policies.clone(),
+            seeds: seeds(args.seeds.as_ref()),
+            further_traces: further(&args.input),
             points: args.points,
             window: args.window,
             output: (&args.output).into(),

@@ -23,6 +23,7 @@ mod meters;
 pub mod profile;
 mod progress;
 mod recording;
+mod sampling;
 mod summary;
 mod tune;
 

@@ -84,6 +84,10 @@ pub struct ExplainOptions {
     pub policy: Contender,
     /// What it is held against.
     pub against: Option<Contender>,
+    /// Seeds to run with; none for the input's one. For pipelines.
+    pub seeds: Vec<u64>,
+    /// Captures to replay besides the input's.
+    pub further_traces: Vec<PathBuf>,
     /// Of which packets.
     pub selection: Selection,
     /// How many of the slowest of them are shown one by one.
@@ -99,6 +103,10 @@ pub struct TuneOptions {
     pub input: InputOptions,
     /// The policies whose knobs to tune, with the knobs that stay; none for those of the input's kind.
     pub policies: Vec<String>,
+    /// Seeds to run with; none for the input's one. For pipelines.
+    pub seeds: Vec<u64>,
+    /// Captures to replay besides the input's.
+    pub further_traces: Vec<PathBuf>,
     /// Values of each knob to try; at least two.
     pub points: Option<u16>,
     /// Width of the windows over which shares are taken.

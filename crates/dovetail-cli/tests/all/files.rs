@@ -132,7 +132,7 @@ fn a_full_disk_costs_what_was_to_be_written_and_nothing_else() {
     let records = folder.join("records");
     let [table, report, records] = [&table, &report, &records].map(|path| path.to_str().unwrap());
     let args = ["compare", "--workload", table, "--policy", "drr", "--report", report, "--records", records];
-    let output = on_a_full_disk(64, &args);
+    let output = on_a_full_disk(8, &args);
     let (text, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{errors}");
     assert!(text.contains("makespan s") && text.contains("\n drr "), "{text}");
@@ -140,7 +140,7 @@ fn a_full_disk_costs_what_was_to_be_written_and_nothing_else() {
     assert!(errors.contains("drr.csv") && errors.contains("report.html"), "{errors}");
     assert_eq!(fs::read_to_string(report).unwrap(), "old");
     assert_eq!(entries(Path::new(records)), [""; 0]);
-    let json = on_a_full_disk(64, &[&args[..], &["--json"]].concat());
+    let json = on_a_full_disk(8, &[&args[..], &["--json"]].concat());
     let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert!(document["policies"][0]["records"].is_null() && document["policies"][0]["sent"] == 6000);
     let network = written(&folder, "network.toml", SMALL_NETWORK);

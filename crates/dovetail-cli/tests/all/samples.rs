@@ -1,4 +1,4 @@
-//! `dovetail compare` over several samples: every capture with every seed.
+//! `dovetail compare`, `explain` and `tune` over several samples: every capture with every seed.
 
 use std::{fs, path::Path};
 
@@ -105,7 +105,18 @@ fn what_speaks_of_one_run_is_refused() {
         (vec!["compare", "--workload", table, "--seeds", "1..3"], "nothing random"),
         (vec!["compare", "drr-sff", "--seeds", "1..3"], "network"),
         (vec!["compare", "--trace", trace[0], "--trace", trace[1]], "twice"),
-        (vec!["tune", "--trace", trace[0], "--trace", trace[1]], "--trace"),
+        (vec!["tune", "--trace", trace[0], "--trace", trace[1]], "twice"),
+        (vec!["tune", &path, "--seeds", "1..3", "--records", records], "--records"),
+        (vec!["tune", "drr-sff", "--seeds", "1..3"], "--seed names the first"),
+        (vec!["tune", "--policy", "grants", "--seeds", "1..3"], "--seed names the first"),
+        (
+            vec!["explain", &path, "--policy", "fifo", "--seeds", "1..3", "--packet", "7"],
+            "--packet: a packet is another",
+        ),
+        (vec!["explain", &path, "--policy", "fifo", "--seeds", "1..3", "--records", records], "--records"),
+        (vec!["explain", "--workload", table, "--policy", "fifo", "--seeds", "1..3"], "nothing random"),
+        (vec!["explain", "drr-sff", "--policy", "fifo", "--seeds", "1..3"], "give --seed"),
+        (vec!["explain", &path, "--policy", "fifo", "--seeds", "1..3", "--class", "none"], "no class 'none'"),
     ] {
         let output = dovetail(&args);
         let errors = String::from_utf8_lossy(&output.stderr);
@@ -155,4 +166,86 @@ fn other_pipelines_are_looked_at_with_every_seed_too() {
     let several = other(&["--seeds", "1..20"]);
     assert!(several.contains("unbounded") && several.contains("buffer=16"), "{several}");
     assert_eq!(other(&["--seeds", "1..2", "--pipeline", "no-wait"]), "");
+}
+
+fn middle(mut numbers: Vec<f64>) -> f64 {
+    numbers.sort_by(f64::total_cmp);
+    numbers[numbers.len() / 2]
+}
+
+fn is_close(one: f64, other: f64) {
+    assert!((one - other).abs() <= 1e-9 * other.abs(), "{one} is not {other}");
+}
+
+#[test]
+fn an_explanation_of_several_samples_has_the_medians_of_theirs() {
+    let path = a_box("samples-explain");
+    let explain = |args: &[&str]| -> Value {
+        let args = [&["explain", &path, "--policy", "fifo", "--against", "drfq", "--json"], args].concat();
+        serde_json::from_str(&stdout(&args)).expect("JSON")
+    };
+    let together = explain(&["--seeds", "1..5"]);
+    let each: Vec<Value> = (1..=5).map(|seed| explain(&["--seed", &seed.to_string()])).collect();
+    let of = |document: &Value, list: &str, name: &str| -> Value {
+        let entries = document.pointer(list).and_then(Value::as_array).expect("a list").iter();
+        entries.clone().find(|entry| entry["name"] == name).unwrap_or_else(|| panic!("no {name}")).clone()
+    };
+    for class in ["one", "two"] {
+        // Nothing of the one flow of class two waits behind another of its class.
+        let keys =
+            [("mean_latency_ms", "/latency_ns"), ("own_ms/cpu", "/own_ns/cpu"), ("behind_ms/two", "/behind_ns/two")];
+        for (key, nanos) in keys.into_iter().take(if class == "one" { 3 } else { 2 }) {
+            let mean = |document: &Value| {
+                let class = of(document, "/classes", class);
+                number(&class, nanos) / number(&class, "/packets") / 1e6
+            };
+            let shown = number(&together, &format!("/policies/0/groups/{class}/{key}/median"));
+            is_close(shown, middle(each.iter().map(mean).collect()));
+        }
+        let quicker = |document: &Value| {
+            let change = of(document, "/against/classes", class);
+            number(&change, "/quicker") / number(&change, "/packets") * 100.0
+        };
+        let shown = number(&together, &format!("/changes/{class}/quicker_percent/median"));
+        is_close(shown, middle(each.iter().map(quicker).collect()));
+    }
+    assert_eq!(together["samples"].as_array().map(Vec::len), Some(5));
+    assert_eq!(together["samples"][3]["provenance"], each[3]["provenance"]);
+    let text = stdout(&["explain", &path, "--policy", "fifo", "--seeds", "1..5", "--class", "one"]);
+    assert!(text.contains("5 samples, 5 seeds") && text.contains("\n class one "), "{text}");
+}
+
+#[test]
+fn a_knob_is_tuned_with_each_seed_and_the_median_recommended() {
+    let path = a_box("samples-tune");
+    let tune = |args: &[&str]| -> Value {
+        let fixed = ["tune", &path, "--policy", "atfq", "--window", "10ms", "--load", "1.2", "--points", "3", "--json"];
+        serde_json::from_str(&stdout(&[&fixed, args].concat())).expect("JSON")
+    };
+    let together = tune(&["--seeds", "1..5"]);
+    let each: Vec<Value> = (1..=5).map(|seed| tune(&["--seed", &seed.to_string()])).collect();
+    let sweep = &together["sweeps"][0];
+    let points = each[0]["sweeps"][0]["points"].as_array().expect("points").len();
+    assert!(points >= 2);
+    let place = |recommended: &Value, document: &Value| -> f64 {
+        let points = document["sweeps"][0]["points"].as_array().expect("points");
+        points.iter().position(|point| point["policy"] == *recommended).expect("one of the points") as f64
+    };
+    for point in 0..points {
+        for figure in ["work_per_s", "makespan_s", "utilisation/cpu", "max_active_time_gap_us"] {
+            let at = format!("/sweeps/0/points/{point}/{figure}");
+            is_close(
+                number(&together, &format!("{at}/median")),
+                middle(each.iter().map(|document| number(document, &at)).collect()),
+            );
+        }
+        let recommended = |document: &&Value| place(&document["sweeps"][0]["recommended"], document) == point as f64;
+        assert_eq!(sweep["recommended_in"][point], each.iter().filter(recommended).count());
+    }
+    let recommended = each.iter().map(|document| place(&document["sweeps"][0]["recommended"], document));
+    assert_eq!(place(&sweep["recommended"], &each[0]), middle(recommended.collect()));
+    for (sample, alone) in together["samples"].as_array().expect("samples").iter().zip(&each) {
+        assert_eq!(sample["recommended"][0], alone["sweeps"][0]["recommended"]);
+        assert_eq!(sample["provenance"], alone["provenance"]);
+    }
 }

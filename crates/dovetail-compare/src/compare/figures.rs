@@ -1,27 +1,12 @@
 //! The table of policies' figures, of one run of each or over several samples.
 
 use dovetail_stats::median_of_runs;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::{
     interval::interval,
     table::{count, figure},
 };
-
-/// The same document of several samples as one: each number as its median and interval, over the samples that have it.
-pub(super) fn together(samples: &[&Value]) -> Value {
-    if let Some(Value::Object(first)) = samples.iter().find(|value| value.is_object()) {
-        let of = |key: &String| samples.iter().filter_map(|sample| sample.get(key)).collect::<Vec<_>>();
-        return Value::Object(first.keys().map(|key| (key.clone(), together(&of(key)))).collect::<Map<_, _>>());
-    }
-    let numbers: Vec<f64> = samples.iter().filter_map(|value| value.as_f64()).collect();
-    match (median_of_runs(numbers.iter().copied()), interval(&numbers)) {
-        (Some(median), Some([p5, p95])) => {
-            json!({ "median": median, "p5": p5, "p95": p95, "samples": numbers.len() })
-        }
-        _ => samples.first().map_or(Value::Null, |value| (*value).clone()),
-    }
-}
 
 /// A column of the table.
 pub(super) struct Column {
@@ -98,17 +83,4 @@ pub(super) fn cell(column: &Column, samples: &[&Value], shown: Shown) -> String 
         Shown::Interval => interval(&numbers).map(|ends| ends.map(column.shown).join("–")),
     };
     text.unwrap_or_else(|| "–".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_become_medians_with_their_intervals() {
-        let samples: Vec<Value> = (1..=40).map(|at| json!({ "policy": "drr", "of": { "x": at, "y": null } })).collect();
-        let together = together(&samples.iter().collect::<Vec<_>>());
-        let x = json!({ "median": 20.5, "p5": 2.0, "p95": 38.0, "samples": 40 });
-        assert_eq!(together, json!({ "policy": "drr", "of": { "x": x, "y": null } }));
-    }
 }

@@ -20,6 +20,7 @@ use crate::{
     network::resolve,
     options::CompareOptions,
     progress::Progress,
+    sampling::are_asked_for,
 };
 
 /// Compares policies, and writes to `out` how they did.
@@ -29,7 +30,7 @@ use crate::{
 pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
     let network = resolve(&options.input, text.as_deref())?;
-    if network.is_some() && samples::are_asked_for(options) {
+    if network.is_some() && are_asked_for(&options.seeds, &options.further_traces) {
         let why = "a network is compared with one seed, and without captures";
         return Err(Misuse::option(&["seeds"], why).into());
     }
@@ -38,7 +39,9 @@ pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn 
             gateways::compare(&asked, text.as_deref(), options, progress, out)
         }
         Some(asked) => network::compare(&asked, text.as_deref(), options, progress, out),
-        None if samples::are_asked_for(options) => samples::compare(text.as_deref(), options, progress, out),
+        None if are_asked_for(&options.seeds, &options.further_traces) => {
+            samples::compare(text.as_deref(), options, progress, out)
+        }
         None => pipeline::compare(text.as_deref(), options, progress, out),
     }
 }

@@ -5,10 +5,7 @@
 //! of the samples, by more than whole packets explain. What is shown is the median over the samples, and the interval
 //! from the 5th to the 95th percentile by nearest rank: with fewer than 20 samples that is from the least to the greatest.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{io::Write, path::Path};
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::{PipelineMode, measure::DEFAULT_WINDOW};
@@ -18,7 +15,7 @@ use serde_json::Value;
 use super::{
     assumed::{said_of, under_other_pipelines},
     contenders::policies,
-    figures::{Column, Shown, cell, columns, drawn, header, together},
+    figures::{Column, Shown, cell, columns, drawn, header},
     idle::{Idleness, idle},
     json::documents,
     pipeline::{DEFAULT_POLICIES, LEGEND, refuse_captures},
@@ -28,21 +25,18 @@ use crate::{
     error::{Error, Misuse},
     files::Files,
     input::{Input, UnnamedLink},
-    options::{CompareOptions, InputOptions, OutputOptions},
+    interval::together,
+    options::{CompareOptions, OutputOptions},
     output::deliver,
     progress::Progress,
     provenance::Provenance,
     report::{Block, Page, charts},
     run::{DEFAULT_PIPELINE, Plan},
+    sampling::{self, INTERVAL},
     setting::{Traffic, closing, odd},
     summary::{Place, Sampled, Summary},
     table::Table,
 };
-
-/// Whether several samples are asked for.
-pub(super) fn are_asked_for(options: &CompareOptions) -> bool {
-    !options.seeds.is_empty() || !options.further_traces.is_empty()
-}
 
 /// One capture with one seed.
 #[derive(Serialize)]
@@ -89,7 +83,7 @@ pub(super) fn compare(
     }
     let report = files.writes("report", report.as_deref())?;
     let summary = Place::open(options.summary.as_deref(), &mut files)?;
-    let asked = inputs(options);
+    let asked = sampling::inputs(&options.input, &options.seeds, &options.further_traces);
     let resolve = |asked| Input::resolve(asked, text, UnnamedLink::Published, progress);
     let inputs = asked.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
     if inputs.iter().any(|input| input.resources() != inputs[0].resources()) {
@@ -114,36 +108,12 @@ pub(super) fn compare(
 
 /// Options that speak of a single run.
 fn refuse_what_one_run_has(options: &CompareOptions) -> Result<(), Error> {
-    let several = "several samples are summarised, not recorded: compare one capture with one seed";
-    if options.output.records.is_some() {
-        return Err(Misuse::option(&["records"], several).into());
-    }
+    sampling::refuse_what_one_run_has(&options.input, &options.seeds, &options.further_traces, &options.output)?;
     if options.programs.is_some() {
         let why = "samples do not learn from each other: compare one capture with one seed";
         return Err(Misuse::option(&["programs"], why).into());
     }
-    if !options.seeds.is_empty() && options.input.workload.is_some() {
-        return Err(Misuse::option(&["seeds"], "a table has nothing random").into());
-    }
-    let traces: Vec<&PathBuf> = options.input.trace.iter().chain(&options.further_traces).collect();
-    if let Some(twice) = traces.iter().enumerate().find(|(at, trace)| traces[..*at].contains(trace)) {
-        return Err(Misuse::option(&["trace"], format!("{} is given twice", twice.1.display())).into());
-    }
     Ok(())
-}
-
-/// What to run for each sample: the seeds of the first capture, those of the second, and so on.
-fn inputs(options: &CompareOptions) -> Vec<InputOptions> {
-    let traces: Vec<Option<PathBuf>> = match &options.input.trace {
-        Some(first) => [first].into_iter().chain(&options.further_traces).cloned().map(Some).collect(),
-        None => vec![None],
-    };
-    let seeds: Vec<Option<u64>> = match options.seeds.as_slice() {
-        [] => vec![options.input.seed],
-        seeds => seeds.iter().copied().map(Some).collect(),
-    };
-    let pairs = traces.iter().flat_map(|trace| seeds.iter().map(move |&seed| (trace.clone(), seed)));
-    pairs.map(|(trace, seed)| InputOptions { trace, seed, ..options.input.clone() }).collect()
 }
 
 fn sample(plan: &Plan<'_>, policies: &[PolicySpec]) -> Result<Sample, Error> {
@@ -213,7 +183,7 @@ impl Samples<'_> {
             let row = |shown| columns.iter().map(|column| cell(column, &figures, shown)).collect::<Vec<_>>();
             table.push([policy.to_string()].into_iter().chain(row(Shown::Median)));
             if self.samples.len() > 1 {
-                table.push(["  5–95 %".to_owned()].into_iter().chain(row(Shown::Interval)));
+                table.push([INTERVAL.to_owned()].into_iter().chain(row(Shown::Interval)));
             }
         }
         table
@@ -221,27 +191,11 @@ impl Samples<'_> {
 
     /// The first sample's traffic, and how many there are.
     fn setting(&self) -> Vec<String> {
-        let seeds: Vec<_> = self.samples.iter().map(|sample| sample.seed).collect();
-        let traces: Vec<_> = self.samples.iter().map(|sample| sample.trace.as_deref()).collect();
-        let distinct = |count: usize, one: &str, many: &str| match count {
-            0 | 1 => format!("1 {one}"),
-            count => format!("{count} {many}"),
-        };
-        let count = |of: usize| self.samples.len() / of.max(1);
-        let with_this_seed = seeds.iter().filter(|&&seed| seed == seeds[0]).count();
-        let of_this_trace = traces.iter().filter(|&&trace| trace == traces[0]).count();
         let mut said = vec![self.samples[0].setting.clone()];
         if self.samples.len() > 1 {
-            let seeds = distinct(count(with_this_seed), "seed", "seeds");
-            let what = match traces[0] {
-                Some(_) => format!("{} with {seeds}", distinct(count(of_this_trace), "capture", "captures")),
-                None => seeds,
-            };
+            let samples: Vec<_> = self.samples.iter().map(|sample| (sample.trace.as_deref(), sample.seed)).collect();
             said[0] += " (the first sample)";
-            said.push(format!(
-                "{} samples, {what}: medians, and below them the 5th to the 95th percentile (nearest rank)",
-                self.samples.len()
-            ));
+            said.push(sampling::said_of(&samples));
         }
         said
     }
@@ -312,9 +266,7 @@ impl Samples<'_> {
         page.blocks.extend(self.charts());
         page.blocks.extend(self.notes().into_iter().map(Block::Text));
         for sample in self.samples {
-            let trace = sample.trace.as_deref().unwrap_or("the scenario");
-            let seed = sample.seed.map_or_else(|| "no seed".to_owned(), |seed| format!("seed {seed}"));
-            let title = format!("Provenance: {trace}, {seed}");
+            let title = sampling::provenance_of(sample.trace.as_deref(), sample.seed);
             page.blocks.push(Block::More { title, table: sample.provenance.table() });
         }
         page

@@ -17,6 +17,7 @@ mod page;
 mod pairing;
 mod pipeline;
 mod reason;
+mod samples;
 mod show;
 mod who;
 
@@ -33,6 +34,7 @@ use crate::{
     network::resolve,
     options::ExplainOptions,
     progress::Progress,
+    sampling::are_asked_for,
 };
 
 /// Explains what packets waited for, and writes it to `out`.
@@ -45,11 +47,18 @@ pub fn explain(options: &ExplainOptions, progress: &dyn Progress, out: &mut dyn 
         return Err(Misuse::Twice(options.policy.to_string()).into());
     }
     let text = scenario_text(&options.input)?;
-    match resolve(&options.input, text.as_deref())? {
+    let network = resolve(&options.input, text.as_deref())?;
+    let several = are_asked_for(&options.seeds, &options.further_traces);
+    if network.is_some() && several {
+        let why = "a network is explained with one seed, and without captures: give --seed, once for each seed";
+        return Err(Misuse::option(&["seeds"], why).into());
+    }
+    match network {
         Some(asked) if asked.network.access.is_some() => {
             access::explain(&asked, text.as_deref(), options, progress, out)
         }
         Some(asked) => network::explain(&asked, text.as_deref(), options, progress, out),
+        None if several => samples::explain(text.as_deref(), options, progress, out),
         None => pipeline::explain(text.as_deref(), options, progress, out),
     }
 }

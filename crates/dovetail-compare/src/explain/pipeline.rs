@@ -43,27 +43,7 @@ pub(super) fn explain(
     let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
     let provenance = plan.provenance([&policy].into_iter().chain(&against));
-    let (mut run, explanation, mut against) = match against {
-        None => {
-            let jobs = [(policy, mode)];
-            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |_| |_: &Ended| ())?;
-            let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
-            (run, explanation, None)
-        }
-        Some(against) => {
-            // Both at once: they go at the same pace.
-            let plan = Plan { jobs: plan.jobs.max(2), ..plan_of(&plan) };
-            let jobs = [(policy, mode), (against, mode)];
-            let pairing = Pairing::default();
-            let mut runs = watched(&plan, &jobs, &options.selection, options.slowest, |at| {
-                let mut side = pairing.side(at);
-                move |ended: &Ended| side.ended(ended)
-            })?;
-            let second = runs.pop().ok_or(Error::Missing)?;
-            let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
-            (run, explanation, Some(Against { run: second.0, explanation: second.1, flows: pairing.finish() }))
-        }
-    };
+    let (mut run, explanation, mut against) = run_both(&plan, policy, against, &options.selection, options.slowest)?;
     found(&options.selection, &run, &explanation)?;
     let mut failures = mem::take(&mut run.unwritten);
     failures.extend(against.iter_mut().flat_map(|against| mem::take(&mut against.run.unwritten)));
@@ -83,6 +63,33 @@ pub(super) fn explain(
     let text = |report: Option<&Path>| explained.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());
     Error::unless_none(failures)
+}
+
+/// The policy's run and what its packets waited for, and the same under the policy that it is held against.
+pub(super) fn run_both(
+    plan: &Plan<'_>,
+    policy: PolicySpec,
+    against: Option<PolicySpec>,
+    selection: &Selection,
+    slowest: usize,
+) -> Result<(PolicyRun, Explanation, Option<Against>), Error> {
+    let mode = plan.pipeline_or(DEFAULT_PIPELINE);
+    let Some(against) = against else {
+        let mut runs = watched(plan, &[(policy, mode)], selection, slowest, |_| |_: &Ended| ())?;
+        let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
+        return Ok((run, explanation, None));
+    };
+    // Both at once: they go at the same pace.
+    let plan = Plan { jobs: plan.jobs.max(2), ..plan_of(plan) };
+    let jobs = [(policy, mode), (against, mode)];
+    let pairing = Pairing::default();
+    let mut runs = watched(&plan, &jobs, selection, slowest, |at| {
+        let mut side = pairing.side(at);
+        move |ended: &Ended| side.ended(ended)
+    })?;
+    let second = runs.pop().ok_or(Error::Missing)?;
+    let (run, explanation) = runs.pop().ok_or(Error::Missing)?;
+    Ok((run, explanation, Some(Against { run: second.0, explanation: second.1, flows: pairing.finish() })))
 }
 
 /// The runs, each under a watch of its own that tells the packets' parts to what `each` makes for its place in the list.
@@ -111,7 +118,7 @@ fn plan_of<'a>(plan: &Plan<'a>) -> Plan<'a> {
 }
 
 /// Refuses a selection that is not in the traffic.
-fn found(selection: &Selection, run: &PolicyRun, explanation: &Explanation) -> Result<(), Error> {
+pub(super) fn found(selection: &Selection, run: &PolicyRun, explanation: &Explanation) -> Result<(), Error> {
     let selected = &explanation.selected;
     let nothing = selected.packets + selected.dropped + selected.left == 0;
     if nothing {

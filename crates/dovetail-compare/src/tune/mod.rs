@@ -12,6 +12,7 @@ mod gateway;
 mod knee;
 mod knob;
 mod page;
+mod samples;
 mod seeds;
 mod short;
 mod show;
@@ -23,7 +24,7 @@ use dovetail_sched::Nanos;
 use dovetail_sim::measure::FairShare;
 
 use crate::{
-    error::Error,
+    error::{Error, Misuse},
     files::Files,
     input::{Input, UnnamedLink, scenario_text},
     network::resolve,
@@ -31,6 +32,7 @@ use crate::{
     output::deliver,
     progress::Progress,
     run::Plan,
+    sampling::are_asked_for,
 };
 use curve::{Curve, Point};
 use knob::{Sweep, sweeps};
@@ -44,6 +46,17 @@ use window::{LONGEST, longest, round_down};
 pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
     let network = resolve(&options.input, text.as_deref())?.map(|asked| asked.network);
+    let several = are_asked_for(&options.seeds, &options.further_traces);
+    if several && (network.is_some() || gateway::ASKED.is_named(options) || short::ASKED.is_named(options)) {
+        let why = format!(
+            "a network is tuned with {} seeds anyway, and without captures: --seed names the first of them",
+            seeds::SEEDS
+        );
+        return Err(Misuse::option(&["seeds"], why).into());
+    }
+    if several {
+        return samples::tune(options, text.as_deref(), progress, out);
+    }
     let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
     if behind_gateway || gateway::ASKED.is_named(options) {
         return gateway::tune(options, network.filter(|_| behind_gateway), text.as_deref(), progress, out);

@@ -45,7 +45,7 @@ struct SweepJson {
 }
 
 #[derive(Serialize)]
-struct PointJson {
+pub(crate) struct PointJson {
     policy: String,
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,7 +85,7 @@ pub(crate) const LEGEND: [(&str, &str); 6] = [
 ];
 
 impl Tuning<'_> {
-    fn traffic(&self) -> Traffic {
+    pub(crate) fn traffic(&self) -> Traffic {
         Traffic::of(self.curves.first().and_then(|curve| curve.points.first()).map(|point| &point.run))
     }
 
@@ -174,7 +174,7 @@ impl Tuning<'_> {
         }
     }
 
-    fn point(&self, point: &Point) -> PointJson {
+    pub(crate) fn point(&self, point: &Point) -> PointJson {
         let Point { run, shares, .. } = point;
         let resources = self.plan.input.resources().iter();
         let millis = |time: Nanos| time.as_f64() / 1e6;

@@ -44,6 +44,11 @@
 //! because `M_i` grows by no more than `D_i/w_i`, and by no less than any `T_ij/w_i - D`. With `inf` and both backlogged
 //! since the busy period began, `M_i = max_j T_ij/w_i`, and two such flows differ by at most `max(s_i/w_i, s_k/w_k)`.
 //!
+//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows are one flow's, with tags as above, and what is said here of two flows
+//! holds of an established one and of all new flows together. A flow that the line has established starts at no less than `V`
+//! on every resource: the line's credit is not its own. The module `new_flows` says more.
+//!
 //! O(log n) per packet for n backlogged flows, and O(m) for m resources; a flow's tags are `8m` bytes.
 //!
 //! # Worked example
@@ -75,7 +80,10 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::InService;
+use super::{
+    InService,
+    new_flows::{NEW_FLOWS, NewFlows, are_shared},
+};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     Stage,
@@ -88,16 +96,20 @@ use crate::{
 pub const ENTRY: Entry = Entry {
     name: "drfq",
     summary: "equal time on each flow's dominant resource, by virtual times",
-    knobs: &[Knob {
-        key: "dovetail",
-        default: "inf",
-        meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless), a time, or inf",
-        retunable: true,
-    }],
+    knobs: &[
+        Knob {
+            key: "dovetail",
+            default: "inf",
+            meaning: "how far a flow's tag on one resource may lag its largest: 0 (memoryless), a time, or inf",
+            retunable: true,
+        },
+        NEW_FLOWS,
+    ],
     cost: "O(log n)",
     source: "Ghodsi et al., SIGCOMM 2012",
     build: |knobs, setup| {
         let policy = Drfq::new(setup.resources, dovetail_ns(knobs)?);
+        let policy = if are_shared(knobs)? { policy.sharing_new_flows() } else { policy };
         Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -129,6 +141,15 @@ pub struct Drfq {
     // Asked only whether there is any.
     in_service: InService,
     order: FlowHeap,
+    shared: Option<Shared>,
+}
+
+/// The line of new flows, and its tags as of a flow.
+#[derive(Debug, Default)]
+struct Shared {
+    line: NewFlows,
+    tags: [f64; MAX_RESOURCES],
+    period: u64,
 }
 
 impl Drfq {
@@ -147,7 +168,71 @@ impl Drfq {
             virtual_time: [0.0; MAX_RESOURCES],
             in_service: InService::new(0),
             order: FlowHeap::new(),
+            shared: None,
         }
+    }
+
+    /// The same, where the first packets of new flows are all one flow's.
+    #[must_use]
+    pub fn sharing_new_flows(self) -> Self {
+        Self { shared: Some(Shared::default()), ..self }
+    }
+
+    /// Whether a packet of `flow` is to wait in the line of new flows.
+    fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
+        let Some(shared) = &mut self.shared else { return false };
+        let was_empty = shared.line.first().is_none();
+        if shared.line.enqueued(queues, flow) && was_empty {
+            if shared.period != self.period {
+                (shared.period, shared.tags) = (self.period, [0.0; MAX_RESOURCES]);
+            }
+            for (tag, &virtual_time) in shared.tags.iter_mut().zip(&self.virtual_time) {
+                *tag = tag.max(virtual_time);
+            }
+        }
+        shared.line.has(flow)
+    }
+
+    /// The line's first flow and its tag.
+    fn first_new_flow(&self) -> Option<(FlowId, f64)> {
+        let shared = self.shared.as_ref()?;
+        let largest = shared.tags[..self.kinds].iter().copied().fold(0.0, f64::max);
+        Some((shared.line.first()?, largest))
+    }
+
+    /// Gives the line's first flow the line's tags, which are no less than `V`: a credit that the line has gathered on some
+    /// resource is not the flow's.
+    fn establish(&mut self, flow: FlowId) {
+        let start = flow.index() * self.kinds;
+        if self.tags.len() < start + self.kinds {
+            self.tags.resize(start + self.kinds, 0.0);
+        }
+        *self.period_of.at(flow) = self.period;
+        let Some(shared) = &self.shared else { return };
+        for (tag, (&line, &virtual_time)) in
+            self.tags[start..start + self.kinds].iter_mut().zip(shared.tags.iter().zip(&self.virtual_time))
+        {
+            *tag = line.max(virtual_time);
+        }
+    }
+
+    /// Charges a packet that is released to tags: one of them, or one a resource. The largest.
+    #[inline]
+    fn charge(tags: &mut [f64], packet: &Packet, weight: f64, dovetail_ns: f64) -> f64 {
+        if let [tag] = tags {
+            *tag += packet.demand.dominant().as_f64() / weight;
+            return *tag;
+        }
+        let mut largest = 0.0;
+        for (tag, time) in tags.iter_mut().zip(packet.demand.times()) {
+            *tag += time.as_f64() / weight;
+            largest = tag.max(largest);
+        }
+        let least = largest - dovetail_ns;
+        for tag in tags {
+            *tag = tag.max(least);
+        }
+        largest
     }
 
     /// Gives a flow that becomes backlogged the start tags of its head packet.
@@ -176,21 +261,37 @@ impl Policy for Drfq {
         Interest::of(Stage::Finished, self.resources - 1)
     }
 
+    fn has_drop_rule(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    fn victim(&self, _queues: &Queues, arriving: &Packet, _now: Nanos) -> Option<FlowId> {
+        self.shared.as_ref()?.line.victim(arriving)
+    }
+
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
-        if queues.len(flow) > 1 {
-            return;
-        }
         if queues.backlog().packets == 1 && self.in_service.is_empty() {
             self.period += 1;
             self.virtual_time = [0.0; MAX_RESOURCES];
+        }
+        if (self.shared.is_some() && self.lines_up(queues, flow)) || queues.len(flow) > 1 {
+            return;
         }
         self.begin(flow);
     }
 
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
-        let (flow, _) = self.order.peek()?;
+        let mut next = self.order.peek();
+        let new_flow = self.first_new_flow();
+        let goes_first = |&(flow, tag): &(FlowId, f64)| next.is_none_or(|(other, least)| (tag, flow) < (least, other));
+        let is_new_flow = new_flow.as_ref().is_some_and(goes_first);
+        if let Some((flow, _)) = new_flow.filter(|_| is_new_flow) {
+            self.establish(flow);
+            next = new_flow;
+        }
+        let (flow, _) = next?;
         let packet = queues.pop(flow);
         let weight = queues.weight(flow);
         let start = flow.index() * self.kinds;
@@ -199,19 +300,12 @@ impl Policy for Drfq {
             *virtual_time = tag.max(*virtual_time);
         }
         let ticket = self.in_service.release([]);
-        let mut largest = 0.0;
-        if let [tag] = tags {
-            *tag += packet.demand.dominant().as_f64() / weight;
-            largest = *tag;
-        } else {
-            for (tag, time) in tags.iter_mut().zip(packet.demand.times()) {
-                *tag += time.as_f64() / weight;
-                largest = tag.max(largest);
+        let largest = Self::charge(tags, &packet, weight, self.dovetail_ns);
+        if let Some(shared) = &mut self.shared {
+            if is_new_flow {
+                Self::charge(&mut shared.tags[..self.kinds], &packet, weight, self.dovetail_ns);
             }
-            let least = largest - self.dovetail_ns;
-            for tag in tags {
-                *tag = tag.max(least);
-            }
+            shared.line.released(queues, &packet);
         }
         if queues.is_empty(flow) {
             self.order.remove(flow);
@@ -226,6 +320,9 @@ impl Policy for Drfq {
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
         let flow = lost.flow;
+        if let Some(shared) = &mut self.shared {
+            shared.line.evicted(queues, lost);
+        }
         // Tags are the flow's, whichever packet is at its head.
         if queues.is_empty(flow) {
             self.order.remove(flow);
@@ -242,6 +339,7 @@ impl Policy for Drfq {
     fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
         let dovetail_ns = dovetail_ns(knobs)?;
+        knobs.keeps(NEW_FLOWS.key, are_shared(knobs)? == self.shared.is_some())?;
         // Without memory a flow has one tag, else one a resource.
         knobs.keeps("dovetail", (dovetail_ns > 0.0) == (self.dovetail_ns > 0.0))?;
         self.dovetail_ns = dovetail_ns;
@@ -249,6 +347,9 @@ impl Policy for Drfq {
     }
 
     fn forget(&mut self, flow: FlowId) {
+        if let Some(shared) = &mut self.shared {
+            shared.line.forget(flow);
+        }
         self.period_of.reset(flow);
     }
 }

@@ -21,6 +21,7 @@ pub mod wfq_split;
 
 mod ages;
 mod in_service;
+mod new_flows;
 mod self_clocked;
 mod tags;
 

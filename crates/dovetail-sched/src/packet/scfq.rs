@@ -73,4 +73,6 @@ impl TagClock for FinishTag {
     }
 
     const RUNS_BEHIND: bool = false;
+
+    const TAKES_NEW_FLOWS: bool = false;
 }

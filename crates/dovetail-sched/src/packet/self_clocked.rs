@@ -16,7 +16,10 @@
 
 use core::{fmt, marker::PhantomData};
 
-use super::tags::{keeps_resource, prefetch_next, rescaled, work};
+use super::{
+    new_flows::{NEW_FLOWS, NewFlows, are_shared},
+    tags::{keeps_resource, prefetch_next, rescaled, work},
+};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queues, Stage, Weight,
     entry::Knobs, flow::FlowMap,
@@ -32,6 +35,9 @@ pub trait TagClock: fmt::Debug + Send {
 
     /// Whether tags can lie ahead of the clock when nothing waits, so that only the end of service ends a busy period.
     const RUNS_BEHIND: bool;
+
+    /// Whether the policy has the knob `new_flows`.
+    const TAKES_NEW_FLOWS: bool;
 }
 
 /// Self-clocked fair queueing by the tag that `C` names.
@@ -44,7 +50,15 @@ pub struct SelfClocked<C> {
     in_service: u64,
     flows: FlowMap<Flow>,
     heads: FlowHeap,
+    shared: Option<Shared>,
     clock: PhantomData<C>,
+}
+
+/// The line of new flows, and its tags: to the clock it is a flow.
+#[derive(Debug, Default)]
+struct Shared {
+    line: NewFlows,
+    tags: Flow,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -52,6 +66,15 @@ struct Flow {
     // Start tag of the head packet; of a flow with none waiting, the finish tag of its last.
     start: f64,
     period: u64,
+}
+
+impl Flow {
+    /// The tags of a flow that begins to wait.
+    #[inline]
+    fn begun(self, period: u64, virtual_time: f64) -> Self {
+        let start = if self.period == period { self.start.max(virtual_time) } else { virtual_time };
+        Self { start, period }
+    }
 }
 
 impl<C: TagClock> SelfClocked<C> {
@@ -65,13 +88,42 @@ impl<C: TagClock> SelfClocked<C> {
             in_service: 0,
             flows: FlowMap::new(),
             heads: FlowHeap::new(),
+            shared: None,
             clock: PhantomData,
         }
+    }
+
+    /// The same, where the first packets of new flows are all one flow's.
+    #[must_use]
+    pub fn sharing_new_flows(self) -> Self {
+        Self { shared: Some(Shared::default()), ..self }
+    }
+
+    /// Whether a packet of `flow` is to wait in the line of new flows.
+    fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
+        let Some(shared) = &mut self.shared else { return false };
+        let was_empty = shared.line.first().is_none();
+        if shared.line.enqueued(queues, flow) && was_empty {
+            shared.tags = shared.tags.begun(self.period, self.virtual_time);
+        }
+        shared.line.has(flow)
+    }
+
+    /// The line's first flow and its tag.
+    fn first_new_flow(&self, queues: &Queues) -> Option<(FlowId, f64)> {
+        let shared = self.shared.as_ref()?;
+        let flow = shared.line.first()?;
+        let start = shared.tags.start;
+        let tag = C::tag(start, start + work(queues.head(flow)?, self.resource) / queues.weight(flow));
+        Some((flow, tag.max(self.virtual_time)))
     }
 
     /// Files the flow under the tag of its head packet, if it has one.
     #[inline]
     fn file(&mut self, queues: &Queues, flow: FlowId) {
+        if self.shared.as_ref().is_some_and(|shared| shared.line.has(flow)) {
+            return;
+        }
         let Some(head) = queues.head(flow) else { return self.heads.remove(flow) };
         let start = self.flows.at(flow).start;
         let tag = C::tag(start, start + work(head, self.resource) / queues.weight(flow));
@@ -89,27 +141,52 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         if C::RUNS_BEHIND { Interest::of(Stage::Finished, self.resource) } else { Interest::NONE }
     }
 
+    fn has_drop_rule(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    fn victim(&self, _queues: &Queues, arriving: &Packet, _now: Nanos) -> Option<FlowId> {
+        self.shared.as_ref()?.line.victim(arriving)
+    }
+
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
-        if queues.len(flow) != 1 {
-            return;
-        }
         if queues.backlog().packets == 1 && self.in_service == 0 {
             self.period += 1;
             self.virtual_time = 0.0;
         }
-        let before = *self.flows.at(flow);
-        let start = if before.period == self.period { before.start.max(self.virtual_time) } else { self.virtual_time };
-        *self.flows.at(flow) = Flow { start, period: self.period };
+        if (self.shared.is_some() && self.lines_up(queues, flow)) || queues.len(flow) != 1 {
+            return;
+        }
+        let state = self.flows.at(flow);
+        *state = state.begun(self.period, self.virtual_time);
         self.file(queues, flow);
     }
 
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
-        let (flow, tag) = self.heads.peek()?;
+        let mut next = self.heads.peek();
+        if self.shared.is_some() {
+            let new_flow = self.first_new_flow(queues);
+            let goes_first =
+                |&(flow, tag): &(FlowId, f64)| next.is_none_or(|(other, least)| (tag, flow) < (least, other));
+            if let Some((flow, _)) = new_flow.filter(goes_first) {
+                // From here on it is a flow as any, which begins where the line is.
+                *self.flows.at(flow) = self.shared.as_ref()?.tags;
+                next = new_flow;
+            }
+        }
+        let (flow, tag) = next?;
         self.virtual_time = tag;
         let packet = queues.pop(flow);
-        self.flows.at(flow).start += packet.demand.times()[self.resource].as_f64() / queues.weight(flow);
+        let state = self.flows.at(flow);
+        state.start += packet.demand.times()[self.resource].as_f64() / queues.weight(flow);
+        if let Some(shared) = &mut self.shared {
+            if shared.line.has(flow) {
+                shared.tags = *state;
+            }
+            shared.line.released(queues, &packet);
+        }
         self.file(queues, flow);
         self.in_service += u64::from(C::RUNS_BEHIND);
         prefetch_next(&self.heads, queues, &self.flows);
@@ -118,6 +195,9 @@ impl<C: TagClock> Policy for SelfClocked<C> {
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
         let flow = lost.flow;
+        if let Some(shared) = &mut self.shared {
+            shared.line.evicted(queues, lost);
+        }
         self.file(queues, flow);
     }
 
@@ -136,10 +216,17 @@ impl<C: TagClock> Policy for SelfClocked<C> {
     }
 
     fn retune(&mut self, queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        if C::TAKES_NEW_FLOWS {
+            knobs.of(C::NAME)?;
+            knobs.keeps(NEW_FLOWS.key, are_shared(knobs)? == self.shared.is_some())?;
+        }
         keeps_resource(C::NAME, self.resource, queues, knobs)
     }
 
     fn forget(&mut self, flow: FlowId) {
+        if let Some(shared) = &mut self.shared {
+            shared.line.forget(flow);
+        }
         self.flows.reset(flow);
     }
 }

@@ -19,6 +19,10 @@
 //! numbers small. Without the feedback it carries on as though the busy period had. *Work* is a packet's time on one
 //! resource (the knob `resource`). Evictions and new weights: see [`SelfClocked`]. O(log n) per packet.
 //!
+//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows are one flow's, whose tags the recursion above gives: theorem 1 holds
+//! for that flow and the established ones, however many new flows there are. The module `new_flows` says more.
+//!
 //! # Worked example
 //!
 //! Flow 0 has two packets of 4 µs, flow 1 has twice the weight and four packets of 2 µs: start tags 0, 4 against 0, 1,
@@ -41,7 +45,12 @@
 
 use alloc::boxed::Box;
 
-use super::{SelfClocked, self_clocked::TagClock, tags::RESOURCE};
+use super::{
+    SelfClocked,
+    new_flows::{NEW_FLOWS, are_shared},
+    self_clocked::TagClock,
+    tags::RESOURCE,
+};
 use crate::{
     Queued,
     entry::{Entry, NO_CAUTION},
@@ -51,11 +60,12 @@ use crate::{
 pub const ENTRY: Entry = Entry {
     name: "sfq",
     summary: "start-time fair queueing: virtual time is the start tag in service",
-    knobs: &[RESOURCE],
+    knobs: &[RESOURCE, NEW_FLOWS],
     cost: "O(log n)",
     source: "Goyal, Vin & Cheng, SIGCOMM 1996",
     build: |knobs, setup| {
         let sfq = Sfq::new(knobs.resource("resource", setup.resources)?);
+        let sfq = if are_shared(knobs)? { sfq.sharing_new_flows() } else { sfq };
         Ok(Box::new(Queued::new(sfq, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
@@ -77,4 +87,6 @@ impl TagClock for StartTag {
     }
 
     const RUNS_BEHIND: bool = true;
+
+    const TAKES_NEW_FLOWS: bool = true;
 }

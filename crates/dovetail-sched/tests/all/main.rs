@@ -45,6 +45,7 @@ mod mr3;
 mod msf_rs;
 mod msf_rs_fairness;
 mod msf_rs_link;
+mod new_flows;
 mod requests;
 mod retune;
 mod size_based;

@@ -37,6 +37,7 @@ fn other_value(policy: &str, key: &str) -> &'static str {
         (_, "learn") => "learn=off",
         (_, "period") => "period=9s",
         (_, "growth") => "growth=9",
+        (_, "new-flows") => "new-flows=shared",
         _ => panic!("{policy} has a new knob, {key}: give it a value here"),
     }
 }

@@ -37,6 +37,10 @@
 //! differ by up to one first packet's whole time through the box, over its flow's weight, more than that. `batch=1`
 //! serves strictly by tags. (The paper states no bound.)
 //!
+//! A flow that is new starts at `V`, so while new flows come as fast as they are served, an established flow waits. With
+//! `new-flows=shared` the first packets of all new flows are one flow's, whose tags the recursion above gives, so that all of
+//! them together get no more active time than one flow does. The module `new_flows` says more.
+//!
 //! O(log n) per packet for the n backlogged flows, and O(log x) for the order of two resources. Where an order must be
 //! searched for, blocks of `b <= 64` packets take O(b) a packet in general and O(b²) at worst, and `effort` states a
 //! packet. The whole loop is formed when its first packet is requested. Dropping a queued packet costs up to O(x).
@@ -76,7 +80,11 @@ mod sequencer;
 use alloc::{boxed::Box, vec::Vec};
 
 use self::sequencer::{LONGEST, Sequencer};
-use super::{InService, nowait::active_increment};
+use super::{
+    InService,
+    new_flows::{NEW_FLOWS, NewFlows, are_shared},
+    nowait::active_increment,
+};
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     Stage, Weight,
@@ -107,12 +115,15 @@ pub const ENTRY: Entry = Entry {
             meaning: "moves tried per packet to improve a loop's order where no optimum is known, 0 to 10000",
             retunable: true,
         },
+        NEW_FLOWS,
     ],
     cost: "O(log n + log batch)",
     source: "Zhang et al., IEEE TNSM 12(4), 2015",
     build: |knobs, setup| {
         let (cut, effort) = (Cut::of(knobs)?, effort(knobs)?);
-        Ok(Box::new(Queued::new(Atfq::new(cut, effort, setup.resources), setup.resources, setup.limits)))
+        let policy = Atfq::new(cut, effort, setup.resources);
+        let policy = if are_shared(knobs)? { policy.sharing_new_flows() } else { policy };
+        Ok(Box::new(Queued::new(policy, setup.resources, setup.limits)))
     },
     caution: NO_CAUTION,
 };
@@ -169,6 +180,14 @@ pub struct Atfq {
     last_tag: f64,
     last_demand: [Nanos; MAX_RESOURCES],
     figures: Figures,
+    shared: Option<Shared>,
+}
+
+/// The line of new flows, and its tags as of a flow.
+#[derive(Debug, Default)]
+struct Shared {
+    line: NewFlows,
+    state: State,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -223,7 +242,52 @@ impl Atfq {
             last_tag: 0.0,
             last_demand: [Nanos::ZERO; MAX_RESOURCES],
             figures: Figures::default(),
+            shared: None,
         }
+    }
+
+    /// The same, where the first packets of new flows are all one flow's.
+    #[must_use]
+    pub fn sharing_new_flows(self) -> Self {
+        Self { shared: Some(Shared::default()), ..self }
+    }
+
+    /// Whether a packet of `flow` is to wait in the line of new flows.
+    fn lines_up(&mut self, queues: &Queues, flow: FlowId) -> bool {
+        let floor = self.newly_busy_tag();
+        let Some(shared) = &mut self.shared else { return false };
+        let was_empty = shared.line.first().is_none();
+        if shared.line.enqueued(queues, flow) && was_empty {
+            shared.state.floor = floor;
+        }
+        shared.line.has(flow)
+    }
+
+    /// The line's first flow and its tag.
+    fn first_new_flow(&self, queues: &Queues) -> Option<(FlowId, f64)> {
+        let shared = self.shared.as_ref()?;
+        let flow = shared.line.first()?;
+        let head = queues.head(flow)?;
+        Some((flow, shared.state.head_tag(self.busy_period, head.demand(), queues.weight(flow))))
+    }
+
+    /// The flow whose packet has the least tag among those in no loop: one that waits, or the first new flow, which is
+    /// `established` then and bears the line's tag.
+    fn least(&mut self, queues: &Queues, establish: bool) -> Option<(FlowId, f64)> {
+        let waiting = self.waiting.peek();
+        let new_flow = self.first_new_flow(queues);
+        let goes_first =
+            |&(flow, tag): &(FlowId, f64)| waiting.is_none_or(|(other, least)| (tag, flow) < (least, other));
+        let Some((flow, tag)) = new_flow.filter(goes_first) else { return waiting };
+        if let Some(shared) = self.shared.as_mut().filter(|_| establish) {
+            shared.line.establish(queues, flow);
+            (shared.state.tag, shared.state.busy_period) = (tag, self.busy_period);
+            if let Some(head) = queues.head(flow) {
+                remember(&mut shared.state.demand, head.demand());
+            }
+            self.flows.at(flow).floor = tag;
+        }
+        new_flow
     }
 
     /// The box was empty: tags start again from 0.
@@ -246,6 +310,9 @@ impl Atfq {
     /// Puts the flow in order by its first packet that is in no loop, or takes it out if it has none. Walks over those
     /// that are, which in the arrivals between two loops happens at most once a flow.
     fn file(&mut self, queues: &Queues, flow: FlowId) {
+        if self.shared.as_ref().is_some_and(|shared| shared.line.has(flow)) {
+            return;
+        }
         let state = self.flows.at(flow);
         let Some(mut packet) = queues.head(flow).filter(|_| queues.len(flow) > state.chosen) else {
             self.waiting.remove(flow);
@@ -285,19 +352,20 @@ impl Atfq {
         let (end, most) = match self.cut {
             Cut::Batch(packets) => (f64::INFINITY, packets),
             Cut::Domain(length) => {
-                let least = self.waiting.peek().map_or(0.0, |(_, tag)| tag);
+                let least = self.least(queues, false).map_or(0.0, |(_, tag)| tag);
                 let domain = (least / length.as_f64()) as u64;
                 ((domain as f64 + 1.0) * length.as_f64(), LONGEST)
             }
         };
         self.prefetch(queues, most);
         let mut busy = Nanos::ZERO;
-        while let Some((flow, tag)) = self.waiting.peek() {
+        while let Some((_, tag)) = self.least(queues, false) {
             let chosen = self.sequencer.len();
             // The first is taken even where tags are so large that adding a domain does not change them.
             if chosen >= most || (tag >= end && chosen > 0) {
                 break;
             }
+            let Some((flow, _)) = self.least(queues, true) else { break };
             let state = self.flows.at(flow);
             let (packet, previous) = match state.chosen {
                 0 => (queues.head(flow), None),
@@ -351,6 +419,14 @@ impl Policy for Atfq {
         Interest::of(Stage::Finished, self.last_resource)
     }
 
+    fn has_drop_rule(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    fn victim(&self, _queues: &Queues, arriving: &Packet, _now: Nanos) -> Option<FlowId> {
+        self.shared.as_ref()?.line.victim(arriving)
+    }
+
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
         let packets = queues.len(flow);
@@ -365,6 +441,9 @@ impl Policy for Atfq {
                 state.floor = floor;
             }
         }
+        if self.shared.is_some() && self.lines_up(queues, flow) {
+            return;
+        }
         if packets == self.flows.at(flow).chosen + 1 {
             self.file(queues, flow);
         }
@@ -374,9 +453,7 @@ impl Policy for Atfq {
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
         loop {
             let Some(&flow) = self.order.get(self.played) else {
-                if self.waiting.is_empty() {
-                    return None;
-                }
+                self.least(queues, false)?;
                 self.form_loop(queues);
                 continue;
             };
@@ -399,12 +476,18 @@ impl Policy for Atfq {
             remember(&mut state.demand, times);
             remember(&mut self.last_demand, times);
             self.last_tag = tag;
+            if let Some(shared) = &mut self.shared {
+                shared.line.released(queues, &packet);
+            }
             return Some((packet, self.in_service.release([tag])));
         }
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {
         let flow = lost.flow;
+        if let Some(shared) = &mut self.shared {
+            shared.line.evicted(queues, lost);
+        }
         self.file(queues, flow);
     }
 
@@ -422,6 +505,7 @@ impl Policy for Atfq {
     fn retune(&mut self, _queues: &mut Queues, knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
         let (cut, effort) = (Cut::of(knobs)?, effort(knobs)?);
+        knobs.keeps(NEW_FLOWS.key, are_shared(knobs)? == self.shared.is_some())?;
         // The loop that was formed is played to its end.
         self.cut = cut;
         self.sequencer.set_effort(effort);
@@ -429,6 +513,9 @@ impl Policy for Atfq {
     }
 
     fn forget(&mut self, flow: FlowId) {
+        if let Some(shared) = &mut self.shared {
+            shared.line.forget(flow);
+        }
         self.flows.reset(flow);
     }
 
