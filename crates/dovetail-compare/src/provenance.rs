@@ -7,7 +7,7 @@
 use dovetail_sim::network::Network;
 use serde::Serialize;
 
-use crate::{network::Under, table::Table};
+use crate::table::Table;
 
 /// Who says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -104,7 +104,7 @@ pub struct Provenance {
 
 impl Provenance {
     /// All that decides the figures of what is run over a network.
-    pub(crate) fn of_network(network: &Network, sources: &Sources, examined: &[Under<'_>]) -> Self {
+    pub(crate) fn of_network(network: &Network, sources: &Sources, policies: Vec<String>) -> Self {
         let limits = &network.links[network.watched].limits;
         let Sources { files, seed, load, link_bps } = sources.clone();
         Self {
@@ -119,7 +119,7 @@ impl Provenance {
             buffer_bytes: limits.bytes,
             drop: limits.on_full.to_string(),
             window_s: None,
-            policies: examined.iter().map(|under| under.in_full()).collect(),
+            policies,
         }
     }
 

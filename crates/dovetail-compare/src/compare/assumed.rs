@@ -1,4 +1,4 @@
-//! A verdict that rests on a pipeline which nobody named: what it would be under others.
+//! A verdict that rests on an assumed pipeline: what it would be under others.
 
 use dovetail_sched::PolicySpec;
 use dovetail_sim::PipelineMode;

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     error::Error,
     network::{
-        Asked, LINK, NetworkRun, Under,
+        Asked, LINK, NetworkRun, Under, provenance,
         users::{Figures, Latency, asking, counted, setting},
     },
     options::{CompareOptions, OutputOptions},
@@ -42,12 +42,7 @@ pub(super) fn compare(
     let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
     let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
-    let comparison = Comparison {
-        network,
-        provenance: Provenance::of_network(network, &asked.sources, &under),
-        runs: &runs,
-        figures: &figures,
-    };
+    let comparison = Comparison { network, provenance: provenance(asked, &under), runs: &runs, figures: &figures };
     failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());

@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Misuse},
     files::{Files, NewFile, capture_path},
     network::{
-        Asked, Keep, LINK, NetworkRun, Under, bar, run,
+        Asked, Keep, LINK, NetworkRun, Under, bar, provenance, run,
         times::{Rates, SLOW_START_S, SizeClass, Times, WINDOW_S},
     },
     options::{CompareOptions, OutputOptions},
@@ -47,8 +47,7 @@ pub(super) fn compare(
     let policies = policies(options, DEFAULT_POLICIES)?;
     let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
     let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
-    let comparison =
-        Comparison { network, provenance: Provenance::of_network(network, &asked.sources, &under), runs: &runs };
+    let comparison = Comparison { network, provenance: provenance(asked, &under), runs: &runs };
     failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());

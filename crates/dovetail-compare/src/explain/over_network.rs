@@ -12,11 +12,10 @@ use super::{against::Against, noun::Noun, pairing::paired_by_rank, show::Explain
 use crate::{
     error::Error,
     files::Files,
-    network::{Asked, Blame, Keep, LINK, NetworkRun, Under, bar, run_blamed},
+    network::{Asked, Blame, Keep, LINK, NetworkRun, Under, bar, provenance, run_blamed},
     options::{ExplainOptions, OutputOptions},
     output::deliver,
     progress::Progress,
-    provenance::Provenance,
     side_by_side::{cores, side_by_side_on},
 };
 
@@ -103,7 +102,7 @@ impl Subject<'_> {
             explanation,
             against,
             notes: Vec::new(),
-            provenance: Some(Provenance::of_network(network, &self.asked.sources, under)),
+            provenance: Some(provenance(self.asked, under)),
         };
         let text = |report: Option<&Path>| explained.text(report, records.as_deref());
         failures.extend(deliver(out, report, *json, || explained.page(), || explained.json(), text).err());

@@ -229,7 +229,7 @@ impl Together {
         median_of_runs(self.groups[group].1.get(column)?.iter().copied())
     }
 
-    /// What is worth a column: where anybody's median says something, and of those waited behind those that cost most.
+    /// What is worth a column: where a median is more than zero, and of those waited behind those that cost most.
     fn shown(&self) -> Vec<usize> {
         let most = |column: usize| {
             (0..self.groups.len())

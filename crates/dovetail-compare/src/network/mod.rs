@@ -19,7 +19,7 @@ use crate::{
     input::{Opener, parsed},
     options::InputOptions,
     progress::{Meter, Progress, Task},
-    provenance::{Sources, Stated},
+    provenance::{Provenance, Sources, Stated},
     recording::Recording,
     run::PolicyRun,
 };
@@ -37,6 +37,11 @@ use dovetail_sim::{
 
 /// The name of a link's queue as a resource.
 pub const LINK: &str = "link";
+
+/// Where figures of these over a network come from.
+pub(crate) fn provenance(asked: &Asked, examined: &[Under<'_>]) -> Provenance {
+    Provenance::of_network(&asked.network, &asked.sources, examined.iter().map(Under::in_full).collect())
+}
 
 /// A network that was asked for, and where it comes from.
 #[derive(Debug, Clone)]

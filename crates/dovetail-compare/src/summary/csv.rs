@@ -2,7 +2,7 @@
 
 use std::{fs::File, io};
 
-use super::{Cell, Summary};
+use super::table::{Cell, Summary};
 
 pub(super) fn write(summary: &Summary, file: File) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(file);

@@ -8,11 +8,15 @@
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod table;
 
-use std::{collections::BTreeMap, io, path::Path};
+use std::{io, path::Path};
 
 use dovetail_stats::median_of_runs;
 use serde_json::Value;
+
+pub(crate) use table::Summary;
+use table::{Cell, Row};
 
 use crate::{
     error::{Error, Misuse},
@@ -20,26 +24,6 @@ use crate::{
     interval::{ENDS, interval},
     provenance::{Provenance, Stated},
 };
-
-/// A value of a row; where a row has none, its cell is empty.
-#[derive(Debug, Clone, PartialEq)]
-enum Cell {
-    Text(String),
-    Truth(bool),
-    Whole(u64),
-    Number(f64),
-}
-
-/// One policy in one sample, or over all of them.
-type Row = BTreeMap<String, Cell>;
-
-/// The table.
-#[derive(Debug, Default)]
-pub(crate) struct Summary {
-    /// In order of appearance.
-    columns: Vec<String>,
-    rows: Vec<Row>,
-}
 
 /// A sample of the traffic, and what was found in it.
 pub(crate) struct Sampled<'a> {
@@ -205,7 +189,7 @@ impl Summary {
     }
 }
 
-/// The last column: its commas are in nobody's way there.
+/// The last column: its commas disturb no splitting at commas there.
 const IN_FULL: &str = "policy_in_full";
 
 /// What is beside the figures, or says nothing of them.
@@ -249,6 +233,8 @@ fn flat(document: &Value) -> Vec<(String, Cell)> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;

@@ -10,7 +10,7 @@ use parquet::{
     schema::types::Type,
 };
 
-use super::{Cell, Summary};
+use super::table::{Cell, Summary};
 
 pub(super) fn write(summary: &Summary, file: File) -> io::Result<()> {
     written(summary, file).map_err(io::Error::other)

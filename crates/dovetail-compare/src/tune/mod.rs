@@ -8,6 +8,7 @@
 
 mod advice;
 mod curve;
+mod draw;
 mod gateway;
 mod knee;
 mod knob;
@@ -20,9 +21,6 @@ mod window;
 
 use std::{io::Write, mem, path::Path};
 
-use dovetail_sched::Nanos;
-use dovetail_sim::measure::FairShare;
-
 use crate::{
     error::{Error, Misuse},
     files::Files,
@@ -34,10 +32,10 @@ use crate::{
     run::Plan,
     sampling::are_asked_for,
 };
-use curve::{Curve, Point};
-use knob::{Sweep, sweeps};
+use draw::{draw, window_for};
+use knob::sweeps;
 use show::Tuning;
-use window::{LONGEST, longest, round_down};
+use window::LONGEST;
 
 /// Says which value of a policy's knob to run, and writes to `out` why.
 ///
@@ -86,36 +84,4 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     let text = |report: Option<&Path>| tuning.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || page::page(&tuning), || tuning.json(), text).err());
     Error::unless_none(failures)
-}
-
-/// A second, or the roundest width of which the fairest run has five.
-fn window_for(plan: &Plan<'_>, sweep: &Sweep) -> Result<Nanos, Error> {
-    let alone = Plan { records: None, pipeline: Some(plan.pipeline_or(sweep.tunable.made_for)), ..*plan };
-    let fairest = sweep.points.iter().take(1).map(|(_, spec)| spec.clone()).collect::<Vec<_>>();
-    let makespan = alone.run(&fairest)?.first().map_or(Nanos::ZERO, |run| run.summary.makespan);
-    Ok(round_down(longest(makespan)))
-}
-
-/// Runs every value of every knob, each policy in the pipeline that was named or else in the one it is made for.
-fn draw(plan: &Plan<'_>, sweeps: Vec<Sweep>) -> Result<Vec<Curve>, Error> {
-    let mut jobs = Vec::new();
-    let mut settings = Vec::new();
-    for Sweep { tunable, points } in &sweeps {
-        let pipeline = plan.pipeline_or(tunable.made_for);
-        for (value, spec) in points {
-            jobs.push((spec.clone(), pipeline));
-            settings.push((*value, tunable.promise(*value, pipeline)));
-        }
-    }
-    let resources = plan.input.resources().len();
-    let meter = |at: usize| FairShare::new(resources, plan.window, settings[at].1);
-    let runs = plan.run_watched(&jobs, meter, FairShare::finish)?;
-    let points = runs.into_iter().zip(&settings);
-    let mut points = points.map(|((run, shares), &(value, promise))| Point { value, promise, run, shares });
-    let curve = |sweep: &Sweep| Curve {
-        tunable: sweep.tunable,
-        pipeline: plan.pipeline_or(sweep.tunable.made_for),
-        points: points.by_ref().take(sweep.points.len()).collect(),
-    };
-    Ok(sweeps.iter().map(curve).collect())
 }

@@ -1,6 +1,6 @@
 //! A knob over several samples of the traffic: every capture with every seed.
 //!
-//! Each sample is tuned by itself. The value to run is the median of those that are recommended, the fairer one between two, and
+//! Each sample is tuned separately. The value to run is the median of those that are recommended, the fairer one between two, and
 //! it is said in how many samples it is the recommended one: a recommendation that another draw undoes is none. The
 //! figures of each value are medians over the samples, with the interval from the 5th to the 95th percentile.
 
@@ -12,11 +12,10 @@ use serde_json::Value;
 
 use super::{
     curve::Curve,
-    draw,
+    draw::{draw, window_for},
     knob::sweeps,
     show::{LEGEND, Tuning},
     window::LONGEST,
-    window_for,
 };
 use crate::{
     error::{Error, Misuse},
@@ -126,6 +125,9 @@ fn sample(plan: &Plan<'_>, provenance: Provenance, curves: &[Curve]) -> Result<S
     })
 }
 
+/// What stands over a column, where its figure is in a point's document, and how it is shown.
+type Column = (String, String, fn(f64) -> String);
+
 /// All samples, in every form they are shown in.
 struct Samples<'a> {
     samples: &'a [Sample],
@@ -206,7 +208,7 @@ impl Samples<'_> {
         why + "."
     }
 
-    fn columns(&self, sweep: usize) -> Vec<(String, String, fn(f64) -> String)> {
+    fn columns(&self, sweep: usize) -> Vec<Column> {
         let four = |value: f64| format!("{value:.4}");
         let three = |value: f64| format!("{value:.3}");
         let share = |share: f64| format!("{:.2}", share * 100.0);

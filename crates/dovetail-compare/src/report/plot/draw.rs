@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 
 use super::{
-    Along, Plot, Series, Shape,
     axis::{Axis, Ruler},
-    colour,
+    series::{Along, Plot, Series, Shape, colour},
 };
 use crate::{html::escape, table::figure};
 
@@ -18,8 +17,15 @@ const BARS_WIDTH: f64 = 0.8;
 /// At most this many bars have their values over them.
 const VALUES_SHOWN: usize = 16;
 
+impl Plot {
+    /// As HTML; `says` tells those who cannot see it what it is.
+    pub(in crate::report) fn to_html(&self, says: &str) -> String {
+        Frame::of(self).to_html(says)
+    }
+}
+
 /// A chart with the ends of its axes.
-pub(super) struct Frame<'a> {
+struct Frame<'a> {
     plot: &'a Plot,
     /// Where each point of each series is drawn: those of areas on top of each other.
     points: Vec<Vec<[f64; 2]>>,
@@ -28,7 +34,7 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn of(plot: &'a Plot) -> Self {
+    fn of(plot: &'a Plot) -> Self {
         let lie = plot.y.has_names();
         let mut tops: Vec<f64> = Vec::new();
         let mut points = Vec::new();
@@ -61,7 +67,7 @@ impl<'a> Frame<'a> {
         Self { plot, points, x, y }
     }
 
-    pub(super) fn to_html(&self, says: &str) -> String {
+    fn to_html(&self, says: &str) -> String {
         let Plot { x, y, series } = self.plot;
         let (across, up) = (x.labels(self.x), y.labels(self.y));
         let mut svg = String::new();
@@ -147,11 +153,10 @@ impl<'a> Frame<'a> {
             });
             let _ = write!(svg, "<path class=\"whisker {class}\" d=\"{}\"/>", drawn.map(whisker).collect::<String>());
         }
-        if let Some(&point) = series.large.and_then(|large| self.points[at].get(large)) {
-            if self.has(point) {
-                let (x, y) = (self.right(point[0]), self.down(point[1]));
-                let _ = write!(svg, "<path class=\"large {class}\" d=\"M{x} {y}h0\"/>");
-            }
+        let large = series.large.and_then(|large| self.points[at].get(large)).filter(|point| self.has(**point));
+        if let Some(point) = large {
+            let (x, y) = (self.right(point[0]), self.down(point[1]));
+            let _ = write!(svg, "<path class=\"large {class}\" d=\"M{x} {y}h0\"/>");
         }
         for (point, label) in self.points[at].iter().zip(&series.labels).filter(|(point, _)| self.has(**point)) {
             let (left, bottom) = (self.x.at(point[0]) * 100.0, self.y.at(point[1]) * 100.0);

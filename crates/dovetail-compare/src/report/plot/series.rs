@@ -1,0 +1,141 @@
+//! What a chart draws: its series and their points.
+
+use super::axis::Axis;
+
+/// A chart.
+#[derive(Debug, Clone)]
+pub struct Plot {
+    pub(super) x: Axis,
+    pub(super) y: Axis,
+    pub(super) series: Vec<Series>,
+}
+
+/// What a series' points are drawn as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Line {
+        dashed: bool,
+        dotted: bool,
+    },
+    Dots {
+        small: bool,
+    },
+    /// On top of those before it.
+    Area,
+    /// One for each name of an axis.
+    Bars,
+}
+
+/// Points under a name.
+#[derive(Debug, Clone)]
+pub struct Series {
+    pub(super) name: String,
+    pub(super) shape: Shape,
+    pub(super) points: Vec<[f64; 2]>,
+    /// From where to where each point reaches.
+    pub(super) spread: Option<(Along, Vec<[f64; 2]>)>,
+    /// Beside each point.
+    pub(super) labels: Vec<String>,
+    pub(super) large: Option<usize>,
+}
+
+/// An axis's direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Along {
+    /// The horizontal one.
+    X,
+    /// The vertical one.
+    Y,
+}
+
+impl Series {
+    fn new(name: impl Into<String>, shape: Shape, points: Vec<[f64; 2]>) -> Self {
+        Self { name: name.into(), shape, points, spread: None, labels: Vec::new(), large: None }
+    }
+
+    /// A line through points.
+    #[must_use]
+    pub fn line(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Line { dashed: false, dotted: false }, zip(x, y))
+    }
+
+    /// A line with a dot on each point.
+    #[must_use]
+    pub fn dotted_line(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Line { dashed: false, dotted: true }, zip(x, y))
+    }
+
+    /// A dashed line.
+    #[must_use]
+    pub fn dashed(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Line { dashed: true, dotted: false }, zip(x, y))
+    }
+
+    /// Dots.
+    #[must_use]
+    pub fn dots(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Dots { small: false }, zip(x, y))
+    }
+
+    /// Dots of which there are many, so that they are small and shine through.
+    #[must_use]
+    pub fn cloud(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Dots { small: true }, zip(x, y))
+    }
+
+    /// An area on top of those that were added before, all at the same points.
+    #[must_use]
+    pub fn area(name: impl Into<String>, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Self::new(name, Shape::Area, zip(x, y))
+    }
+
+    /// A bar for each name of an axis.
+    #[must_use]
+    pub fn bars(name: impl Into<String>, values: Vec<f64>) -> Self {
+        Self::new(name, Shape::Bars, values.into_iter().enumerate().map(|(at, value)| [at as f64, value]).collect())
+    }
+
+    /// With a whisker at each point, from its first to its second number.
+    #[must_use]
+    pub fn spread(self, along: Along, ends: Vec<[f64; 2]>) -> Self {
+        Self { spread: Some((along, ends)), ..self }
+    }
+
+    /// With a text beside each point.
+    #[must_use]
+    pub fn labelled(self, labels: Vec<String>) -> Self {
+        Self { labels, ..self }
+    }
+
+    /// With one point larger than the others.
+    #[must_use]
+    pub fn with_large(self, point: usize) -> Self {
+        Self { large: Some(point), ..self }
+    }
+}
+
+fn zip(x: Vec<f64>, y: Vec<f64>) -> Vec<[f64; 2]> {
+    x.into_iter().zip(y).map(|(x, y)| [x, y]).collect()
+}
+
+impl Plot {
+    /// Without series so far.
+    #[must_use]
+    pub fn new(x: Axis, y: Axis) -> Self {
+        Self { x, y, series: Vec::new() }
+    }
+
+    /// Draws `series` as well.
+    pub fn add(&mut self, series: Series) {
+        self.series.push(series);
+    }
+}
+
+/// The class of a series' colour; from the ninth on colours are used again, dashed or paler.
+pub(super) fn colour(at: usize) -> String {
+    let again = if at >= COLOURS { " again" } else { "" };
+    format!("c{}{again}", at % COLOURS)
+}
+
+/// As many as `page.css` has.
+const COLOURS: usize = 8;

@@ -1,0 +1,23 @@
+//! The table: rows that may lack cells, and the columns of all of them.
+
+use std::collections::BTreeMap;
+
+/// A value of a row; where a row has none, its cell is empty.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cell {
+    Text(String),
+    Truth(bool),
+    Whole(u64),
+    Number(f64),
+}
+
+/// One policy in one sample, or over all of them.
+pub(super) type Row = BTreeMap<String, Cell>;
+
+/// The table.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    /// In order of appearance.
+    pub(super) columns: Vec<String>,
+    pub(super) rows: Vec<Row>,
+}
