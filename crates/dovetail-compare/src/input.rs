@@ -21,7 +21,7 @@ use crate::{
     builtin::{find, text_of},
     digest::{digested, of_text},
     error::{Error, Misuse},
-    options::{InputOptions, OutputOptions},
+    options::InputOptions,
     progress::{Progress, Task},
     provenance::{InputFile, Sources, Stated},
     supply::Supply,
@@ -76,15 +76,15 @@ enum Source {
 
 impl Input {
     /// Finds out what is asked for, and looks through captures and tables once.
-    /// `text` is the scenario's; `output` says whether digests of what is read will be shown.
+    /// `text` is the scenario's; `with_digests`: what is read is hashed, to be shown.
     pub fn resolve(
         args: &InputOptions,
-        output: &OutputOptions,
+        with_digests: bool,
         text: Option<&str>,
         unnamed: UnnamedLink,
         progress: &dyn Progress,
     ) -> Result<Self, Error> {
-        let mut sources = Sources { with_digests: output.shows_provenance(), ..Sources::default() };
+        let mut sources = Sources { with_digests, ..Sources::default() };
         let mut scenario = match args.scenario.as_deref().zip(text) {
             Some((path, text)) => {
                 let (scenario, files) = read_scenario(path, text, sources.with_digests)?;

@@ -75,6 +75,13 @@ pub struct CompareOptions {
     pub output: OutputOptions,
 }
 
+impl CompareOptions {
+    /// Whether something will say where the figures come from.
+    pub(crate) fn shows_provenance(&self) -> bool {
+        self.summary.is_some() || self.output.shows_provenance()
+    }
+}
+
 /// What to explain.
 #[derive(Debug, Clone)]
 pub struct ExplainOptions {

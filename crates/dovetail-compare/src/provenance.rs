@@ -106,7 +106,7 @@ impl Provenance {
     /// All that decides the figures of what is run over a network.
     pub(crate) fn of_network(network: &Network, sources: &Sources, policies: Vec<String>) -> Self {
         let limits = &network.links[network.watched].limits;
-        let Sources { files, seed, load, link_bps } = sources.clone();
+        let Sources { files, seed, load, link_bps, .. } = sources.clone();
         Self {
             version: env!("CARGO_PKG_VERSION"),
             inputs: files,

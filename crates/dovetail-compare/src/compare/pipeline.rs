@@ -63,7 +63,7 @@ pub(super) fn compare(
     let summary = Place::open(options.summary.as_deref(), &mut files)?;
     let programs = files.writes("programs", options.programs.as_deref())?;
     files.writes_records(&options.output, &policies)?;
-    let input = Input::resolve(&options.input, &options.output, text, UnnamedLink::Published, progress)?;
+    let input = Input::resolve(&options.input, options.shows_provenance(), text, UnnamedLink::Published, progress)?;
     let plan = Plan {
         programs: remembered.as_ref(),
         programs_file: remembered_from.as_ref().and_then(Option::as_ref),

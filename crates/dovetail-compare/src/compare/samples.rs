@@ -84,7 +84,7 @@ pub(super) fn compare(
     let report = files.writes("report", report.as_deref())?;
     let summary = Place::open(options.summary.as_deref(), &mut files)?;
     let asked = sampling::inputs(&options.input, &options.seeds, &options.further_traces);
-    let resolve = |asked| Input::resolve(asked, text, UnnamedLink::Published, progress);
+    let resolve = |asked| Input::resolve(asked, options.shows_provenance(), text, UnnamedLink::Published, progress);
     let inputs = asked.iter().map(resolve).collect::<Result<Vec<_>, _>>()?;
     if inputs.iter().any(|input| input.resources() != inputs[0].resources()) {
         return Err(Misuse::option(&["trace"], "the captures' resources differ").into());

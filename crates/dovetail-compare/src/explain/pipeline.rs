@@ -39,7 +39,8 @@ pub(super) fn explain(
     let mut files = Files::of(&options.input, text);
     let report = files.writes("report", report.as_deref())?;
     files.writes_records(&options.output, [&policy].into_iter().chain(&against))?;
-    let input = Input::resolve(&options.input, &options.output, text, UnnamedLink::Published, progress)?;
+    let input =
+        Input::resolve(&options.input, options.output.shows_provenance(), text, UnnamedLink::Published, progress)?;
     let plan = Plan::new(&input, &options.input, &options.output, DEFAULT_WINDOW, progress)?;
     let mode = plan.pipeline_or(DEFAULT_PIPELINE);
     let provenance = plan.provenance([&policy].into_iter().chain(&against));

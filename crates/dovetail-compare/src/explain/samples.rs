@@ -98,7 +98,7 @@ pub(super) fn explain(
     let report = files.writes("report", report.as_deref())?;
     let mut samples = Vec::new();
     for asked in sampling::inputs(&options.input, &options.seeds, &options.further_traces) {
-        let input = Input::resolve(&asked, text, UnnamedLink::Published, progress)?;
+        let input = Input::resolve(&asked, options.output.shows_provenance(), text, UnnamedLink::Published, progress)?;
         let plan = Plan { one_bar: true, ..Plan::new(&input, &asked, &options.output, DEFAULT_WINDOW, progress)? };
         samples.push(sample(&plan, &policies, &options.selection)?);
     }

@@ -64,7 +64,7 @@ pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Asked>,
     let link_bps = Stated::first(args.link.map(Rate::bps), Some(network.links[network.watched].rate.bps()));
     let load = Stated::first(args.load, network.traffic.iter().find_map(|traffic| load_of(&traffic.kind)));
     adapt(&mut network, args)?;
-    let sources = Sources { files, seed: Some(network.seed), load, link_bps };
+    let sources = Sources { files, seed: Some(network.seed), load, link_bps, with_digests: true };
     Ok(Some(Asked { network, sources }))
 }
 

@@ -67,7 +67,13 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     let mut files = Files::of(&options.input, text.as_deref());
     let report = files.writes("report", report.as_deref())?;
     files.writes_records(&options.output, sweeps.iter().flat_map(|sweep| sweep.points.iter().map(|(_, spec)| spec)))?;
-    let input = Input::resolve(&options.input, &options.output, text.as_deref(), UnnamedLink::Balanced, progress)?;
+    let input = Input::resolve(
+        &options.input,
+        options.output.shows_provenance(),
+        text.as_deref(),
+        UnnamedLink::Balanced,
+        progress,
+    )?;
     let mut plan = Plan::new(&input, &options.input, &options.output, LONGEST, progress)?;
     plan.one_bar = true;
     plan.assumed_pipeline = None;

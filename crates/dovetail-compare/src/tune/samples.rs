@@ -76,7 +76,7 @@ pub(super) fn tune(
     let (mut samples, mut window, mut resources) = (Vec::new(), options.window, Vec::new());
     for asked in sampling::inputs(&options.input, &options.seeds, &options.further_traces) {
         let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
-        let input = Input::resolve(&asked, text, UnnamedLink::Balanced, progress)?;
+        let input = Input::resolve(&asked, options.output.shows_provenance(), text, UnnamedLink::Balanced, progress)?;
         let mut plan = Plan::new(&input, &asked, &options.output, LONGEST, progress)?;
         plan.one_bar = true;
         plan.assumed_pipeline = None;
