@@ -23,15 +23,14 @@ fn libraries_have_no_clock_no_thread_and_no_socket() {
     let mut wrong = Vec::new();
     for (library, forbidden) in [
         ("dovetail-sched/src", &[&everywhere[..], &["std"]].concat()[..]),
+        ("dovetail-tcp/src", &[&everywhere[..], &["std"]].concat()[..]),
         ("dovetail-sim/src", &everywhere[..]),
         ("dovetail-box/src/functions", &everywhere[..]),
     ] {
         let sources = files(&root().join("crates").join(library), "rs");
         assert!(sources.len() > 5, "{library}: its sources are elsewhere");
         for source in sources {
-            // smoltcp's instants are numbers that its caller makes, unless they are asked for the time.
             let code = code(&source).replace("Instant::now", "SystemTime");
-            let code = if code.contains("use smoltcp::") { code.replace("Instant", "") } else { code };
             for word in forbidden.iter().filter(|word| names(&code, word)) {
                 let advice = "take what it gives as an argument, or do it in the command";
                 wrong.push(format!("{}: {library} may not use '{word}'; {advice}", shown(&source)));

@@ -240,6 +240,13 @@ impl Board {
         let was_again = sent.in_flight_again;
         (sent.in_flight_again, sent.again, sent.at, sent.snapshot) = (true, true, now, snapshot);
         self.in_flight_again += u32::from(!was_again);
+        // What is no longer so is of no use, and without blocks nobody else takes it off.
+        while let Some(&(number, at)) = self.again.front() {
+            if self.by_number(number).is_some_and(|sent| sent.in_flight_again && sent.at == at) {
+                break;
+            }
+            self.again.pop_front();
+        }
         self.again.push_back((number, now));
     }
 
@@ -247,9 +254,9 @@ impl Board {
     pub(crate) fn next_fresh(&mut self, from: Option<u64>) -> Option<u64> {
         let begin = from.unwrap_or(self.fresh_from).max(self.first);
         let numbers = begin..self.numbers().end;
-        let found = numbers.into_iter().find(|&number| {
-            self.by_number(number).is_some_and(|sent| !sent.sacked && !sent.lost && !sent.again)
-        });
+        let found = numbers
+            .into_iter()
+            .find(|&number| self.by_number(number).is_some_and(|sent| !sent.sacked && !sent.lost && !sent.again));
         if from.is_none() {
             self.fresh_from = found.unwrap_or(self.numbers().end);
         }

@@ -38,7 +38,10 @@ pub struct Config {
     pub hystart: bool,
     /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
     pub validates_window: bool,
-    /// How often a SYN or its answer is sent again before the connection is given up (`tcp_syn_retries`).
+    /// Whether timers run when a slot of a kernel's timer wheel has passed, or exactly when they are due.
+    pub coarse_timers: bool,
+    /// How often a SYN or its answer is sent again before the connection is given up (`tcp_syn_retries`, and the
+    /// `tcp_syn_linear_timeouts` before them).
     pub syn_retries: u32,
     /// Timeouts in a row after which a connection is given up (`tcp_retries2`).
     pub retries: u32,
@@ -66,7 +69,8 @@ impl Config {
             nagle: true,
             hystart: true,
             validates_window: true,
-            syn_retries: 6,
+            coarse_timers: true,
+            syn_retries: 10,
             retries: 15,
             time_wait: Nanos::from_secs(60),
         }
@@ -86,6 +90,7 @@ impl Config {
             sack: false,
             hystart: false,
             validates_window: false,
+            coarse_timers: false,
             ..Self::linux()
         }
     }

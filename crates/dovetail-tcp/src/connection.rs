@@ -333,7 +333,7 @@ impl Connection {
             return None;
         }
         let opens = self.state == State::SynSent;
-        self.handshake.sends(opens, now);
+        self.handshake.sends(opens, self.config.coarse_timers, now);
         let mut flags = Flags::SYN;
         if !opens {
             flags = flags | Flags::ACK;
@@ -362,9 +362,7 @@ impl Connection {
 
     fn data(&mut self, chunk: Chunk, now: Nanos) -> Segment {
         let mut flags = Flags::ACK;
-        for (is_set, flag) in
-            [(chunk.push, Flags::PSH), (chunk.fin, Flags::FIN), (chunk.says_reduced, Flags::CWR)]
-        {
+        for (is_set, flag) in [(chunk.push, Flags::PSH), (chunk.fin, Flags::FIN), (chunk.says_reduced, Flags::CWR)] {
             if is_set {
                 flags = flags | flag;
             }
@@ -486,7 +484,10 @@ impl Connection {
             }
             None => {
                 self.sender.rtt.falls_back();
-                self.sender.begins_small();
+                // Once may be chance (`tcp_init_transfer`).
+                if self.handshake.times() > 2 {
+                    self.sender.begins_small();
+                }
             }
         }
         self.handshake.ends();
@@ -648,4 +649,3 @@ const fn stamp(now: Nanos) -> u32 {
 fn unstamp(echo: u32, now: Nanos) -> Nanos {
     now - Nanos::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }
-

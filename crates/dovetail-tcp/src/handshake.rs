@@ -1,7 +1,7 @@
 //! The SYN and its answer: when they are sent, and sent again.
 //!
-//! A SYN that is not answered is sent again after a second four times, and then after twice as long each time, as Linux does
-//! since 6.5 (`tcp_syn_linear_timeouts`); the answer to a SYN after a second, two, four. A handshake that had to be repeated
+//! A SYN that is not answered is sent again after a second five times, and then after twice as long each time, as Linux does
+//! since 6.5 (`tcp_syn_linear_timeouts`: four, and the first of those that double); the answer to a SYN after a second, two, four. A handshake that had to be repeated
 //! says nothing of the round trip (RFC 6298, section 3).
 
 use dovetail_sched::Nanos;
@@ -9,9 +9,10 @@ use dovetail_sched::Nanos;
 use crate::{
     rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
     segment::Options,
+    ticks::run_at,
 };
 
-/// SYNs that are a second apart.
+/// Timeouts that are not doubled (`tcp_syn_linear_timeouts`).
 const LINEAR: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -69,12 +70,13 @@ impl Handshake {
         self.due_at = self.due_at.min(now);
     }
 
-    pub(crate) fn sends(&mut self, opens: bool, now: Nanos) {
+    pub(crate) fn sends(&mut self, opens: bool, is_coarse: bool, now: Nanos) {
         self.times += 1;
         if self.times == 1 {
             self.sent_at = now;
         }
-        self.due_at = now + self.timeout;
+        let at = now + self.timeout;
+        self.due_at = if is_coarse { run_at(at, now) } else { at };
         if !opens || self.times > LINEAR {
             self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
         }

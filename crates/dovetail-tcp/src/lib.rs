@@ -18,6 +18,7 @@
 //! | `receiver` | what came, what is missing, and when to acknowledge |
 //! | `sender` | what is in flight, what is lost, what goes out next |
 //! | `board`, `rack`, `rtt`, `delivery` | the scoreboard, losses told by time, round trips, delivery rates |
+//! | `ticks` | the grain of a kernel's timers |
 //! | `congestion` | Reno, CUBIC with HyStart |
 #![no_std]
 
@@ -35,8 +36,9 @@ mod rtt;
 mod segment;
 mod sender;
 mod sequence;
+mod ticks;
 
-pub use config::{Congestion, Config};
+pub use config::{Config, Congestion};
 pub use connection::{Broken, Connection, State};
 pub use segment::{Blocks, Ecn, Flags, Options, Segment};
 pub use sender::Counts;

@@ -212,6 +212,8 @@ impl Receiver {
 
     fn came_apart(&mut self, mut start: u64, mut end: u64) {
         self.due = Due::Now;
+        self.grow(end.saturating_sub(start));
+        self.quick = self.quick.saturating_sub(1);
         if start >= end {
             return;
         }
@@ -262,16 +264,25 @@ impl Receiver {
             self.quick = QUICK_ACKS;
         }
         self.unacknowledged += places;
-        let grows = self.grown < self.room && bytes >= self.segment.min(SMALL);
-        if grows {
-            self.grown = (self.grown + 2 * u64::from(self.segment)).min(self.room);
-            self.quick = self.quick.max(u32::from(self.is_quick));
-        }
+        self.grow(u64::from(bytes));
         let is_second = self.unacknowledged > u64::from(self.segment);
-        if had_holes || self.is_finished() || is_second || (self.quick > 0 && !self.answers) || self.delay == Nanos::ZERO {
+        if had_holes
+            || self.is_finished()
+            || is_second
+            || (self.quick > 0 && !self.answers)
+            || self.delay == Nanos::ZERO
+        {
             self.due = Due::Now;
         } else if self.due == Due::No {
             self.due = Due::At(now + self.delay);
+        }
+    }
+
+    /// A segment of so much came: the window grows, and one more is acknowledged at once (the kernel sets the lowest bit).
+    fn grow(&mut self, bytes: u64) {
+        if self.grown < self.room && bytes >= u64::from(self.segment.min(SMALL)) {
+            self.grown = (self.grown + 2 * u64::from(self.segment)).min(self.room);
+            self.quick |= u32::from(self.is_quick);
         }
     }
 
@@ -281,7 +292,11 @@ impl Receiver {
         let edge = self.allowed.map_or(free, |allowed| allowed.min(free)).max(self.told).max(self.nxt);
         // Small steps are kept back (RFC 9293, section 3.8.6.2.2).
         let step = u64::from(self.segment).min(self.room / 2);
-        if self.allowed.is_none() && edge < self.told + step && edge != self.nxt { self.told.max(self.nxt) } else { edge }
+        if self.allowed.is_none() && edge < self.told + step && edge != self.nxt {
+            self.told.max(self.nxt)
+        } else {
+            edge
+        }
     }
 
     fn window(&self) -> u64 {

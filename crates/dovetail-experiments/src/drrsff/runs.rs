@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dovetail_sched::Weight;
 use dovetail_sim::{
     Observer,
-    network::{Arrivals, Kind, Network, NetworkOptions, NetworkOutcome, Traffic, simulate_network},
+    network::{Arrivals, Kind, Network, NetworkOptions, NetworkOutcome, TcpConfig, Traffic, simulate_network},
     workload::Size,
 };
 
@@ -18,6 +18,8 @@ use dovetail_compare::network::{builtin, times::SizeClass};
 pub(super) enum Setting {
     /// 4,000 transfers at a load of 0.8.
     Transfers,
+    /// The same between hosts of the paper's time.
+    Hosts2005,
     /// And an unlimited connection.
     Ftp,
     /// And so many more short transfers that these carry 40 % of the transfers' bytes.
@@ -69,8 +71,16 @@ pub(super) fn play<O: Observer>(
 const MANY: f64 = 0.4;
 
 fn network(setting: Setting, seed: u64) -> Result<Network, Error> {
-    let mut network = builtin(if setting == Setting::Transfers { "drr-sff" } else { "drr-sff-ftp" })?;
+    let name = match setting {
+        Setting::Transfers | Setting::Hosts2005 => "drr-sff",
+        Setting::Ftp | Setting::ManyShort => "drr-sff-ftp",
+    };
+    let mut network = builtin(name)?;
     network.seed = seed;
+    if setting == Setting::Hosts2005 {
+        let receive_bytes = network.transport.tcp.receive_bytes;
+        network.transport.tcp = TcpConfig { receive_bytes, ..TcpConfig::year_2005() };
+    }
     if setting == Setting::ManyShort {
         let more = more_short(&network)?;
         network.traffic.extend(more);

@@ -39,7 +39,7 @@ pub(super) fn fig5(given: &Given<'_>) -> Result<Finding, Error> {
         rows,
         tables: vec![times_table(&POLICIES, &all), by_packets(fifo, sff)],
         charts: vec![by_size("Short transfers", &POLICIES, &all, |transfer| transfer.bytes < 20_000)],
-        remarks: vec![OVER.into(), why_not_ns3(fifo_s, sff_s)],
+        remarks: vec![OVER.into(), hosts_2005(given)?],
     })
 }
 
@@ -154,19 +154,18 @@ const OVER: &str = "Times are from the first packet, a handshake's, to the last 
 /// The mean times of short transfers in ns-3, in seconds, under FIFO and DRR-SFF.
 const NS3_SHORT_S: [f64; 2] = [0.333, 0.177];
 
-/// What keeps the ratio from ns-3's.
-fn why_not_ns3(fifo_s: f64, sff_s: f64) -> String {
-    let [ns3_fifo_s, ns3_sff_s] = NS3_SHORT_S;
-    let longer_s = sff_s - ns3_sff_s;
-    format!(
-        "DRR-SFF takes {:.0} ms more than in ns-3: smoltcp's first window is two packets, ns-3's was ten, and larger \
-         transfers take more round trips under every policy (see the table by packets). Without them the ratio would \
-         be {:.3}. FIFO adds {:.0} ms to DRR-SFF's time, in ns-3 {:.0}.",
-        longer_s * 1e3,
-        (sff_s - longer_s) / (fifo_s - longer_s),
-        (fifo_s - sff_s) * 1e3,
-        (ns3_fifo_s - ns3_sff_s) * 1e3,
-    )
+/// The same between hosts of the paper's time.
+fn hosts_2005(given: &Given<'_>) -> Result<String, Error> {
+    let [fifo, las, sff] = runs(Setting::Hosts2005, ["fifo", "las", "drr-sff"], given)?;
+    let short = |runs: &Runs| means(runs, SizeClass::Short);
+    Ok(format!(
+        "Between hosts with transport = \"2005\" (no SACK, a first window of three segments, timeouts of a second at \
+         least), short: FIFO {:.3} s, DRR-SFF {:.3} s; DRR-SFF / FIFO {}, DRR-SFF / LAS {}.",
+        Spread::of(short(&fifo)).median,
+        Spread::of(short(&sff)).median,
+        ratio(&short(&sff), &short(&fifo)).text(),
+        ratio(&short(&sff), &short(&las)).text(),
+    ))
 }
 
 /// What the ratio is made of: short transfers by how many round trips this TCP needs for them.

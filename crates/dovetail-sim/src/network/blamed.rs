@@ -2,9 +2,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{
-    packets::{Body, Datagram, Of},
-};
+use super::packets::{Body, Datagram, Of};
 use crate::blame::{RequestBlame, Segment, TransferBlame, Whose};
 
 /// What finds out what was waited for, told of the watched link's packets.

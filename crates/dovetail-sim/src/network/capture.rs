@@ -53,8 +53,7 @@ impl<'a> Capture<'a> {
     fn tcp(&mut self, tuple: &FiveTuple, segment: &Segment) -> io::Result<()> {
         let internet = ip_header(tuple, IpNumber::TCP, segment.header_bytes() + segment.payload_bytes, segment.ecn)?;
         let zeros = zeros(&mut self.zeros, segment.payload_bytes);
-        let mut header =
-            TcpHeader::new(tuple.source_port, tuple.destination_port, segment.sequence, segment.window);
+        let mut header = TcpHeader::new(tuple.source_port, tuple.destination_port, segment.sequence, segment.window);
         header.acknowledgment_number = segment.acknowledgement;
         header.fin = segment.flags.has(Flags::FIN);
         header.syn = segment.flags.has(Flags::SYN);
@@ -85,8 +84,7 @@ fn ip_header(tuple: &FiveTuple, protocol: IpNumber, payload_bytes: u32, ecn: Ecn
     let payload = u16::try_from(payload_bytes).map_err(io::Error::other)?;
     let address = |mapped: [u8; 16]| [mapped[12], mapped[13], mapped[14], mapped[15]];
     let (source, destination) = (address(tuple.source), address(tuple.destination));
-    let mut header =
-        Ipv4Header::new(payload, TIME_TO_LIVE, protocol, source, destination).map_err(io::Error::other)?;
+    let mut header = Ipv4Header::new(payload, TIME_TO_LIVE, protocol, source, destination).map_err(io::Error::other)?;
     header.ecn = match ecn {
         Ecn::NotCapable => IpEcn::ZERO,
         Ecn::Capable => IpEcn::TWO,

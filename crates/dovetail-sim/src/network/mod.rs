@@ -86,15 +86,13 @@ mod without;
 mod world;
 
 pub use contender::Contender;
+pub use dovetail_tcp::{Config as TcpConfig, Congestion};
 pub use error::NetworkError;
 pub use options::{NetworkOptions, NetworkProgress};
 pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Transfer};
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
-pub use spec::{
-    Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
-};
-pub use dovetail_tcp::{Congestion, Config as TcpConfig};
+pub use spec::{Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic};
 pub use transport::Transport;
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

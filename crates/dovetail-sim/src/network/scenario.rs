@@ -16,9 +16,7 @@ use super::{
         AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, TrafficForm,
         TransfersForm, UdpForm,
     },
-    spec::{
-        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic,
-    },
+    spec::{Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic},
     transport::{Named, Transport},
 };
 use crate::workload::{

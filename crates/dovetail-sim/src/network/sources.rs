@@ -63,7 +63,9 @@ impl Source {
                 };
                 Doing::Transfers { left: *count, sizes, mean_gap_ns }
             }
-            Kind::LongLived(flows) => Doing::LongLived { left: *flows, mean_gap_ns: SPREAD.as_f64() / f64::from(*flows) },
+            Kind::LongLived(flows) => {
+                Doing::LongLived { left: *flows, mean_gap_ns: SPREAD.as_f64() / f64::from(*flows) }
+            }
             Kind::Datagrams(what) => Doing::Datagrams { what: *what, burst_ends: Nanos::MAX },
             Kind::Interactive(what) => Doing::Interactive { mean_gap_ns: what.gap.as_f64(), is_open: false },
             Kind::Requests(_) => Doing::Nothing,

@@ -9,7 +9,7 @@ use dovetail_sched::{
     Nanos,
     units::{clip, parse_time},
 };
-use dovetail_tcp::{Congestion, Config};
+use dovetail_tcp::{Config, Congestion};
 
 /// TCP and IP headers without options.
 pub(super) const TCP_HEADERS_BYTES: u32 = 40;
@@ -97,7 +97,11 @@ const KNOBS: [Knob; 9] = [
     },
     Knob { name: "sack", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.sack = is_on) },
     Knob { name: "ecn", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.ecn = is_on) },
-    Knob { name: "timestamps", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.timestamps = is_on) },
+    Knob {
+        name: "timestamps",
+        values: "on or off",
+        set: |tcp, value| switch(value).map(|is_on| tcp.timestamps = is_on),
+    },
     Knob { name: "nagle", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.nagle = is_on) },
     Knob { name: "hystart", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.hystart = is_on) },
 ];

@@ -58,7 +58,10 @@ fn a_network_that_contradicts_itself() {
         ("from 576 to 65535 bytes, not 575", changed(&|n| n.transport.mtu_bytes = 575)),
         ("from 576 to 65535 bytes, not 65536", changed(&|n| n.transport.mtu_bytes = 65_536)),
         ("from the largest packet to 16 MiB, not 1039 bytes", changed(&|n| n.transport.tcp.receive_bytes = 1039)),
-        ("from the largest packet to 16 MiB, not 16777217", changed(&|n| n.transport.tcp.receive_bytes = (1 << 24) + 1)),
+        (
+            "from the largest packet to 16 MiB, not 16777217",
+            changed(&|n| n.transport.tcp.receive_bytes = (1 << 24) + 1),
+        ),
         ("10000001 transfers: at most 10000000", one(transfers(10_000_001, Arrivals::Together))),
         ("nothing here ends on its own: set a time to stop", Network { stop_at: None, ..one(Kind::LongLived(1)) }),
     ]);

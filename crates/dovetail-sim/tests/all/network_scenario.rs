@@ -214,10 +214,7 @@ fn least(old: &str, new: &str) -> String {
 #[test]
 fn what_is_not_said_is_the_default() {
     let network = parse(LEAST).unwrap();
-    let transport = Transport {
-        tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() },
-        mtu_bytes: 1500,
-    };
+    let transport = Transport { tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() }, mtu_bytes: 1500 };
     assert_eq!((network.transport, network.seed, network.stop_at), (transport, 0, None));
     let link = &network.links[0];
     assert_eq!((link.policy.as_str(), link.delay, link.limits.flows), ("fifo", Nanos::ZERO, 65_536));
@@ -265,7 +262,12 @@ const MISTAKES: &[Mistake] = &[
         6,
         "node: 'b' is declared twice",
     ),
-    ("[network]", "[network]\nspeed = 1", 3, "unknown field `speed`, expected one of `stop`, `transport`, `congestion`"),
+    (
+        "[network]",
+        "[network]\nspeed = 1",
+        3,
+        "unknown field `speed`, expected one of `stop`, `transport`, `congestion`",
+    ),
     ("[network]", "[network]\ncongestion = \"bbr\"", 3, "unknown variant `bbr`, expected `reno` or `cubic`"),
     ("[network]", "[network]\nmtu = 100", 0, "the largest packet is from 576 to 65535 bytes, not 100"),
     ("[network]", "[network]\nmtu = \"5GB\"", 0, "the largest packet is from 576 to 65535 bytes"),

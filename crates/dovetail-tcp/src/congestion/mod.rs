@@ -10,7 +10,7 @@ mod reno;
 
 use dovetail_sched::Nanos;
 
-use crate::config::{Congestion, Config};
+use crate::config::{Config, Congestion};
 
 use self::{cubic::Cubic, reno::Reno};
 

@@ -58,6 +58,8 @@ struct Seen {
     has_again: bool,
     original: bool,
     is_late: bool,
+    // What was sacked furthest before.
+    furthest: u64,
 }
 
 impl Sender {
@@ -70,7 +72,7 @@ impl Sender {
         let delivered_before = self.delivery.delivered;
         let losses_before = self.board.losses;
         let blocks = self.without_duplicate(ack, &mut news);
-        let mut seen = Seen::default();
+        let mut seen = Seen { furthest: self.board.furthest_sacked, ..Seen::default() };
         self.take_blocks(blocks, &mut seen, &mut news, now);
         self.take_una(ack, &mut seen, &mut news, now);
         news.original = seen.original;
@@ -149,7 +151,7 @@ impl Sender {
         if blocks.is_empty() || !self.has_sack {
             return;
         }
-        let (furthest, high, least) = (self.board.furthest_sacked, self.high, self.rtt.least());
+        let (furthest, high, least) = (seen.furthest, self.high, self.rtt.least());
         let Self { board, rack, delivery, .. } = self;
         board.sack(blocks, |sent: &Sent| {
             news.sacked = true;
@@ -169,7 +171,7 @@ impl Sender {
             return;
         }
         self.una = ack.una;
-        let (furthest, high, least) = (self.board.furthest_sacked, self.high, self.rtt.least());
+        let (furthest, high, least) = (seen.furthest, self.high, self.rtt.least());
         let Self { board, rack, delivery, has_sack, .. } = self;
         // Duplicates have counted what is acknowledged, but for the one that filled the hole.
         let all = board.until(ack.una);

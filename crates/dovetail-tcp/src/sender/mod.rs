@@ -79,6 +79,7 @@ pub(crate) struct Sender {
     has_sack: bool,
     nagle: bool,
     validates: bool,
+    has_coarse_timers: bool,
     initial_window: u32,
     // All before is acknowledged, sent, and written.
     una: u64,
@@ -127,6 +128,7 @@ impl Sender {
             has_sack: config.sack,
             nagle: config.nagle,
             validates: config.validates_window,
+            has_coarse_timers: config.coarse_timers,
             initial_window: config.initial_window.max(1),
             una: 1,
             nxt: 1,
@@ -231,16 +233,8 @@ impl Sender {
 
     fn put_on_board(&mut self, start: u64, length: u32, now: Nanos) {
         let snapshot = self.delivery.snapshot(self.board.is_empty(), now);
-        let sent = Sent {
-            start,
-            length,
-            sacked: false,
-            lost: false,
-            in_flight_again: false,
-            again: false,
-            at: now,
-            snapshot,
-        };
+        let sent =
+            Sent { start, length, sacked: false, lost: false, in_flight_again: false, again: false, at: now, snapshot };
         self.board.push(sent);
     }
 }

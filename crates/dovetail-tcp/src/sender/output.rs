@@ -87,7 +87,7 @@ impl Sender {
             self.reduction.sent += 1;
         }
         if is_front && !matches!(self.timer, Some((Timer::Reordering, _))) {
-            self.timer = Some((Timer::Timeout, now + self.rtt.timeout()));
+            self.arm(Timer::Timeout, now + self.rtt.timeout(), now);
         }
         self.last_sent = Some(now);
         let fin = sent.end() > self.written;

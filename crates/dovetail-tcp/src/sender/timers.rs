@@ -6,7 +6,10 @@
 use dovetail_sched::Nanos;
 
 use super::{Chunk, Phase, Probe, Sender};
-use crate::rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT};
+use crate::{
+    rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
+    ticks::run_at,
+};
 
 /// No timer is shorter (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
 const LEAST_TIMER: Nanos = Nanos::from_millis(2);
@@ -46,6 +49,11 @@ impl Sender {
         }
     }
 
+    pub(super) fn arm(&mut self, timer: Timer, at: Nanos, now: Nanos) {
+        let at = at.max(now + Nanos(1));
+        self.timer = Some((timer, if self.has_coarse_timers { run_at(at, now) } else { at }));
+    }
+
     /// Starts the timeout anew; one that was put off for another timer counts from the first segment in flight.
     pub(super) fn arm_timeout(&mut self, now: Nanos) {
         let Some(front) = self.board.front() else {
@@ -56,7 +64,7 @@ impl Sender {
             Some((Timer::TailProbe | Timer::Reordering, _)) => front.at,
             _ => now,
         };
-        self.timer = Some((Timer::Timeout, (from + self.rtt.timeout()).max(now + Nanos(1))));
+        self.arm(Timer::Timeout, from + self.rtt.timeout(), now);
     }
 
     /// Plans a probe of the tail, unless something is lost; false if there is none to plan. `advances`: the timeout that it
@@ -74,12 +82,12 @@ impl Sender {
         let timeout = self.rtt.timeout();
         let timeout_at = if advances { now } else { front.at } + timeout;
         let at = if timeout_at > now { (now + after).min(timeout_at) } else { now + after };
-        self.timer = Some((Timer::TailProbe, at));
+        self.arm(Timer::TailProbe, at, now);
         true
     }
 
     pub(super) fn arm_reordering(&mut self, after: Nanos, now: Nanos) {
-        self.timer = Some((Timer::Reordering, now + after + LEAST_TIMER));
+        self.arm(Timer::Reordering, now + after + LEAST_TIMER, now);
     }
 
     pub(super) fn arm_window_probe(&mut self, now: Nanos) {
@@ -87,7 +95,7 @@ impl Sender {
         for _ in 0..self.window_probes {
             after = (after + after).min(LONGEST_TIMEOUT);
         }
-        self.timer = Some((Timer::WindowProbe, now + after));
+        self.arm(Timer::WindowProbe, now + after, now);
     }
 
     /// Sends something so that the other end says what it has: what is new, or the last segment again.
@@ -151,6 +159,6 @@ impl Sender {
         self.probe = None;
         self.timeouts += 1;
         self.rtt.back_off();
-        self.timer = Some((Timer::Timeout, now + self.rtt.timeout()));
+        self.arm(Timer::Timeout, now + self.rtt.timeout(), now);
     }
 }

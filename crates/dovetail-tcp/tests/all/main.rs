@@ -1,7 +1,14 @@
-//! The transport over simulated paths.
+//! The transport over simulated paths, beside the Linux kernel's TCP over the same.
 
 #![allow(clippy::unwrap_used)]
 
+mod comparison;
+mod events;
+mod goodput;
+mod hostile;
+mod lossy;
+mod not_yet;
 mod path;
-mod rows;
+mod recorded;
+mod scripts;
 mod short;

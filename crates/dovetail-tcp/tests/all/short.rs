@@ -1,51 +1,84 @@
-//! Short transfers beside long flows, as through Linux 6.12.
+//! Short transfers, alone and beside unlimited flows, averaged over delays that differ by less than a packet's time.
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Congestion, Config};
 
-use crate::path::{Flow, Path, UNLIMITED, run};
+use crate::{
+    comparison::Comparison,
+    not_yet,
+    path::{Flow, Mishaps, UNLIMITED, run},
+    recorded::{Recorded, Short, config},
+};
+
+/// The same run in the simulator.
+fn simulated(kernel: &Short) -> Short {
+    let flow = |begins, bytes, window| {
+        let config = config(&kernel.congestion, kernel.receive_buffer_bytes, window);
+        Flow { begins, bytes, pauses: Nanos::ZERO, config }
+    };
+    let long =
+        (0..kernel.flows as u64).map(|at| flow(Nanos::from_micros(at * 1300), UNLIMITED, kernel.long_window_bytes));
+    let begins = |at| Nanos::from_secs(5) + Nanos::from_millis(kernel.gap_ms * at);
+    let short = (0..kernel.transfers).map(|at| flow(begins(at), kernel.segments * 1460, kernel.window_bytes));
+    let flows: Vec<_> = long.chain(short).collect();
+    let until = Nanos::from_secs(15 + kernel.transfers * kernel.gap_ms / 1000);
+    let got = run(&kernel.path(), &Mishaps::default(), &flows, until);
+    let took = |got: &crate::path::Got| got.took.map_or(0, |took| took.0 / 1000);
+    Short { took_us: got[kernel.flows..].iter().map(took).collect(), ..kernel.clone() }
+}
+
+/// Mean and median in milliseconds, each averaged over runs.
+fn figures(runs: &[Short]) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for run in runs {
+        let mut took = run.took_us.clone();
+        assert!(took.iter().all(|&took| took > 0), "all end: {run:?}");
+        took.sort_unstable();
+        sums[0] += took.iter().sum::<u64>() as f64 / took.len() as f64 / 1e3;
+        sums[1] += took[took.len() / 2] as f64 / 1e3;
+    }
+    sums.map(|sum| sum / runs.len() as f64)
+}
+
+/// Every transfer of the runs, the shortest first.
+fn all(runs: &[Short]) -> Vec<u64> {
+    let mut all: Vec<_> = runs.iter().flat_map(|run| run.took_us.iter().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
+/// How far two distributions are apart at most (Kolmogorov and Smirnov's distance). What is lost decides how long a transfer
+/// takes, so times come in groups, and a median between two groups says little.
+fn distance(one: &[u64], other: &[u64]) -> f64 {
+    let part = |all: &[u64], at: u64| all.partition_point(|&took| took <= at) as f64 / all.len() as f64;
+    one.iter().chain(other).map(|&at| (part(one, at) - part(other, at)).abs()).fold(0.0, f64::max)
+}
+
+fn name(run: &Short) -> String {
+    let Short { congestion, flows, buffer_packets, segments, gap_ms, .. } = run;
+    format!("{segments} segments beside {flows} {congestion}, buffer {buffer_packets}, every {gap_ms} ms")
+}
+
+fn compare(recorded: &[Short], not_yet: &'static [(&'static str, &'static str)]) {
+    let mut comparison = Comparison::new(not_yet);
+    for runs in recorded.chunk_by(|one, next| name(one) == name(next)) {
+        let name = name(&runs[0]);
+        let kernel = figures(runs);
+        let simulated: Vec<_> = runs.iter().map(simulated).collect();
+        let simulator = figures(&simulated);
+        let mean = comparison.ratio(&name, "mean", simulator[0], kernel[0], 0.10);
+        let median = comparison.ratio(&name, "median", simulator[1], kernel[1], 0.05);
+        let apart = distance(&all(runs), &all(&simulated));
+        println!("{name}: {mean}, {median}, distributions {apart:.2} apart");
+    }
+    comparison.end();
+}
 
 #[test]
 fn short() {
-    let kernel = [
-        (Congestion::Reno, 1, 33, [340.0, 335.0]),
-        (Congestion::Reno, 4, 33, [457.0, 379.0]),
-        (Congestion::Cubic, 1, 33, [372.0, 347.0]),
-        (Congestion::Cubic, 4, 33, [522.0, 417.0]),
-        (Congestion::Reno, 1, 8, [244.0, 193.0]),
-        (Congestion::Reno, 4, 8, [410.0, 211.0]),
-        (Congestion::Cubic, 1, 8, [252.0, 201.0]),
-        (Congestion::Cubic, 4, 8, [509.0, 348.0]),
-    ];
-    for (congestion, long, buffer_packets, kernel) in kernel {
-        for gap_ms in [500, 1000] {
-        let mut took = Vec::new();
-        let (mut means, mut medians) = (0.0, 0.0);
-        for nudge in 0..5u64 {
-            let path = Path {
-                bits_per_s: 10_000_000,
-                delay: Nanos::from_millis(20) + Nanos::from_micros(1300 * nudge / 5),
-                buffer_packets,
-                mark_above: 1000,
-                bucket_bytes: if std::env::var_os("BUCKET").is_some() { 1550 } else { 0 },
-            };
-            let mut config = Config::linux();
-            config.congestion = congestion;
-            let mut flows: Vec<_> = (0..long)
-                .map(|at| Flow { begins: Nanos::from_micros(at as u64 * 1300), bytes: UNLIMITED, config })
-                .collect();
-            let n = 40;
-            for at in 0..n {
-                flows.push(Flow { begins: Nanos::from_secs(5) + Nanos::from_millis(gap_ms * at), bytes: 20 * 1460, config });
-            }
-            let got = run(&path, &flows, Nanos::from_secs(5 + n * gap_ms / 1000 + 10));
-            let mut one: Vec<f64> = got[long..].iter().zip(&flows[long..]).map(|(got, flow)| got.ended.map_or(f64::INFINITY, |at| (at - flow.begins).as_secs_f64() * 1e3)).collect();
-            one.sort_by(f64::total_cmp);
-            means += one.iter().sum::<f64>() / one.len() as f64 / 5.0;
-            medians += one[one.len() / 2] / 5.0;
-            took.extend(one);
-        }
-        println!("{congestion:?} {long} {buffer_packets} gap {gap_ms}: mean {means:.0} of {:.0} ({:.2}), median {medians:.0} of {:.0} ({:.2})", kernel[0], means / kernel[0], kernel[1], medians / kernel[1]);
-        }
-    }
+    compare(&Recorded::read().short, not_yet::SHORT);
+}
+
+#[test]
+fn sizes() {
+    compare(&Recorded::read().sizes, not_yet::SIZES);
 }

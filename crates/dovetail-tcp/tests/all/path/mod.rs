@@ -1,12 +1,16 @@
 //! A bottleneck between senders and receivers: a rate, a first-in-first-out buffer, a delay, and what it does to packets.
+//!
+//! It is the path that the kernel's figures were recorded over (`kernel/src/run.rs`).
 
-use std::{
-    cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
-};
+mod link;
+
+use std::{cmp::Reverse, collections::BinaryHeap, env};
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Config, Connection, Ecn, Segment};
+use dovetail_tcp::{Config, Connection, Flags, Segment, State};
+
+pub use link::Path;
+use link::{Link, Queued};
 
 /// What is written is unlimited.
 pub const UNLIMITED: u64 = u64::MAX / 4;
@@ -15,8 +19,10 @@ pub const UNLIMITED: u64 = u64::MAX / 4;
 enum Event {
     Begin(usize),
     Sent,
-    AtReceiver(usize),
-    AtSender(usize),
+    /// A packet, by its place among all.
+    Arrive(usize),
+    /// The receiver reads again.
+    Resume(usize),
     Wake(usize, bool),
 }
 
@@ -25,7 +31,21 @@ enum Event {
 pub struct Flow {
     pub begins: Nanos,
     pub bytes: u64,
+    /// How long the receiver reads nothing.
+    pub pauses: Nanos,
     pub config: Config,
+}
+
+/// What happens to packets of the flows, beside what the path does.
+#[derive(Debug, Clone, Default)]
+pub struct Mishaps {
+    /// SYNs and answers to them that are lost.
+    pub syns: u32,
+    pub syn_acks: u32,
+    /// Data segments, from 1 on, and how often each is lost.
+    pub lost: Vec<(u32, u32)>,
+    /// Data segments, from 1 on, that arrive after the three packets behind them when they are sent first.
+    pub late: Vec<u32>,
 }
 
 /// What became of a flow.
@@ -33,142 +53,270 @@ pub struct Flow {
 pub struct Got {
     /// Bytes in each tenth of a second.
     pub tenths: Vec<u64>,
-    pub ended: Option<Nanos>,
-    pub dropped: u64,
-    pub counts: Option<dovetail_tcp::Counts>,
+    /// From its beginning until all was read.
+    pub took: Option<Nanos>,
+    pub drops: u64,
+    /// Segments that were sent again, SYNs among them.
+    pub retransmissions: u64,
+    pub timeouts: u64,
 }
 
-/// A path: a rate with a buffer before it, and a delay on each way.
+/// A packet on its way.
 #[derive(Debug, Clone, Copy)]
-pub struct Path {
-    pub bits_per_s: u64,
-    pub delay: Nanos,
-    /// Including the packet that is being sent.
-    pub buffer_packets: usize,
-    /// Packets that join a queue longer than this are marked, if they may be.
-    pub mark_above: usize,
-    /// How many packets the link sends at once after a pause, as a token bucket does.
-    pub bucket_bytes: u64,
+struct Packet {
+    flow: usize,
+    is_forward: bool,
+    segment: Segment,
+}
+
+struct Run<'a> {
+    path: &'a Path,
+    flows: &'a [Flow],
+    mishaps: Mishaps,
+    ends: Vec<[Connection; 2]>,
+    // When each end is woken next.
+    wakes: Vec<[Nanos; 2]>,
+    // What is to be written, what was read, and the highest number that was sent.
+    left: Vec<u64>,
+    read: Vec<u64>,
+    sent: Vec<u64>,
+    heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    order: u64,
+    link: Link,
+    packets: Vec<Packet>,
+    // Packets held back, and how many have still to pass them.
+    held: Vec<(u32, Packet)>,
+    got: Vec<Got>,
+    traces: bool,
 }
 
 /// Sends the flows over the path until `until`.
-pub fn run(path: &Path, flows: &[Flow], until: Nanos) -> Vec<Got> {
-    let mut ends: Vec<[Connection; 2]> = flows
-        .iter()
-        .enumerate()
-        .map(|(at, flow)| {
-            let number = 1_000_003 * at as u32;
-            [Connection::open(&flow.config, number), Connection::listen(&flow.config, !number)]
-        })
-        .collect();
-    let mut left: Vec<u64> = flows.iter().map(|flow| flow.bytes).collect();
-    let mut got: Vec<Got> = flows.iter().map(|_| Got::default()).collect();
-    let mut read = vec![0; flows.len()];
-    let mut heap = BinaryHeap::new();
-    let mut order = 0u64;
-    let mut queue: VecDeque<(usize, Segment)> = VecDeque::new();
-    let mut sending = None::<(usize, Segment)>;
-    let mut packets: Vec<Option<Segment>> = Vec::new();
-    let mut owner: Vec<usize> = Vec::new();
-    let mut add = |heap: &mut BinaryHeap<_>, at: Nanos, event: Event| {
-        heap.push(Reverse((at, order, event)));
-        order += 1;
+pub fn run(path: &Path, mishaps: &Mishaps, flows: &[Flow], until: Nanos) -> Vec<Got> {
+    let ends = flows.iter().enumerate().map(|(at, flow)| {
+        let number = first_number(at);
+        [Connection::open(&flow.config, number), Connection::listen(&flow.config, !number)]
+    });
+    let mut run = Run {
+        path,
+        flows,
+        mishaps: mishaps.clone(),
+        ends: ends.collect(),
+        wakes: vec![[Nanos::MAX; 2]; flows.len()],
+        left: flows.iter().map(|flow| flow.bytes).collect(),
+        read: vec![0; flows.len()],
+        sent: vec![0; flows.len()],
+        heap: BinaryHeap::new(),
+        order: 0,
+        link: Link::new(*path),
+        packets: Vec::new(),
+        held: Vec::new(),
+        got: vec![Got::default(); flows.len()],
+        traces: env::var_os("TRACE").is_some(),
     };
     for (at, flow) in flows.iter().enumerate() {
-        add(&mut heap, flow.begins, Event::Begin(at));
+        run.plan(flow.begins, Event::Begin(at));
+        if flow.pauses > Nanos::ZERO {
+            run.plan(flow.begins + flow.pauses, Event::Resume(at));
+        }
     }
-    let mut tokens = path.bucket_bytes;
-    let mut filled_at = Nanos::ZERO;
-    while let Some(Reverse((now, _, event))) = heap.pop() {
+    while let Some(Reverse((now, _, event))) = run.heap.pop() {
         if now >= until {
             break;
         }
-        let mut turn = None;
+        run.happens(event, now);
+        if let Some(at) = run.link.begin(now) {
+            run.plan(at, Event::Sent);
+        }
+    }
+    for (got, ends) in run.got.iter_mut().zip(&run.ends) {
+        got.timeouts = ends[0].counts().timeouts;
+    }
+    run.got
+}
+
+const fn first_number(flow: usize) -> u32 {
+    1_000_003 * flow as u32
+}
+
+impl Run<'_> {
+    fn plan(&mut self, at: Nanos, event: Event) {
+        self.heap.push(Reverse((at, self.order, event)));
+        self.order += 1;
+    }
+
+    /// An end is to be woken by then; it says again when it is.
+    fn wake(&mut self, flow: usize, is_sender: bool, at: Nanos) {
+        let wake = &mut self.wakes[flow][usize::from(!is_sender)];
+        if at < *wake {
+            *wake = at;
+            self.plan(at, Event::Wake(flow, is_sender));
+        }
+    }
+
+    fn arrive(&mut self, packet: Packet, at: Nanos) {
+        self.packets.push(packet);
+        self.plan(at, Event::Arrive(self.packets.len() - 1));
+    }
+
+    fn happens(&mut self, event: Event, now: Nanos) {
         match event {
-            Event::Begin(at) => turn = Some((at, true)),
-            Event::Wake(at, is_sender) => turn = Some((at, is_sender)),
-            Event::AtReceiver(packet) => {
-                let segment = packets[packet].take().unwrap();
-                ends[owner[packet]][1].receive(&segment, now);
-                turn = Some((owner[packet], false));
+            Event::Begin(flow) => self.send(flow, now),
+            Event::Resume(flow) => self.receive(flow, now),
+            Event::Wake(flow, is_sender) => {
+                let wake = &mut self.wakes[flow][usize::from(!is_sender)];
+                // It may have been put forward.
+                if *wake != now {
+                    return;
+                }
+                *wake = Nanos::MAX;
+                if is_sender { self.send(flow, now) } else { self.receive(flow, now) }
             }
-            Event::AtSender(packet) => {
-                let segment = packets[packet].take().unwrap();
-                ends[owner[packet]][0].receive(&segment, now);
-                turn = Some((owner[packet], true));
+            Event::Arrive(packet) => {
+                let Packet { flow, is_forward, segment } = self.packets[packet];
+                self.ends[flow][usize::from(is_forward)].receive(&segment, now);
+                if is_forward { self.receive(flow, now) } else { self.send(flow, now) }
             }
             Event::Sent => {
-                let (at, segment) = sending.take().unwrap();
-                packets.push(Some(segment));
-                owner.push(at);
-                add(&mut heap, now + path.delay, Event::AtReceiver(packets.len() - 1));
+                let Queued { packet, first } = self.link.end();
+                self.leaves(packet, first, now + self.path.delay);
             }
-        }
-        if let Some((at, is_sender)) = turn {
-            let end = &mut ends[at][usize::from(!is_sender)];
-            if is_sender {
-                left[at] -= end.write(left[at]);
-                if left[at] == 0 {
-                    end.close();
-                }
-            } else {
-                let bytes = end.read(u64::MAX);
-                let tenth = (now.0 / 100_000_000) as usize;
-                let tenths = &mut got[at].tenths;
-                tenths.resize(tenths.len().max(tenth + 1), 0);
-                tenths[tenth] += bytes;
-                read[at] += bytes;
-                if read[at] == flows[at].bytes {
-                    got[at].ended.get_or_insert(now);
-                    end.close();
-                }
-            }
-            while let Some(mut segment) = end.poll_transmit(now) {
-                if is_sender {
-                    let held = queue.len() + usize::from(sending.is_some());
-                    if held >= path.buffer_packets {
-                        got[at].dropped += 1;
-                        if std::env::var_os("TRACE").is_some() { println!("drop {:.3} cwnd {} counts {:?}", now.as_secs_f64(), end.window_segments(), end.counts()); }
-                        continue;
-                    }
-                    if held >= path.mark_above && segment.ecn == Ecn::Capable {
-                        segment.ecn = Ecn::Marked;
-                    }
-                    queue.push_back((at, segment));
-                } else {
-                    packets.push(Some(segment));
-                    owner.push(at);
-                    add(&mut heap, now + path.delay, Event::AtSender(packets.len() - 1));
-                }
-            }
-            if let Some(when) = end.poll_at(now) {
-                add(&mut heap, when.max(now + Nanos(1)), Event::Wake(at, is_sender));
-            }
-        }
-        if sending.is_none()
-            && let Some((at, segment)) = queue.pop_front()
-        {
-            let bytes = u64::from(20 + segment.header_bytes() + segment.payload_bytes);
-            let nanos = |bytes: u64| Nanos(bytes * 8 * 1_000_000_000 / path.bits_per_s);
-            let took = if path.bucket_bytes == 0 {
-                nanos(bytes)
-            } else {
-                // It goes all at once, as soon as there are tokens for it.
-                let earned = u128::from((now - filled_at).0) * u128::from(path.bits_per_s) / 8_000_000_000;
-                tokens = (tokens + earned as u64).min(path.bucket_bytes);
-                filled_at = now;
-                let wait = nanos(bytes.saturating_sub(tokens));
-                let earned = u128::from(wait.0) * u128::from(path.bits_per_s) / 8_000_000_000;
-                filled_at += wait;
-                tokens = (tokens + earned as u64).saturating_sub(bytes);
-                wait.max(Nanos(1))
-            };
-            sending = Some((at, segment));
-            add(&mut heap, now + took, Event::Sent);
         }
     }
-    for (got, ends) in got.iter_mut().zip(&ends) {
-        got.counts = Some(ends[0].counts());
+
+    /// A packet has left the link.
+    fn leaves(&mut self, packet: Packet, first: Option<u32>, arrives: Nanos) {
+        if first.is_some_and(|number| self.mishaps.late.contains(&number)) {
+            self.held.push((3, packet));
+            return;
+        }
+        self.arrive(packet, arrives);
+        for (passes, _) in &mut self.held {
+            *passes -= 1;
+        }
+        while let Some(at) = self.held.iter().position(|(passes, _)| *passes == 0) {
+            let (_, packet) = self.held.remove(at);
+            self.arrive(packet, arrives);
+        }
     }
-    got
+
+    /// The sender writes and sends what it can. It closes when that is done: what it could send is gone by then, as it is when
+    /// a program writes to a socket and closes it.
+    fn send(&mut self, flow: usize, now: Nanos) {
+        self.left[flow] -= self.ends[flow][0].write(self.left[flow]);
+        self.transmit(flow, now);
+        if self.left[flow] == 0 && self.ends[flow][0].state() == State::Established {
+            self.ends[flow][0].close();
+            self.transmit(flow, now);
+        }
+        if let Some(when) = self.ends[flow][0].poll_at(now) {
+            self.wake(flow, true, when.max(now + Nanos(1)));
+        }
+    }
+
+    fn transmit(&mut self, flow: usize, now: Nanos) {
+        while let Some(segment) = self.ends[flow][0].poll_transmit(now) {
+            self.forward(Packet { flow, is_forward: true, segment }, now);
+        }
+    }
+
+    fn forward(&mut self, packet: Packet, now: Nanos) {
+        let Packet { flow, segment, .. } = packet;
+        let is_syn = segment.flags.has(Flags::SYN);
+        let from = u64::from(segment.sequence.wrapping_sub(first_number(flow)));
+        let length = u64::from(segment.payload_bytes) + u64::from(is_syn);
+        let is_again = length > 0 && from < self.sent[flow];
+        self.sent[flow] = self.sent[flow].max(from + length);
+        self.got[flow].retransmissions += u64::from(is_again);
+        let segment_bytes = u64::from(self.flows[flow].config.segment_bytes);
+        let number = (segment.payload_bytes > 0).then(|| ((from - 1) / segment_bytes) as u32 + 1);
+        let is_lost = if is_syn {
+            take_one(&mut self.mishaps.syns)
+        } else {
+            let lost = &mut self.mishaps.lost;
+            lost.iter_mut().find(|(lost, _)| Some(*lost) == number).is_some_and(|(_, times)| take_one(times))
+        };
+        let is_dropped = !is_lost && !self.link.enqueue(Queued { packet, first: number.filter(|_| !is_again) });
+        self.got[flow].drops += u64::from(is_dropped);
+        // The link may be idle: whatever else is sent now waits behind this packet.
+        if let Some(at) = self.link.begin(now) {
+            self.plan(at, Event::Sent);
+        }
+        self.trace(
+            &packet,
+            if is_lost {
+                " lost"
+            } else if is_dropped {
+                " dropped"
+            } else {
+                ""
+            },
+            now,
+        );
+    }
+
+    /// The receiver reads all there is and answers.
+    fn receive(&mut self, flow: usize, now: Nanos) {
+        let Flow { begins, bytes, pauses, .. } = self.flows[flow];
+        let end = &mut self.ends[flow][1];
+        if now >= begins + pauses {
+            let read = end.read(u64::MAX);
+            let tenth = (now.0 / 100_000_000) as usize;
+            let got = &mut self.got[flow];
+            got.tenths.resize(got.tenths.len().max(tenth + 1), 0);
+            got.tenths[tenth] += read;
+            self.read[flow] += read;
+            if self.read[flow] == bytes {
+                got.took.get_or_insert(now - begins);
+                end.close();
+            }
+        }
+        while let Some(segment) = self.ends[flow][1].poll_transmit(now) {
+            let is_lost = segment.flags.has(Flags::SYN) && take_one(&mut self.mishaps.syn_acks);
+            let packet = Packet { flow, is_forward: false, segment };
+            if !is_lost {
+                self.arrive(packet, now + self.path.delay);
+            }
+            self.trace(&packet, if is_lost { " lost" } else { "" }, now);
+        }
+        if let Some(when) = self.ends[flow][1].poll_at(now) {
+            self.wake(flow, false, when.max(now + Nanos(1)));
+        }
+    }
+
+    /// Prints a packet as `kernel` does.
+    fn trace(&self, packet: &Packet, what: &str, now: Nanos) {
+        if !self.traces {
+            return;
+        }
+        let Packet { flow, is_forward, segment } = packet;
+        let (ours, theirs) = (first_number(*flow), !first_number(*flow));
+        let (ours, theirs) = if *is_forward { (ours, theirs) } else { (theirs, ours) };
+        let flags: String = [(Flags::SYN, 'S'), (Flags::FIN, 'F'), (Flags::RST, 'R'), (Flags::ACK, '.')]
+            .iter()
+            .filter(|(flag, _)| segment.flags.has(*flag))
+            .map(|(_, name)| *name)
+            .collect();
+        let way = if *is_forward { '>' } else { '<' };
+        let blocks: String = segment
+            .options
+            .sack
+            .as_slice()
+            .iter()
+            .map(|(from, to)| format!(" [{},{})", from.wrapping_sub(theirs), to.wrapping_sub(theirs)))
+            .collect();
+        println!(
+            "# {:.3} {flow} {way} {flags} {}+{} ack {} win {}{blocks}{what}",
+            now.as_secs_f64() * 1e3,
+            segment.sequence.wrapping_sub(ours),
+            segment.payload_bytes,
+            segment.acknowledgement.wrapping_sub(theirs),
+            segment.window,
+        );
+    }
+}
+
+fn take_one(count: &mut u32) -> bool {
+    let is_some = *count > 0;
+    *count = count.saturating_sub(1);
+    is_some
 }

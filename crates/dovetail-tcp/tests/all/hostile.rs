@@ -1,0 +1,103 @@
+//! Segments that no honest end sends: nothing panics, and memory is bounded by windows.
+
+use dovetail_sched::Nanos;
+use dovetail_tcp::{Blocks, Config, Connection, Ecn, Flags, Options, Segment};
+use proptest::prelude::*;
+
+/// Numbers near those in use, and any.
+fn near(base: u32) -> impl Strategy<Value = u32> {
+    prop_oneof![
+        6 => (-3_000i64..200_000).prop_map(move |off| base.wrapping_add(off as u32)),
+        1 => any::<u32>(),
+    ]
+}
+
+fn segments(theirs: u32, ours: u32) -> impl Strategy<Value = Segment> {
+    let blocks = prop::collection::vec((near(ours), near(ours)), 0..5);
+    let options = (any::<Option<u16>>(), any::<Option<u8>>(), any::<bool>(), any::<Option<(u32, u32)>>(), blocks);
+    let flags = prop_oneof![4 => Just(Flags::ACK), 1 => any::<u8>().prop_map(Flags)];
+    let ecn = prop_oneof![Just(Ecn::NotCapable), Just(Ecn::Capable), Just(Ecn::Marked)];
+    let payload = prop_oneof![4 => 0u32..1500, 1 => any::<u32>()];
+    (near(theirs), near(ours), any::<u16>(), flags, ecn, payload, options).prop_map(
+        |(sequence, acknowledgement, window, flags, ecn, payload_bytes, options)| {
+            let mut sack = Blocks::default();
+            options.4.iter().for_each(|block| {
+                sack.push(*block);
+            });
+            let options = Options {
+                maximum_segment_size: options.0,
+                window_scale: options.1,
+                sack_permitted: options.2,
+                timestamps: options.3,
+                sack,
+            };
+            Segment { sequence, acknowledgement, window, flags, ecn, payload_bytes, options }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_panics_and_memory_is_bounded(
+        opens: bool,
+        old: bool,
+        knobs in any::<[bool; 3]>(),
+        steps in prop::collection::vec((segments(500, 100), 0u64..400_000_000, any::<u8>()), 1..80),
+    ) {
+        let preset = if old { Config::year_2005() } else { Config::linux() };
+        let config = Config { ecn: knobs[0], timestamps: knobs[1], sack: knobs[2], ..preset };
+        let mut end = if opens { Connection::open(&config, 100) } else { Connection::listen(&config, 100) };
+        let mut now = Nanos::ZERO;
+        for (segment, later, does) in steps {
+            now += Nanos(later);
+            match does % 8 {
+                0 => drop(end.write(u64::from(does) * 1000)),
+                1 => drop(end.read(u64::from(does) * 100)),
+                2 if does > 250 => end.close(),
+                3 if does > 250 => end.abort(),
+                4 => end.allow(u64::from(does) * 1000),
+                _ => {}
+            }
+            end.receive(&segment, now);
+            let mut sent = 0;
+            while let Some(segment) = end.poll_transmit(now) {
+                sent += 1;
+                prop_assert!(segment.payload_bytes <= config.segment_bytes);
+                prop_assert!(sent < 10_000, "an end that never stops sending");
+            }
+            if let Some(at) = end.poll_at(now) {
+                prop_assert!(at >= now);
+            }
+            let room = u64::from(config.receive_bytes) + (1 << 14);
+            prop_assert!(end.bytes_out_of_order() <= room && end.readable_bytes() <= room);
+            prop_assert!(end.unacknowledged_bytes() <= config.send_bytes + 1);
+        }
+    }
+
+    /// As the first segment, a SYN with whatever options; then data on top.
+    #[test]
+    fn whatever_is_offered_a_connection_comes_of_it(
+        offer in segments(500, 100),
+        steps in prop::collection::vec((segments(501, 101), 0u64..400_000_000), 1..60),
+    ) {
+        let config = Config { ecn: true, timestamps: true, ..Config::linux() };
+        let mut end = Connection::listen(&config, 100);
+        let syn = Segment { sequence: 500, flags: Flags::SYN | Flags::ECE | Flags::CWR, payload_bytes: 0, ..offer };
+        end.receive(&syn, Nanos::ZERO);
+        prop_assert!(end.poll_transmit(Nanos::ZERO).is_some_and(|answer| answer.flags.has(Flags::SYN | Flags::ACK)));
+        let mut now = Nanos::ZERO;
+        for (segment, later) in steps {
+            now += Nanos(later);
+            end.write(5_000);
+            end.receive(&segment, now);
+            end.read(700);
+            let mut sent = 0;
+            while end.poll_transmit(now).is_some() {
+                sent += 1;
+                prop_assert!(sent < 100_000, "an end that never stops sending");
+            }
+        }
+    }
+}

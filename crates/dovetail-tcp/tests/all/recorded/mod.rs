@@ -1,0 +1,127 @@
+//! What the kernel did, as `kernel/record.sh` wrote it down.
+
+use dovetail_sched::Nanos;
+use dovetail_tcp::{Config, Congestion};
+use serde::Deserialize;
+
+use crate::path::{Mishaps, Path};
+
+/// The recorded file.
+#[derive(Debug, Deserialize)]
+pub struct Recorded {
+    pub rows: Vec<Goodput>,
+    pub bucket: Vec<Goodput>,
+    pub paths: Vec<Goodput>,
+    pub short: Vec<Short>,
+    pub sizes: Vec<Short>,
+    pub rows_installed: Vec<Goodput>,
+    pub events: Vec<Event>,
+}
+
+impl Recorded {
+    pub fn read() -> Self {
+        toml::from_str(include_str!("linux-6.12.toml")).unwrap()
+    }
+}
+
+/// A run of unlimited flows; lists have a number for each flow.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Goodput {
+    pub congestion: String,
+    pub bits_per_s: u64,
+    pub delay_us: u64,
+    pub buffer_packets: usize,
+    pub receive_buffer_bytes: u64,
+    pub bucket_bytes: u64,
+    pub flows: usize,
+    pub stagger: u64,
+    /// Read in the first five seconds, and from then until second 20.
+    pub early_bytes: Vec<u64>,
+    pub late_bytes: Vec<u64>,
+    pub drops: Vec<u64>,
+    pub retransmissions: Vec<u64>,
+    /// The largest windows that receivers offered.
+    pub window_bytes: Vec<u64>,
+}
+
+impl Goodput {
+    pub fn path(&self) -> Path {
+        let path = path(self.bits_per_s, self.delay_us, self.buffer_packets);
+        Path { bucket_bytes: self.bucket_bytes, ..path }
+    }
+}
+
+/// A run of short transfers beside unlimited flows.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Short {
+    pub congestion: String,
+    pub bits_per_s: u64,
+    pub delay_us: u64,
+    pub buffer_packets: usize,
+    pub receive_buffer_bytes: u64,
+    pub flows: usize,
+    pub segments: u64,
+    pub transfers: u64,
+    pub gap_ms: u64,
+    /// The largest windows that receivers of unlimited flows offered, and those of the transfers.
+    pub long_window_bytes: u64,
+    pub window_bytes: u64,
+    pub took_us: Vec<u64>,
+}
+
+impl Short {
+    pub fn path(&self) -> Path {
+        path(self.bits_per_s, self.delay_us, self.buffer_packets)
+    }
+}
+
+/// One transfer, and what happened to it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Event {
+    pub name: String,
+    pub congestion: String,
+    pub bits_per_s: u64,
+    pub delay_us: u64,
+    pub buffer_packets: usize,
+    pub receive_buffer_bytes: u64,
+    pub mark_above: usize,
+    pub segments: u64,
+    pub lost_syns: u32,
+    pub lost_syn_acks: u32,
+    pub lost: Vec<(u32, u32)>,
+    pub late: Vec<u32>,
+    pub pauses_us: u64,
+    /// The largest window that the receiver offered.
+    pub window_bytes: u64,
+    pub took_us: u64,
+    pub retransmissions: u64,
+    pub timeouts: u64,
+}
+
+impl Event {
+    pub fn path(&self) -> Path {
+        Path { mark_above: self.mark_above, ..path(self.bits_per_s, self.delay_us, self.buffer_packets) }
+    }
+    pub fn mishaps(&self) -> Mishaps {
+        Mishaps { syns: self.lost_syns, syn_acks: self.lost_syn_acks, lost: self.lost.clone(), late: self.late.clone() }
+    }
+}
+
+fn path(bits_per_s: u64, delay_us: u64, buffer_packets: usize) -> Path {
+    let delay = Nanos::from_micros(delay_us);
+    Path { bits_per_s, delay, buffer_packets, mark_above: usize::MAX, bucket_bytes: 0 }
+}
+
+/// A host as the recorded ones were set. Its window grows as far as a receiver's buffer lets it, of which the kernel's
+/// overhead takes a part; or, where that was not fixed, as far as it did.
+pub fn config(congestion: &str, receive_buffer_bytes: u64, window_bytes: u64) -> Config {
+    let mut config = Config::linux();
+    config.congestion = match congestion {
+        "reno" => Congestion::Reno,
+        "cubic" => Congestion::Cubic,
+        other => panic!("{other}"),
+    };
+    let window = if receive_buffer_bytes == 0 { window_bytes } else { receive_buffer_bytes * 162 / 256 };
+    config.receive_bytes = u32::try_from(window).unwrap();
+    config
+}

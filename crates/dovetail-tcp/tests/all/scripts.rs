@@ -1,0 +1,431 @@
+//! One end, told what arrives and when, and what it has to send: a table of segments for each mechanism.
+//!
+//! A line is a time in milliseconds, a direction and a segment: `<` arrives at the end, `>` leaves it. Numbers count from the
+//! first byte of each stream, segments are of 1,000 bytes. At each time all lines that arrive come first, then exactly the
+//! lines that leave are sent, in order; between times nothing is sent.
+//!
+//! ```text
+//! 100 > 0:1000            bytes 0 to 1,000
+//! 200 < ack 1000 sack 2000-3000,5000-6000
+//! 200 < 0:500 ack 1000    data arrives, with an acknowledgement
+//! 300 > ack 500
+//! ```
+//!
+//! `win N` is the window in bytes, 60,000 where it is left out; `mark` an ECN mark on data that arrives, `ece` and `cwr` the
+//! bits. `write N`, `read N` and `close` are what the application does. The end opened the connection at 0 ms, and the answer
+//! to its SYN came at 100 ms.
+
+use std::collections::BTreeSet;
+
+use dovetail_sched::Nanos;
+use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, Segment};
+
+const OURS: u32 = 77_000;
+const THEIRS: u32 = 4_294_967_000;
+
+fn ms(text: &str) -> Nanos {
+    Nanos::from_f64(text.parse::<f64>().unwrap() * 1e6)
+}
+
+/// A segment of the other end, as a line says it.
+fn arriving(words: &[&str]) -> Segment {
+    let number = |base: u32, text: &str| base.wrapping_add(1).wrapping_add(text.parse::<u32>().unwrap());
+    let mut segment =
+        Segment { sequence: number(THEIRS, "0"), flags: Flags::ACK, window: 60_000, ..Segment::default() };
+    segment.acknowledgement = number(OURS, "0");
+    let mut words = words.iter();
+    while let Some(&word) = words.next() {
+        match word {
+            "ack" => segment.acknowledgement = number(OURS, words.next().unwrap()),
+            "win" => segment.window = words.next().unwrap().parse().unwrap(),
+            "ece" => segment.flags = segment.flags | Flags::ECE,
+            "cwr" => segment.flags = segment.flags | Flags::CWR,
+            "fin" => segment.flags = segment.flags | Flags::FIN,
+            "psh" => segment.flags = segment.flags | Flags::PSH,
+            "mark" => segment.ecn = Ecn::Marked,
+            "sack" => {
+                let mut blocks = Blocks::default();
+                for block in words.next().unwrap().split(',') {
+                    let (from, to) = block.split_once('-').unwrap();
+                    assert!(blocks.push((number(OURS, from), number(OURS, to))));
+                }
+                segment.options.sack = blocks;
+            }
+            data => {
+                let (from, to) = data.split_once(':').unwrap();
+                segment.sequence = number(THEIRS, from);
+                segment.payload_bytes = to.parse::<u32>().unwrap() - from.parse::<u32>().unwrap();
+            }
+        }
+    }
+    segment
+}
+
+/// A segment of this end, as a line would say it.
+fn shown(segment: &Segment) -> String {
+    let place = |base: u32, number: u32| number.wrapping_sub(base).wrapping_sub(1) as i32;
+    let mut text = String::new();
+    if segment.payload_bytes > 0 {
+        let from = place(OURS, segment.sequence);
+        text += &format!("{from}:{} ", i64::from(from) + i64::from(segment.payload_bytes));
+    } else {
+        text += &format!("ack {} ", place(THEIRS, segment.acknowledgement));
+    }
+    if segment.flags.has(Flags::FIN) {
+        text += "fin ";
+    }
+    if segment.flags.has(Flags::ECE) {
+        text += "ece ";
+    }
+    if segment.flags.has(Flags::CWR) {
+        text += "cwr ";
+    }
+    let blocks = segment.options.sack.as_slice().iter();
+    let blocks: Vec<_> = blocks.map(|&(a, b)| format!("{}-{}", place(THEIRS, a), place(THEIRS, b))).collect();
+    if !blocks.is_empty() {
+        text += &format!("sack {}", blocks.join(","));
+    }
+    text.trim_end().to_owned()
+}
+
+/// An open connection.
+fn opened(config: &Config) -> Connection {
+    let mut end = Connection::open(config, OURS);
+    let syn = end.poll_transmit(Nanos::ZERO).unwrap();
+    assert!(syn.flags.has(Flags::SYN) && end.poll_transmit(Nanos::ZERO).is_none());
+    let flags = if config.ecn { Flags::SYN | Flags::ACK | Flags::ECE } else { Flags::SYN | Flags::ACK };
+    let options =
+        Options { maximum_segment_size: Some(1000), window_scale: Some(0), sack_permitted: true, ..Options::default() };
+    let answer = Segment {
+        sequence: THEIRS,
+        acknowledgement: OURS.wrapping_add(1),
+        window: 60_000,
+        flags,
+        options,
+        ..Segment::default()
+    };
+    end.receive(&answer, ms("100"));
+    let bare = end.poll_transmit(ms("100")).unwrap();
+    assert_eq!(shown(&bare), "ack 0", "a bare acknowledgement ends the handshake");
+    end
+}
+
+fn config() -> Config {
+    Config { segment_bytes: 1000, congestion: Congestion::Reno, coarse_timers: false, ..Config::linux() }
+}
+
+#[track_caller]
+fn plays(config: &Config, script: &str) -> Connection {
+    let mut end = opened(config);
+    let lines: Vec<Vec<&str>> = script
+        .lines()
+        .map(|line| line.split("//").next().unwrap().split_whitespace().collect::<Vec<_>>())
+        .filter(|words| !words.is_empty())
+        .collect();
+    let times: BTreeSet<Nanos> = lines.iter().map(|words| ms(words[0])).collect();
+    let mut last = ms("100");
+    for &now in &times {
+        // What is sent in between is sent when the end wants to be called.
+        while let Some(at) = end.poll_at(last).filter(|&at| at < now) {
+            assert!(at >= last);
+            if let Some(segment) = end.poll_transmit(at) {
+                panic!("at {} ms, before {} ms: {}", at.0 as f64 / 1e6, now.0 as f64 / 1e6, shown(&segment));
+            }
+            assert!(end.poll_at(at).is_none_or(|next| next > at), "it wants to be called and does nothing");
+            last = at;
+        }
+        last = now;
+        let of_now = || lines.iter().filter(|words| ms(words[0]) == now);
+        for words in of_now() {
+            match words[1] {
+                "<" => end.receive(&arriving(&words[2..]), now),
+                "write" => assert_eq!(end.write(words[2].parse().unwrap()).to_string(), words[2]),
+                "read" => assert_eq!(end.read(words[2].parse().unwrap()).to_string(), words[2]),
+                "close" => end.close(),
+                ">" => {}
+                other => panic!("what is {other}?"),
+            }
+        }
+        let expected: Vec<String> =
+            of_now().filter(|words| words[1] == ">").map(|words| words[2..].join(" ")).collect();
+        let sent: Vec<String> = std::iter::from_fn(|| end.poll_transmit(now)).map(|segment| shown(&segment)).collect();
+        assert_eq!(sent, expected, "at {} ms", now.0 as f64 / 1e6);
+    }
+    end
+}
+
+#[test]
+fn ten_segments_at_first_and_two_for_each_that_is_acknowledged() {
+    plays(
+        &config(),
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         110 > 8000:9000
+         110 > 9000:10000
+         210 < ack 2000
+         210 > 10000:11000
+         210 > 11000:12000
+         210 > 12000:13000
+         210 > 13000:14000",
+    );
+}
+
+/// Three segments out of order say that the first is lost; of what was delivered, a part goes out (RFC 6937).
+#[test]
+fn recovery_is_proportional_to_what_is_delivered() {
+    let end = plays(
+        &Config { initial_window: 8, ..config() },
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         210 < ack 0 sack 1000-2000
+         210 > 8000:9000            // one has left
+         211 < ack 0 sack 1000-3000
+         211 > 9000:10000
+         212 < ack 0 sack 1000-4000
+         212 > 0:1000               // eight were allowed, four are left
+         213 < ack 0 sack 1000-5000 // half of what is delivered goes out
+         214 < ack 0 sack 1000-6000
+         214 > 10000:11000
+         215 < ack 0 sack 1000-7000
+         216 < ack 0 sack 1000-8000 // four are in flight
+         310 < ack 0 sack 1000-9000 // as many as are delivered
+         310 > 11000:12000
+         311 < ack 0 sack 1000-10000
+         311 > 12000:13000
+         312 < ack 10000            // the hole is filled
+         312 > 13000:14000",
+    );
+    assert_eq!((end.counts().recoveries, end.window_segments()), (1, 4));
+}
+
+/// The last segment is lost: it is sent again as a probe, which leaves the window as it is (RFC 8985, section 7).
+#[test]
+fn the_tail_is_probed() {
+    let end = plays(
+        &config(),
+        "110 write 3000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         210 < ack 2000
+         510 > 2000:3000            // as soon as a timeout would expire
+         610 < ack 3000",
+    );
+    assert_eq!((end.counts().timeouts, end.counts().probes), (0, 1));
+}
+
+/// No acknowledgement at all: after the round trip and 200 ms everything is sent again, one by one (RFC 6298).
+#[test]
+fn a_timeout_sends_the_first_again_and_waits_twice_as_long() {
+    let end = plays(
+        &Config { sack: false, ..config() },
+        "110 write 2000
+         110 > 0:1000
+         110 > 1000:2000
+         410 > 0:1000               // 100 ms and 200 ms
+         1010 > 0:1000              // twice as long
+         1110 < ack 1000
+         1110 > 1000:2000",
+    );
+    assert_eq!(end.counts().timeouts, 2);
+}
+
+/// A delay longer than the timeout: the acknowledgement of what was sent once shows that nothing was lost (RFC 5682).
+#[test]
+fn a_spurious_timeout_is_undone() {
+    let end = plays(
+        &config(),
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         110 > 8000:9000
+         110 > 9000:10000
+         312 > 10000:11000          // a probe of the tail
+         612 > 0:1000               // a timeout
+         700 < ack 1000             // it may be an answer to either: new data is sent
+         700 > 11000:12000
+         700 > 12000:13000
+         701 < ack 2000             // an answer to what was sent once: eleven are in flight, as before",
+    );
+    assert_eq!((end.counts().timeouts, end.counts().undone), (1, 1));
+    assert!(end.window_segments() >= 10, "{}", end.window_segments());
+}
+
+/// The other end had the segment that was sent again (RFC 2883): the window is what it was.
+#[test]
+fn a_reduction_is_undone_when_nothing_was_lost() {
+    let end = plays(
+        &Config { initial_window: 6, ..config() },
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         210 < ack 0 sack 1000-4000
+         210 > 0:1000
+         211 < ack 4000             // it was only late
+         211 > 6000:7000
+         310 < ack 6000 sack 0-1000 // and came twice: six again, and two more as two were acknowledged
+         310 > 7000:8000
+         310 > 8000:9000
+         310 > 9000:10000
+         310 > 10000:11000
+         310 > 11000:12000
+         310 > 12000:13000
+         310 > 13000:14000",
+    );
+    assert_eq!((end.counts().undone, end.window_segments()), (1, 8));
+}
+
+/// Without blocks: the acknowledgement of a part sends the next hole again (RFC 6582).
+#[test]
+fn an_acknowledgement_of_a_part_sends_the_next_hole_again() {
+    let end = plays(
+        &Config { initial_window: 8, ..Config { segment_bytes: 1000, ..Config::year_2005() } },
+        "110 write 8000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         210 < ack 1000
+         211 < ack 1000
+         212 < ack 1000
+         213 < ack 1000
+         213 > 1000:2000            // the third duplicate
+         313 < ack 4000             // of a part: 4000 is lost too
+         313 > 4000:5000
+         413 < ack 8000",
+    );
+    assert_eq!((end.counts().timeouts, end.counts().recoveries, end.counts().again), (0, 1, 2));
+}
+
+/// A window that is shut is asked about, each time after twice as long (RFC 9293, section 3.8.6.1).
+#[test]
+fn a_shut_window_is_probed() {
+    plays(
+        &config(),
+        "110 write 4000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         210 < ack 4000 win 0
+         220 write 1000
+         520 > ack 0                // an empty segment, of a number that was acknowledged
+         620 < ack 4000 win 0
+         1220 > ack 0
+         1320 < ack 4000 win 5000
+         1320 > 4000:5000",
+    );
+}
+
+/// Each second segment, and a lone one after 40 ms; at once what is out of order, with what came.
+#[test]
+fn acknowledgements_are_held_back_and_say_what_is_missing() {
+    let calm = Config { quick_acks: false, ..config() };
+    plays(
+        &calm,
+        "110 < 0:1000
+         150 > ack 1000             // 40 ms
+         200 < 1000:2000
+         201 < 2000:3000
+         201 > ack 3000             // the second
+         210 < 4000:5000
+         210 > ack 3000 sack 4000-5000
+         211 < 6000:7000
+         211 > ack 3000 sack 6000-7000,4000-5000
+         212 < 4000:5000
+         212 > ack 3000 sack 4000-5000,4000-5000,6000-7000
+         213 < 3000:4000
+         213 > ack 5000 sack 6000-7000
+         214 < 0:1000
+         214 > ack 5000 sack 0-1000,6000-7000",
+    );
+}
+
+/// A mark halves the window once a round trip, and is echoed until the other end says that it knows (RFC 3168).
+#[test]
+fn marks_reduce_once_and_are_echoed() {
+    let end = plays(
+        &Config { ecn: true, quick_acks: false, ack_delay: Nanos::ZERO, initial_window: 8, ..config() },
+        "110 write 30000
+         110 > 0:1000
+         110 > 1000:2000
+         110 > 2000:3000
+         110 > 3000:4000
+         110 > 4000:5000
+         110 > 5000:6000
+         110 > 6000:7000
+         110 > 7000:8000
+         210 < ack 1000 ece         // from eight to four: one in two
+         210 > 8000:9000 cwr
+         211 < ack 2000 ece
+         212 < ack 3000 ece
+         212 > 9000:10000
+         300 < 0:1000 ack 3000 mark
+         300 > ack 1000 ece
+         301 < 1000:2000 ack 3000
+         301 > ack 2000 ece
+         302 < 2000:3000 ack 3000 cwr
+         302 > ack 3000",
+    );
+    assert_eq!(end.counts().again, 0);
+}
+
+/// A reset counts where it has the number that is expected; anything else near is answered (RFC 5961, section 3.2).
+#[test]
+fn a_reset_beside_the_mark_is_answered() {
+    let mut end = opened(&config());
+    let near = Segment { sequence: THEIRS.wrapping_add(500), flags: Flags::RST, ..Segment::default() };
+    end.receive(&near, ms("200"));
+    assert_eq!(end.broken(), None);
+    assert_eq!(shown(&end.poll_transmit(ms("200")).unwrap()), "ack 0");
+    end.receive(&near, ms("201"));
+    assert_eq!(end.poll_transmit(ms("201")), None, "not twice in half a second");
+    let exact = Segment { sequence: THEIRS.wrapping_add(1), ..near };
+    end.receive(&exact, ms("202"));
+    assert_eq!(end.broken(), Some(dovetail_tcp::Broken::Reset));
+}
+
+/// A SYN without an answer: a second apart, then doubling; the last after 67 s, and given up after 131 s, as Linux documents
+/// for `tcp_syn_retries`.
+#[test]
+fn a_syn_is_sent_again_and_given_up() {
+    let mut end = Connection::open(&config(), OURS);
+    let (mut now, mut sent) = (Nanos::ZERO, Vec::new());
+    while let Some(at) = end.poll_at(now) {
+        now = at;
+        while let Some(syn) = end.poll_transmit(now) {
+            assert!(syn.flags.has(Flags::SYN));
+            sent.push(now.0 / 1_000_000_000);
+        }
+    }
+    assert_eq!(sent, [0, 1, 2, 3, 4, 5, 7, 11, 19, 35, 67]);
+    assert_eq!((end.broken(), now), (Some(dovetail_tcp::Broken::TimedOut), Nanos::from_secs(131)));
+}
