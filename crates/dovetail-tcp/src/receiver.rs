@@ -1,6 +1,6 @@
 //! The half of an end that receives: what came, what is missing, how much more may come, and when to say so.
 //!
-//! **What to say.** A cumulative acknowledgement, and blocks of what came out of order, that of the latest segment first
+//! **What to say.** A cumulative acknowledgement, and blocks of data that arrived out of order, the latest segment's first
 //! (RFC 2018, section 4). What came a second time is reported in a block of its own before them (RFC 2883).
 //!
 //! **When.** At once for what is out of order, fills a hole, or was there; else for every second full segment, or after 40 ms

@@ -110,7 +110,7 @@ pub struct Options {
     pub sack_permitted: bool,
     /// Value and echo (RFC 7323, section 3).
     pub timestamps: Option<(u32, u32)>,
-    /// What came out of order (RFC 2018, section 3).
+    /// Data that arrived out of order (RFC 2018, section 3).
     pub sack: Blocks,
 }
 

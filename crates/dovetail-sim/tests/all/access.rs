@@ -335,7 +335,8 @@ fn a_shaper_lets_its_part_through() {
     };
     // Of 1500 bytes 40 are headers.
     let (half, most) = (rate("ingress:rate=0.5"), 1e6 * 1460.0 / 1500.0);
-    assert!((0.85 * most..=most).contains(&half), "{half} of {most}");
+    // What waited behind a hole is read in another second than it came.
+    assert!((0.85 * most..=1.02 * most).contains(&half), "{half} of {most}");
     assert!(rate("ingress") > 1.5 * half);
 }
 

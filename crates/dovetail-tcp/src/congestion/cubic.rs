@@ -21,7 +21,7 @@ const ONE: u64 = 1024;
 const CUBE_MS_PER_SEGMENT: u64 = 2_500_000_000;
 /// Times further from `k` grow the window no faster, and keep sums in 64 bits.
 const FURTHEST_MS: u64 = 1_000_000;
-/// A window that did not change is not looked at more often (`HZ / 32`).
+/// A window that did not change is not checked more often (`HZ / 32`).
 const LOOK_EVERY: Nanos = Nanos(31_250_000);
 /// At the start, before any loss, growth is at least one segment in this many.
 const FIRST_EPOCH: u32 = 20;

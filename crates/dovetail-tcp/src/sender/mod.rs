@@ -49,7 +49,7 @@ struct Reduction {
     sent: u32,
     /// Where it began, while it may be undone.
     began_at: Option<u64>,
-    /// Segments sent again in it of which nobody said that they were there already; `None`: none was sent again.
+    /// Segments sent again in it of which no report said that they were there already; `None`: none was sent again.
     again: Option<u32>,
     /// When the first segment was sent again.
     again_since: Option<Nanos>,
