@@ -343,7 +343,7 @@ fn the_page_and_the_table_have_all_parts() {
     let said = stdout(&args);
     for words in [
         "small: web (40 transfers), </script><b> (an unlimited connection), voice (UDP) from r1 to r0 at 1.00 Mbit/s",
-        "TCP reno",
+        "TCP cubic",
         "unfinished",
         "voice Mbit/s",
         "short transfers (under 20 kB)",

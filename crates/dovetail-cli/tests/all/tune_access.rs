@@ -89,16 +89,17 @@ fn recommended(document: &Value) -> &str {
 fn what_is_recommended_follows_from_the_figures() {
     let folder = folder("tune-access-recommended");
     let network = network(&folder);
-    let mut said = Vec::new();
     for load in ["0.3", "0.9", "1.2"] {
         let args = ["tune", &network, "--json", "--load", load, "--points", "2", "--policy", "grants:lag=60kB"];
         let document = json(&args);
         assert_eq!(document, json(&[&args[..], &["--jobs", "1"]].concat()), "the cores do not matter");
         assert_eq!(list(&document, "points")[0]["policy"], "grants:lag=60kB,order=srpt,ageing=0,delay=20ms");
         assert_eq!(document["recommended"], recommended(&document), "at a load of {load}");
-        said.push(document["recommended"].as_str().expect("a policy").to_owned());
     }
-    assert!(said.iter().any(|policy| policy != "none"), "{said:?}");
+    // In so short a time long responses are too few for a recommendation; in the whole scenario there is one.
+    let document = json(&["tune", "access", "--json", "--load", "0.9", "--points", "2", "--policy", "grants"]);
+    assert_eq!(document["recommended"], recommended(&document));
+    assert_ne!(document["recommended"], "none");
 }
 
 #[test]
