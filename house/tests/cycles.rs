@@ -19,6 +19,7 @@ const HELD: &[&str] = &[
     "dovetail-sched",
     "dovetail-sim",
     "dovetail-stats",
+    "dovetail-tcp",
     "dovetail-tower",
     "house",
 ];

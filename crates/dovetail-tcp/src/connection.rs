@@ -63,8 +63,8 @@ const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 /// after that, after the application did something, and at [`poll_at`](Self::poll_at), call
 /// [`poll_transmit`](Self::poll_transmit) until it has nothing more to send.
 ///
-/// Each call costs constant time, but for segments that it newly marks as delivered or lost. An idle end takes less than a
-/// kilobyte, and holds nothing else than a record for each segment in flight and a range for each hole.
+/// Each call costs constant time, but for segments that it newly marks as delivered or lost. An idle end takes 1.1 kB; beyond
+/// that it holds a record for each segment in flight and a range for each hole.
 ///
 /// ```
 /// use dovetail_sched::Nanos;
@@ -348,9 +348,9 @@ impl Connection {
         let agreed = self.handshake.offered();
         let options = Options {
             maximum_segment_size: Some(u16::try_from(self.config.segment_bytes).unwrap_or(u16::MAX)),
-            window_scale: (opens || agreed.window_scale.is_some()).then_some(self.our_shift),
-            sack_permitted: self.config.sack && (opens || agreed.sack_permitted),
-            timestamps: (self.config.timestamps && (opens || agreed.timestamps.is_some()))
+            window_scale: (opens || agreed.scales).then_some(self.our_shift),
+            sack_permitted: self.config.sack && (opens || agreed.has_sack),
+            timestamps: (self.config.timestamps && (opens || agreed.has_timestamps))
                 .then(|| (stamp(now), self.their_stamp.unwrap_or(0))),
             sack: Blocks::default(),
         };
@@ -648,4 +648,15 @@ const fn stamp(now: Nanos) -> u32 {
 /// When a stamp was made that is echoed now.
 fn unstamp(echo: u32, now: Nanos) -> Nanos {
     now - Nanos::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_end_is_small() {
+        let end = Connection::listen(&Config::linux(), 1);
+        assert!(size_of_val(&end) <= 1152, "{} bytes", size_of_val(&end));
+    }
 }

@@ -22,7 +22,15 @@ pub(crate) struct Handshake {
     sent_at: Nanos,
     due_at: Nanos,
     timeout: Nanos,
-    offered: Options,
+    offered: Offered,
+}
+
+/// What the other end's SYN offers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Offered {
+    pub(crate) scales: bool,
+    pub(crate) has_sack: bool,
+    pub(crate) has_timestamps: bool,
 }
 
 impl Handshake {
@@ -33,7 +41,7 @@ impl Handshake {
             sent_at: Nanos::ZERO,
             due_at: Nanos::ZERO,
             timeout: INITIAL_TIMEOUT,
-            offered: Options::default(),
+            offered: Offered::default(),
         }
     }
 
@@ -52,12 +60,16 @@ impl Handshake {
     }
 
     /// What the other end offered.
-    pub(crate) const fn offered(&self) -> Options {
+    pub(crate) const fn offered(&self) -> Offered {
         self.offered
     }
 
     pub(crate) const fn offers(&mut self, options: &Options) {
-        self.offered = *options;
+        self.offered = Offered {
+            scales: options.window_scale.is_some(),
+            has_sack: options.sack_permitted,
+            has_timestamps: options.timestamps.is_some(),
+        };
     }
 
     /// The other end's SYN came: it is answered at once.

@@ -22,8 +22,6 @@ use crate::{
 pub(crate) const DUPLICATES: u32 = 3;
 /// Recoveries after which the window is small again (RFC 8985, section 6.2, step 4).
 const PERSISTS: u8 = 16;
-/// The window's largest multiple (`TCP_RACK_MAX_STEPS`).
-const MOST_STEPS: u8 = u8::MAX;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rack {
@@ -34,6 +32,7 @@ pub(crate) struct Rack {
     /// Whether a segment came late that was not sent again.
     pub(crate) has_reordering: bool,
     has_duplicates: bool,
+    // Up to 255 (`rack.reo_wnd_steps`).
     steps: u8,
     persists: u8,
     last_delivered: u64,
@@ -67,7 +66,7 @@ impl Rack {
             self.has_duplicates = false;
         }
         if self.has_duplicates {
-            self.steps = self.steps.saturating_add(1).min(MOST_STEPS);
+            self.steps = self.steps.saturating_add(1);
             self.has_duplicates = false;
             self.last_delivered = delivered;
             self.persists = PERSISTS;

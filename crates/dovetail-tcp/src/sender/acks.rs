@@ -107,10 +107,8 @@ impl Sender {
             if self.has_sack {
                 self.fall(delivered, lost, &news);
             }
-        } else if news.advanced || (self.rack.has_reordering && news.sacked) {
-            if self.is_window_limiting() {
-                self.control.grow(&acked, &mut self.window, now);
-            }
+        } else if (news.advanced || (self.rack.has_reordering && news.sacked)) && self.is_window_limiting() {
+            self.control.grow(&acked, &mut self.window, now);
         }
     }
 

@@ -21,6 +21,9 @@ struct Harm {
     marks: u64,
 }
 
+/// When, in which order it was foreseen, the packet that arrives if it is one, and whose turn it is.
+type Event = (Nanos, u64, Option<usize>, usize);
+
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct Random(u64);
 
@@ -100,7 +103,7 @@ fn transfer(configs: [Config; 2], bytes: [u64; 2], harm: Harm, delay: Nanos, sto
         came: Came::default(),
         reads_from: if side == 1 { stops } else { Nanos::ZERO },
     });
-    let mut heap: BinaryHeap<Reverse<(Nanos, u64, Option<usize>, usize)>> = BinaryHeap::new();
+    let mut heap: BinaryHeap<Reverse<Event>> = BinaryHeap::new();
     let mut packets: Vec<Segment> = Vec::new();
     let mut order = 0;
     heap.push(Reverse((Nanos::ZERO, 0, None, 0)));
