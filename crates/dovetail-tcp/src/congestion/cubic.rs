@@ -12,7 +12,10 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Acked, Window, hystart::Hystart};
+use super::{
+    hystart::Hystart,
+    window::{Acked, Window},
+};
 
 /// What is left of a window after a loss, in 1024ths: 0.7 (RFC 9438, section 4.6), as Linux rounds it.
 const BETA: u64 = 717;

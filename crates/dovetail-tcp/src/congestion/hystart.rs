@@ -7,7 +7,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::Acked;
+use super::window::Acked;
 
 /// Slow start ends in no smaller window (`hystart_low_window`).
 const LEAST_WINDOW: u32 = 16;

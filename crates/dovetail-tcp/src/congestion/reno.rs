@@ -1,6 +1,6 @@
 //! Reno: one segment a round trip, and half after a loss (RFC 5681, sections 3.1 and 3.2).
 
-use super::Window;
+use super::window::Window;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reno;

@@ -2,7 +2,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Phase, Sender, timers::Timer};
+use super::state::{News, Phase, Sender, Timer};
 use crate::{board::Sent, congestion::Acked};
 
 /// An acknowledgement that came, in places of this end's stream.
@@ -21,30 +21,6 @@ pub(crate) struct Ack<'a> {
     pub(crate) is_marked: bool,
     /// When the segment was sent that it answers, as far as its echo says.
     pub(crate) echo: Option<Nanos>,
-}
-
-/// What an acknowledgement brought.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct News {
-    /// It acknowledges something new in order.
-    pub(super) advanced: bool,
-    /// It says of a segment for the first time that it is there.
-    pub(super) sacked: bool,
-    /// It reports a segment that was there already.
-    pub(super) duplicate: bool,
-    /// What it reports as such is the probe of the tail.
-    pub(super) duplicate_of_probe: bool,
-    /// Its segment carries something or tells another window, so it is no duplicate.
-    pub(super) is_other: bool,
-    /// Something is delivered that was sent once, before the phase began.
-    pub(super) original: bool,
-    /// It answers a segment that was sent before anything was sent again.
-    pub(super) answers_first_transmission: bool,
-    pub(super) is_marked: bool,
-    /// Something that was sent again is lost again.
-    pub(super) lost_again: bool,
-    /// The retransmission timer starts anew.
-    pub(super) rearms: bool,
 }
 
 /// What is seen of segments while an acknowledgement is read.

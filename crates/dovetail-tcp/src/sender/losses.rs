@@ -10,15 +10,8 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Phase, Reduction, Sender, acks::News};
+use super::state::{News, Phase, Reduction, Sender};
 use crate::rack::DUPLICATES;
-
-/// A probe of the tail that is not answered yet: what was sent by then, and whether it was sent before.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Probe {
-    pub(super) high: u64,
-    pub(super) again: bool,
-}
 
 impl Sender {
     /// What the threshold would be, were slow start to begin again.

@@ -6,33 +6,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Phase, Sender, timers::Timer};
-
-/// A segment to be sent: its place, how much it carries, and whether a FIN follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chunk {
-    pub(crate) start: u64,
-    pub(crate) bytes: u32,
-    pub(crate) fin: bool,
-    /// Whether it is the last of what was written.
-    pub(crate) push: bool,
-    /// Whether queues may mark it (RFC 3168, section 6.1.5: not what is sent again).
-    pub(crate) is_new: bool,
-    /// Whether it says that the window was reduced.
-    pub(crate) says_reduced: bool,
-}
-
-/// Whether the congestion window is what limits (RFC 7661; `tcp_cwnd_validate`).
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Usage {
-    pub(super) is_limited: bool,
-    // The most segments in flight of this round trip, which ends here.
-    most: u32,
-    ends: u64,
-    // The most used since the window was last full, and when that was.
-    used: u32,
-    full_at: Nanos,
-}
+use super::state::{Chunk, Phase, Sender, Timer};
 
 /// A window up to this is taken whole; of a larger one a segment takes half at most (RFC 9293, section 3.8.6.2.1).
 const SMALL_OFFER: u64 = 536;

@@ -5,7 +5,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Chunk, Phase, Probe, Sender};
+use super::state::{Chunk, Phase, Probe, Sender, Timer};
 use crate::{
     rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
     ticks::run_at,
@@ -16,15 +16,6 @@ const LEAST_TIMER: Nanos = Nanos::from_millis(2);
 /// What is kept for a receiver that holds its acknowledgement back, where a single segment is in flight
 /// (`TCP_RTO_MIN`; RFC 8985, section 7.2: WCDelAckT).
 const SLOWEST_ACK: Nanos = Nanos::from_millis(200);
-
-/// What the timer is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Timer {
-    Timeout,
-    TailProbe,
-    Reordering,
-    WindowProbe,
-}
 
 impl Sender {
     /// When to call [`on_timer`](Self::on_timer).

@@ -1,0 +1,293 @@
+//! What a sender knows, and the words for it.
+
+use dovetail_sched::Nanos;
+
+use crate::{
+    board::{Board, Sent},
+    config::Config,
+    congestion::{Control, Window},
+    delivery::Delivery,
+    rack::Rack,
+    rtt::Rtt,
+};
+
+/// What an acknowledgement brought.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct News {
+    /// It acknowledges something new in order.
+    pub(super) advanced: bool,
+    /// It says of a segment for the first time that it is there.
+    pub(super) sacked: bool,
+    /// It reports a segment that was there already.
+    pub(super) duplicate: bool,
+    /// What it reports as such is the probe of the tail.
+    pub(super) duplicate_of_probe: bool,
+    /// Its segment carries something or tells another window, so it is no duplicate.
+    pub(super) is_other: bool,
+    /// Something is delivered that was sent once, before the phase began.
+    pub(super) original: bool,
+    /// It answers a segment that was sent before anything was sent again.
+    pub(super) answers_first_transmission: bool,
+    pub(super) is_marked: bool,
+    /// Something that was sent again is lost again.
+    pub(super) lost_again: bool,
+    /// The retransmission timer starts anew.
+    pub(super) rearms: bool,
+}
+
+/// A probe of the tail that is not answered yet: what was sent by then, and whether it was sent before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Probe {
+    pub(super) high: u64,
+    pub(super) again: bool,
+}
+
+/// What the timer is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Timer {
+    Timeout,
+    TailProbe,
+    Reordering,
+    WindowProbe,
+}
+
+/// Whether the congestion window is what limits (RFC 7661; `tcp_cwnd_validate`).
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    pub(super) is_limited: bool,
+    // The most segments in flight of this round trip, which ends here.
+    pub(super) most: u32,
+    pub(super) ends: u64,
+    // The most used since the window was last full, and when that was.
+    pub(super) used: u32,
+    pub(super) full_at: Nanos,
+}
+
+/// A segment to be sent: its place, how much it carries, and whether a FIN follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Chunk {
+    pub(crate) start: u64,
+    pub(crate) bytes: u32,
+    pub(crate) fin: bool,
+    /// Whether it is the last of what was written.
+    pub(crate) push: bool,
+    /// Whether queues may mark it (RFC 3168, section 6.1.5: not what is sent again).
+    pub(crate) is_new: bool,
+    /// Whether it says that the window was reduced.
+    pub(crate) says_reduced: bool,
+}
+
+/// What a sender is in (`enum tcp_ca_state`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    Open,
+    /// Segments came out of order.
+    Disorder,
+    /// The window falls after a congestion mark, or after a loss that a probe repaired.
+    Reduced,
+    /// Segments are lost, and sent again.
+    Recovery,
+    /// A timeout expired.
+    TimedOut,
+}
+
+/// What a reduction can be undone with, and how far it has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reduction {
+    /// The window and the threshold before.
+    pub(super) window: u32,
+    pub(super) threshold: u32,
+    /// Delivered and sent since (RFC 6937, prr_delivered and prr_out).
+    pub(super) delivered: u32,
+    pub(super) sent: u32,
+    /// Where it began, while it may be undone.
+    pub(super) began_at: Option<u64>,
+    /// Segments sent again in it of which no report said that they were there already; `None`: none was sent again.
+    pub(super) again: Option<u32>,
+    /// When the first segment was sent again.
+    pub(super) again_since: Option<Nanos>,
+}
+
+/// Figures of a sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Segments with data that were sent, for the first time or again.
+    pub segments: u64,
+    /// Of those, sent again.
+    pub again: u64,
+    /// Timeouts.
+    pub timeouts: u64,
+    /// Times that it went into recovery.
+    pub recoveries: u64,
+    /// Reductions that were undone.
+    pub undone: u64,
+    /// Probes of the tail.
+    pub probes: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    pub(super) segment: u32,
+    pub(super) has_sack: bool,
+    pub(super) nagle: bool,
+    pub(super) validates: bool,
+    pub(super) has_coarse_timers: bool,
+    pub(super) initial_window: u32,
+    // All before is acknowledged, sent, and written.
+    pub(super) una: u64,
+    pub(super) nxt: u64,
+    pub(super) written: u64,
+    pub(super) closes: bool,
+    // The first place that may not be sent, and the segment that said so.
+    pub(super) edge: u64,
+    pub(super) edge_said_at: u64,
+    pub(super) longest_offer: u64,
+    pub(super) board: Board,
+    pub(crate) rtt: Rtt,
+    pub(super) rack: Rack,
+    pub(super) delivery: Delivery,
+    pub(super) window: Window,
+    pub(super) control: Control,
+    pub(super) phase: Phase,
+    // What was sent when the phase began.
+    pub(super) high: u64,
+    pub(super) reduction: Reduction,
+    // Whether a timeout is examined for being spurious (RFC 5682), and only new data is sent for now.
+    pub(super) examines: bool,
+    pub(super) only_new: bool,
+    pub(super) probe: Option<Probe>,
+    pub(super) timer: Option<(Timer, Nanos)>,
+    // Timeouts in a row without an acknowledgement, and window probes in a row.
+    pub(super) timeouts: u32,
+    pub(super) window_probes: u32,
+    pub(super) probes_window: bool,
+    pub(super) probes_tail: bool,
+    // The end of the last segment that was not full.
+    pub(super) partial_end: u64,
+    pub(super) last_sent: Option<Nanos>,
+    pub(super) usage: Usage,
+    // A mark of the path was answered up to here; the next new segment says so.
+    pub(super) says_reduced: bool,
+    pub(crate) counts: Counts,
+}
+
+impl Sender {
+    /// A sender that may send nothing yet.
+    pub(crate) fn new(config: &Config) -> Self {
+        let rtt = Rtt::new(config.least_timeout, config.timeout_floors_variance);
+        Self {
+            segment: config.segment_bytes.max(1),
+            has_sack: config.sack,
+            nagle: config.nagle,
+            validates: config.validates_window,
+            has_coarse_timers: config.coarse_timers,
+            initial_window: config.initial_window.max(1),
+            una: 1,
+            nxt: 1,
+            written: 1,
+            closes: false,
+            edge: 1,
+            edge_said_at: 0,
+            longest_offer: 0,
+            board: Board::default(),
+            rtt,
+            rack: Rack::default(),
+            delivery: Delivery::default(),
+            window: Window::new(config.initial_window.max(1)),
+            control: Control::new(config),
+            phase: Phase::Open,
+            high: 1,
+            reduction: Reduction::default(),
+            examines: false,
+            only_new: false,
+            probe: None,
+            timer: None,
+            timeouts: 0,
+            window_probes: 0,
+            probes_window: false,
+            probes_tail: false,
+            partial_end: 0,
+            last_sent: None,
+            usage: Usage::default(),
+            says_reduced: false,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The other end's SYN came: so much goes into a segment.
+    pub(crate) fn meets(&mut self, segment_bytes: u32) {
+        self.segment = segment_bytes.max(1);
+    }
+
+    /// This end's SYN is acknowledged: the other end takes this many bytes.
+    pub(crate) const fn opens(&mut self, window: u64) {
+        (self.edge, self.longest_offer) = (1 + window, window);
+    }
+
+    /// The handshake had to be repeated, so the path is thought congested (RFC 5681, section 3.1).
+    pub(crate) fn begins_small(&mut self) {
+        self.window.segments = 1;
+    }
+
+    pub(crate) const fn without_sack(&mut self) {
+        self.has_sack = false;
+    }
+
+    pub(crate) const fn sends_at_once(&mut self) {
+        self.nagle = false;
+    }
+
+    /// The application wrote so much more.
+    pub(crate) fn write(&mut self, bytes: u64) {
+        self.written += bytes;
+    }
+
+    /// The application writes no more.
+    pub(crate) const fn close(&mut self) {
+        self.closes = true;
+    }
+
+    pub(crate) const fn una(&self) -> u64 {
+        self.una
+    }
+
+    pub(crate) const fn nxt(&self) -> u64 {
+        self.nxt
+    }
+
+    /// What was written and is not acknowledged, in bytes.
+    pub(crate) const fn queued_bytes(&self) -> u64 {
+        self.written.saturating_sub(self.una)
+    }
+
+    /// Whether the FIN is acknowledged.
+    pub(crate) const fn is_done(&self) -> bool {
+        self.closes && self.una > self.written
+    }
+
+    /// The congestion window in segments.
+    pub(crate) const fn window_segments(&self) -> u32 {
+        self.window.segments
+    }
+
+    /// Timeouts in a row without an acknowledgement.
+    pub(crate) const fn timeouts_in_a_row(&self) -> u32 {
+        self.timeouts
+    }
+
+    pub(super) const fn is_reducing(&self) -> bool {
+        matches!(self.phase, Phase::Reduced | Phase::Recovery)
+    }
+
+    pub(super) const fn has_unsent(&self) -> bool {
+        self.nxt < self.written || (self.closes && self.nxt == self.written)
+    }
+
+    pub(super) fn put_on_board(&mut self, start: u64, length: u32, now: Nanos) {
+        let snapshot = self.delivery.snapshot(self.board.is_empty(), now);
+        let sent =
+            Sent { start, length, sacked: false, lost: false, in_flight_again: false, again: false, at: now, snapshot };
+        self.board.push(sent);
+    }
+}
