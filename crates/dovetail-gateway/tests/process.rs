@@ -330,7 +330,9 @@ fn another_process_takes_over_and_no_request_fails() {
     }
     // And once more: the new one is one to take over from.
     let mut old = new;
-    until("there is no socket for it", || is_offered(proxy).then_some(()), String::new);
+    // Each address is offered on its own, a second after the name is free at the latest.
+    let are_offered = || [proxy, admin].into_iter().all(is_offered).then_some(());
+    until("there is no socket for it", are_offered, String::new);
     let _new = Start { takes_over: true, ..Start::default() }.listening(&text);
     assert!(old.ended().success());
     assert!(is_ok(&answer(ask(proxy, &format!("http://{origin}/")))));

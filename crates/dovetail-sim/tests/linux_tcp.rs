@@ -27,6 +27,10 @@ const SEGMENT_BYTES: u32 = MTU_BYTES - 40;
 const BUFFER_PACKETS: u32 = 33;
 /// The simulator's goodput is said to be the kernel's up to this part of it.
 const CLOSE: f64 = 0.15;
+/// And up to this where the delay line kept time.
+const CLOSE_IN_QUIET: f64 = 0.08;
+/// A delay line that held no packet longer kept time.
+const QUIET: Duration = Duration::from_millis(10);
 /// A delay line that pauses longer than this may lose packets: its sockets hold about so much of the link's.
 const LATEST: Duration = Duration::from_millis(100);
 /// What happens before is slow start.
@@ -240,10 +244,11 @@ fn goodput_is_the_kernels() {
     if latest > LATEST {
         return skipped("the processors are too busy to measure");
     }
-    for (case, kernel) in cases.iter().zip(&kernel).filter(|(case, _)| case.buffer_packets == BUFFER_PACKETS) {
+    let close = if latest < QUIET { CLOSE_IN_QUIET } else { CLOSE };
+    for (case, kernel) in cases.iter().zip(&kernel) {
         let simulated = simulated(case);
-        assert!(kernel.used() > 0.8 && simulated.used() > 0.8, "{case:?}: {kernel:?} {simulated:?}");
+        assert!(kernel.used() > 0.75 && simulated.used() > 0.75, "{case:?}: {kernel:?} {simulated:?}");
         let ratio = simulated.total() / kernel.total();
-        assert!((ratio - 1.0).abs() < CLOSE, "{case:?}: {ratio}");
+        assert!((ratio - 1.0).abs() < close, "{case:?}: {ratio}, within {close}");
     }
 }

@@ -87,6 +87,63 @@ fn the_projects_reader_reads_it() {
     assert!(capture.next().unwrap().is_none() && capture.notices().is_empty(), "{:?}", capture.notices());
 }
 
+/// The internet checksum of words (RFC 1071): 0xffff over what has its right one.
+fn sum(parts: &[&[u8]]) -> u16 {
+    let words = parts.iter().flat_map(|part| part.chunks(2));
+    let sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(word.get(1).copied().unwrap_or(0))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ((folded & 0xffff) + (folded >> 16)) as u16
+}
+
+/// Kinds of the options of a TCP header, and their values' lengths; the padding aside.
+fn options(mut bytes: &[u8]) -> Vec<(u8, usize)> {
+    let mut found = Vec::new();
+    while let [kind, rest @ ..] = bytes {
+        match (kind, rest) {
+            (0, _) => break,
+            (1, _) => bytes = rest,
+            (kind, [length, ..]) => {
+                found.push((*kind, usize::from(*length) - 2));
+                bytes = &bytes[usize::from(*length)..];
+            }
+            _ => panic!("an option without a length"),
+        }
+    }
+    found
+}
+
+/// By hand, from the octets: the writer's own library finds its own errors right.
+#[test]
+fn headers_are_right_octet_by_octet() {
+    // Data one way, acknowledgements the other.
+    let there = small(Congestion::Cubic);
+    let back = Network { watched: 1, ..there.clone() };
+    let captures = [there, back].map(|network| run(&network, "fifo").capture);
+    let (mut syns, mut blocks) = (0, 0);
+    for (_, bytes) in captures.iter().flat_map(|capture| records(capture)) {
+        let (ip, body) = bytes.split_at(20);
+        assert_eq!((ip[0], sum(&[ip])), (0x45, 0xffff));
+        let length = (body.len() as u16).to_be_bytes();
+        let pseudo = [&ip[12..20], &[0, ip[9]], &length].concat();
+        assert_eq!(sum(&[&pseudo, body]), 0xffff);
+        if ip[9] != 6 {
+            continue;
+        }
+        let header = usize::from(body[12] >> 4) * 4;
+        let options = options(&body[20..header]);
+        let (is_syn, kinds) = (body[13] & 2 != 0, options.iter().map(|(kind, _)| *kind).collect::<Vec<_>>());
+        if is_syn {
+            // RFC 9293's largest segment, RFC 2018's permission, RFC 7323's scale.
+            assert_eq!(kinds, [2, 4, 3]);
+            syns += 1;
+        } else {
+            assert!(options.iter().all(|&(kind, bytes)| kind == 5 && bytes > 0 && bytes % 8 == 0), "{options:?}");
+            blocks += options.len();
+        }
+    }
+    assert!(syns > 20 && blocks > 20, "{syns} {blocks}");
+}
+
 #[test]
 fn packets_are_whole_and_their_checksums_right() {
     let run = run(&small(Congestion::Cubic), "fifo");
