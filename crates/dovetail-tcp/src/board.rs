@@ -189,17 +189,15 @@ impl Board {
         self.duplicates = 0;
     }
 
-    /// Believes a segment lost; false if it was believed so, or is sacked.
-    pub(crate) fn lose(&mut self, number: u64) -> bool {
-        let Some(sent) = self.by_number_mut(number).filter(|sent| !sent.sacked) else { return false };
-        let new = !sent.lost || sent.in_flight_again;
+    /// Believes a segment lost, unless it is sacked.
+    pub(crate) fn lose(&mut self, number: u64) {
+        let Some(sent) = self.by_number_mut(number).filter(|sent| !sent.sacked) else { return };
         let (was_lost, was_again) = (sent.lost, sent.in_flight_again);
         (sent.lost, sent.in_flight_again) = (true, false);
         self.lost += u32::from(!was_lost);
         self.in_flight_again -= u32::from(was_again);
         self.lost_from = self.lost_from.min(number);
-        self.losses += u64::from(new);
-        new
+        self.losses += u64::from(!was_lost || was_again);
     }
 
     /// Takes back that anything is lost.

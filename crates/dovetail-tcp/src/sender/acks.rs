@@ -44,7 +44,7 @@ impl Sender {
         let mut news = News { is_other: ack.carries, is_marked: ack.is_marked, ..News::default() };
         self.only_new = false;
         self.take_window(ack, &mut news);
-        let (una_before, was_empty) = (self.una, self.board.is_empty());
+        let was_empty = self.board.is_empty();
         let delivered_before = self.delivery.delivered;
         let losses_before = self.board.losses;
         let blocks = self.without_duplicate(ack, &mut news);
@@ -52,11 +52,6 @@ impl Sender {
         self.take_blocks(blocks, &mut seen, &mut news, now);
         self.take_una(ack, &mut seen, &mut news, now);
         news.original = seen.original;
-        news.advanced = self.una > una_before;
-        if news.advanced {
-            self.timeouts = 0;
-            news.rearms = true;
-        }
         let since = self.reduction.again_since;
         news.answers_first_transmission =
             ack.echo.zip(since).is_some_and(|(echo, since)| echo < since) && news.advanced;
@@ -174,7 +169,14 @@ impl Sender {
         if self.has_sack && seen.is_late {
             self.rack.has_reordering = true;
         }
-        news.advanced = true;
+        self.timeouts = 0;
+        (news.advanced, news.rearms) = (true, true);
+    }
+
+    /// Without blocks: a duplicate acknowledgement says that one more segment has left the network.
+    fn one_more_left(&mut self) {
+        self.board.duplicate();
+        self.delivery.delivered += 1;
     }
 
     /// Round trips, and what they say of timeouts; that of the newest segment.
@@ -259,8 +261,7 @@ impl Sender {
                         return;
                     }
                 } else if !self.has_sack && is_duplicate {
-                    self.board.duplicate();
-                    self.delivery.delivered += 1;
+                    self.one_more_left();
                 }
                 if self.undo_by_duplicates() {
                     self.keep_open();
@@ -283,8 +284,7 @@ impl Sender {
                         self.board.forget_duplicates();
                     }
                     if is_duplicate {
-                        self.board.duplicate();
-                        self.delivery.delivered += 1;
+                        self.one_more_left();
                     }
                 }
                 if self.phase <= Phase::Disorder {
@@ -344,8 +344,7 @@ impl Sender {
             self.undo_when_recovered(news);
         } else if !self.has_sack {
             if self.nxt > self.high && is_duplicate {
-                self.board.duplicate();
-                self.delivery.delivered += 1;
+                self.one_more_left();
             } else if news.advanced {
                 self.board.forget_duplicates();
             }
