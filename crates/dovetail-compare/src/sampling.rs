@@ -73,6 +73,17 @@ pub(crate) fn provenance_of(trace: Option<&str>, seed: Option<u64>) -> String {
     format!("Provenance: {trace}, {seed}")
 }
 
+/// Every note of the samples once, in the order in which they are first told.
+pub(crate) fn notes<'a>(each: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for note in each {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
 /// The row of an interval, under that of the medians.
 pub(crate) const INTERVAL: &str = "  5–95 %";
 

@@ -177,7 +177,7 @@ impl Samples<'_> {
 
     fn table(&self) -> Table {
         let columns = columns(&self.samples[0].resources);
-        let mut table = Table { header: header(&columns), rows: Vec::new(), words: 1 };
+        let mut table = sampling::table(header(&columns));
         for (at, policy) in self.policies.iter().enumerate() {
             let figures = self.of_policy(at);
             let row = |shown| columns.iter().map(|column| cell(column, &figures, shown)).collect::<Vec<_>>();
@@ -236,13 +236,7 @@ impl Samples<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        for note in self.samples.iter().flat_map(|sample| &sample.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
-        notes
+        sampling::notes(self.samples.iter().flat_map(|sample| &sample.notes))
     }
 
     fn text(&self, report: Option<&Path>) -> String {

@@ -281,13 +281,7 @@ impl Samples<'_> {
     }
 
     fn notes(&self) -> Vec<String> {
-        let mut notes: Vec<String> = Vec::new();
-        for note in self.samples.iter().flat_map(|sample| &sample.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
-        notes
+        sampling::notes(self.samples.iter().flat_map(|sample| &sample.notes))
     }
 
     fn text(&self, report: Option<&Path>) -> String {
