@@ -7,6 +7,7 @@ RECORD is the program, GROUP what it records, OUT the host's folder for what it 
 import ctypes
 import fcntl
 import os
+import resource
 import struct
 import subprocess
 
@@ -18,7 +19,8 @@ SETTINGS = {
     "net/ipv4/tcp_wmem": "4096 4194304 4194304",
     "net/ipv4/tcp_timestamps": "0",
     "net/ipv4/tcp_no_metrics_save": "1",
-    "net/core/somaxconn": "1000",
+    "net/core/somaxconn": "8192",
+    "net/ipv4/tcp_max_syn_backlog": "8192",
 }
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x1, 0x1000
 RB_POWER_OFF = 0x4321FEDC
@@ -40,6 +42,8 @@ try:
     for key, value in SETTINGS.items():
         with open(f"/proc/sys/{key}", "w") as file:
             file.write(value)
+    # Two sockets a flow.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (10_000, 10_000))
     # The program's standard input is the tunnel.
     tunnel = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
     fcntl.ioctl(tunnel, TUNSETIFF, struct.pack("16sH14x", b"tun0", IFF_TUN | IFF_NO_PI))

@@ -11,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 series=6.12
-all=(rows bucket short sizes paths events bbr rows_installed)
+all=(rows bucket short sizes paths events bbr rows_installed crowd)
 groups=("$@")
 [ $# -gt 0 ] || groups=("${all[@]}")
 work=$PWD/target/kernel
@@ -38,7 +38,7 @@ cargo build --release --quiet --package dovetail-kernel
 
 record() {
     # `inf-cpu`: what runs takes no time. The kernel sees this machine's files, and may write to one folder.
-    env -i HOME="$work/home" "$work/linux" mem=512M time-travel=inf-cpu \
+    env -i HOME="$work/home" "$work/linux" mem=1G time-travel=inf-cpu \
         root=/dev/root rootfstype=hostfs rootflags=/ ro init="$PWD/kernel/init.py" con=null con0=null,fd:1 panic=-1 \
         OUT="$work/out" GROUP="$1" RECORD="$PWD/target/release/dovetail-kernel" ${TRACE:+TRACE=1} \
         </dev/null >"$work/out/$1.console" 2>&1
@@ -78,6 +78,9 @@ done
 # 1 on) and how often, late those that arrive after the three behind them, pauses_us how long the receiver reads nothing.
 # retransmissions include SYNs; timeouts and probes are the counters TCPTimeouts and TCPLossProbes of both ends together;
 # window_bytes is the largest that each receiver offered.
+#
+# In a crowd flow n begins at n * (51341 + 2 * stagger) us modulo 100000, and senders have a buffer of 32 kB; bytes were read of all
+# flows in so many seconds, and without_a_byte is how many of the flows read none.
 
 kernel = "$("$work/linux" --version | head -n 1)"
 package = "linux-source-$series $(cat "$work/version")"

@@ -29,6 +29,7 @@ pub const GROUPS: &[Group] = &[
     ("events", events),
     ("bbr", bbr),
     ("rows_installed", rows_installed),
+    ("crowd", crowd),
 ];
 
 fn path(buffer_packets: usize) -> Path {
@@ -50,6 +51,7 @@ fn plain(congestion: &'static str, path: Path, flows: Vec<Flow>, seconds: u64) -
     Case {
         congestion,
         ecn: false,
+        send_buffer_bytes: None,
         receive_buffer_bytes: ample(&path),
         path,
         flows,
@@ -260,6 +262,42 @@ fn events(out: &mut dyn Write) -> io::Result<()> {
                 outcome.flows[0].retransmissions,
                 counts(&outcome),
             )?;
+        }
+    }
+    Ok(())
+}
+
+/// Many unlimited flows that begin within a tenth of a second, over a link that has a packet and a third in flight or queued
+/// for each. All are of one host, so their timers keep step: who gets nothing?
+fn crowd(out: &mut dyn Write) -> io::Result<()> {
+    for (flows, bits_per_s, buffer_packets, seconds, staggers) in
+        [(500, 100_000_000, 333, 30, 3), (2000, 400_000_000, 1333, 60, 1)]
+    {
+        for stagger in 0..staggers {
+            let path = Path { bits_per_s, ..path(buffer_packets) };
+            // Multiples of a prime, so that no order is left in their beginnings.
+            let begins = |at: u64| at * (51_341 + 2 * stagger) % 100_000;
+            let all = (0..flows).map(|at| Flow { begins_us: begins(at), segments: None, pauses_us: 0 }).collect();
+            // No flow has more than a few packets in flight, and the kernel keeps what all of them write.
+            let case = Case { send_buffer_bytes: Some(32 << 10), ..plain("cubic", path, all, seconds) };
+            let outcome = run(&case)?;
+            let bytes: Vec<u64> = outcome.flows.iter().map(|got| got.tenths.iter().sum()).collect();
+            let sum = |of: &dyn Fn(&Got) -> u64| outcome.flows.iter().map(of).sum::<u64>();
+            writeln!(
+                out,
+                "  {{ {}, flows = {flows}, stagger = {stagger}, seconds = {seconds}, bytes = {}, without_a_byte = {}, \
+                 drops = {}, retransmissions = {}, {} }},",
+                head(&case),
+                bytes.iter().sum::<u64>(),
+                bytes.iter().filter(|&&bytes| bytes == 0).count(),
+                sum(&|got| got.drops),
+                sum(&|got| got.retransmissions),
+                counts(&outcome),
+            )?;
+            for name in ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPReqQFullDoCookies", "TCPBacklogDrop"]
+            {
+                eprintln!("{name} {}", outcome.counters.get(name).copied().unwrap_or(0));
+            }
         }
     }
     Ok(())

@@ -29,7 +29,7 @@ pub fn prepare(ecn: bool) -> io::Result<OwnedFd> {
     let listener = socket()?;
     sockopt::set_socket_reuseaddr(&listener, true)?;
     bind(&listener, &SocketAddrV4::new(HERE, SERVICE))?;
-    listen(&listener, 1000)?;
+    listen(&listener, 8192)?;
     Ok(listener)
 }
 

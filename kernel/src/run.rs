@@ -64,6 +64,8 @@ pub struct Mishaps {
 pub struct Case {
     pub congestion: &'static str,
     pub ecn: bool,
+    /// What senders set as their buffer; `None`: it grows as installed.
+    pub send_buffer_bytes: Option<u64>,
     /// What receivers set as their buffer when they have a connection; `None`: it grows as the kernel sees fit.
     pub receive_buffer_bytes: Option<u64>,
     pub path: Path,
@@ -288,6 +290,9 @@ impl Run<'_> {
     fn begin(&mut self, flow: usize) -> io::Result<()> {
         let sender = socket()?;
         sockopt::set_tcp_congestion(&sender, self.case.congestion)?;
+        if let Some(bytes) = self.case.send_buffer_bytes {
+            sockopt::set_socket_send_buffer_size_force(&sender, (bytes / 2) as usize)?;
+        }
         match connect(&sender, &RECEIVERS) {
             Ok(()) | Err(Errno::INPROGRESS) => {}
             Err(error) => return Err(error.into()),

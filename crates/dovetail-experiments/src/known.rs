@@ -117,11 +117,6 @@ const KNOWN: &[Known] = &[
         why: "a run of 200 s is short for large responses, which wait under either",
     },
     Known {
-        experiment: "msfrs-fig10",
-        rows: &["msf-rs, 12 users: gold / bronze, a user", "msf-rs, 12 users: silver / bronze, a user"],
-        why: "with 12 users shares are 5.7 % off in this run, within 5 % with 4, 8, 16, 20 and 24",
-    },
-    Known {
         experiment: "msfrs-fig11",
         rows: &["utilisation, 100 to 500 s"],
         why: "before the quiet time the link is 2.5 points less used than in the paper, after it as much; not traced further",

@@ -2,6 +2,8 @@
 
 use dovetail_sched::Nanos;
 
+use crate::ticks::Timers;
+
 /// A host's settings. Two presets: [`linux`](Self::linux), which is also the default, and
 /// [`year_2005`](Self::year_2005).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,8 +40,8 @@ pub struct Config {
     pub hystart: bool,
     /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
     pub validates_window: bool,
-    /// Whether timers run when a slot of a kernel's timer wheel has passed, or exactly when they are due.
-    pub coarse_timers: bool,
+    /// When timers run.
+    pub timers: Timers,
     /// How often a SYN or its answer is sent again before the connection is given up (`tcp_syn_retries`, and the
     /// `tcp_syn_linear_timeouts` before them).
     pub syn_retries: u32,
@@ -69,7 +71,7 @@ impl Config {
             nagle: true,
             hystart: true,
             validates_window: true,
-            coarse_timers: true,
+            timers: Timers::Wheel { phase: Nanos::ZERO },
             syn_retries: 10,
             retries: 15,
             time_wait: Nanos::from_secs(60),
@@ -90,7 +92,7 @@ impl Config {
             sack: false,
             hystart: false,
             validates_window: false,
-            coarse_timers: false,
+            timers: Timers::Exact,
             ..Self::linux()
         }
     }

@@ -333,7 +333,7 @@ impl Connection {
             return None;
         }
         let opens = self.state == State::SynSent;
-        self.handshake.sends(opens, self.config.coarse_timers, now);
+        self.handshake.sends(opens, self.config.timers, now);
         let mut flags = Flags::SYN;
         if !opens {
             flags = flags | Flags::ACK;

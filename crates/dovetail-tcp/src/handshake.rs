@@ -9,7 +9,7 @@ use dovetail_sched::Nanos;
 use crate::{
     rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
     segment::Options,
-    ticks::run_at,
+    ticks::Timers,
 };
 
 /// Timeouts that are not doubled (`tcp_syn_linear_timeouts`).
@@ -82,13 +82,12 @@ impl Handshake {
         self.due_at = self.due_at.min(now);
     }
 
-    pub(crate) fn sends(&mut self, opens: bool, is_coarse: bool, now: Nanos) {
+    pub(crate) fn sends(&mut self, opens: bool, timers: Timers, now: Nanos) {
         self.times += 1;
         if self.times == 1 {
             self.sent_at = now;
         }
-        let at = now + self.timeout;
-        self.due_at = if is_coarse { run_at(at, now) } else { at };
+        self.due_at = timers.run_at(now + self.timeout, now);
         if !opens || self.times > LINEAR {
             self.timeout = (self.timeout + self.timeout).min(LONGEST_TIMEOUT);
         }

@@ -15,15 +15,16 @@
 //! | `config` | what a host is set to, and presets |
 //! | `segment`, `sequence` | segments, and numbers that wrap |
 //! | `connection`, `handshake` | an end's life |
-//! | `receiver` | what came, what is missing, and when to acknowledge |
+//! | `receiver`, `apart` | what came, what came out of order, and when to acknowledge |
 //! | `sender` | what is in flight, what is lost, what goes out next |
 //! | `board`, `rack`, `rtt`, `delivery` | the scoreboard, losses told by time, round trips, delivery rates |
-//! | `ticks` | the grain of a kernel's timers |
+//! | `ticks` | when timers run: exactly, or with the grain of a kernel's |
 //! | `congestion` | Reno, CUBIC with HyStart |
 #![no_std]
 
 extern crate alloc;
 
+mod apart;
 mod board;
 mod config;
 mod congestion;
@@ -42,3 +43,4 @@ pub use config::{Config, Congestion};
 pub use connection::{Broken, Connection, State};
 pub use segment::{Blocks, Ecn, Flags, Options, Segment};
 pub use sender::Counts;
+pub use ticks::Timers;

@@ -12,11 +12,10 @@
 //! edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
 //! the edge where it wants it.
 
-use alloc::collections::BTreeMap;
-
 use dovetail_sched::Nanos;
 
 use crate::{
+    apart::Apart,
     config::Config,
     segment::{Blocks, Ecn},
     sequence::Sequence,
@@ -26,9 +25,6 @@ use crate::{
 const QUICK_ACKS: u32 = 16;
 /// The window at the start: as much as goes into its field, scaled or not.
 const FIRST_WINDOW: u64 = 65_535;
-/// Blocks remembered, the latest first.
-const RECENT: usize = Blocks::MOST;
-
 /// Whether an acknowledgement is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
@@ -46,10 +42,8 @@ pub(crate) struct Receiver {
     read: u64,
     // Where the FIN is, once it came.
     fin: Option<u64>,
-    // What came out of order: from where to where.
-    apart: BTreeMap<u64, u64>,
-    // A place in each of the ranges that changed last, and in which duplicate to report.
-    recent: [u64; RECENT],
+    // What came out of order, and which duplicate to report.
+    apart: Apart,
     duplicate: Option<(u64, u64)>,
     // Room, how much of it the window has grown to, what the application allows, and the edge that was told.
     room: u64,
@@ -80,8 +74,7 @@ impl Receiver {
             nxt: 0,
             read: 1,
             fin: None,
-            apart: BTreeMap::new(),
-            recent: [0; RECENT],
+            apart: Apart::default(),
             duplicate: None,
             room,
             grown: room.min(FIRST_WINDOW),
@@ -133,7 +126,7 @@ impl Receiver {
 
     /// Bytes that wait behind a hole.
     pub(crate) fn bytes_apart(&self) -> u64 {
-        self.apart.iter().map(|(from, to)| to - from).sum()
+        self.apart.bytes()
     }
 
     /// Whether any place of a segment is in the window (RFC 9293, section 3.10.7.4, first check).
@@ -199,8 +192,7 @@ impl Receiver {
         self.is_pushed |= push || bytes < self.segment;
         let had_holes = !self.apart.is_empty();
         let before = self.nxt;
-        self.nxt = end.max(self.nxt);
-        self.join();
+        self.nxt = self.apart.join(end.max(self.nxt));
         self.came_in_order(self.nxt - before, bytes, had_holes, now);
     }
 
@@ -210,50 +202,15 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    fn came_apart(&mut self, mut start: u64, mut end: u64) {
+    fn came_apart(&mut self, start: u64, end: u64) {
         self.due = Due::Now;
         self.grow(end.saturating_sub(start));
         self.quick = self.quick.saturating_sub(1);
         if start >= end {
             return;
         }
-        // What it touches becomes one range with it.
-        if let Some((&from, &to)) = self.apart.range(..=start).next_back()
-            && to >= start
-        {
-            if to >= end {
-                self.duplicate = Some((start, end));
-            }
-            (start, end) = (from, end.max(to));
-        }
-        let at = start;
-        while let Some((&from, &to)) = self.apart.range(start..=end).next() {
-            end = end.max(to);
-            self.apart.remove(&from);
-        }
-        self.apart.insert(start, end);
-        self.remember(at);
-    }
-
-    /// Puts a range first among those that changed.
-    fn remember(&mut self, at: u64) {
-        let range = self.range_of(at);
-        let others = self.recent.into_iter().filter(|&other| self.range_of(other) != range && other > self.nxt);
-        let mut recent = [0; RECENT];
-        recent[0] = at;
-        recent[1..].iter_mut().zip(others).for_each(|(place, other)| *place = other);
-        self.recent = recent;
-    }
-
-    fn range_of(&self, at: u64) -> Option<(u64, u64)> {
-        let (&from, &to) = self.apart.range(..=at).next_back()?;
-        (at < to).then_some((from, to))
-    }
-
-    /// Ranges that are no longer apart.
-    fn join(&mut self) {
-        while let Some(range) = self.apart.first_entry().filter(|range| *range.key() <= self.nxt) {
-            self.nxt = self.nxt.max(range.remove());
+        if !self.apart.insert(start, end, self.nxt) {
+            self.duplicate = Some((start, end));
         }
     }
 
@@ -323,16 +280,9 @@ impl Receiver {
         if let Some(range) = duplicate {
             blocks.push(of(range));
         }
-        if self.apart.is_empty() {
-            return blocks;
-        }
-        let mut told = [(0, 0); RECENT];
-        for (at, &place) in self.recent.iter().enumerate() {
-            let Some(range) = self.range_of(place).filter(|range| !told.contains(range)) else { continue };
-            told[at] = range;
-            if blocks.as_slice().len() < most {
-                blocks.push(of(range));
-            }
+        let left = most.saturating_sub(blocks.as_slice().len());
+        for range in self.apart.latest().take(left) {
+            blocks.push(of(range));
         }
         blocks
     }

@@ -1,9 +1,13 @@
 //! One end of a TCP connection, with the application at it.
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Connection, Segment, State};
+use dovetail_tcp::{Connection, Segment, State, Timers};
 
 use super::transport::Transport;
+
+/// Between the starts of two hosts whose initial numbers follow each other: RFC 9293's clock of these numbers (section
+/// 3.4.1), so that hosts started within the five hours in which the numbers come round.
+const PHASE_STEP: Nanos = Nanos(4_000);
 
 /// What the application at an end is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,11 +38,14 @@ pub(super) struct End {
 }
 
 impl End {
-    /// An end; `initial` is its first sequence number. One that `opens` opens the connection in its first turn, the other
+    /// An end; `initial` is its first sequence number, and says for how long its host has run. One that `opens` opens the connection in its first turn, the other
     /// waits for it.
     pub(super) fn new(opens: bool, party: &Party, initial: u32, transport: &Transport) -> Self {
         let mut tcp = transport.tcp();
         (tcp.receive_bytes, tcp.send_bytes) = (party.receive_bytes, party.send_bytes);
+        if let Timers::Wheel { phase } = &mut tcp.timers {
+            *phase = Nanos(PHASE_STEP.0 * u64::from(initial));
+        }
         let connection = if opens { Connection::open(&tcp, initial) } else { Connection::listen(&tcp, initial) };
         Self { connection, application: party.application, woken_at: Nanos::MAX }
     }

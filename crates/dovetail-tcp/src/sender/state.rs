@@ -9,6 +9,7 @@ use crate::{
     delivery::Delivery,
     rack::Rack,
     rtt::Rtt,
+    ticks::Timers,
 };
 
 /// What an acknowledgement brought.
@@ -132,7 +133,7 @@ pub(crate) struct Sender {
     pub(super) has_sack: bool,
     pub(super) nagle: bool,
     pub(super) validates: bool,
-    pub(super) has_coarse_timers: bool,
+    pub(super) timers: Timers,
     pub(super) initial_window: u32,
     // All before is acknowledged, sent, and written.
     pub(super) una: u64,
@@ -181,7 +182,7 @@ impl Sender {
             has_sack: config.sack,
             nagle: config.nagle,
             validates: config.validates_window,
-            has_coarse_timers: config.coarse_timers,
+            timers: config.timers,
             initial_window: config.initial_window.max(1),
             una: 1,
             nxt: 1,

@@ -6,10 +6,7 @@
 use dovetail_sched::Nanos;
 
 use super::state::{Chunk, Phase, Probe, Sender, Timer};
-use crate::{
-    rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT},
-    ticks::run_at,
-};
+use crate::rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT};
 
 /// No timer is shorter (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
 const LEAST_TIMER: Nanos = Nanos::from_millis(2);
@@ -42,7 +39,7 @@ impl Sender {
 
     pub(super) fn arm(&mut self, timer: Timer, at: Nanos, now: Nanos) {
         let at = at.max(now + Nanos(1));
-        self.timer = Some((timer, if self.has_coarse_timers { run_at(at, now) } else { at }));
+        self.timer = Some((timer, self.timers.run_at(at, now)));
     }
 
     /// Starts the timeout anew; one that was put off for another timer counts from the first segment in flight.

@@ -221,9 +221,10 @@ proptest! {
         stops_ms in prop_oneof![Just(0), 0u64..5_000],
         seed: u64,
     ) {
-        // Of what goes into a segment, which is no more than half of the other's room.
+        // Of what goes into a segment, which is no more than half of the other's room, and than this end's.
         let most = |side: usize| configs[side].segment_bytes.min(configs[1 - side].segment_bytes);
-        let fits = |side: usize| u64::from(most(side).min(configs[1 - side].receive_bytes.div_ceil(2)));
+        let room = |side: usize| u64::from(configs[1 - side].receive_bytes.div_ceil(2)).min(configs[side].send_bytes);
+        let fits = |side: usize| u64::from(most(side)).min(room(side));
         let bytes = [0, 1].map(|side| segments[side] * fits(side) + seed % 7);
         let (delay, stops) = (Nanos::from_micros(delay_us), Nanos::from_millis(stops_ms));
         transfer(configs, bytes, harm, delay, stops, seed);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod comparison;
+mod crowd;
 mod events;
 mod goodput;
 mod hostile;

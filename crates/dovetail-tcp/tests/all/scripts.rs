@@ -18,7 +18,7 @@
 use std::collections::BTreeSet;
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, Segment};
+use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, Segment, Timers};
 
 const OURS: u32 = 77_000;
 const THEIRS: u32 = 4_294_967_000;
@@ -111,7 +111,7 @@ fn opened(config: &Config) -> Connection {
 }
 
 fn config() -> Config {
-    Config { segment_bytes: 1000, congestion: Congestion::Reno, coarse_timers: false, ..Config::linux() }
+    Config { segment_bytes: 1000, congestion: Congestion::Reno, timers: Timers::Exact, ..Config::linux() }
 }
 
 #[track_caller]

@@ -16,6 +16,7 @@ pub struct Recorded {
     pub sizes: Vec<Short>,
     pub rows_installed: Vec<Goodput>,
     pub events: Vec<Event>,
+    pub crowd: Vec<Crowd>,
 }
 
 impl Recorded {
@@ -48,6 +49,27 @@ impl Goodput {
     pub fn path(&self) -> Path {
         let path = path(self.bits_per_s, self.delay_us, self.buffer_packets);
         Path { bucket_bytes: self.bucket_bytes, ..path }
+    }
+}
+
+/// A run of many unlimited flows that begin together.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Crowd {
+    pub congestion: String,
+    pub bits_per_s: u64,
+    pub delay_us: u64,
+    pub buffer_packets: usize,
+    pub receive_buffer_bytes: u64,
+    pub flows: u64,
+    pub stagger: u64,
+    pub seconds: u64,
+    pub bytes: u64,
+    pub without_a_byte: u64,
+}
+
+impl Crowd {
+    pub fn path(&self) -> Path {
+        path(self.bits_per_s, self.delay_us, self.buffer_packets)
     }
 }
 

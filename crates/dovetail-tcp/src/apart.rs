@@ -1,0 +1,119 @@
+//! What came out of order, and what to tell of it.
+//!
+//! Ranges that touch are one. An acknowledgement tells the ranges that changed last, the latest first (RFC 2018, section 4):
+//! of each a place is remembered, since ranges grow and join.
+
+use alloc::{boxed::Box, collections::BTreeMap};
+
+use crate::segment::Blocks;
+
+/// Ranges remembered, the latest first.
+const RECENT: usize = Blocks::MOST;
+
+/// The ranges behind a hole. Most connections never have any.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Apart(Option<Box<Ranges>>);
+
+#[derive(Debug, Clone, Default)]
+struct Ranges {
+    // From where to where.
+    ranges: BTreeMap<u64, u64>,
+    // A place in each that changed last.
+    recent: [u64; RECENT],
+}
+
+impl Apart {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|all| all.ranges.is_empty())
+    }
+
+    /// Bytes that wait behind a hole.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.iter().flat_map(|all| &all.ranges).map(|(from, to)| to - from).sum()
+    }
+
+    /// A range came; all before `nxt` is in order. False if every byte of it was there.
+    pub(crate) fn insert(&mut self, mut start: u64, mut end: u64, nxt: u64) -> bool {
+        let all = self.0.get_or_insert_default();
+        let mut is_new = true;
+        // What it touches becomes one range with it.
+        if let Some((&from, &to)) = all.ranges.range(..=start).next_back()
+            && to >= start
+        {
+            is_new = to < end;
+            (start, end) = (from, end.max(to));
+        }
+        while let Some((&from, &to)) = all.ranges.range(start..=end).next() {
+            end = end.max(to);
+            all.ranges.remove(&from);
+        }
+        all.ranges.insert(start, end);
+        all.remember(start, nxt);
+        is_new
+    }
+
+    /// All before `nxt` came in order: how far that reaches with what was there.
+    pub(crate) fn join(&mut self, mut nxt: u64) -> u64 {
+        let Some(all) = &mut self.0 else { return nxt };
+        while let Some(range) = all.ranges.first_entry().filter(|range| *range.key() <= nxt) {
+            nxt = nxt.max(range.remove());
+        }
+        nxt
+    }
+
+    /// The ranges that changed last, the latest first.
+    pub(crate) fn latest(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mut told = [(0, 0); RECENT];
+        let all = self.0.iter().filter(|all| !all.ranges.is_empty());
+        all.flat_map(|all| all.recent.iter().map(|&place| all.range_of(place)).enumerate()).filter_map(
+            move |(at, range)| {
+                let range = range.filter(|range| !told.contains(range))?;
+                told[at] = range;
+                Some(range)
+            },
+        )
+    }
+}
+
+impl Ranges {
+    /// Puts a range first among those that changed.
+    fn remember(&mut self, at: u64, nxt: u64) {
+        let range = self.range_of(at);
+        let others = self.recent.into_iter().filter(|&other| self.range_of(other) != range && other > nxt);
+        let mut recent = [0; RECENT];
+        recent[0] = at;
+        recent[1..].iter_mut().zip(others).for_each(|(place, other)| *place = other);
+        self.recent = recent;
+    }
+
+    fn range_of(&self, at: u64) -> Option<(u64, u64)> {
+        let (&from, &to) = self.ranges.range(..=at).next_back()?;
+        (at < to).then_some((from, to))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::{vec, vec::Vec};
+
+    use super::*;
+
+    fn told(apart: &Apart) -> Vec<(u64, u64)> {
+        apart.latest().collect()
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one_and_the_latest_is_told_first() {
+        let mut apart = Apart::default();
+        assert!(apart.insert(10, 20, 1));
+        assert!(apart.insert(30, 40, 1));
+        assert_eq!(told(&apart), [(30, 40), (10, 20)]);
+        assert!(apart.insert(20, 25, 1));
+        assert_eq!(told(&apart), [(10, 25), (30, 40)]);
+        assert!(!apart.insert(12, 24, 1), "all of it was there");
+        assert!(apart.insert(25, 30, 1));
+        assert_eq!((told(&apart), apart.bytes()), (vec![(10, 40)], 30));
+        assert_eq!((apart.join(9), apart.join(10)), (9, 40));
+        assert!(apart.is_empty() && told(&apart).is_empty());
+    }
+}
