@@ -1,4 +1,4 @@
-//! What came out of order, and what to tell of it.
+//! Data behind a hole, and what to tell of it.
 //!
 //! Ranges that touch are one. An acknowledgement tells the ranges that changed last, the latest first (RFC 2018, section 4):
 //! of each a place is remembered, since ranges grow and join.

@@ -15,7 +15,7 @@
 //! | `config` | what a host is set to, and presets |
 //! | `segment`, `sequence` | segments, and numbers that wrap |
 //! | `connection`, `handshake` | an end's life |
-//! | `receiver`, `apart` | what came, what came out of order, and when to acknowledge |
+//! | `receiver`, `apart` | what came, in order or not, and when to acknowledge |
 //! | `sender` | what is in flight, what is lost, what goes out next |
 //! | `board`, `rack`, `rtt`, `delivery` | the scoreboard, losses told by time, round trips, delivery rates |
 //! | `ticks` | when timers run: exactly, or with the grain of a kernel's |

@@ -42,7 +42,7 @@ pub(crate) struct Receiver {
     read: u64,
     // Where the FIN is, once it came.
     fin: Option<u64>,
-    // What came out of order, and which duplicate to report.
+    // What is behind a hole, and which duplicate to report.
     apart: Apart,
     duplicate: Option<(u64, u64)>,
     // Room, how much of it the window has grown to, what the application allows, and the edge that was told.
