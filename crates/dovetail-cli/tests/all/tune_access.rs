@@ -30,6 +30,10 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
+fn inputs_of(network: &str) -> Value {
+    json(&["compare", network, "--json", "--policy", "none"])["provenance"]["inputs"].clone()
+}
+
 fn median(mut values: Vec<f64>) -> f64 {
     assert_eq!(values.len(), 3);
     values.sort_by(f64::total_cmp);
@@ -43,6 +47,11 @@ fn figures_are_the_medians_of_compare_s_over_the_seeds() {
     let document = json(&["tune", &network, "--json", "--load", "0.9", "--points", "2", "--seed", "7"]);
     assert_eq!((list(&document, "points").len(), list(&document, "beside").len()), (12, 3));
     assert_eq!(list(&document, "notes").len(), 0, "nobody keeps requests outstanding");
+    let provenance = &document["provenance"];
+    assert_eq!((number(&provenance["seed"]), number(&provenance["load"]["value"])), (7.0, 0.9));
+    assert_eq!(provenance["inputs"], inputs_of(&network), "as compare says of the same file");
+    assert_eq!(list(provenance, "policies").len(), 15, "every setting, and what is beside them");
+    assert_eq!(document["seeds"], serde_json::json!([7, 8, 9]));
     let asked = ["none", "grants", "grants:order=las,ageing=10000,delay=100ms", "grants:order=fair,delay=20ms"];
     let policies: Vec<&str> = asked.iter().flat_map(|policy| ["--policy", policy]).collect();
     let seeds: Vec<Value> = ["7", "8", "9"]
@@ -119,8 +128,9 @@ fn text_and_page_show_the_best_of_each_order_and_the_page_all() {
     {
         assert!(page.contains(words), "no '{words}' in the page");
     }
-    // The folded table has 12 settings and 3 beside them, the other the best of six.
-    assert_eq!(page.matches("<tr><td>").count(), 15 + 9);
+    // The folded table has 12 settings and 3 beside them, the other the best of six; where figures come from are all of them and
+    // eight rows more.
+    assert_eq!(page.matches("<tr><td>").count(), 15 + 9 + 15 + 8);
 }
 
 #[test]

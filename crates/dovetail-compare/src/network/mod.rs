@@ -59,13 +59,22 @@ pub fn resolve(args: &InputOptions, text: Option<&str>) -> Result<Option<Asked>,
     if !Network::is_described_by(text) {
         return Ok(None);
     }
+    asked(path, text, args).map(Some)
+}
+
+/// The built-in network of this name, with what the command line changes.
+pub(crate) fn resolve_builtin(name: &str, args: &InputOptions) -> Result<Asked, Error> {
+    asked(Path::new(name), builtin_text(name)?, args)
+}
+
+fn asked(path: &Path, text: &str, args: &InputOptions) -> Result<Asked, Error> {
     let parse = |text: &str, name: &str, open: Opener<'_>| Network::parse(text, name, open).map_err(Error::from);
     let (mut network, files) = parsed(path, text, true, parse)?;
     let link_bps = Stated::first(args.link.map(Rate::bps), Some(network.links[network.watched].rate.bps()));
     let load = Stated::first(args.load, network.traffic.iter().find_map(|traffic| load_of(&traffic.kind)));
     adapt(&mut network, args)?;
     let sources = Sources { files, seed: Some(network.seed), load, link_bps, with_digests: true };
-    Ok(Some(Asked { network, sources }))
+    Ok(Asked { network, sources })
 }
 
 /// The load that a traffic is to put on the watched link, if it is described by that.
@@ -82,10 +91,14 @@ fn load_of(kind: &Kind) -> Option<f64> {
 
 /// A built-in network.
 pub fn builtin(name: &str) -> Result<Network, Error> {
-    let text = text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })?;
+    let text = builtin_text(name)?;
     let mut none =
         |file: &str| Err(io::Error::new(io::ErrorKind::NotFound, format!("a built-in network names {file}")));
     Network::parse(text, name, &mut none).map_err(Error::from)
+}
+
+fn builtin_text(name: &str) -> Result<&'static str, Error> {
+    text_of(name).ok_or_else(|| Error::NoBuiltin { kind: "network", name: name.to_owned() })
 }
 
 /// The command line's options over the file's values.

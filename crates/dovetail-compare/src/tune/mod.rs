@@ -43,9 +43,9 @@ use window::LONGEST;
 /// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
 pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
     let text = scenario_text(&options.input)?;
-    let network = resolve(&options.input, text.as_deref())?.map(|asked| asked.network);
+    let asked = resolve(&options.input, text.as_deref())?;
     let several = are_asked_for(&options.seeds, &options.further_traces);
-    if several && (network.is_some() || gateway::ASKED.is_named(options) || short::ASKED.is_named(options)) {
+    if several && (asked.is_some() || gateway::ASKED.is_named(options) || short::ASKED.is_named(options)) {
         let why = format!(
             "a network is tuned with {} seeds anyway, and without captures: --seed names the first of them",
             seeds::SEEDS
@@ -55,12 +55,12 @@ pub fn tune(options: &TuneOptions, progress: &dyn Progress, out: &mut dyn Write)
     if several {
         return samples::tune(options, text.as_deref(), progress, out);
     }
-    let behind_gateway = network.as_ref().is_some_and(|network| network.access.is_some());
+    let behind_gateway = asked.as_ref().is_some_and(|asked| asked.network.access.is_some());
     if behind_gateway || gateway::ASKED.is_named(options) {
-        return gateway::tune(options, network.filter(|_| behind_gateway), text.as_deref(), progress, out);
+        return gateway::tune(options, asked.filter(|_| behind_gateway), text.as_deref(), progress, out);
     }
-    if network.is_some() || short::ASKED.is_named(options) {
-        return short::tune(options, network, text.as_deref(), progress, out);
+    if asked.is_some() || short::ASKED.is_named(options) {
+        return short::tune(options, asked, text.as_deref(), progress, out);
     }
     let sweeps = sweeps(&options.policies, options.points.map(usize::from))?;
     let OutputOptions { report, records, json, .. } = &options.output;

@@ -17,6 +17,14 @@ use crate::{
 /// Seeds that each setting is run with, from the network's own on.
 pub(super) const SEEDS: u64 = 3;
 
+/// What stands over a page's provenance.
+pub(super) const COME_FROM: &str = "Where these figures come from";
+
+/// The seeds from the network's own on.
+pub(super) fn seeds_from(first: Option<u64>) -> Vec<u64> {
+    first.map_or_else(Vec::new, |first| (0..SEEDS).map(|seed| first.wrapping_add(seed)).collect())
+}
+
 /// Times that differ by less than this part are alike: a few seeds tell no finer differences apart.
 pub(super) const ALIKE: f64 = 0.02;
 

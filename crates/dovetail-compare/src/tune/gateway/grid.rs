@@ -9,8 +9,9 @@ use super::{
 };
 use crate::{
     error::Error,
-    network::{NetworkRun, Under, users::Figures},
+    network::{Asked, NetworkRun, Under, provenance, users::Figures},
     progress::Progress,
+    provenance::Provenance,
 };
 
 /// Orders within a class; those in which requests age take a row for each ageing.
@@ -31,6 +32,7 @@ pub(super) const ORDINARY: &str = "none";
 /// The whole grid, and what it says.
 pub(super) struct Tuning<'a> {
     pub(super) network: &'a Network,
+    pub(super) provenance: Provenance,
     pub(super) delays_ms: Vec<u64>,
     /// By order and ageing, and with each by delay.
     pub(super) points: Vec<Point>,
@@ -109,12 +111,13 @@ fn rows(points: Option<usize>) -> Vec<(&'static str, Option<u64>)> {
 
 /// Runs the grid; `points` values of each knob, or the usual ones.
 pub(super) fn sweep<'a>(
-    network: &'a Network,
+    asked: &'a Asked,
     policy: &str,
     points: Option<usize>,
     jobs: usize,
     progress: &dyn Progress,
 ) -> Result<Tuning<'a>, Error> {
+    let network = &asked.network;
     let delays_ms = delays_ms(points);
     let mut settings = Vec::new();
     for (order, ageing) in rows(points) {
@@ -129,6 +132,7 @@ pub(super) fn sweep<'a>(
     let under: Vec<Under<'_>> =
         settings.iter().map(|(gateway, ..)| gateway).chain(&others).map(Under::Gateway).collect();
     let figures = |run: &NetworkRun| Figures::of(network, &run.outcome, &run.load);
+    let provenance = provenance(asked, &under);
     let mut got = play(network, &under, jobs, progress, figures, |runs| Ok(Got::of(runs)))?.into_iter();
     let points = settings.iter().zip(&mut got).map(|((gateway, order, ageing, delay_ms), got)| Point {
         policy: gateway.to_string(),
@@ -147,7 +151,7 @@ pub(super) fn sweep<'a>(
             "there is nothing to compare: with the ordinary gateway no request made after the warm-up was answered";
         return Err(Error::NothingToWeigh(format!("{}: {why}", network.name)));
     }
-    Ok(Tuning { network, delays_ms, points, beside, choice, ordinary })
+    Ok(Tuning { network, provenance, delays_ms, points, beside, choice, ordinary })
 }
 
 #[cfg(test)]

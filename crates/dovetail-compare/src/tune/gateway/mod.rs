@@ -12,12 +12,11 @@ mod show;
 
 use std::io::Write;
 
-use dovetail_sim::network::Network;
-
 use super::seeds::Asked;
 use crate::{
     error::{Error, Misuse},
     files::Files,
+    network,
     options::{OutputOptions, TuneOptions},
     output::deliver,
     progress::Progress,
@@ -34,12 +33,12 @@ pub(super) const ASKED: Asked = Asked {
 /// Does it over a network with a gateway. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
-    network: Option<Network>,
+    asked: Option<network::Asked>,
     text: Option<&str>,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
-    let Some(network) = network else {
+    let Some(asked) = asked else {
         let Asked { policy, over, .. } = ASKED;
         return Err(Misuse::policy(policy, format!("it is tuned over {over}: name one")).into());
     };
@@ -47,6 +46,6 @@ pub(super) fn tune(
     let OutputOptions { report, jobs, json, .. } = &options.output;
     let points = options.points.map(usize::from);
     let report = Files::of(&options.input, text).writes("report", report.as_deref())?;
-    let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
+    let tuning = grid::sweep(&asked, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
     deliver(out, report, *json, || page::page(&tuning), || show::json(&tuning), |report| show::text(&tuning, report))
 }

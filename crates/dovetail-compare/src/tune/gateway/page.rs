@@ -1,6 +1,7 @@
 //! The report page: the recommendation, what each knob does, and every setting.
 
 use super::{
+    super::seeds::COME_FROM,
     choose::P99_OVER,
     grid::{ORDINARY, Tuning},
     point::{Got, Point},
@@ -58,6 +59,7 @@ pub(super) fn page(tuning: &Tuning<'_>) -> Page {
     }
     page.blocks.push(Block::More { title: "Every setting".to_owned(), table: table(tuning, tuning.points.iter()) });
     page.blocks.extend(notes(tuning).into_iter().map(Block::Text));
+    page.blocks.push(Block::More { title: COME_FROM.to_owned(), table: tuning.provenance.table() });
     page
 }
 

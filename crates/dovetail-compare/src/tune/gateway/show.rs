@@ -5,13 +5,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{
-    super::seeds::{ALIKE, SEEDS},
+    super::seeds::{ALIKE, SEEDS, seeds_from},
     choose::{Choice, P99_OVER, Rule, keeps_all},
     grid::{ORDINARY, Tuning},
     point::{Got, Point},
 };
 use crate::{
     network::users::setting,
+    provenance::Provenance,
     setting::closing,
     table::{Table, figure},
 };
@@ -19,6 +20,8 @@ use crate::{
 #[derive(Serialize)]
 pub(super) struct TuningJson {
     network: String,
+    provenance: Provenance,
+    seeds: Vec<u64>,
     points: Vec<PointJson>,
     beside: Vec<BesideJson>,
     recommended: String,
@@ -63,6 +66,8 @@ pub(super) fn json(tuning: &Tuning<'_>) -> TuningJson {
     };
     TuningJson {
         network: tuning.network.name.clone(),
+        seeds: seeds_from(tuning.provenance.seed),
+        provenance: tuning.provenance.clone(),
         points: tuning.points.iter().map(point).collect(),
         beside: tuning.beside.iter().map(|(policy, got)| BesideJson::of(policy, *got)).collect(),
         recommended: recommended(tuning).to_owned(),

@@ -10,8 +10,9 @@ use super::{
 };
 use crate::{
     error::Error,
-    network::{Under, times::SizeClass},
+    network::{Asked, Under, provenance, times::SizeClass},
     progress::Progress,
+    provenance::Provenance,
 };
 
 /// Ratios of the groups' quanta: from none preferred on, the paper's 2 and 30 among them.
@@ -29,6 +30,7 @@ pub(super) const FAIR: &str = "drr";
 /// The whole grid, and what it says.
 pub(super) struct Tuning {
     pub(super) network: String,
+    pub(super) provenance: Provenance,
     pub(super) ratios: Vec<f64>,
     pub(super) thresholds_bytes: Vec<u64>,
     /// By ratio, and with one ratio by threshold.
@@ -41,12 +43,13 @@ pub(super) struct Tuning {
 
 /// Runs the grid; `points` values of each knob, or the usual ones.
 pub(super) fn sweep(
-    network: &Network,
+    asked: &Asked,
     policy: &str,
     points: Option<usize>,
     jobs: usize,
     progress: &dyn Progress,
 ) -> Result<Tuning, Error> {
+    let network = &asked.network;
     let ratios = values(points, &RATIOS, |value| (value * 10.0).round() / 10.0);
     let thresholds: Vec<f64> = THRESHOLDS_BYTES.iter().map(|&bytes| bytes as f64).collect();
     let thresholds_bytes: Vec<u64> = values(points, &thresholds, |value| (value / 100.0).round() * 100.0)
@@ -63,6 +66,7 @@ pub(super) fn sweep(
     }
     let others = BESIDE.map(str::parse::<PolicySpec>).into_iter().collect::<Result<Vec<_>, _>>()?;
     let under: Vec<Under<'_>> = settings.iter().map(|(spec, ..)| spec).chain(&others).map(Under::Policy).collect();
+    let provenance = provenance(asked, &under);
     let mut got = play(network, &under, jobs, progress, |run| Flows::of(network, &run.outcome), Got::of)?.into_iter();
     let points = settings.into_iter().zip(&mut got).map(|((spec, ratio, threshold_bytes), got)| Point {
         policy: spec.as_str().to_owned(),
@@ -75,7 +79,7 @@ pub(super) fn sweep(
     let drr = beside.iter().find(|(policy, _)| *policy == FAIR).map(|(_, got)| *got);
     let drr = drr.ok_or(Error::Missing)?;
     let choice = choose(&points, drr);
-    Ok(Tuning { network: network.name.clone(), ratios, thresholds_bytes, points, beside, choice, drr })
+    Ok(Tuning { network: network.name.clone(), provenance, ratios, thresholds_bytes, points, beside, choice, drr })
 }
 
 /// As a policy string has it.

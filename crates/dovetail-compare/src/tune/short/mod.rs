@@ -17,7 +17,7 @@ use super::seeds::Asked;
 use crate::{
     error::{Error, Misuse},
     files::Files,
-    network::{adapt, builtin},
+    network::{self, resolve_builtin},
     options::{OutputOptions, TuneOptions},
     output::deliver,
     progress::Progress,
@@ -34,31 +34,27 @@ pub(super) const ASKED: Asked = Asked {
 /// Does it, over the network that is named or else the one that comes with the command. `text` is the scenario's.
 pub(super) fn tune(
     options: &TuneOptions,
-    named: Option<Network>,
+    named: Option<network::Asked>,
     text: Option<&str>,
     progress: &dyn Progress,
     out: &mut dyn Write,
 ) -> Result<(), Error> {
     let policy = ASKED.alone(options)?;
-    let network = match named {
-        Some(network) => network,
+    let asked = match named {
+        Some(asked) => asked,
         None if options.input.scenario.is_some()
             || options.input.workload.is_some()
             || options.input.trace.is_some() =>
         {
             return Err(Misuse::policy(policy, format!("it is tuned over {}", ASKED.over)).into());
         }
-        None => {
-            let mut network = builtin("drr-sff")?;
-            adapt(&mut network, &options.input)?;
-            network
-        }
+        None => resolve_builtin("drr-sff", &options.input)?,
     };
-    check(&network)?;
+    check(&asked.network)?;
     let OutputOptions { report, jobs, json, .. } = &options.output;
     let points = options.points.map(usize::from);
     let report = Files::of(&options.input, text).writes("report", report.as_deref())?;
-    let tuning = grid::sweep(&network, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
+    let tuning = grid::sweep(&asked, policy, points, jobs.map_or_else(cores, usize::from), progress)?;
     deliver(out, report, *json, || show::page(&tuning), || show::json(&tuning), |report| show::text(&tuning, report))
 }
 

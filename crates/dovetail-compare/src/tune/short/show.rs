@@ -5,12 +5,13 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{
-    super::seeds::ALIKE,
+    super::seeds::{ALIKE, COME_FROM, seeds_from},
     choose::{Choice, KEPT},
     grid::{FAIR, Tuning},
     point::{Got, Point},
 };
 use crate::{
+    provenance::Provenance,
     report::{
         Block, Page,
         plot::{Axis, Plot, Series},
@@ -22,6 +23,8 @@ use crate::{
 #[derive(Serialize)]
 pub(super) struct TuningJson {
     network: String,
+    provenance: Provenance,
+    seeds: Vec<u64>,
     points: Vec<PointJson>,
     beside: Vec<PointJson>,
     recommended: String,
@@ -57,6 +60,8 @@ pub(super) fn json(tuning: &Tuning) -> TuningJson {
     };
     TuningJson {
         network: tuning.network.clone(),
+        seeds: seeds_from(tuning.provenance.seed),
+        provenance: tuning.provenance.clone(),
         points: tuning.points.iter().map(point).collect(),
         beside: tuning.beside.iter().map(beside).collect(),
         recommended: recommended(tuning).0.to_owned(),
@@ -162,6 +167,7 @@ pub(super) fn page(tuning: &Tuning) -> Page {
         Block::Table(matrix(tuning, |got| got.short_s * 1e3)),
         Block::Text(LONG.into()),
         Block::Table(matrix(tuning, |got| got.long_mbps)),
+        Block::More { title: COME_FROM.to_owned(), table: tuning.provenance.table() },
     ]);
     page
 }
