@@ -294,10 +294,6 @@ fn crowd(out: &mut dyn Write) -> io::Result<()> {
                 sum(&|got| got.retransmissions),
                 counts(&outcome),
             )?;
-            for name in ["ListenOverflows", "ListenDrops", "TCPReqQFullDrop", "TCPReqQFullDoCookies", "TCPBacklogDrop"]
-            {
-                eprintln!("{name} {}", outcome.counters.get(name).copied().unwrap_or(0));
-            }
         }
     }
     Ok(())
