@@ -68,6 +68,11 @@ impl Response {
         self.total.map_or(sendable, |total| total.min(sendable))
     }
 
+    /// What was charged and has not come.
+    pub(super) fn under_way(&self) -> u128 {
+        u128::from(self.charged.saturating_sub(self.received))
+    }
+
     /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is
     /// unknown.
     pub(super) fn rest(&self) -> Option<u64> {

@@ -60,6 +60,11 @@ impl Round {
         self.limited
     }
 
+    /// The least that a round or the first answer took; 0 before something came.
+    pub(super) const fn trip(&self) -> Nanos {
+        self.trip
+    }
+
     /// Whether a longer window would be used, as far as is known.
     pub(super) const fn is_limited(&self) -> bool {
         self.limited
