@@ -12,6 +12,10 @@ use super::{
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
 const SHORTEST_PROBE: Nanos = Nanos::from_millis(10);
+/// The most connections of a user to the gateway.
+const MOST_CONNECTIONS: u32 = 1000;
+/// TLS 1.2 has two round trips, and no version more.
+const MOST_TLS_ROUND_TRIPS: u8 = 2;
 /// The most requests that a user keeps.
 const MOST_EACH: u32 = 10_000;
 
@@ -134,6 +138,15 @@ impl Network {
         }
         if !(1..=self.transport.mtu_bytes).contains(&access.request_bytes) || access.header_bytes > 1 << 20 {
             return wrong("a request is at least a byte and fits a packet, and a header is up to 1 MiB long");
+        }
+        if access.users.is_some_and(|users| !(1..=MOST_CONNECTIONS).contains(&users.most)) {
+            return wrong("a user has from 1 to 1000 connections to the gateway");
+        }
+        if access.users.is_some_and(|users| !(self.transport.mtu_bytes..=1 << 24).contains(&users.buffer_bytes)) {
+            return wrong("the buffer for a user's connection is from the largest packet to 16 MiB");
+        }
+        if access.servers.tls_round_trips > MOST_TLS_ROUND_TRIPS {
+            return wrong("tls_round_trips is 0, 1 or 2");
         }
         let is_class =
             |at: usize| self.traffic.get(at).is_some_and(|traffic| asks(&traffic) && self.class_of(at) == at);

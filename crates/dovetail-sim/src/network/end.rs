@@ -87,6 +87,11 @@ impl End {
         self.connection.sends_at_once();
     }
 
+    /// What its application wrote and the other end has not acknowledged.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.application.to_send + self.connection.unacknowledged_bytes()
+    }
+
     /// Whether something waits to be read.
     pub(super) fn is_readable(&self) -> bool {
         self.connection.readable_bytes() > 0

@@ -111,6 +111,25 @@ pub(super) struct AccessForm {
     pub(super) tells_length: Option<bool>,
     pub(super) warm_up: Option<Quantity<Nanos>>,
     pub(super) uplink: Option<Quantity<Rate>>,
+    pub(super) users: Option<UsersForm>,
+    pub(super) servers: Option<ServersForm>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UsersForm {
+    pub(super) connections: Option<u32>,
+    pub(super) reuse: Option<bool>,
+    pub(super) idle: Option<Quantity<Nanos>>,
+    pub(super) buffer: Option<Quantity<Bytes>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ServersForm {
+    pub(super) reuse: Option<bool>,
+    pub(super) idle: Option<Quantity<Nanos>>,
+    pub(super) tls_round_trips: Option<u8>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -92,7 +92,10 @@ pub use options::{NetworkOptions, NetworkProgress};
 pub use outcome::{AccessOutcome, Echoes, Exchange, NetworkOutcome, Stream, Transfer};
 #[cfg(feature = "network")]
 pub use run::{simulate_access, simulate_network};
-pub use spec::{Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic};
+pub use spec::{
+    Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
+    UserConnections,
+};
 pub use transport::Transport;
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

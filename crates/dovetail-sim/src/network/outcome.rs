@@ -41,6 +41,10 @@ pub struct AccessOutcome {
     pub lost_among_users: u64,
     /// Connections that the gateway opened.
     pub dialled: u64,
+    /// Connections that users opened to the gateway, where they speak TCP.
+    pub users_dialled: u64,
+    /// The most bytes that the gateway held for one of those: read from a server, and not acknowledged by the user.
+    pub most_held_bytes: u64,
     /// Requests that are neither answered nor cancelled.
     pub open: u64,
 }

@@ -13,10 +13,13 @@ use super::{
     check::{MOST_LINKS, MOST_NODES},
     error::NetworkError,
     format::{
-        AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, TrafficForm,
-        TransfersForm, UdpForm,
+        AccessForm, CongestionForm, Document, InteractiveForm, LinkForm, Names, NodeForm, RequestsForm, ServersForm,
+        TrafficForm, TransfersForm, UdpForm, UsersForm,
     },
-    spec::{Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, Traffic},
+    spec::{
+        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
+        UserConnections,
+    },
     transport::{Named, Transport},
 };
 use crate::workload::{
@@ -36,6 +39,12 @@ const DEFAULT_PROBE: Nanos = Nanos::from_millis(100);
 /// saw.
 const DEFAULT_REQUEST_BYTES: u32 = 330;
 const DEFAULT_HEADER_BYTES: u32 = 330;
+/// Connections of a user to the gateway, if the scenario does not say: what browsers open to a host.
+const DEFAULT_USER_CONNECTIONS: u32 = 6;
+/// How long an idle one is kept: as the gateway's own `idle`.
+const DEFAULT_USER_IDLE: Nanos = Nanos::from_secs(120);
+/// What the gateway holds for one.
+const DEFAULT_USER_BUFFER_BYTES: u32 = 64_000;
 
 impl Network {
     /// Whether a TOML text means to describe a network, rather than a workload.
@@ -272,6 +281,8 @@ impl Nodes {
             tells_length: form.tells_length.unwrap_or(true),
             warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
             uplink: form.uplink.as_ref().map(|rate| rate.0),
+            users: form.users.as_ref().map(users).transpose()?,
+            servers: form.servers.as_ref().map(servers).transpose()?.unwrap_or_default(),
         })
     }
 
@@ -308,6 +319,32 @@ impl Nodes {
             kind,
         })
     }
+}
+
+/// How long idle connections are kept.
+fn kept(reuse: Option<bool>, idle: Option<&Quantity<Nanos>>, default: Nanos) -> Result<Nanos, String> {
+    match (reuse.unwrap_or(true), idle) {
+        (true, idle) => Ok(idle.map_or(default, |idle| idle.0)),
+        (false, None) => Ok(Nanos::ZERO),
+        (false, Some(_)) => Err("idle is of connections that are used again: leave it out, or reuse".into()),
+    }
+}
+
+fn users(form: &UsersForm) -> Result<UserConnections, String> {
+    let bytes = |bytes: &Quantity<written::Bytes>| bytes.0.0.try_into().unwrap_or(u32::MAX);
+    Ok(UserConnections {
+        most: form.connections.unwrap_or(DEFAULT_USER_CONNECTIONS),
+        idle: kept(form.reuse, form.idle.as_ref(), DEFAULT_USER_IDLE).map_err(|what| format!("users: {what}"))?,
+        buffer_bytes: form.buffer.as_ref().map_or(DEFAULT_USER_BUFFER_BYTES, bytes),
+    })
+}
+
+fn servers(form: &ServersForm) -> Result<ServerConnections, String> {
+    let default = ServerConnections::default();
+    Ok(ServerConnections {
+        idle: kept(form.reuse, form.idle.as_ref(), default.idle).map_err(|what| format!("servers: {what}"))?,
+        tls_round_trips: form.tls_round_trips.unwrap_or(default.tls_round_trips),
+    })
 }
 
 fn transfers(form: &TransfersForm, open: &mut dyn FnMut(&str) -> io::Result<Bytes>) -> Result<Kind, String> {

@@ -54,6 +54,37 @@ pub struct Access {
     /// What the gateway is told of the uplink's rate, headers and all: it paces uploads. `None`: it is told nothing, and
     /// sends them as TCP does.
     pub uplink: Option<Rate>,
+    /// Users' connections to the gateway. `None`: there is no TCP between them, and what the gateway relays waits for no user.
+    pub users: Option<UserConnections>,
+    /// The gateway's connections to servers.
+    pub servers: ServerConnections,
+}
+
+/// Users' TCP connections to the gateway, over the links between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UserConnections {
+    /// The most that a user has open; requests beyond them wait.
+    pub most: u32,
+    /// How long one is kept for the next request: zero closes it after its response, [`Nanos::MAX`] never.
+    pub idle: Nanos,
+    /// What the gateway holds for each: read from a server, and not acknowledged by the user.
+    pub buffer_bytes: u32,
+}
+
+/// The gateway's connections to servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ServerConnections {
+    /// How long one is kept for the next request: zero closes it after its response, [`Nanos::MAX`] never.
+    pub idle: Nanos,
+    /// Round trips of TLS before the first request on one: 1 with TLS 1.3, 2 with TLS 1.2, 0 without TLS.
+    pub tls_round_trips: u8,
+}
+
+impl Default for ServerConnections {
+    /// Kept, and without TLS.
+    fn default() -> Self {
+        Self { idle: Nanos::MAX, tls_round_trips: 0 }
+    }
 }
 
 /// A host or a router.

@@ -4,7 +4,7 @@
 
 use dovetail_sched::{Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Access, Asks, Kind, Network, Requests, Traffic},
+    network::{Access, Asks, Kind, Network, Requests, ServerConnections, Traffic, UserConnections},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -27,6 +27,14 @@ header = @"1kB"@
 tells_length = @false@
 warm_up = @"10s"@
 uplink = @"512kbps"@
+[access.users]
+connections = @4@
+reuse = @true@
+idle = @"30s"@
+buffer = @"32kB"@
+[access.servers]
+reuse = @false@
+tls_round_trips = @2@
 [[link]]
 between = [@"p"@, @"g"@]
 rate = @"2Mbps"@
@@ -81,6 +89,8 @@ fn every_key_is_read_as_it_is_meant() {
         tells_length: false,
         warm_up: Nanos::from_secs(10),
         uplink: Some(Rate::from_bps(512e3).unwrap()),
+        users: Some(UserConnections { most: 4, idle: Nanos::from_secs(30), buffer_bytes: 32_000 }),
+        servers: ServerConnections { idle: Nanos::ZERO, tls_round_trips: 2 },
     };
     assert_eq!(network.access, Some(access));
     assert_eq!((network.links[network.watched].from, network.links[network.watched].to), (p, g));
@@ -178,6 +188,8 @@ fn what_is_not_said_is_the_default() {
         tells_length: true,
         warm_up: Nanos::ZERO,
         uplink: None,
+        users: None,
+        servers: ServerConnections { idle: Nanos::MAX, tls_round_trips: 0 },
     };
     assert_eq!(network.access, Some(access));
     // A packet of 1500 bytes has 40 of headers.
@@ -188,6 +200,14 @@ fn what_is_not_said_is_the_default() {
     let of = |new: &str| parse(&least("gateway = \"g\"", &format!("gateway = \"g\"\n{new}"))).unwrap().access.unwrap();
     assert_eq!(of("probe = 0").probe, None);
     assert_eq!(of("header = 0").header_bytes, 0);
+    let users = |keys: &str| of(&format!("users = {{ {keys} }}")).users.unwrap();
+    let kept = UserConnections { most: 6, idle: Nanos::from_secs(120), buffer_bytes: 64_000 };
+    assert_eq!(users(""), kept);
+    assert_eq!(users("reuse = false"), UserConnections { idle: Nanos::ZERO, ..kept });
+    assert_eq!(users("idle = 0"), UserConnections { idle: Nanos::ZERO, ..kept });
+    let servers = |keys: &str| of(&format!("servers = {{ {keys} }}")).servers;
+    assert_eq!(servers(""), ServerConnections::default());
+    assert_eq!(servers("idle = \"5s\"").idle, Nanos::from_secs(5));
     assert_eq!((of("request = 1").request_bytes, of("request = 1500").request_bytes), (1, 1500));
 }
 
@@ -229,6 +249,44 @@ const MISTAKES: &[Mistake] = &[
     ("gateway = \"g\"", "gateway = \"g\"\nrequest = \"5GB\"", 0, "a request is at least a byte and fits a packet"),
     ("gateway = \"g\"", "gateway = \"g\"\nheader = 1048577", 0, "a request is at least a byte and fits a packet"),
     ("gateway = \"g\"", "gateway = \"g\"\ntells_length = \"no\"", 6, "expected a boolean"),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nusers = { connections = 0 }",
+        0,
+        "a user has from 1 to 1000 connections to the gateway",
+    ),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nusers = { connections = 1001 }",
+        0,
+        "a user has from 1 to 1000 connections to the gateway",
+    ),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nusers = { buffer = 1499 }",
+        0,
+        "the buffer for a user's connection is from the largest packet to 16 MiB",
+    ),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nusers = { buffer = \"17MB\" }",
+        0,
+        "the buffer for a user's connection is from the largest packet to 16 MiB",
+    ),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nusers = { reuse = false, idle = \"5s\" }",
+        4,
+        "access: users: idle is of connections that are used again: leave it out, or reuse",
+    ),
+    (
+        "gateway = \"g\"",
+        "gateway = \"g\"\nservers = { reuse = false, idle = \"5s\" }",
+        4,
+        "access: servers: idle is of connections that are used again: leave it out, or reuse",
+    ),
+    ("gateway = \"g\"", "gateway = \"g\"\nservers = { tls_round_trips = 3 }", 0, "tls_round_trips is 0, 1 or 2"),
+    ("gateway = \"g\"", "gateway = \"g\"\nservers = { tls = 1 }", 6, "unknown field `tls`"),
     ("gateway = \"g\"", "gateway = \"g\"\nwarm_up = 3", 6, "3 is not a time such as"),
     ("[access]\ngateway = \"g\"\n", "", 0, "requests need a gateway: add [access]"),
     (REQUESTS, "udp = { bytes = 99, rate = \"3/s\" }", 0, "there is a gateway, but no traffic has requests"),

@@ -38,13 +38,13 @@ impl Connection {
         }
     }
 
-    /// It carries this request from now on.
-    pub(super) fn carries(&mut self, request: usize, user: usize) {
+    /// It carries this request from now on; this many bytes come before the response.
+    pub(super) fn carries(&mut self, request: usize, user: usize, before: u64) {
         self.user = user;
         self.request = Some(request);
         self.has_answered = false;
         self.lost.clear();
-        self.begins = self.read;
+        self.begins = self.read + before;
     }
 
     /// A packet came to the link.
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_response_begins_with_a_byte_of_its_own() {
         let mut connection = Connection::new(0);
-        connection.carries(0, 0);
+        connection.carries(0, 0, 0);
         // The stream's first byte has the number u32::MAX: numbers wrap.
         connection.waits(segment(u32::MAX - 1, 0));
         connection.waits(segment(u32::MAX, 0));
@@ -128,7 +128,7 @@ mod tests {
         connection.waits(segment(u32::MAX, 10));
         assert!(connection.has_answered);
         connection.read(10);
-        connection.carries(1, 0);
+        connection.carries(1, 0, 0);
         // What the former response repeats is not of this one.
         connection.waits(segment(u32::MAX, 10));
         assert!(!connection.has_answered);
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_is_dropped_is_lost_until_it_comes_again_or_is_read() {
         let mut connection = Connection::new(0);
-        connection.carries(0, 0);
+        connection.carries(0, 0, 0);
         connection.dropped(segment(7, 0), false);
         assert_eq!(connection.lost, [7]);
         connection.waits(segment(7, 0));

@@ -126,11 +126,11 @@ impl RequestBlame {
         self.reaches(request, Stage::Queued, now);
     }
 
-    /// It is released, and goes to its server on this connection.
-    pub(crate) fn released(&mut self, request: usize, connection: u64, now: Nanos) {
+    /// It is released, and goes to its server on this connection, where this many bytes come before its response.
+    pub(crate) fn released(&mut self, request: usize, connection: u64, before: u64, now: Nanos) {
         let Some(open) = self.open.get_mut(&request) else { return };
         let carrier = self.connections.entry(connection).or_insert_with(|| Connection::new(open.user));
-        carrier.carries(request, open.user);
+        carrier.carries(request, open.user, before);
         open.connection = Some(connection);
         self.reaches(request, Stage::Asked, now);
     }

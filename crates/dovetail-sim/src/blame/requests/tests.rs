@@ -27,7 +27,7 @@ fn a_request_s_time_is_divided_by_its_states() {
     for (request, user) in [(0, 0), (1, 1), (2, 2)] {
         blame.wanted(request, user, Nanos(0));
         blame.arrived(request, Nanos(0));
-        blame.released(request, request as u64, Nanos(0));
+        blame.released(request, request as u64, 0, Nanos(0));
         blame.waits(packet(request as u64, 0, 0), Nanos(0));
     }
     // Ann wants another at 10; it is at the gateway from 13 to 40.
@@ -40,7 +40,7 @@ fn a_request_s_time_is_divided_by_its_states() {
     crosses(&mut blame, Whose::Traffic(3), 30, 33);
     crosses(&mut blame, Whose::Probe, 33, 34);
     // 3 its own user, 5 Bob, 7 Cid, 3 the call, 1 probes, and 8 of pace.
-    blame.released(3, 7, Nanos(40));
+    blame.released(3, 7, 0, Nanos(40));
     // 10 server; the handshake's answer waits 2 held and crosses in 1; 4 server.
     blame.waits(packet(7, 100, 0), Nanos(50));
     crosses(&mut blame, packet(7, 100, 0), 52, 53);

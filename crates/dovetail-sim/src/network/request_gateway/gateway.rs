@@ -149,6 +149,8 @@ impl AccessModel for RequestGateway<'_> {
             }
             Told::Cancels(exchange) => self.relay.cancels(exchange, net)?,
             Told::Poll => self.relay.is_asked = true,
+            Told::UserIdle(user) => self.relay.closes_idle_users(user, net)?,
+            Told::ServerIdle(server) => self.relay.closes_idle_servers(server, net)?,
             Told::Look => {
                 self.relay.look_up(net.now);
                 net.agenda.add(net.now + LOOK_EVERY, Event::Access(Told::Look));
@@ -174,10 +176,10 @@ impl AccessModel for RequestGateway<'_> {
     fn arrived(&mut self, part: Part, at: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         match part {
             Part::Asks(exchange) => self.relay.asked(exchange, net),
-            Part::Answers { exchange, payload } => self.relay.answered(exchange, payload, net),
+            Part::Answers { exchange, payload } => self.relay.answered(exchange, payload.into(), net),
             Part::Probe(number) => self.probed(number, at, net)?,
             // Those come over TCP.
-            Part::Exchange => {}
+            Part::Exchange | Part::OverTcp => {}
         }
         Ok(())
     }
@@ -204,6 +206,8 @@ impl AccessModel for RequestGateway<'_> {
             lost_probes: self.far.lost(),
             lost_among_users: self.lost_among_users,
             dialled: self.relay.dialled(),
+            users_dialled: self.relay.users_dialled(),
+            most_held_bytes: self.relay.most_held(),
             ..self.relay.users.outcome
         })
     }

@@ -16,6 +16,8 @@ pub(super) struct Live {
     /// Where the response begins in the connection's stream, and how much of it may be read.
     pub(super) begins: u64,
     pub(super) granted: u64,
+    /// Of what may be read, what was not; without limit where all may.
+    pub(super) unread: u64,
     pub(super) window: u64,
     /// Of what the request carries, what was not handed to the connection.
     pub(super) upload_left: u64,
@@ -27,7 +29,7 @@ impl Live {
     /// A request of this exchange, whose response has this many bytes, that carries so many up.
     pub(super) fn new(exchange: usize, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
-        Self { exchange, end: None, left, begins: 0, granted: 0, window: 0, upload_left, length_told, ready_told }
+        Self { exchange, end: None, left, begins: 0, granted: 0, unread: 0, window: 0, upload_left, length_told, ready_told }
     }
 }
 

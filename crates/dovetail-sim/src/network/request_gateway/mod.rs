@@ -1,6 +1,7 @@
 //! Users behind a gateway: their requests, and what the gateway does with them.
 //!
 //! A request goes from the user to the gateway as one packet, over links but without TCP: the users' own network has room.
+//! Where the network says so, users speak TCP with the gateway instead, and what the gateway holds for them is bounded.
 //! The gateway asks its [`RequestScheduler`](dovetail_sched::request::RequestScheduler); released, the request goes to its
 //! server over TCP, on a connection that is kept for the next one. What the gateway reads of the response goes on to the user
 //! in packets, likewise without TCP. A response that the gateway may not read yet stays in the connection's buffer and closes
@@ -14,14 +15,20 @@
 //! | `users`, `user` | users' requests, and what became of them |
 //! | `live` | a request at the gateway |
 //! | `upstreams` | connections to servers |
+//! | `tls` | the handshake of TLS on them |
+//! | `downstreams` | users' connections to the gateway, where they are TCP's |
+//! | `idle` | connections of both kinds that wait for the next request |
 //! | `uplink` | what uploads may use |
 //! | `told` | the gateway's events, and what its packets are part of |
 //! | `layout` | the network that a contender makes |
 
+mod downstreams;
 mod gateway;
+mod idle;
 mod layout;
 mod live;
 mod relay;
+mod tls;
 mod told;
 mod uplink;
 mod upstreams;

@@ -2,12 +2,14 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{Request, RequestScheduler, RequestSetup, Turn, UserId},
+    request::{ClassId, Request, RequestScheduler, RequestSetup, Turn, UserId},
 };
 use slab::Slab;
 
 use super::{
+    downstreams::Downstreams,
     live::{Live, id_of},
+    tls::Tls,
     told::{GatewayNet, Part, Told},
     uplink::Uplink,
     upstreams::Upstreams,
@@ -38,6 +40,8 @@ pub(super) struct Relay<'a> {
     setup: RequestSetup,
     uplink: Uplink,
     upstreams: Upstreams,
+    // Where users speak TCP with the gateway.
+    downstreams: Option<Downstreams>,
     // A request's id is its place.
     live: Slab<Live>,
     ask_again: AskAgain,
@@ -51,12 +55,14 @@ impl<'a> Relay<'a> {
         uplink: Uplink,
         users: Users<'a>,
     ) -> Self {
+        let downstreams = access.users.map(|spec| Downstreams::new(spec, access.gateway, users.number()));
         Self {
             access,
             scheduler,
             users,
             is_asked: false,
             upstreams: Upstreams::new(access, &setup),
+            downstreams,
             setup,
             uplink,
             live: Slab::new(),
@@ -69,14 +75,32 @@ impl<'a> Relay<'a> {
         self.upstreams.dialled
     }
 
+    /// How many connections users opened.
+    pub(super) fn users_dialled(&self) -> u64 {
+        self.downstreams.as_ref().map_or(0, |downstreams| downstreams.opened)
+    }
+
+    /// The most that the gateway held for one of those.
+    pub(super) fn most_held(&self) -> u64 {
+        self.downstreams.as_ref().map_or(0, |downstreams| downstreams.most_held)
+    }
+
     /// Sends a user's request to the gateway.
     pub(super) fn ask(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let user = self.users.user(self.users.exchange(exchange).user);
+        let Exchange { user: number, bytes, .. } = *self.users.exchange(exchange);
+        let user = self.users.user(number);
         let (node, socket, traffic, to) = (user.node, user.socket, user.traffic, self.access.gateway);
         // Who is on the gateway's own node crosses no link.
         if node == to {
             self.asked(exchange, net);
             return Ok(());
+        }
+        if let Some(downstreams) = &mut self.downstreams {
+            let lengths = [u64::from(self.access.request_bytes), u64::from(self.access.header_bytes) + bytes];
+            return match downstreams.ask(exchange, (number, user), lengths, net)? {
+                Some(id) => self.turn(id, net),
+                None => Ok(()),
+            };
         }
         let of = Of::Access(Part::Asks(exchange));
         net.send_alone([node, to], [socket, port(to, PROXY)], self.access.request_bytes, of, traffic)
@@ -154,34 +178,51 @@ impl<'a> Relay<'a> {
     fn release(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let exchange = self.live[live].exchange;
         self.users.released(exchange, net.now);
-        let Exchange { traffic, server, bytes, upload, .. } = *self.users.exchange(exchange);
+        let Exchange { traffic, server, upload, .. } = *self.users.exchange(exchange);
         let id = match self.upstreams.take_idle(server) {
             Some(id) => id,
             None => self.upstreams.dial(server, traffic, turn.window, net)?,
         };
+        let upstream = self.upstreams.of(id);
+        // Of the handshake, that is not of the response.
+        let before = if upstream.tls.is_some() { Tls::answers(self.access.servers.tls_round_trips) } else { 0 };
         if let Some(blame) = net.watch.blamed.requests() {
-            blame.released(exchange, id.made, net.now);
+            blame.released(exchange, id.made, before, net.now);
         }
-        let header = u64::from(self.access.request_bytes);
         let connection = &mut net.connections[id];
         connection.traffic = traffic;
         // Who carries nothing is a header, and short.
         connection.counts_sent = upload > 0;
-        let upstream = self.upstreams.of(id);
         upstream.live = Some(live);
-        upstream.asks = header + upload;
-        upstream.answers = u64::from(self.access.header_bytes) + bytes;
-        self.live[live].begins = upstream.taken;
+        let begins = upstream.taken + before;
+        self.live[live].begins = begins;
         // A window cannot be taken back: the server may send what it was let send before.
-        let offered = connection.opener.end.edge().saturating_sub(upstream.taken);
+        let offered = connection.opener.end.edge().saturating_sub(begins);
         if offered > turn.window {
             self.scheduler.offers(turn.request, offered, net.now);
             self.is_asked = true;
         }
         self.live[live].end = Some(id);
-        connection.opener.end.application.to_send += header;
-        self.begin_upload(live, net);
+        self.say(id, live, net);
         self.grant(live, turn, net)
+    }
+
+    /// What goes to the server next: a flight of TLS's handshake or, after the last, the request.
+    fn say(&mut self, id: EndId, live: usize, net: &mut GatewayNet<'_>) {
+        let upstream = self.upstreams.of(id);
+        let application = &mut net.connections[id].opener.end.application;
+        if let Some(flight) = upstream.tls.as_mut().and_then(Tls::next) {
+            (upstream.asks, upstream.answers) = (flight.asks, flight.answers);
+            application.to_send += flight.asks;
+            return;
+        }
+        let Exchange { bytes, upload, .. } = *self.users.exchange(self.live[live].exchange);
+        let header = u64::from(self.access.request_bytes);
+        upstream.tls = None;
+        upstream.asks = header + upload;
+        upstream.answers = u64::from(self.access.header_bytes) + bytes;
+        application.to_send += header;
+        self.begin_upload(live, net);
     }
 
     /// A request was released, and what it carries goes after it.
@@ -199,17 +240,36 @@ impl<'a> Relay<'a> {
 
     /// More of a response may be read.
     fn grant(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Live { begins, granted, window, end, ready_told, .. } = &mut self.live[live];
+        let Live { granted, unread, window, end, ready_told, .. } = &mut self.live[live];
         let Some(id) = *end else { return Ok(()) };
         *granted = granted.saturating_add(turn.units);
+        *unread = unread.saturating_add(turn.units);
         *window = turn.window;
         *ready_told = false;
+        self.lets_read(id, net);
+        let Live { begins, granted, .. } = &self.live[live];
         let end = &mut net.connections[id].opener.end;
-        end.application.to_read = end.application.to_read.saturating_add(turn.units);
         if turn.units != u64::MAX && turn.window != u64::MAX {
             end.reach(*begins + *granted + turn.window);
         }
         self.turn(id, net)
+    }
+
+    /// The gateway's end of a connection to a server reads what the scheduler lets it and the user's connection has room for;
+    /// a handshake whatever they say.
+    fn lets_read(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
+        let upstream = self.upstreams.of(id);
+        let Some(live) = upstream.live.and_then(|at| self.live.get(at)) else { return };
+        let to_read = match &upstream.tls {
+            Some(tls) => tls.left(),
+            None => live.unread.min(self.room(live.exchange, net)),
+        };
+        net.connections[id].opener.end.application.to_read = to_read;
+    }
+
+    /// How many bytes of a response the gateway has room for.
+    fn room(&self, exchange: usize, net: &mut GatewayNet<'_>) -> u64 {
+        self.downstreams.as_ref().map_or(u64::MAX, |downstreams| downstreams.room(exchange, net))
     }
 
     fn turn(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
@@ -219,8 +279,22 @@ impl<'a> Relay<'a> {
         }
     }
 
-    /// An end of a connection to a server had its turn.
+    /// An end of a connection had its turn.
     pub(super) fn turned(
+        &mut self,
+        id: EndId,
+        turned: &Turned<Part>,
+        net: &mut GatewayNet<'_>,
+    ) -> Result<(), NetworkError> {
+        match turned.of {
+            Of::Access(Part::OverTcp) if id.side == Side::Opener => self.user_read(id, turned.read, net),
+            Of::Access(Part::OverTcp) => self.users_turned(id, turned.read, net),
+            _ => self.servers_turned(id, turned, net),
+        }
+    }
+
+    /// An end of a connection to a server had its turn.
+    fn servers_turned(
         &mut self,
         id: EndId,
         turned: &Turned<Part>,
@@ -263,7 +337,7 @@ impl<'a> Relay<'a> {
 
     /// The gateway's end of a connection may have room for more of an upload.
     fn goes_on_up(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
-        let Some(at) = self.upstreams.of(id).live else { return };
+        let Some(at) = self.upstreams.of(id).live.filter(|_| self.upstreams.of(id).tls.is_none()) else { return };
         // More is asked for when the socket has taken what there was.
         let is_taken = net.connections[id].opener.end.application.to_send == 0;
         if self.live[at].upload_left > 0 && is_taken && self.uplink.ready(id_of(at), net.now) {
@@ -277,9 +351,16 @@ impl<'a> Relay<'a> {
         let upstream = self.upstreams.of(id);
         upstream.taken += bytes;
         let Some(at) = upstream.live else { return Ok(()) };
+        if upstream.tls.is_some() {
+            return self.greeted(id, at, bytes, net);
+        }
+        let room = self.room(self.live[at].exchange, net).saturating_sub(bytes);
+        let upstream = self.upstreams.of(id);
         let (request, live) = (id_of(at), &mut self.live[at]);
         let end = &mut net.connections[id].opener.end;
-        let starved = end.application.to_read == 0;
+        live.unread -= if live.unread == u64::MAX { 0 } else { bytes };
+        // For a user whose connection is full nothing is asked.
+        let starved = live.unread == 0 && room > 0;
         if let Some(blame) = net.watch.blamed.requests() {
             let is_withheld = bytes < live.left && starved && end.is_readable();
             blame.read(live.exchange, bytes, now);
@@ -310,12 +391,12 @@ impl<'a> Relay<'a> {
             }
             upstream.live = None;
             end.application.to_read = 0;
-            if grown {
+            if grown || !self.upstreams.keeps() {
                 // A window cannot be taken back: the next response would come with it.
                 end.application.closes = true;
                 self.turn(id, net)?;
             } else {
-                self.upstreams.rests(id);
+                self.upstreams.rests(id, net);
             }
         } else if starved && end.is_readable() {
             live.ready_told = true;
@@ -324,9 +405,37 @@ impl<'a> Relay<'a> {
         self.pass_on(exchange, bytes, net)
     }
 
+    /// The gateway read of the server's part of TLS's handshake: it is of no response, and goes on to no user.
+    fn greeted(&mut self, id: EndId, at: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let exchange = self.live[at].exchange;
+        let class = ClassId(net.spec.class_of(self.users.exchange(exchange).traffic) as u32);
+        self.scheduler.stray(Some(class), bytes, net.now);
+        self.uplink.acknowledges(bytes, net.now);
+        self.is_asked = true;
+        if let Some(blame) = net.watch.blamed.requests() {
+            blame.read(exchange, bytes, net.now);
+        }
+        let Some(tls) = &mut self.upstreams.of(id).tls else { return Ok(()) };
+        if !tls.read(bytes) {
+            return Ok(());
+        }
+        self.say(id, at, net);
+        self.lets_read(id, net);
+        self.turn(id, net)
+    }
+
     /// What the gateway read goes on to the user, in packets.
     fn pass_on(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Exchange { user, traffic, .. } = *self.users.exchange(exchange);
+        if let Some(downstreams) = self.downstreams.as_mut().filter(|_| bytes > 0)
+            && let Some(id) = downstreams.hand_over(exchange, bytes, net)
+        {
+            self.goes_on_down(exchange, net);
+            return self.turn(id, net);
+        }
         let (node, there, from) = (self.users.user(user).node, self.users.user(user).socket, self.access.gateway);
         let here = port(from, PROXY);
         let most = u64::from(net.spec.transport.mtu_bytes - TCP_HEADERS_BYTES);
@@ -335,7 +444,7 @@ impl<'a> Relay<'a> {
             let payload = left.min(most) as u32;
             left -= u64::from(payload);
             if node == from {
-                self.answered(exchange, payload, net);
+                self.answered(exchange, payload.into(), net);
                 continue;
             }
             let of = Of::Access(Part::Answers { exchange, payload });
@@ -345,8 +454,61 @@ impl<'a> Relay<'a> {
     }
 
     /// Some of a response is with the user.
-    pub(super) fn answered(&mut self, exchange: usize, bytes: u32, net: &mut GatewayNet<'_>) {
+    pub(super) fn answered(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) {
         self.users.answered(exchange, bytes, self.access.header_bytes, net);
+    }
+
+    /// The gateway's end of a user's connection had its turn: a request may be there, and room for more of a response.
+    fn users_turned(&mut self, id: EndId, read: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some(downstreams) = &mut self.downstreams else { return Ok(()) };
+        if let Some(exchange) = downstreams.gateway_read(id, read) {
+            self.asked(exchange, net);
+            return Ok(());
+        }
+        let Some(exchange) = downstreams.exchange(id) else { return Ok(()) };
+        match self.goes_on_down(exchange, net) {
+            Some(server) => self.turn(server, net),
+            None => Ok(()),
+        }
+    }
+
+    /// There may be more room for a response than there was, or less: the gateway's end of the connection that it comes on, if
+    /// its turn is due.
+    fn goes_on_down(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Option<EndId> {
+        let id = self.users.live(exchange).and_then(|at| self.live.get(at))?.end?;
+        self.lets_read(id, net);
+        let end = &net.connections[id].opener.end;
+        (end.is_readable() && self.room(exchange, net) > 0).then_some(id)
+    }
+
+    /// A user read of a response.
+    fn user_read(&mut self, id: EndId, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some(downstreams) = self.downstreams.as_mut().filter(|_| bytes > 0) else { return Ok(()) };
+        let Some(exchange) = downstreams.exchange(id) else { return Ok(()) };
+        let is_whole = downstreams.user_read(id, bytes);
+        self.answered(exchange, bytes, net);
+        let Some(downstreams) = self.downstreams.as_mut().filter(|_| is_whole) else { return Ok(()) };
+        let (next, closes) = downstreams.rests(id, net);
+        if closes {
+            self.close(id, net)?;
+        }
+        next.map_or(Ok(()), |exchange| self.ask(exchange, net))
+    }
+
+    fn close(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        net.connections[id].opener.end.application.closes = true;
+        self.turn(id, net)
+    }
+
+    /// A user closes connections that were idle for too long.
+    pub(super) fn closes_idle_users(&mut self, user: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        let Some(downstreams) = &mut self.downstreams else { return Ok(()) };
+        downstreams.overdue(user, net).into_iter().try_for_each(|id| self.close(id, net))
+    }
+
+    /// The gateway closes connections to a server that were idle for too long.
+    pub(super) fn closes_idle_servers(&mut self, server: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
+        self.upstreams.overdue(server, net).into_iter().try_for_each(|id| self.close(id, net))
     }
 
     /// A user waits no longer, and the gateway breaks the response off.
@@ -366,6 +528,12 @@ impl<'a> Relay<'a> {
             self.upstreams.of(id).live = None;
             net.connections[id].opener.end.abort();
             self.turn(id, net)?;
+        }
+        let carrier = self.downstreams.as_mut().and_then(|downstreams| downstreams.cancels(exchange, user));
+        if let Some((id, next)) = carrier {
+            net.connections[id].opener.end.abort();
+            self.turn(id, net)?;
+            next.map_or(Ok(()), |exchange| self.ask(exchange, net))?;
         }
         self.users.thinks(user, net);
         Ok(())

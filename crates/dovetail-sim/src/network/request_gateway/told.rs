@@ -17,6 +17,10 @@ pub(in crate::network) enum Told {
     Note,
     /// Time to look how much was sent up.
     Look,
+    /// Idle connections of a user may be overdue.
+    UserIdle(usize),
+    /// Idle connections to a server may be overdue; the server's node, as an index.
+    ServerIdle(usize),
 }
 
 /// What a packet is part of; exchanges by their place in the outcome.
@@ -24,9 +28,11 @@ pub(in crate::network) enum Told {
 pub(in crate::network) enum Part {
     /// A request or its response between gateway and server.
     Exchange,
-    /// A request between user and gateway.
+    /// A request or its response between user and gateway, where they speak TCP.
+    OverTcp,
+    /// A request between user and gateway, where they do not.
     Asks(usize),
-    /// So much of a response between gateway and user.
+    /// So much of a response between gateway and user, likewise.
     Answers { exchange: usize, payload: u32 },
     /// A probe of the far queue, by its number.
     Probe(u64),

@@ -1,11 +1,14 @@
 //! Connections from the gateway to servers, which are kept for the next request.
 
-use std::collections::BTreeMap;
-
 use dovetail_sched::{Nanos, request::RequestSetup};
 
-use super::told::{GatewayNet, Part};
+use super::{
+    idle::Idle,
+    tls::Tls,
+    told::{GatewayNet, Part, Told},
+};
 use crate::network::{
+    agenda::Event,
     connections::Opening,
     end::{Application, Party},
     error::NetworkError,
@@ -27,14 +30,17 @@ pub(super) struct Upstream {
     /// What the server has still to read of the request, and what it then answers.
     pub(super) asks: u64,
     pub(super) answers: u64,
+    /// TLS's handshake, until it is over.
+    pub(super) tls: Option<Tls>,
 }
 
 /// All connections to servers.
 pub(super) struct Upstreams {
     // By their place among connections.
     open: Vec<Upstream>,
-    /// Connections that wait for the next request, by server; the one used last goes first.
-    idle: BTreeMap<usize, Vec<EndId>>,
+    // By server.
+    idle: Idle,
+    tls_round_trips: u8,
     /// How many were opened.
     pub(super) dialled: u64,
     gateway: usize,
@@ -48,7 +54,8 @@ impl Upstreams {
         let longest = setup.longest_window.saturating_add(4 * setup.quantum);
         Self {
             open: Vec::new(),
-            idle: BTreeMap::new(),
+            idle: Idle::new(access.servers.idle),
+            tls_round_trips: access.servers.tls_round_trips,
             dialled: 0,
             gateway: access.gateway,
             receive_bytes: u32::try_from(longest).map_or(LONGEST_WINDOW, |longest| longest.min(LONGEST_WINDOW)),
@@ -62,12 +69,29 @@ impl Upstreams {
 
     /// A connection to the server that waits for a request.
     pub(super) fn take_idle(&mut self, server: usize) -> Option<EndId> {
-        self.idle.get_mut(&server).and_then(Vec::pop)
+        self.idle.take(server)
+    }
+
+    /// Whether a connection is used again.
+    pub(super) fn keeps(&self) -> bool {
+        self.idle.keeps()
     }
 
     /// A connection waits for the next request.
-    pub(super) fn rests(&mut self, id: EndId) {
-        self.idle.entry(self.open[id.place].server).or_default().push(id);
+    pub(super) fn rests(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
+        let server = self.open[id.place].server;
+        if let Some(at) = self.idle.rests(server, id, net.now) {
+            net.agenda.add(at, Event::Access(Told::ServerIdle(server)));
+        }
+    }
+
+    /// Connections to a server that were idle for too long, which are to be closed.
+    pub(super) fn overdue(&mut self, server: usize, net: &mut GatewayNet<'_>) -> Vec<EndId> {
+        let (closed, again) = self.idle.overdue(server, net.now);
+        if let Some(at) = again {
+            net.agenda.add(at, Event::Access(Told::ServerIdle(server)));
+        }
+        closed
     }
 
     /// Opens a connection to a server, for a response of this window first.
@@ -104,7 +128,7 @@ impl Upstreams {
         if id.place >= self.open.len() {
             self.open.resize(id.place + 1, Upstream::default());
         }
-        self.open[id.place] = Upstream { server, ..Upstream::default() };
+        self.open[id.place] = Upstream { server, tls: Tls::new(self.tls_round_trips), ..Upstream::default() };
         Ok(id)
     }
 

@@ -48,6 +48,11 @@ impl<'a> Users<'a> {
         }
     }
 
+    /// How many there are.
+    pub(super) fn number(&self) -> usize {
+        self.users.len()
+    }
+
     pub(super) fn user(&self, number: usize) -> &User {
         &self.users[number]
     }
@@ -107,12 +112,17 @@ impl<'a> Users<'a> {
         self.progress[exchange].live = None;
     }
 
+    /// The request's place at the gateway, while it is there.
+    pub(super) fn live(&self, exchange: usize) -> Option<usize> {
+        self.progress[exchange].live
+    }
+
     /// Some of a response is with the user; `header_bytes` of it come before the body.
-    pub(super) fn answered(&mut self, exchange: usize, bytes: u32, header_bytes: u32, net: &mut GatewayNet<'_>) {
+    pub(super) fn answered(&mut self, exchange: usize, bytes: u64, header_bytes: u32, net: &mut GatewayNet<'_>) {
         let progress = &mut self.progress[exchange];
         let done = &mut self.outcome.exchanges[exchange];
-        progress.delivered += u64::from(bytes);
-        self.outcome.classes[done.traffic].received(u64::from(bytes), net.now);
+        progress.delivered += bytes;
+        self.outcome.classes[done.traffic].received(bytes, net.now);
         if progress.delivered < u64::from(header_bytes) + done.bytes || done.cancelled.is_some() {
             return;
         }
