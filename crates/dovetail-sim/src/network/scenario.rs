@@ -17,8 +17,8 @@ use super::{
         TrafficForm, TransfersForm, UdpForm, UsersForm,
     },
     spec::{
-        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
-        UserConnections,
+        Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections,
+        Traffic, UserConnections,
     },
     transport::{Named, Transport},
 };

@@ -10,6 +10,7 @@ mod access;
 mod access_grants;
 mod access_hazards;
 mod access_scenario;
+mod access_users;
 mod blame;
 mod blame_requests;
 mod blame_transfers;

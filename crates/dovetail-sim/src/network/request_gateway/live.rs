@@ -29,7 +29,18 @@ impl Live {
     /// A request of this exchange, whose response has this many bytes, that carries so many up.
     pub(super) fn new(exchange: usize, left: u64, upload_left: u64) -> Self {
         let (length_told, ready_told) = (false, false);
-        Self { exchange, end: None, left, begins: 0, granted: 0, unread: 0, window: 0, upload_left, length_told, ready_told }
+        Self {
+            exchange,
+            end: None,
+            left,
+            begins: 0,
+            granted: 0,
+            unread: 0,
+            window: 0,
+            upload_left,
+            length_told,
+            ready_told,
+        }
     }
 }
 

@@ -1,9 +1,14 @@
 //! Requests on their way to servers, and responses on their way to users, as the schedulers let them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `down` | between users and the gateway |
+//! | `up` | what requests carry up |
 
-use dovetail_sched::{
-    Nanos,
-    request::{ClassId, Request, RequestScheduler, RequestSetup, Turn, UserId},
-};
+mod down;
+mod up;
+
+use dovetail_sched::request::{ClassId, Request, RequestScheduler, RequestSetup, Turn, UserId};
 use slab::Slab;
 
 use super::{
@@ -16,7 +21,6 @@ use super::{
     users::Users,
 };
 use crate::network::{
-    addresses::port,
     agenda::Event,
     ask_again::AskAgain,
     error::NetworkError,
@@ -24,11 +28,7 @@ use crate::network::{
     outcome::Exchange,
     packets::{EndId, Of, Side},
     spec::Access,
-    transport::TCP_HEADERS_BYTES,
 };
-
-/// The port that users ask at (Squid's).
-const PROXY: u16 = 3128;
 
 /// The part of a gateway that requests and responses go through.
 pub(super) struct Relay<'a> {
@@ -75,37 +75,6 @@ impl<'a> Relay<'a> {
         self.upstreams.dialled
     }
 
-    /// How many connections users opened.
-    pub(super) fn users_dialled(&self) -> u64 {
-        self.downstreams.as_ref().map_or(0, |downstreams| downstreams.opened)
-    }
-
-    /// The most that the gateway held for one of those.
-    pub(super) fn most_held(&self) -> u64 {
-        self.downstreams.as_ref().map_or(0, |downstreams| downstreams.most_held)
-    }
-
-    /// Sends a user's request to the gateway.
-    pub(super) fn ask(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Exchange { user: number, bytes, .. } = *self.users.exchange(exchange);
-        let user = self.users.user(number);
-        let (node, socket, traffic, to) = (user.node, user.socket, user.traffic, self.access.gateway);
-        // Who is on the gateway's own node crosses no link.
-        if node == to {
-            self.asked(exchange, net);
-            return Ok(());
-        }
-        if let Some(downstreams) = &mut self.downstreams {
-            let lengths = [u64::from(self.access.request_bytes), u64::from(self.access.header_bytes) + bytes];
-            return match downstreams.ask(exchange, (number, user), lengths, net)? {
-                Some(id) => self.turn(id, net),
-                None => Ok(()),
-            };
-        }
-        let of = Of::Access(Part::Asks(exchange));
-        net.send_alone([node, to], [socket, port(to, PROXY)], self.access.request_bytes, of, traffic)
-    }
-
     /// A request is at the gateway.
     pub(super) fn asked(&mut self, exchange: usize, net: &mut GatewayNet<'_>) {
         let now = net.now;
@@ -149,28 +118,6 @@ impl<'a> Relay<'a> {
             } else {
                 self.grant(live, turn, net)?;
             }
-        }
-    }
-
-    /// Sends up what may be sent now.
-    fn serve_uplink(&mut self, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        loop {
-            let turn = match self.uplink.poll(net.now) {
-                Ok(turn) => turn,
-                Err(again) => {
-                    if let Some(at) = again {
-                        net.agenda.add(at, Event::Access(Told::Poll));
-                    }
-                    return Ok(());
-                }
-            };
-            let Some(live) = self.live.get_mut(turn.request.0 as usize) else { continue };
-            let Some(id) = live.end else { continue };
-            let bytes = turn.units.min(live.upload_left);
-            live.upload_left -= bytes;
-            self.uplink.handed_over(turn.request, bytes, live.upload_left == 0, net.now);
-            net.connections[id].opener.end.application.to_send += bytes;
-            self.turn(id, net)?;
         }
     }
 
@@ -225,19 +172,6 @@ impl<'a> Relay<'a> {
         self.begin_upload(live, net);
     }
 
-    /// A request was released, and what it carries goes after it.
-    fn begin_upload(&mut self, live: usize, net: &mut GatewayNet<'_>) {
-        let Live { exchange, end, upload_left, .. } = self.live[live];
-        let Some(id) = end.filter(|_| upload_left > 0) else { return };
-        let user = UserId(self.users.exchange(exchange).user as u32);
-        if self.uplink.arrived(id_of(live), user, net.now) {
-            self.is_asked = true;
-        } else {
-            net.connections[id].opener.end.application.to_send += upload_left;
-            self.live[live].upload_left = 0;
-        }
-    }
-
     /// More of a response may be read.
     fn grant(&mut self, live: usize, turn: Turn, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
         let Live { granted, unread, window, end, ready_told, .. } = &mut self.live[live];
@@ -265,11 +199,6 @@ impl<'a> Relay<'a> {
             None => live.unread.min(self.room(live.exchange, net)),
         };
         net.connections[id].opener.end.application.to_read = to_read;
-    }
-
-    /// How many bytes of a response the gateway has room for.
-    fn room(&self, exchange: usize, net: &mut GatewayNet<'_>) -> u64 {
-        self.downstreams.as_ref().map_or(u64::MAX, |downstreams| downstreams.room(exchange, net))
     }
 
     fn turn(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
@@ -314,35 +243,6 @@ impl<'a> Relay<'a> {
         }
         self.goes_on_up(id, net);
         self.gateway_read(id, turned.read, net)
-    }
-
-    /// The gateway's end of a connection sent this many bytes, some for the second time.
-    fn sent_up(&mut self, id: EndId, bytes: u64, now: Nanos) {
-        if self.upstreams.of(id).live.is_none() {
-            return;
-        }
-        if let Some(is_busy) = self.uplink.sent(bytes, now) {
-            self.scheduler.uplink(is_busy, now);
-            self.is_asked = true;
-        }
-    }
-
-    /// Looks whether still much is sent up.
-    pub(super) fn look_up(&mut self, now: Nanos) {
-        if let Some(is_busy) = self.uplink.look(now) {
-            self.scheduler.uplink(is_busy, now);
-            self.is_asked = true;
-        }
-    }
-
-    /// The gateway's end of a connection may have room for more of an upload.
-    fn goes_on_up(&mut self, id: EndId, net: &mut GatewayNet<'_>) {
-        let Some(at) = self.upstreams.of(id).live.filter(|_| self.upstreams.of(id).tls.is_none()) else { return };
-        // More is asked for when the socket has taken what there was.
-        let is_taken = net.connections[id].opener.end.application.to_send == 0;
-        if self.live[at].upload_left > 0 && is_taken && self.uplink.ready(id_of(at), net.now) {
-            self.is_asked = true;
-        }
     }
 
     /// The gateway read of a response; it goes on to the user.
@@ -425,85 +325,6 @@ impl<'a> Relay<'a> {
         self.say(id, at, net);
         self.lets_read(id, net);
         self.turn(id, net)
-    }
-
-    /// What the gateway read goes on to the user, in packets.
-    fn pass_on(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Exchange { user, traffic, .. } = *self.users.exchange(exchange);
-        if let Some(downstreams) = self.downstreams.as_mut().filter(|_| bytes > 0)
-            && let Some(id) = downstreams.hand_over(exchange, bytes, net)
-        {
-            self.goes_on_down(exchange, net);
-            return self.turn(id, net);
-        }
-        let (node, there, from) = (self.users.user(user).node, self.users.user(user).socket, self.access.gateway);
-        let here = port(from, PROXY);
-        let most = u64::from(net.spec.transport.mtu_bytes - TCP_HEADERS_BYTES);
-        let mut left = bytes;
-        while left > 0 {
-            let payload = left.min(most) as u32;
-            left -= u64::from(payload);
-            if node == from {
-                self.answered(exchange, payload.into(), net);
-                continue;
-            }
-            let of = Of::Access(Part::Answers { exchange, payload });
-            net.send_alone([from, node], [here, there], payload + TCP_HEADERS_BYTES, of, traffic)?;
-        }
-        Ok(())
-    }
-
-    /// Some of a response is with the user.
-    pub(super) fn answered(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) {
-        self.users.answered(exchange, bytes, self.access.header_bytes, net);
-    }
-
-    /// The gateway's end of a user's connection had its turn: a request may be there, and room for more of a response.
-    fn users_turned(&mut self, id: EndId, read: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some(downstreams) = &mut self.downstreams else { return Ok(()) };
-        if let Some(exchange) = downstreams.gateway_read(id, read) {
-            self.asked(exchange, net);
-            return Ok(());
-        }
-        let Some(exchange) = downstreams.exchange(id) else { return Ok(()) };
-        match self.goes_on_down(exchange, net) {
-            Some(server) => self.turn(server, net),
-            None => Ok(()),
-        }
-    }
-
-    /// There may be more room for a response than there was, or less: the gateway's end of the connection that it comes on, if
-    /// its turn is due.
-    fn goes_on_down(&mut self, exchange: usize, net: &mut GatewayNet<'_>) -> Option<EndId> {
-        let id = self.users.live(exchange).and_then(|at| self.live.get(at))?.end?;
-        self.lets_read(id, net);
-        let end = &net.connections[id].opener.end;
-        (end.is_readable() && self.room(exchange, net) > 0).then_some(id)
-    }
-
-    /// A user read of a response.
-    fn user_read(&mut self, id: EndId, bytes: u64, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some(downstreams) = self.downstreams.as_mut().filter(|_| bytes > 0) else { return Ok(()) };
-        let Some(exchange) = downstreams.exchange(id) else { return Ok(()) };
-        let is_whole = downstreams.user_read(id, bytes);
-        self.answered(exchange, bytes, net);
-        let Some(downstreams) = self.downstreams.as_mut().filter(|_| is_whole) else { return Ok(()) };
-        let (next, closes) = downstreams.rests(id, net);
-        if closes {
-            self.close(id, net)?;
-        }
-        next.map_or(Ok(()), |exchange| self.ask(exchange, net))
-    }
-
-    fn close(&mut self, id: EndId, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        net.connections[id].opener.end.application.closes = true;
-        self.turn(id, net)
-    }
-
-    /// A user closes connections that were idle for too long.
-    pub(super) fn closes_idle_users(&mut self, user: usize, net: &mut GatewayNet<'_>) -> Result<(), NetworkError> {
-        let Some(downstreams) = &mut self.downstreams else { return Ok(()) };
-        downstreams.overdue(user, net).into_iter().try_for_each(|id| self.close(id, net))
     }
 
     /// The gateway closes connections to a server that were idle for too long.
