@@ -175,7 +175,19 @@ impl Comparison<'_> {
             (lost > 0)
                 .then(|| format!("{}: {packets} packets between users and gateway were dropped; {why}", run.run.policy))
         });
-        counted.into_iter().chain(lost).chain(self.runs.iter().filter_map(kept)).collect()
+        let opened = self.runs.iter().filter_map(|run| {
+            let access = run.outcome.access.as_ref()?;
+            let (to_gateway, to_servers) = (count(access.users_dialled), count(access.dialled));
+            let held = count(access.most_held_bytes);
+            (access.users_dialled > 0).then(|| {
+                format!(
+                    "{}: users opened {to_gateway} connections to the gateway, which held {held} bytes for one at most and \
+                     opened {to_servers} to servers",
+                    run.run.policy
+                )
+            })
+        });
+        counted.into_iter().chain(lost).chain(opened).chain(self.runs.iter().filter_map(kept)).collect()
     }
 
     fn text(&self, report: Option<&Path>, records: Option<&Path>) -> String {

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use dovetail_sched::Nanos;
-use dovetail_sim::network::{AccessOutcome, Exchange, Network};
+use dovetail_sim::{
+    blame::{ON_ITS_WAY, RequestBlame, SERVER, Selection, SlowPacket},
+    network::{AccessOutcome, Exchange, Network, NetworkOptions, simulate_access},
+};
 
 use crate::described::{exchanged, parse};
 use crate::watch::{Run, run_access};
@@ -118,6 +121,45 @@ fn a_request_takes_its_round_trips_and_reuse_saves_the_handshakes() {
             "some requests come soon, and some do not: {redialled}"
         );
         assert_eq!((access(&run).users_dialled, access(&run).dialled), (users_dialled, dialled), "{users}, {servers}");
+    }
+}
+
+/// What the first request waited for.
+fn first(network: &Network, gateway: &str) -> (SlowPacket, u64) {
+    let mut blame = RequestBlame::new(Selection::All, 100_000);
+    let options = NetworkOptions { requests: Some(&mut blame), ..NetworkOptions::default() };
+    let outcome = simulate_access(network, &gateway.parse().unwrap(), &mut (), options).unwrap();
+    let took = outcome.access.unwrap().exchanges.iter().map(|one| one.took().map(|took| took.0)).collect::<Vec<_>>();
+    let explanation = blame.finish();
+    for told in &explanation.slowest {
+        let sum = told.own[0].0 + told.same_flow.0 + told.causes.iter().map(|cause| cause.0).sum::<u64>();
+        assert_eq!(Some(sum), took[told.packet as usize], "request {}", told.packet);
+    }
+    assert_eq!(explanation.slowest.len(), took.iter().flatten().count());
+    let first = explanation.slowest.into_iter().find(|told| told.packet == 0);
+    (first.unwrap(), took[0].unwrap())
+}
+
+#[test]
+fn a_handshake_s_packets_are_the_request_s_own_and_its_rest_is_the_server_s() {
+    let (without, _) = first(&empty("", ""), "none");
+    let (with, _) = first(&empty("", "tls_round_trips = 1"), "none");
+    let longer = |what: fn(&SlowPacket) -> Nanos| (what(&with) - what(&without)).0 / 1000;
+    // Those 4,000 bytes are in packets of 1,500, 1,500 and 1,120.
+    assert_eq!(longer(|told| told.own[0]), 4120);
+    assert_eq!(longer(|told| told.causes[SERVER]), HELLO - 4120);
+    assert_eq!(longer(|told| told.latency), HELLO);
+    // Users' handshakes are on their way, and so are the TCP and IP headers of the request.
+    let (over_packets, _) =
+        first(&parse(&EMPTY.replace("[access.users]\nUSERS\n", "").replace("SERVERS", "")).unwrap(), "none");
+    assert_eq!((without.causes[ON_ITS_WAY] - over_packets.causes[ON_ITS_WAY]).0 / 1000, LAN_HANDSHAKE + 40);
+}
+
+#[test]
+fn parts_sum_to_the_latency_with_handshakes_and_slow_users() {
+    for gateway in GATEWAYS {
+        let asks = "each = 3, patience = \"4s\"";
+        first(&bed(asks, "connections = 2\nbuffer = 4000", "idle = \"500ms\"\ntls_round_trips = 2"), gateway);
     }
 }
 
