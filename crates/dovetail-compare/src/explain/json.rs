@@ -1,7 +1,7 @@
 //! An explanation for programs: times in whole nanoseconds, which sum up.
 
 use dovetail_sched::Nanos;
-use dovetail_sim::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, SlowPacket, WITHOUT_FLOW};
+use dovetail_sim::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, SlowPacket, USER_SIDE, WITHOUT_FLOW};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -56,6 +56,8 @@ struct PartsJson {
     server_ns: u128,
     #[serde(skip_serializing_if = "is_nothing")]
     pace_ns: u128,
+    #[serde(skip_serializing_if = "is_nothing")]
+    user_side_ns: u128,
 }
 
 fn is_nothing(nanos: &u128) -> bool {
@@ -81,6 +83,8 @@ struct PacketJson {
     server_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pace_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_side_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -144,6 +148,7 @@ impl Explained<'_> {
             on_its_way_ns: group.on_its_way_nanos,
             server_ns: group.server_nanos,
             pace_ns: group.pace_nanos,
+            user_side_ns: group.user_side_nanos,
         }
     }
 
@@ -165,6 +170,7 @@ impl Explained<'_> {
             on_its_way_ns: of_transfers(ON_ITS_WAY),
             server_ns: of_requests(SERVER),
             pace_ns: of_requests(PACE),
+            user_side_ns: of_requests(USER_SIDE).filter(|&nanos| nanos > 0),
         }
     }
 

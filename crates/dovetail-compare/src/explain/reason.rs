@@ -37,6 +37,7 @@ pub(super) fn reason(
         ("on their way".to_owned(), of(|group| group.on_its_way_nanos)),
         ("for their servers".to_owned(), of(|group| group.server_nanos)),
         ("at the gateway while the link is idle".to_owned(), of(|group| group.pace_nanos)),
+        ("on the users' side".to_owned(), of(|group| group.user_side_nanos)),
         (
             format!("because {} holds back", if change > 0.0 { policies[1] } else { policies[0] }),
             of(|group| group.held_nanos),

@@ -5,7 +5,10 @@ use std::path::Path;
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     PipelineMode,
-    blame::{Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, Selection, SlowPacket, WITHOUT_FLOW},
+    blame::{
+        Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, Selection, SlowPacket, USER_SIDE,
+        WITHOUT_FLOW,
+    },
 };
 
 use super::{
@@ -103,6 +106,7 @@ impl Explained<'_> {
             (all.stalled_nanos, "for a resource that waits for another".to_owned()),
             (all.held_nanos, "because the policy holds back".to_owned()),
             (all.pace_nanos, "at the gateway while the link is idle".to_owned()),
+            (all.user_side_nanos, "on the users' side".to_owned()),
             (all.server_nanos, "for its server".to_owned()),
             (all.recovering_nanos, "until what was dropped is sent again".to_owned()),
         ];
@@ -153,6 +157,7 @@ impl Explained<'_> {
             (HELD, "waited because the policy held back"),
             (RECOVERING, "waited until what was dropped was sent again"),
             (PACE, "waited at the gateway while the link was idle (pace)"),
+            (USER_SIDE, "between user and gateway (user side)"),
             (SERVER, "waited for its server"),
             (ON_ITS_WAY, "on its way"),
         ];
@@ -201,6 +206,7 @@ impl Explained<'_> {
             (STALLED, "stalled ms"),
             (HELD, "held ms"),
             (PACE, "pace ms"),
+            (USER_SIDE, "user side ms"),
             (SERVER, "server ms"),
             (RECOVERING, "recovering ms"),
             (ON_ITS_WAY, "on its way ms"),
@@ -274,6 +280,11 @@ impl Explained<'_> {
             (is_there("held"), "held", "waited because the policy chose no packet"),
             (is_there("recovering"), "recovering", "waited until a packet that the link had dropped came there again"),
             (is_there("pace"), "pace", "waited at the gateway while no packet was on the link"),
+            (
+                is_there("user side"),
+                "user side",
+                "between user and gateway, or the gateway had no room for more of the response",
+            ),
             (is_there("server"), "server", "released, and nothing of the response had come to the link"),
             (
                 is_there("on its way"),
@@ -393,6 +404,7 @@ fn other_columns(who: &Who) -> Vec<(&'static str, PartOf)> {
         ("recovering", |group| group.recovering_nanos),
         ("server", |group| group.server_nanos),
         ("pace", |group| group.pace_nanos),
+        ("user side", |group| group.user_side_nanos),
         ("on its way", |group| group.on_its_way_nanos),
     ];
     let all = who.all();

@@ -3,7 +3,7 @@
 use std::array;
 
 use dovetail_sim::blame::{
-    Cause, Column, Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, Row, SERVER, STALLED, WITHOUT_FLOW,
+    Cause, Column, Explanation, HELD, ON_ITS_WAY, PACE, RECOVERING, Row, SERVER, STALLED, USER_SIDE, WITHOUT_FLOW,
 };
 
 /// Sums over the packets of each group, and what they waited for by group.
@@ -34,6 +34,7 @@ pub(crate) struct Group {
     pub(crate) on_its_way_nanos: u128,
     pub(crate) server_nanos: u128,
     pub(crate) pace_nanos: u128,
+    pub(crate) user_side_nanos: u128,
 }
 
 impl Who {
@@ -68,8 +69,8 @@ impl Who {
 
     /// A row's sums by these groups.
     pub(crate) fn fold(&self, row: &Row) -> Group {
-        let [held_nanos, stalled_nanos, recovering_nanos, on_its_way_nanos, server_nanos, pace_nanos] =
-            [HELD, STALLED, RECOVERING, ON_ITS_WAY, SERVER, PACE].map(|column| row.cause_nanos(column));
+        let [held_nanos, stalled_nanos, recovering_nanos, on_its_way_nanos, server_nanos, pace_nanos, user_side_nanos] =
+            [HELD, STALLED, RECOVERING, ON_ITS_WAY, SERVER, PACE, USER_SIDE].map(|column| row.cause_nanos(column));
         let mut behind_nanos = vec![0; self.names.len()];
         for (&group, nanos) in self.group_of.iter().zip(row.causes_nanos.iter().skip(WITHOUT_FLOW)) {
             behind_nanos[group] += nanos;
@@ -88,6 +89,7 @@ impl Who {
             on_its_way_nanos,
             server_nanos,
             pace_nanos,
+            user_side_nanos,
         }
     }
 
@@ -141,6 +143,7 @@ impl Group {
         self.on_its_way_nanos += other.on_its_way_nanos;
         self.server_nanos += other.server_nanos;
         self.pace_nanos += other.pace_nanos;
+        self.user_side_nanos += other.user_side_nanos;
         sums(&mut self.own_nanos, &other.own_nanos);
         sums(&mut self.behind_nanos, &other.behind_nanos);
     }
@@ -157,6 +160,7 @@ pub(crate) fn name(column: &Column, all: &[Column]) -> String {
         (Cause::OnItsWay, _) => "on its way".to_owned(),
         (Cause::Server, _) => "server".to_owned(),
         (Cause::Pace, _) => "pace".to_owned(),
+        (Cause::UserSide, _) => "user side".to_owned(),
         (Cause::Flow(label), _) => label.clone(),
         (Cause::OtherFlows, Some(class)) if of_some_class_are_flows(&column.class) => format!("other flows of {class}"),
         (Cause::OtherFlows, Some(class)) => class.clone(),

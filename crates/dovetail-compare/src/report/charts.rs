@@ -125,6 +125,7 @@ pub(crate) fn time_divided(who: &Who, resources: &[String]) -> Plot {
     part("recovering".to_owned(), &|group| group.recovering_nanos);
     part("server".to_owned(), &|group| group.server_nanos);
     part("pace".to_owned(), &|group| group.pace_nanos);
+    part("user side".to_owned(), &|group| group.user_side_nanos);
     part("on its way".to_owned(), &|group| group.on_its_way_nanos);
     plot
 }

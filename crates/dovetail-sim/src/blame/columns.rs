@@ -23,8 +23,11 @@ pub const SERVER: usize = 4;
 /// The column of a request that waits at its gateway while the link carries no packet.
 pub const PACE: usize = 5;
 
+/// The column of a request that is between its user and the gateway, where they speak TCP.
+pub const USER_SIDE: usize = 6;
+
 /// So many columns come first that are of no flow.
-pub const WITHOUT_FLOW: usize = 6;
+pub const WITHOUT_FLOW: usize = 7;
 
 /// How many of the first flows have a column of their own where nothing else is asked for.
 pub const FLOW_COLUMNS: usize = 24;
@@ -59,6 +62,9 @@ pub enum Cause {
     Server,
     /// The gateway made it wait while the link carried no packet. Of requests only.
     Pace,
+    /// It was between its user and the gateway, or the gateway had no room for more of its response. Of requests only, and
+    /// where users speak TCP with the gateway.
+    UserSide,
     /// A flow, by its label, was served.
     Flow(String),
     /// One of the flows without a column of their own was served: of the column's class.
@@ -76,8 +82,15 @@ pub(super) struct Columns {
 
 impl Columns {
     pub(super) fn new(flow_columns: usize) -> Self {
-        let causes: [Cause; WITHOUT_FLOW] =
-            [Cause::Held, Cause::Stalled, Cause::Recovering, Cause::OnItsWay, Cause::Server, Cause::Pace];
+        let causes: [Cause; WITHOUT_FLOW] = [
+            Cause::Held,
+            Cause::Stalled,
+            Cause::Recovering,
+            Cause::OnItsWay,
+            Cause::Server,
+            Cause::Pace,
+            Cause::UserSide,
+        ];
         let columns = causes.map(|cause| Column { cause, class: None }).into();
         let flow_columns_left = flow_columns.min(MOST_FLOW_COLUMNS);
         Self { columns, of_flow: Vec::new(), flow_columns_left, class_columns_left: CLASS_COLUMNS }

@@ -60,7 +60,9 @@ mod slowest;
 mod transfers;
 
 pub use self::{
-    columns::{Cause, Column, FLOW_COLUMNS, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, WITHOUT_FLOW},
+    columns::{
+        Cause, Column, FLOW_COLUMNS, HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, STALLED, USER_SIDE, WITHOUT_FLOW,
+    },
     explanation::{Explanation, FlowColumn},
     packets::Blame,
     parts::{Ended, Selection},
@@ -70,4 +72,7 @@ pub use self::{
     transfers::TransferBlame,
 };
 #[cfg(feature = "network")]
-pub(crate) use self::{requests::Whose, segment::Segment};
+pub(crate) use self::{
+    requests::{Unread, Whose},
+    segment::Segment,
+};

@@ -265,7 +265,7 @@ mod tests {
         blame.begins(1, 1, Nanos(40));
         let explanation = blame.finish();
         // 5 and 6 on its way, 4 behind bulk, 3 and 2 on the link, 18 recovering (105 to 115 covers 110), 2 held.
-        let causes: Vec<_> = [2, 0, 18, 11, 0, 0, 0, 4].map(Nanos).into();
+        let causes: Vec<_> = [2, 0, 18, 11, 0, 0, 0, 0, 4].map(Nanos).into();
         let slowest = &explanation.slowest[0];
         assert_eq!((slowest.latency, slowest.own[0], &slowest.causes), (Nanos(40), Nanos(5), &causes));
         assert_eq!((explanation.rows[WITHOUT_FLOW].packets, explanation.rows[WITHOUT_FLOW + 1].left), (1, 1));

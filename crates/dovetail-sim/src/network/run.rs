@@ -59,7 +59,8 @@ pub fn simulate_access<O: Observer>(
         let name = |at: usize| network.traffic[at].name.as_str();
         let user = |(at, node): (usize, usize)| (network.nodes[node].name.as_str(), name(network.class_of(at)));
         let others = (0..network.traffic.len()).filter(|&at| network.requests(at).is_none());
-        blame.knows(network.users().map(user), others.map(|at| (at, name(at))));
+        let over_tcp = laid.access.users.is_some();
+        blame.knows(network.users().map(user), over_tcp, others.map(|at| (at, name(at))));
         Blamed::Requests(blame)
     });
     let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blamed);

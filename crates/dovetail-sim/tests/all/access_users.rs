@@ -4,7 +4,7 @@
 
 use dovetail_sched::Nanos;
 use dovetail_sim::{
-    blame::{ON_ITS_WAY, RequestBlame, SERVER, Selection, SlowPacket},
+    blame::{ON_ITS_WAY, RequestBlame, SERVER, Selection, SlowPacket, USER_SIDE},
     network::{AccessOutcome, Exchange, Network, NetworkOptions, simulate_access},
 };
 
@@ -149,10 +149,23 @@ fn a_handshake_s_packets_are_the_request_s_own_and_its_rest_is_the_server_s() {
     assert_eq!(longer(|told| told.own[0]), 4120);
     assert_eq!(longer(|told| told.causes[SERVER]), HELLO - 4120);
     assert_eq!(longer(|told| told.latency), HELLO);
-    // Users' handshakes are on their way, and so are the TCP and IP headers of the request.
-    let (over_packets, _) =
-        first(&parse(&EMPTY.replace("[access.users]\nUSERS\n", "").replace("SERVERS", "")).unwrap(), "none");
-    assert_eq!((without.causes[ON_ITS_WAY] - over_packets.causes[ON_ITS_WAY]).0 / 1000, LAN_HANDSHAKE + 40);
+    // Between user and gateway there is the handshake, the request and the response, and nothing of it is on its way.
+    assert_eq!(without.causes[USER_SIDE].0 / 1000, LAN_HANDSHAKE + (REQUEST + LAN) + (RESPONSE + LAN));
+    let over_packets = EMPTY.replace("[access.users]\nUSERS\n", "").replace("SERVERS", "");
+    let (over_packets, _) = first(&parse(&over_packets).unwrap(), "none");
+    assert_eq!(over_packets.causes[USER_SIDE], Nanos::ZERO);
+    // There the request's packet has 330 bytes.
+    let less = over_packets.causes[ON_ITS_WAY] - without.causes[ON_ITS_WAY];
+    assert_eq!(less.0 / 1000, (330 + LAN) + (RESPONSE + LAN));
+}
+
+#[test]
+fn a_slow_user_s_response_waits_on_the_users_side() {
+    let network = slow_network("[access.users]\n");
+    let (told, took) = first(&network, "none");
+    // The watched link is ten times as fast, so a tenth is its own; after the last byte is read a buffer is on its way.
+    let side = told.causes[USER_SIDE].0 as f64 / took as f64;
+    assert!((0.85..0.95).contains(&side), "{side}");
 }
 
 #[test]
@@ -164,15 +177,18 @@ fn parts_sum_to_the_latency_with_handshakes_and_slow_users() {
 }
 
 /// One response of 2 MB over 10 Mbit/s, to a user whose own network carries 1 Mbit/s.
-fn slow(users: &str) -> Run {
+fn slow_network(users: &str) -> Network {
     let text = EMPTY.replacen("rate = \"8Mbps\"", "rate = \"10Mbps\"", 1);
     let text =
         text.replacen("rate = \"8Mbps\"", "rate = \"1Mbps\"", 1).replace("rate = \"8Mbps\"", "rate = \"100Mbps\"");
     let text = exchanged(&text, "rate = \"0.2/s\", size = 1000", "each = 1, size = \"2MB\"");
     let text = exchanged(&text, "stop = \"150s\"", "stop = \"1s\"");
     let text = exchanged(&text, "[access.servers]\nSERVERS\n", "");
-    let network = parse(&exchanged(&text, "[access.users]\nUSERS\n", users)).unwrap();
-    run_access(&network, "none")
+    parse(&exchanged(&text, "[access.users]\nUSERS\n", users)).unwrap()
+}
+
+fn slow(users: &str) -> Run {
+    run_access(&slow_network(users), "none")
 }
 
 /// By how much the watched link was ahead of the user at the end of any second, in bytes with headers.

@@ -11,6 +11,7 @@
 //! | one of its packets is on the watched link | own |
 //! | one of its packets waits before that link | the user whose packet is on it, or *held* if none is |
 //! | it waits at the gateway: it has arrived and is not released, or some of the response could be read and may not be | the user whose packet is on the link, or *pace* if none is |
+//! | users speak TCP with the gateway, and it has not arrived there, or the gateway has read all of its response, or has no room for what it could read | *user side* |
 //! | one of its packets was dropped before the link, and what that carried has neither come there again nor been read | *recovering* |
 //! | it is released, and nothing of the response has come to the link | *server*: the way up, the connection, the server |
 //! | otherwise | *on its way*: between user and gateway, in flight, before other links |
@@ -50,7 +51,7 @@ use self::{
     open::{Open, Stage},
 };
 use super::{
-    columns::FLOW_COLUMNS,
+    columns::{FLOW_COLUMNS, ON_ITS_WAY, USER_SIDE},
     explanation::Explanation,
     ledger::{Done, Ledger},
     parts::Selection,
@@ -68,6 +69,8 @@ pub struct RequestBlame {
     // Flows are users, then traffic that is not users', then probes.
     ledger: Ledger,
     probes: usize,
+    // The column of time between users and the gateway.
+    among_users: usize,
     // By the index of traffic that is not users'.
     flow_of: BTreeMap<usize, usize>,
     link: Link,
@@ -86,6 +89,15 @@ pub(crate) enum Whose {
     Probe,
 }
 
+/// Why the gateway does not read what it could of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// It may not.
+    Withheld,
+    /// There is no room for it.
+    Full,
+}
+
 impl RequestBlame {
     /// The `slowest` requests of the selection are kept: of all, of a user (a flow) or a class, or the one of this number.
     #[must_use]
@@ -93,6 +105,7 @@ impl RequestBlame {
         Self {
             ledger: Ledger::new(FLOW_COLUMNS, selection, slowest),
             probes: 0,
+            among_users: ON_ITS_WAY,
             flow_of: BTreeMap::new(),
             link: Link::default(),
             connections: BTreeMap::new(),
@@ -100,12 +113,15 @@ impl RequestBlame {
         }
     }
 
-    /// The network has these users, by name and class, and this traffic that is not theirs, by index and name.
+    /// The network has these users, by name and class, who speak TCP with the gateway or not, and this traffic that is not
+    /// theirs, by index and name.
     pub(crate) fn knows<'n>(
         &mut self,
         users: impl Iterator<Item = (&'n str, &'n str)>,
+        over_tcp: bool,
         traffic: impl Iterator<Item = (usize, &'n str)>,
     ) {
+        self.among_users = if over_tcp { USER_SIDE } else { ON_ITS_WAY };
         for (label, class) in users {
             self.ledger.appears(label, class);
         }
@@ -118,7 +134,7 @@ impl RequestBlame {
 
     /// A user wants something.
     pub(crate) fn wanted(&mut self, request: usize, user: usize, now: Nanos) {
-        self.open.insert(request, Open::new(user, self.ledger.columns(), now));
+        self.open.insert(request, Open::new(user, self.ledger.columns(), self.among_users, now));
     }
 
     /// A request is at the gateway.
@@ -144,13 +160,16 @@ impl RequestBlame {
         self.turn(request, now);
     }
 
-    /// Whether some of its response could be read and may not be.
-    pub(crate) fn withheld(&mut self, request: usize, is_withheld: bool, now: Nanos) {
-        let stage = if is_withheld { Stage::Withheld } else { Stage::Answered };
-        let is_news = self
-            .open
-            .get(&request)
-            .is_some_and(|open| matches!(open.stage, Stage::Answered | Stage::Withheld) && open.stage != stage);
+    /// Why some of its response could be read and is not.
+    pub(crate) fn unread(&mut self, request: usize, why: Option<Unread>, now: Nanos) {
+        let stage = match why {
+            Some(Unread::Withheld) => Stage::Withheld,
+            Some(Unread::Full) => Stage::Full,
+            None => Stage::Answered,
+        };
+        let is_news = self.open.get(&request).is_some_and(|open| {
+            matches!(open.stage, Stage::Answered | Stage::Withheld | Stage::Full) && open.stage != stage
+        });
         if is_news {
             self.reaches(request, stage, now);
         }

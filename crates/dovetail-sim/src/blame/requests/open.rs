@@ -18,6 +18,8 @@ pub(super) struct Open {
     pub(super) owed: Vec<u64>,
     /// Behind its user's other requests; while it waits, likewise less.
     pub(super) same_user: u64,
+    // The column of time among users.
+    among_users: usize,
     state: State,
     as_of: Nanos,
 }
@@ -35,6 +37,8 @@ pub(super) enum Stage {
     Answered,
     /// Some of its response could be read, and may not be.
     Withheld,
+    /// Some of its response could be read, and there is no room for it.
+    Full,
 }
 
 /// What its time goes to.
@@ -48,13 +52,16 @@ enum State {
 }
 
 impl State {
-    fn of(stage: Stage, connection: Option<&Connection>) -> Self {
+    /// `among_users`: what time among users goes to.
+    fn of(stage: Stage, connection: Option<&Connection>, among_users: usize) -> Self {
         if connection.is_some_and(|connection| connection.is_on_link) {
             Self::OnLink
         } else if connection.is_some_and(|connection| connection.waiting > 0) {
             Self::BeforeLink
         } else if matches!(stage, Stage::Queued | Stage::Withheld) {
             Self::AtGateway
+        } else if matches!(stage, Stage::AmongUsers | Stage::Full) {
+            Self::Apart(among_users)
         } else if connection.is_some_and(|connection| !connection.lost.is_empty()) {
             Self::Apart(RECOVERING)
         } else if stage == Stage::Asked {
@@ -66,7 +73,8 @@ impl State {
 }
 
 impl Open {
-    pub(super) fn new(user: usize, columns: usize, now: Nanos) -> Self {
+    /// A request of this user; `among_users` is the column of time between user and gateway.
+    pub(super) fn new(user: usize, columns: usize, among_users: usize, now: Nanos) -> Self {
         Self {
             user,
             wanted: now,
@@ -75,14 +83,15 @@ impl Open {
             own: 0,
             owed: vec![0; columns],
             same_user: 0,
-            state: State::Apart(ON_ITS_WAY),
+            among_users,
+            state: State::Apart(among_users),
             as_of: now,
         }
     }
 
     /// Takes on the state that it is in now; the link is settled.
     pub(super) fn turns(&mut self, connection: Option<&Connection>, link: &Link) {
-        self.turns_to(State::of(self.stage, connection), link);
+        self.turns_to(State::of(self.stage, connection, self.among_users), link);
     }
 
     /// Ends its state now; the link is settled.

@@ -6,7 +6,7 @@ use crate::blame::{HELD, ON_ITS_WAY, PACE, RECOVERING, SERVER, WITHOUT_FLOW};
 fn blame(selection: Selection) -> RequestBlame {
     let mut blame = RequestBlame::new(selection, 9);
     // Flows 0 to 2 are users, 3 is a call, 4 are probes.
-    blame.knows([("ann", "gold"), ("bob", "gold"), ("cid", "iron")].into_iter(), [(3, "call")].into_iter());
+    blame.knows([("ann", "gold"), ("bob", "gold"), ("cid", "iron")].into_iter(), false, [(3, "call")].into_iter());
     blame
 }
 
@@ -51,9 +51,9 @@ fn a_request_s_time_is_divided_by_its_states() {
     blame.frees(packet(2, 1, 10), Nanos(83));
     crosses(&mut blame, packet(7, 101, 10), 83, 85);
     // 1 in flight; withheld for 4, of which 3 are pace and 1 is a probe's; read, and 5 to its user.
-    blame.withheld(3, true, Nanos(86));
+    blame.unread(3, Some(Unread::Withheld), Nanos(86));
     crosses(&mut blame, Whose::Probe, 87, 88);
-    blame.withheld(3, false, Nanos(90));
+    blame.unread(3, None, Nanos(90));
     blame.read(3, 10, Nanos(90));
     blame.read_whole(3, Nanos(90));
     blame.ended(3, Nanos(95));

@@ -20,6 +20,7 @@ use super::{
     upstreams::Upstreams,
     users::Users,
 };
+use crate::blame::Unread;
 use crate::network::{
     agenda::Event,
     ask_again::AskAgain,
@@ -262,9 +263,10 @@ impl<'a> Relay<'a> {
         // For a user whose connection is full nothing is asked.
         let starved = live.unread == 0 && room > 0;
         if let Some(blame) = net.watch.blamed.requests() {
-            let is_withheld = bytes < live.left && starved && end.is_readable();
+            let is_left = bytes < live.left && end.is_readable();
+            let why = if room == 0 { Some(Unread::Full) } else { starved.then_some(Unread::Withheld) };
             blame.read(live.exchange, bytes, now);
-            blame.withheld(live.exchange, is_withheld, now);
+            blame.unread(live.exchange, why.filter(|_| is_left), now);
         }
         if bytes == 0 && !(starved && !live.ready_told && end.is_readable()) {
             return Ok(());
