@@ -236,7 +236,7 @@ fn a_packet_that_starves_is_left() {
     let left: Vec<_> = explanation.rows.iter().map(|row| row.left).collect();
     assert_eq!(
         (left.as_slice(), explanation.selected.left, explanation.selected.packets),
-        (&[0, 0, 0, 0, 0, 0, 1, 1][..], 2, 1)
+        (&[0, 0, 0, 0, 0, 0, 0, 1, 1][..], 2, 1)
     );
 }
 
