@@ -196,7 +196,10 @@ impl Downstreams {
     pub(super) fn cancels(&mut self, exchange: usize, number: usize) -> Option<(EndId, Option<usize>)> {
         let user = &mut self.users[number];
         let Some(id) = self.carriers.remove(&exchange) else {
-            user.waiting.retain(|&waiting| waiting != exchange);
+            // All of a user's requests have the same patience, so it is the first.
+            if let Some(at) = user.waiting.iter().position(|&waiting| waiting == exchange) {
+                user.waiting.remove(at);
+            }
             return None;
         };
         self.open[id.place].exchange = None;

@@ -1,12 +1,14 @@
 //! Users behind a gateway: their requests, and what the gateway does with them.
 //!
 //! A request goes from the user to the gateway as one packet, over links but without TCP: the users' own network has room.
-//! Where the network says so, users speak TCP with the gateway instead, and what the gateway holds for them is bounded.
 //! The gateway asks its [`RequestScheduler`](dovetail_sched::request::RequestScheduler); released, the request goes to its
-//! server over TCP, on a connection that is kept for the next one. What the gateway reads of the response goes on to the user
-//! in packets, likewise without TCP. A response that the gateway may not read yet stays in the connection's buffer and closes
-//! its window. Who breaks a connection off ends both its ends at once: a server sends nothing more in the half round trip
-//! until it would learn.
+//! server over TCP, on a connection that is kept for the next one, unless the network says otherwise. What the gateway reads
+//! of the response goes on to the user in packets, likewise without TCP. A response that the gateway may not read yet stays in
+//! the connection's buffer and closes its window. Who breaks a connection off ends both its ends at once: a server sends
+//! nothing more in the half round trip until it would learn.
+//!
+//! Where the network says so, users speak TCP with the gateway instead, and what it holds for them is bounded: it reads no
+//! more of a response than their connections have room for.
 //!
 //! | file | what |
 //! |---|---|
