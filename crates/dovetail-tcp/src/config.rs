@@ -38,6 +38,8 @@ pub struct Config {
     pub nagle: bool,
     /// Whether slow start ends when round trips grow, as Linux's CUBIC has it.
     pub hystart: bool,
+    /// Whether segments leave one by one and not in bursts, also with Reno and CUBIC; BBR always paces.
+    pub pacing: bool,
     /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
     pub validates_window: bool,
     /// When timers run.
@@ -70,6 +72,7 @@ impl Config {
             ecn: false,
             nagle: true,
             hystart: true,
+            pacing: false,
             validates_window: true,
             timers: Timers::Wheel { phase: Nanos::ZERO },
             syn_retries: 10,
@@ -112,4 +115,6 @@ pub enum Congestion {
     Reno,
     /// RFC 9438.
     Cubic,
+    /// Version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
+    Bbr,
 }

@@ -63,8 +63,8 @@ const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 /// after that, after the application did something, and at [`poll_at`](Self::poll_at), call
 /// [`poll_transmit`](Self::poll_transmit) until it has nothing more to send.
 ///
-/// Each call costs constant time, but for segments that it newly marks as delivered or lost. An idle end takes 1.1 kB; beyond
-/// that it holds a record for each segment in flight and a range for each hole.
+/// Each call costs constant time, but for segments that it newly marks as delivered or lost. An idle end takes 1.2 kB, and
+/// 0.4 more with BBR; beyond that it holds a record for each segment in flight and a range for each hole.
 ///
 /// ```
 /// use dovetail_sched::Nanos;
@@ -136,7 +136,7 @@ impl Connection {
             ours: Sequence::new(initial),
             theirs: Sequence::new(0),
             handshake: Handshake::new(state == State::SynSent),
-            sender: Sender::new(config),
+            sender: Sender::new(config, initial),
             receiver: Receiver::new(config, our_shift),
             closes: false,
             their_shift: 0,
@@ -280,7 +280,7 @@ impl Connection {
                 Some(self.handshake.due_at()).into_iter().chain(self.receiver.due_at(now)).min()
             }
             State::TimeWait => Some(self.gone_at).into_iter().chain(self.receiver.due_at(now)).min(),
-            _ => self.sender.timer_at().into_iter().chain(self.receiver.due_at(now)).min(),
+            _ => self.sender.due_at().into_iter().chain(self.receiver.due_at(now)).min(),
         };
         at.map(|at| at.max(now))
     }
@@ -490,6 +490,7 @@ impl Connection {
                 }
             }
         }
+        self.sender.begins(now);
         self.handshake.ends();
         self.state = if self.closes { State::FinWait1 } else { State::Established };
     }
@@ -657,6 +658,6 @@ mod tests {
     #[test]
     fn an_idle_end_is_small() {
         let end = Connection::listen(&Config::linux(), 1);
-        assert!(size_of_val(&end) <= 1152, "{} bytes", size_of_val(&end));
+        assert!(size_of_val(&end) <= 1168, "{} bytes", size_of_val(&end));
     }
 }

@@ -58,6 +58,11 @@ impl Delivery {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
+    /// Whether the application, not the path, sets the rate.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.app_limited_until > 0
+    }
+
     /// A segment sent at `at` was delivered.
     pub(crate) fn deliver(&mut self, snapshot: Snapshot, at: Nanos, now: Nanos) {
         self.delivered += 1;

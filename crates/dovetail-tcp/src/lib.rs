@@ -17,14 +17,15 @@
 //! | `connection`, `handshake` | an end's life |
 //! | `receiver`, `apart` | what came, in order or not, and when to acknowledge |
 //! | `sender` | what is in flight, what is lost, what goes out next |
-//! | `board`, `rack`, `rtt`, `delivery` | the scoreboard, losses told by time, round trips, delivery rates |
+//! | `board`, `rack`, `rtt`, `delivery`, `bandwidth` | the scoreboard, losses told by time, round trips, delivery rates |
 //! | `ticks` | when timers run: exactly, or with the grain of a kernel's |
-//! | `congestion` | Reno, CUBIC with HyStart |
+//! | `congestion` | Reno, CUBIC with HyStart, BBR |
 #![no_std]
 
 extern crate alloc;
 
 mod apart;
+mod bandwidth;
 mod board;
 mod config;
 mod congestion;

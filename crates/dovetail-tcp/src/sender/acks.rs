@@ -3,7 +3,11 @@
 use dovetail_sched::Nanos;
 
 use super::state::{News, Phase, Sender, Timer};
-use crate::{board::Sent, congestion::Acked};
+use crate::{
+    board::Sent,
+    congestion::{Acked, Repair, Report},
+    delivery::Rate,
+};
 
 /// An acknowledgement that came, in places of this end's stream.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +51,7 @@ impl Sender {
         let was_empty = self.board.is_empty();
         let delivered_before = self.delivery.delivered;
         let losses_before = self.board.losses;
+        let before = self.board.in_flight();
         let blocks = self.without_duplicate(ack, &mut news);
         let mut seen = Seen { furthest: self.board.furthest_sacked, ..Seen::default() };
         self.take_blocks(blocks, &mut seen, &mut news, now);
@@ -74,12 +79,38 @@ impl Sender {
         let delivered = (self.delivery.delivered - delivered_before) as u32;
         let lost = (self.board.losses - losses_before) as u32;
         let acked = Acked { segments: delivered, rtt, una: self.una, nxt: self.nxt };
-        if self.is_reducing() {
+        if self.control.steers() {
+            self.steer(rate, &acked, lost, before, now);
+        } else if self.is_reducing() {
             if self.has_sack {
                 self.fall(delivered, lost, &news);
             }
         } else if (news.advanced || (self.rack.has_reordering && news.sacked)) && self.is_window_limiting() {
             self.control.grow(&acked, &mut self.window, now);
+        }
+    }
+
+    /// A model of the path learns from an acknowledgement, before which so many were in flight, and sets the window.
+    fn steer(&mut self, rate: Option<Rate>, acked: &Acked, lost: u32, before: u32, now: Nanos) {
+        let report = Report {
+            rate,
+            rtt: acked.rtt,
+            delivered: acked.segments,
+            lost,
+            delivered_in_all: self.delivery.delivered,
+            lost_in_all: self.board.losses,
+            before,
+            in_flight: self.board.in_flight(),
+            repair: match self.phase {
+                Phase::Open | Phase::Disorder | Phase::Reduced => Repair::Nothing,
+                Phase::Recovery => Repair::Losses,
+                Phase::TimedOut => Repair::Timeout,
+            },
+            next_leaves_at: self.next_leaves_at(),
+            segment_bytes: self.segment,
+        };
+        if self.control.steer(&report, &mut self.window, now) {
+            self.delivery.is_app_limited(report.in_flight);
         }
     }
 

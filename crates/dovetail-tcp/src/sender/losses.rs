@@ -40,7 +40,7 @@ impl Sender {
         self.probe = None;
         self.window.counted = 0;
         self.window.threshold = self.control.threshold(&self.window);
-        if !self.has_sack {
+        if !self.has_sack && !self.control.steers() {
             self.window.segments = self.window.threshold;
         }
     }
@@ -77,7 +77,7 @@ impl Sender {
 
     /// Of what was delivered, so much may go out (RFC 6937, section 3; with SSRB of its successor while there is progress).
     pub(super) fn fall(&mut self, delivered: u32, lost: u32, news: &News) {
-        if delivered == 0 || self.reduction.window == 0 {
+        if delivered == 0 || self.reduction.window == 0 || self.control.steers() {
             return;
         }
         let in_flight = self.board.in_flight();
@@ -99,7 +99,7 @@ impl Sender {
 
     pub(super) fn end_fall(&mut self) {
         let falls = self.phase == Phase::Reduced || self.reduction.began_at.is_some();
-        if self.window.threshold < u32::MAX && falls {
+        if self.window.threshold < u32::MAX && falls && !self.control.steers() {
             self.window.segments = self.window.threshold;
         }
     }
@@ -117,7 +117,7 @@ impl Sender {
         }
         // A mark of the path is no error.
         if self.reduction.threshold > 0 {
-            self.window.segments = self.window.segments.max(self.reduction.window);
+            self.control.undone(self.reduction.window, &mut self.window);
             if self.reduction.threshold > self.window.threshold {
                 self.window.threshold = self.reduction.threshold;
                 self.says_reduced = false;

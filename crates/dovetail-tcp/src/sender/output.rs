@@ -14,6 +14,7 @@ const SMALL_OFFER: u64 = 536;
 impl Sender {
     /// The next segment, if one may be sent now.
     pub(crate) fn next(&mut self, now: Nanos) -> Option<Chunk> {
+        self.asks_anew();
         if core::mem::take(&mut self.probes_window) {
             return self.probe_window(now);
         }
@@ -28,7 +29,7 @@ impl Sender {
             return Some(chunk);
         }
         let chunk = self.next_new(false, now);
-        if chunk.is_none() && self.only_new {
+        if chunk.is_none() && self.only_new && !self.is_held_back() {
             self.only_new = self.nxt > self.high;
             if !self.only_new {
                 self.examines = false;
@@ -44,6 +45,9 @@ impl Sender {
             return None;
         }
         let number = self.board.next_lost()?;
+        if self.holds_back(now) {
+            return None;
+        }
         self.resend(number, now)
     }
 
@@ -66,6 +70,7 @@ impl Sender {
         self.last_sent = Some(now);
         let fin = sent.end() > self.written;
         let bytes = sent.length - u32::from(fin);
+        self.paces(bytes, now);
         Some(Chunk { start: sent.start, bytes, fin, push: false, is_new: false, says_reduced: false })
     }
 
@@ -96,6 +101,9 @@ impl Sender {
         if is_partial && self.nagle && !probes && self.partial_end > self.una {
             return None;
         }
+        if !probes && self.holds_back(now) {
+            return None;
+        }
         self.may_have_idled(now);
         Some(self.send_new(bytes, fin, probes, now))
     }
@@ -111,6 +119,7 @@ impl Sender {
         }
         self.last_sent = Some(now);
         self.counts.segments += 1;
+        self.paces(bytes, now);
         if self.is_reducing() {
             self.reduction.sent += 1;
         }
@@ -177,7 +186,7 @@ impl Sender {
     fn may_have_idled(&mut self, now: Nanos) {
         let Some(last) = self.last_sent.filter(|_| self.board.is_empty()) else { return };
         if now > last {
-            self.control.resumes(last, now);
+            self.control.resumes(last, self.delivery.is_limited(), &mut self.window, now);
         }
         let mut idle = now - last;
         let timeout = self.rtt.timeout();

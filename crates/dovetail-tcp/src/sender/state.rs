@@ -2,9 +2,10 @@
 
 use dovetail_sched::Nanos;
 
+use super::pacing::Pacing;
 use crate::{
     board::{Board, Sent},
-    config::Config,
+    config::{Config, Congestion},
     congestion::{Control, Window},
     delivery::Delivery,
     rack::Rack,
@@ -168,20 +169,22 @@ pub(crate) struct Sender {
     pub(super) partial_end: u64,
     pub(super) last_sent: Option<Nanos>,
     pub(super) usage: Usage,
+    pub(super) pacing: Pacing,
     // A mark of the path was answered up to here; the next new segment says so.
     pub(super) says_reduced: bool,
     pub(crate) counts: Counts,
 }
 
 impl Sender {
-    /// A sender that may send nothing yet.
-    pub(crate) fn new(config: &Config) -> Self {
+    /// A sender that may send nothing yet. `seed` decides what congestion control leaves to chance.
+    pub(crate) fn new(config: &Config, seed: u32) -> Self {
         let rtt = Rtt::new(config.least_timeout, config.timeout_floors_variance);
         Self {
             segment: config.segment_bytes.max(1),
             has_sack: config.sack,
             nagle: config.nagle,
-            validates: config.validates_window,
+            // A model of the path says itself what a pause changes.
+            validates: config.validates_window && config.congestion != Congestion::Bbr,
             timers: config.timers,
             initial_window: config.initial_window.max(1),
             una: 1,
@@ -196,7 +199,7 @@ impl Sender {
             rack: Rack::default(),
             delivery: Delivery::default(),
             window: Window::new(config.initial_window.max(1)),
-            control: Control::new(config),
+            control: Control::new(config, seed),
             phase: Phase::Open,
             high: 1,
             reduction: Reduction::default(),
@@ -211,6 +214,7 @@ impl Sender {
             partial_end: 0,
             last_sent: None,
             usage: Usage::default(),
+            pacing: Pacing::new(config.pacing),
             says_reduced: false,
             counts: Counts::default(),
         }
@@ -229,6 +233,11 @@ impl Sender {
     /// The handshake had to be repeated, so the path is thought congested (RFC 5681, section 3.1).
     pub(crate) fn begins_small(&mut self) {
         self.window.segments = 1;
+    }
+
+    /// The handshake is over.
+    pub(crate) fn begins(&mut self, now: Nanos) {
+        self.control.opens(self.rtt.smoothed(), &self.window, now);
     }
 
     pub(crate) const fn without_sack(&mut self) {

@@ -1,7 +1,7 @@
 //! Segments that no honest end sends: nothing panics, and memory is bounded by windows.
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Blocks, Config, Connection, Ecn, Flags, Options, Segment};
+use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, Segment};
 use proptest::prelude::*;
 
 /// Numbers near those in use, and any.
@@ -36,6 +36,10 @@ fn segments(theirs: u32, ours: u32) -> impl Strategy<Value = Segment> {
     )
 }
 
+fn congestions() -> impl Strategy<Value = Congestion> {
+    prop_oneof![Just(Congestion::Reno), Just(Congestion::Cubic), Just(Congestion::Bbr)]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
 
@@ -43,11 +47,13 @@ proptest! {
     fn nothing_panics_and_memory_is_bounded(
         opens: bool,
         old: bool,
-        knobs in any::<[bool; 3]>(),
+        knobs in any::<[bool; 4]>(),
+        congestion in congestions(),
         steps in prop::collection::vec((segments(500, 100), 0u64..400_000_000, any::<u8>()), 1..80),
     ) {
         let preset = if old { Config::year_2005() } else { Config::linux() };
-        let config = Config { ecn: knobs[0], timestamps: knobs[1], sack: knobs[2], ..preset };
+        let [ecn, timestamps, sack, pacing] = knobs;
+        let config = Config { ecn, timestamps, sack, pacing, congestion, ..preset };
         let mut end = if opens { Connection::open(&config, 100) } else { Connection::listen(&config, 100) };
         let mut now = Nanos::ZERO;
         for (segment, later, does) in steps {
@@ -80,9 +86,10 @@ proptest! {
     #[test]
     fn whatever_is_offered_a_connection_comes_of_it(
         offer in segments(500, 100),
+        congestion in congestions(),
         steps in prop::collection::vec((segments(501, 101), 0u64..400_000_000), 1..60),
     ) {
-        let config = Config { ecn: true, timestamps: true, ..Config::linux() };
+        let config = Config { ecn: true, timestamps: true, congestion, ..Config::linux() };
         let mut end = Connection::listen(&config, 100);
         let syn = Segment { sequence: 500, flags: Flags::SYN | Flags::ECE | Flags::CWR, payload_bytes: 0, ..offer };
         end.receive(&syn, Nanos::ZERO);

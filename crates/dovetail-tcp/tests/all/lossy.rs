@@ -179,23 +179,27 @@ fn transfer(configs: [Config; 2], bytes: [u64; 2], harm: Harm, delay: Nanos, sto
 
 fn configs() -> impl Strategy<Value = Config> {
     let switches = any::<[bool; 8]>();
-    (switches, 1u32..3000, 1u32..200_000, 1u32..20, 0u64..200).prop_map(
-        |([old, cubic, sack, stamps, ecn, nagle, quick, hystart], segment, room, first, delay_ms)| Config {
-            segment_bytes: segment,
-            receive_bytes: room,
-            send_bytes: u64::from(room),
-            congestion: if cubic { Congestion::Cubic } else { Congestion::Reno },
-            initial_window: first,
-            ack_delay: Nanos::from_millis(delay_ms),
-            sack,
-            timestamps: stamps && segment > 12,
-            ecn,
-            nagle,
-            quick_acks: quick,
-            hystart,
-            syn_retries: u32::MAX,
-            retries: u32::MAX,
-            ..if old { Config::year_2005() } else { Config::linux() }
+    let congestion = prop_oneof![Just(Congestion::Reno), Just(Congestion::Cubic), Just(Congestion::Bbr)];
+    (switches, congestion, 1u32..3000, 1u32..200_000, 1u32..20, 0u64..200).prop_map(
+        |([old, pacing, sack, stamps, ecn, nagle, quick, hystart], congestion, segment, room, first, delay_ms)| {
+            Config {
+                segment_bytes: segment,
+                receive_bytes: room,
+                send_bytes: u64::from(room),
+                congestion,
+                pacing,
+                initial_window: first,
+                ack_delay: Nanos::from_millis(delay_ms),
+                sack,
+                timestamps: stamps && segment > 12,
+                ecn,
+                nagle,
+                quick_acks: quick,
+                hystart,
+                syn_retries: u32::MAX,
+                retries: u32::MAX,
+                ..if old { Config::year_2005() } else { Config::linux() }
+            }
         },
     )
 }

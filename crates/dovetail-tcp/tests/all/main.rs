@@ -9,6 +9,7 @@ mod goodput;
 mod hostile;
 mod lossy;
 mod not_yet;
+mod pace;
 mod path;
 mod recorded;
 mod scripts;

@@ -60,3 +60,6 @@ pub const SIZES: NotYet = &[
     ("20 segments beside 1 cubic, buffer 33, every 2000 ms", "median"), // 1.101
     ("5 segments beside 1 cubic, buffer 8, every 2000 ms", "mean"),    // 1.216
 ];
+
+/// BBR: goodput within 2 %, drops of single flows as above; of several flows Jain's index and drops within what chance explains.
+pub const BBR: NotYet = &[];

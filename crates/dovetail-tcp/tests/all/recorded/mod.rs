@@ -14,6 +14,7 @@ pub struct Recorded {
     pub paths: Vec<Goodput>,
     pub short: Vec<Short>,
     pub sizes: Vec<Short>,
+    pub bbr: Vec<Goodput>,
     pub rows_installed: Vec<Goodput>,
     pub events: Vec<Event>,
     pub crowd: Vec<Crowd>,
@@ -141,6 +142,7 @@ pub fn config(congestion: &str, receive_buffer_bytes: u64, window_bytes: u64) ->
     config.congestion = match congestion {
         "reno" => Congestion::Reno,
         "cubic" => Congestion::Cubic,
+        "bbr" => Congestion::Bbr,
         other => panic!("{other}"),
     };
     let window = if receive_buffer_bytes == 0 { window_bytes } else { receive_buffer_bytes * 162 / 256 };

@@ -1,0 +1,131 @@
+//! Segments that leave at a pace, and BBR's model of a path, seen from outside: when segments leave, and how many wait.
+
+use std::collections::VecDeque;
+
+use dovetail_sched::Nanos;
+use dovetail_tcp::{Config, Congestion, Connection, Segment};
+
+/// Of a full segment at 10 Mbit/s.
+const TAKES: Nanos = Nanos::from_micros(1200);
+const EACH_WAY: Nanos = Nanos::from_millis(20);
+
+/// What is seen of one flow over a link without loss.
+struct Seen {
+    /// When each segment with data left.
+    left: Vec<Nanos>,
+    /// After each acknowledgement: when, and how many segments were before the link then.
+    queued: Vec<(Nanos, usize)>,
+    read: u64,
+}
+
+/// Sends without pause until `until`; or each `pauses` a hundred segments, where that is given.
+fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
+    let (mut sender, mut receiver) = (Connection::open(config, 7), Connection::listen(config, 9));
+    let mut queue = VecDeque::new();
+    let mut to_receiver = VecDeque::new();
+    let mut to_sender = VecDeque::new();
+    let mut link_free_at = Nanos::ZERO;
+    let mut writes_at = Nanos::ZERO;
+    let mut now = Nanos::ZERO;
+    let mut seen = Seen { left: Vec::new(), queued: Vec::new(), read: 0 };
+    while now < until {
+        while let Some(segment) = due(&mut to_receiver, now) {
+            receiver.receive(&segment, now);
+            seen.read += receiver.read(u64::MAX);
+        }
+        while let Some(segment) = receiver.poll_transmit(now) {
+            to_sender.push_back((now + EACH_WAY, segment));
+        }
+        while let Some(segment) = due(&mut to_sender, now) {
+            sender.receive(&segment, now);
+            seen.queued.push((now, queue.len()));
+        }
+        if now >= writes_at {
+            sender.write(if pauses.is_some() { 100 * 1460 } else { u64::MAX });
+            writes_at = now + pauses.unwrap_or(Nanos::from_millis(1));
+        }
+        while let Some(segment) = sender.poll_transmit(now) {
+            if segment.payload_bytes > 0 {
+                seen.left.push(now);
+            }
+            queue.push_back(segment);
+        }
+        while link_free_at <= now
+            && let Some(segment) = queue.pop_front()
+        {
+            link_free_at = now + if segment.payload_bytes > 0 { TAKES } else { Nanos::from_micros(32) };
+            to_receiver.push_back((link_free_at + EACH_WAY, segment));
+        }
+        let link = (!queue.is_empty()).then_some(link_free_at);
+        let fronts = [to_receiver.front(), to_sender.front()].map(|front| front.map(|(at, _)| *at));
+        let ends = [sender.poll_at(now), receiver.poll_at(now)];
+        let all = fronts.into_iter().chain(ends).chain([Some(writes_at), link]);
+        now = all.flatten().min().unwrap().max(now + Nanos(1));
+    }
+    seen
+}
+
+/// What is there by `now`.
+fn due(on_its_way: &mut VecDeque<(Nanos, Segment)>, now: Nanos) -> Option<Segment> {
+    let is_there = on_its_way.front().is_some_and(|(at, _)| *at <= now);
+    if is_there { on_its_way.pop_front().map(|(_, segment)| segment) } else { None }
+}
+
+fn longest_burst(left: &[Nanos]) -> usize {
+    left.chunk_by(|one, next| one == next).map(<[Nanos]>::len).max().unwrap()
+}
+
+#[test]
+fn a_paced_window_leaves_one_by_one() {
+    for congestion in [Congestion::Reno, Congestion::Cubic] {
+        let config = Config { congestion, pacing: true, ..Config::linux() };
+        let until = Nanos::from_secs(5);
+        let paced = over_a_link(&config, None, until);
+        // The first ten leave together, and nothing after that does.
+        assert_eq!(longest_burst(&paced.left), 10, "{congestion:?}");
+        assert_eq!(longest_burst(&paced.left[10..]), 1, "{congestion:?}");
+        let plain = over_a_link(&Config { pacing: false, ..config }, None, until);
+        assert!(longest_burst(&plain.left[10..]) > 1, "{congestion:?}: a window that grows sends two at once");
+        assert!(paced.read as f64 > 0.97 * plain.read as f64, "{congestion:?}: {} and {}", paced.read, plain.read);
+    }
+}
+
+/// A gap is no shorter than what 1.25 times the bandwidth allows, halved where the segment before left late; and the pace of a
+/// path that was measured stays after a pause.
+#[test]
+fn a_pause_is_followed_by_no_burst_of_bbr() {
+    let config = Config { congestion: Congestion::Bbr, ..Config::linux() };
+    let seen = over_a_link(&config, Some(Nanos::from_millis(700)), Nanos::from_secs(8));
+    let after_startup = seen.left.partition_point(|&at| at < Nanos::from_secs(3));
+    let left = &seen.left[after_startup..];
+    assert!(left.windows(2).any(|pair| pair[1] - pair[0] > Nanos::from_millis(400)), "there are pauses");
+    let shortest = left.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
+    assert!(shortest.as_secs_f64() > TAKES.as_secs_f64() / 1.3 / 2.0, "{shortest}");
+}
+
+/// The queue that CUBIC fills whatever its length, BBR leaves nearly empty; and every ten seconds it lets the path run dry, to
+/// see how long it is.
+#[test]
+fn bbr_keeps_a_path_full_and_its_queue_short() {
+    let run = |congestion| {
+        let config = Config { congestion, hystart: false, ..Config::linux() };
+        let seen = over_a_link(&config, None, Nanos::from_secs(25));
+        let steady: Vec<_> = seen.queued.iter().filter(|(at, _)| *at > Nanos::from_secs(2)).copied().collect();
+        let mean = steady.iter().map(|(_, queued)| *queued as f64).sum::<f64>() / steady.len() as f64;
+        (seen, mean)
+    };
+    let (bbr, bbr_queue) = run(Congestion::Bbr);
+    let (cubic, cubic_queue) = run(Congestion::Cubic);
+    println!("queues: BBR {bbr_queue:.1}, CUBIC {cubic_queue:.1} segments");
+    assert!(bbr.read as f64 > 0.95 * cubic.read as f64, "{} and {}", bbr.read, cubic.read);
+    // A receiver's window of 256 KiB is five times what the path holds.
+    assert!(cubic_queue > 100.0 && bbr_queue < 10.0, "{cubic_queue} and {bbr_queue}");
+    // Four segments a round trip for 200 ms; the path needs 35 to be full.
+    let of = |from_ms: u64| {
+        let [from, to] = [from_ms, from_ms + 200].map(|ms| bbr.left.partition_point(|&at| at < Nanos::from_millis(ms)));
+        to - from
+    };
+    let least = |from_s: u64, to_s: u64| (from_s * 1000..to_s * 1000).step_by(20).map(of).min().unwrap();
+    assert!(least(9, 12) <= 30 && least(19, 23) <= 30, "{} and {}", least(9, 12), least(19, 23));
+    assert!(least(3, 9) > 100 && least(12, 19) > 100, "{} and {}", least(3, 9), least(12, 19));
+}
