@@ -105,6 +105,7 @@ fn simulated(case: &Case) -> Goodput {
         delay: Nanos::from_millis(delay_ms),
         policy: fifo.clone(),
         limits: Limits { packets, flows: 1024, ..Limits::UNLIMITED },
+        mark_packets: None,
     };
     let delay_ms = DELAY.as_millis() as u64;
     let network = Network {

@@ -363,6 +363,23 @@ fn the_page_and_the_table_have_all_parts() {
 }
 
 #[test]
+fn marked_packets_are_counted_where_the_link_marks() {
+    let folder = folder("network-marks");
+    let plain = compare(&folder, SMALL_NETWORK, &[]);
+    assert!(policies_of(&plain).iter().all(|policy| policy.get("marked").is_none()));
+    let marking = SMALL_NETWORK
+        .replace("watched = true", "watched = true\nmark_packets = 5")
+        .replace("[network]", "[network]\ntransport = \"linux:ecn=on\"");
+    let marking = compare(&folder, &marking, &[]);
+    for policy in policies_of(&marking) {
+        let marked = policy["marked"].as_u64().expect("a count");
+        assert!(marked > 0 && marked < policy["arrived"].as_u64().expect("a count"), "{policy}");
+    }
+    let notes = marking["notes"].to_string();
+    assert!(notes.contains("packets were marked"), "{notes}");
+}
+
+#[test]
 fn what_a_network_has_no_use_for_is_refused() {
     let folder = folder("network-refused");
     let network = written(&folder, "network.toml", SMALL_NETWORK);

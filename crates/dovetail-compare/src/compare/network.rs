@@ -116,6 +116,9 @@ struct NetworkJson {
     ended_s: f64,
     evicted_flows: u64,
     unknown_dropped: u64,
+    /// Where the watched link marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    marked: Option<u64>,
     transfers: BTreeMap<&'static str, Times>,
     streams: Vec<StreamJson>,
 }
@@ -202,6 +205,7 @@ impl Comparison<'_> {
                 ended_s: run.outcome.ended.as_secs_f64(),
                 evicted_flows: run.outcome.evicted_flows,
                 unknown_dropped: run.outcome.unknown,
+                marked: run.outcome.marked,
                 transfers: SizeClass::ALL.into_iter().map(times).collect(),
                 streams: streams.collect(),
             }
@@ -339,9 +343,13 @@ impl Comparison<'_> {
                 run.run.policy
             )
         });
+        let marked = self.runs.iter().filter_map(|run| {
+            let packets = count(run.outcome.marked?);
+            Some(format!("{}: {packets} packets were marked", run.run.policy))
+        });
         let policies = self.runs.iter().flat_map(|run| of_policy(&run.run));
         let classes = classes.filter(|_| self.network.transfers() > 0);
-        classes.into_iter().chain(evicted).chain(unknown).chain(policies).collect()
+        classes.into_iter().chain(evicted).chain(unknown).chain(marked).chain(policies).collect()
     }
 
     fn legend(&self) -> Vec<(&'static str, &'static str)> {

@@ -40,6 +40,7 @@ pub(super) struct NetworkForm {
 pub(super) enum CongestionForm {
     Reno,
     Cubic,
+    Bbr,
 }
 
 /// So many nodes under one name.
@@ -64,6 +65,8 @@ pub(super) struct LinkForm {
     pub(super) rate_back: Option<Quantity<Rate>>,
     pub(super) buffer_packets_back: Option<u32>,
     pub(super) buffer_back: Option<Quantity<Bytes>>,
+    pub(super) mark_packets: Option<u32>,
+    pub(super) mark_packets_back: Option<u32>,
     pub(super) flows: Option<u32>,
 }
 

@@ -214,6 +214,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         if watched {
             self.watch.arrived(&packet, datagram);
         }
+        let is_marked = queue.marks() && datagram.body.mark();
         let admission = queue.scheduler.enqueue(&packet, self.now);
         if admission.evicted {
             while let Some(evicted) = self.queues[link].scheduler.poll_evicted() {
@@ -222,6 +223,8 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         }
         if !admission.is_queued() {
             self.drop(watched, &packet);
+        } else if watched && is_marked {
+            self.watch.marked += 1;
         }
         self.ask(link);
     }

@@ -12,6 +12,8 @@ pub struct NetworkOutcome {
     pub link: Outcome,
     /// Of those dropped, how many for want of memory for their flow.
     pub unknown: u64,
+    /// Packets that joined the watched link's queue with a mark of congestion that they got there; `None`: it marks none.
+    pub marked: Option<u64>,
     /// Flows that the watched link forgot before their time to make room for others.
     pub evicted_flows: u64,
     /// When the run ended.

@@ -1,7 +1,7 @@
 //! Packets in flight.
 
 use dovetail_sched::flow::FiveTuple;
-use dovetail_tcp::Segment;
+use dovetail_tcp::{Ecn, Segment};
 use slab::Slab;
 
 /// A packet in flight; `P` is what the model of users' access sends.
@@ -30,6 +30,19 @@ pub(super) struct Datagram<P> {
 pub(super) enum Body {
     Tcp(Segment),
     Udp,
+}
+
+impl Body {
+    /// Marks it as one that met congestion, if its ends understand that (RFC 3168, section 5); whether this marked it.
+    pub(super) fn mark(&mut self) -> bool {
+        match self {
+            Self::Tcp(segment) if segment.ecn == Ecn::Capable => {
+                segment.ecn = Ecn::Marked;
+                true
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Names a connection's end also after it is gone and another connection is in its place.

@@ -17,6 +17,7 @@ pub(super) struct Queue {
     pub(super) scheduler: Box<dyn Scheduler>,
     flows: Flows,
     nanos_per_byte: f64,
+    mark_packets: Option<u64>,
     /// Whether it is on the list of those that are to be asked for a packet.
     pub(super) is_asked: bool,
     // What is on the transmitter.
@@ -71,7 +72,9 @@ impl Queue {
             }
         };
         let nanos_per_byte = link.rate.nanos_for(1.0);
-        Ok(Self { scheduler, flows, nanos_per_byte, is_asked: false, sending: None, ask_again: AskAgain::new() })
+        let mark_packets = link.mark_packets.map(u64::from);
+        let ask_again = AskAgain::new();
+        Ok(Self { scheduler, flows, nanos_per_byte, mark_packets, is_asked: false, sending: None, ask_again })
     }
 
     /// Whose packet this is; `None` if there is no room to tell.
@@ -84,6 +87,11 @@ impl Queue {
             Flows::One => Some(Lookup { flow: FlowId(0), new: false }),
             Flows::Table(table) => table.lookup(*tuple, now, |flow| self.scheduler.forget(flow)),
         }
+    }
+
+    /// Whether what comes now is marked, if it may be: the queue is long, all flows together (RFC 8257, section 3.1).
+    pub(super) fn marks(&self) -> bool {
+        self.mark_packets.is_some_and(|most| self.scheduler.backlog().packets >= most)
     }
 
     /// A packet for the scheduler.

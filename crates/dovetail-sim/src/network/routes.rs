@@ -56,6 +56,7 @@ mod tests {
             delay: Nanos::ZERO,
             policy: "fifo".parse().expect("known"),
             limits: Limits::UNLIMITED,
+            mark_packets: None,
         };
         // 0 - 1 - 2 - 3 in both directions, a short cut 0 > 3, and 4 that only sends.
         let pairs = [(0, 1), (1, 0), (1, 2), (2, 1), (2, 3), (3, 2), (0, 3), (4, 0)];

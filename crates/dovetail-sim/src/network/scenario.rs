@@ -150,6 +150,7 @@ fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
         transport.tcp.congestion = match congestion {
             CongestionForm::Reno => dovetail_tcp::Congestion::Reno,
             CongestionForm::Cubic => dovetail_tcp::Congestion::Cubic,
+            CongestionForm::Bbr => dovetail_tcp::Congestion::Bbr,
         };
     }
     if let Some(window) = &form.window {
@@ -219,6 +220,10 @@ impl Nodes {
         if [packets, packets_back].contains(&Some(0)) || [bytes, bytes_back].contains(&Some(0)) {
             return Err("a buffer holds at least a packet".into());
         }
+        let mark_packets_back = form.mark_packets_back.or(form.mark_packets);
+        if [form.mark_packets, mark_packets_back].contains(&Some(0)) {
+            return Err("mark_packets is at least 1".into());
+        }
         let flows = form.flows.unwrap_or(DEFAULT_FLOWS);
         if !(1..=Limits::UNLIMITED.flows).contains(&flows) {
             return Err(format!("flows is from 1 to {}", Limits::UNLIMITED.flows));
@@ -230,8 +235,12 @@ impl Nodes {
             on_full: DropPolicy::Tail,
             ..Limits::UNLIMITED
         };
-        let there = (form.rate.0, limits(packets, bytes));
-        let back = (form.rate_back.as_ref().map_or(form.rate.0, |rate| rate.0), limits(packets_back, bytes_back));
+        let there = (form.rate.0, limits(packets, bytes), form.mark_packets);
+        let back = (
+            form.rate_back.as_ref().map_or(form.rate.0, |rate| rate.0),
+            limits(packets_back, bytes_back),
+            mark_packets_back,
+        );
         let policy: PolicySpec = form
             .policy
             .as_deref()
@@ -253,8 +262,8 @@ impl Nodes {
                 if !self.joined.insert((from.min(to), from.max(to))) {
                     return Err(format!("there is a link between '{}' and '{}' already", name(from), name(to)));
                 }
-                for (from, to, (rate, limits)) in [(from, to, there), (to, from, back)] {
-                    links.push(Link { from, to, rate, delay, policy: policy.clone(), limits });
+                for (from, to, (rate, limits, mark_packets)) in [(from, to, there), (to, from, back)] {
+                    links.push(Link { from, to, rate, delay, policy: policy.clone(), limits, mark_packets });
                 }
             }
         }

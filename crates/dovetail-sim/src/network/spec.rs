@@ -109,6 +109,8 @@ pub struct Link {
     pub policy: PolicySpec,
     /// How much may wait; [`Limits::flows`] bounds the flows that are distinguished.
     pub limits: Limits,
+    /// A packet that finds so many or more queued is marked (CE, RFC 3168), where its sender can be told so.
+    pub mark_packets: Option<u32>,
 }
 
 /// Flows of one kind.

@@ -59,10 +59,10 @@ struct Knob {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const KNOBS: [Knob; 9] = [
+const KNOBS: [Knob; 10] = [
     Knob {
         name: "congestion",
-        values: "reno or cubic",
+        values: "reno, cubic or bbr",
         set: |tcp, value| {
             tcp.congestion = algorithm(value)?;
             Some(())
@@ -104,6 +104,7 @@ const KNOBS: [Knob; 9] = [
     },
     Knob { name: "nagle", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.nagle = is_on) },
     Knob { name: "hystart", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.hystart = is_on) },
+    Knob { name: "pacing", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.pacing = is_on) },
 ];
 
 /// A congestion control by its name.
@@ -111,6 +112,7 @@ pub(super) fn algorithm(name: &str) -> Option<Congestion> {
     Some(match name {
         "reno" => Congestion::Reno,
         "cubic" => Congestion::Cubic,
+        "bbr" => Congestion::Bbr,
         _ => return None,
     })
 }
@@ -152,15 +154,17 @@ impl FromStr for Named {
 impl fmt::Display for Transport {
     /// In a phrase, for those who look at a run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Config { congestion, initial_window, least_timeout, ack_delay, sack, ecn, .. } = self.tcp;
+        let Config { congestion, initial_window, least_timeout, ack_delay, sack, ecn, pacing, .. } = self.tcp;
         let name = match congestion {
             Congestion::Reno => "Reno",
             Congestion::Cubic => "CUBIC",
+            Congestion::Bbr => "BBR",
             _ => "another congestion control",
         };
         write!(f, "{name}, first window {initial_window} segments, timeouts from {least_timeout}")?;
         write!(f, ", acknowledgements held back up to {ack_delay}")?;
-        write!(f, ", {} SACK{}", if sack { "with" } else { "without" }, if ecn { ", ECN" } else { "" })
+        write!(f, ", {} SACK{}", if sack { "with" } else { "without" }, if ecn { ", ECN" } else { "" })?;
+        write!(f, "{}", if pacing { ", paced" } else { "" })
     }
 }
 
@@ -177,6 +181,21 @@ mod tests {
         assert_eq!(old.congestion, Congestion::Reno);
         let Named(eager) = "linux:delayed_ack=0s,congestion=reno,ecn=on".parse().expect("knobs");
         assert!(eager.ack_delay == Nanos::ZERO && eager.congestion == Congestion::Reno && eager.ecn);
+        let Named(model) = "linux:congestion=bbr".parse().expect("an algorithm");
+        assert_eq!(model, Config { congestion: Congestion::Bbr, ..Config::linux() });
+        let Named(paced) = "linux:pacing=on".parse().expect("a knob");
+        assert_eq!(paced, Config { pacing: true, ..Config::linux() });
+    }
+
+    #[test]
+    fn a_phrase_says_what_hosts_do() {
+        let phrase = |text: &str| {
+            let Named(tcp) = text.parse().expect("right");
+            Transport { tcp, ..Transport::default() }.to_string()
+        };
+        let rest = "first window 10 segments, timeouts from 200ms, acknowledgements held back up to 40ms, with SACK";
+        assert_eq!(phrase("linux:congestion=bbr"), format!("BBR, {rest}"));
+        assert_eq!(phrase("linux:ecn=on,pacing=on"), format!("CUBIC, {rest}, ECN, paced"));
     }
 
     #[test]
@@ -186,6 +205,6 @@ mod tests {
         assert!(error("linux:windw=3").contains("there are congestion, initial_window"));
         assert_eq!(error("linux:initial_window=0"), "initial_window is segments from 1 to 1000, not '0'");
         assert_eq!(error("linux:ecn"), "ecn is on or off, not ''");
-        assert_eq!(error("linux:congestion=vegas"), "congestion is reno or cubic, not 'vegas'");
+        assert_eq!(error("linux:congestion=vegas"), "congestion is reno, cubic or bbr, not 'vegas'");
     }
 }

@@ -39,6 +39,8 @@ pub(super) struct Watch<'a> {
     pub(super) link: Outcome,
     /// Packets that were dropped for want of room to tell their flow from others.
     pub(super) unknown: u64,
+    /// Packets that the link marked and took.
+    pub(super) marked: u64,
     /// Packets that wait, by number.
     waiting: BTreeMap<u64, Packet>,
     // By number.
@@ -51,7 +53,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     pub(super) fn new(observer: &'a mut dyn Observer, capture: Option<Capture<'a>>, blamed: Blamed<'a>) -> Self {
         let (link, transfers, streams) = (Outcome::default(), Vec::new(), Vec::new());
-        Self { observer, capture, link, unknown: 0, waiting: BTreeMap::new(), transfers, streams, blamed }
+        Self { observer, capture, link, unknown: 0, marked: 0, waiting: BTreeMap::new(), transfers, streams, blamed }
     }
 
     /// A packet came to the link; its number.

@@ -76,6 +76,7 @@ impl<'a, M: AccessModel> World<'a, M> {
         NetworkOutcome {
             link: watch.link,
             unknown: watch.unknown,
+            marked: self.net.spec.links[self.net.spec.watched].mark_packets.map(|_| watch.marked),
             evicted_flows,
             ended: self.net.now,
             transfers,

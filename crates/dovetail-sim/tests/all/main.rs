@@ -19,6 +19,7 @@ mod network;
 mod network_books;
 mod network_capture;
 mod network_errors;
+mod network_marks;
 mod network_scenario;
 mod network_sessions;
 mod network_shares;

@@ -61,7 +61,7 @@ fn check_delivered(run: &Run, network: &Network) {
 #[test]
 fn books_balance_under_every_policy() {
     assert!(policies().len() > 8, "{:?}", policies());
-    for congestion in [Congestion::Reno, Congestion::Cubic] {
+    for congestion in [Congestion::Reno, Congestion::Cubic, Congestion::Bbr] {
         let network = mixed(congestion);
         for policy in policies() {
             let run = run(&network, policy);
@@ -137,9 +137,17 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
     let links = prop::collection::vec((0.2f64..20.0, 0u64..40, 2u32..12), 12);
     let transfers = prop::collection::vec((any::<prop::sample::Index>(), 1u32..4, 1u64..40_000, any::<bool>()), 1..4);
     let policy = prop::sample::select(vec!["fifo", "drr", "sfq", "drfq"]);
-    let transport = (576u32..1500, any::<bool>(), 14u32..18, any::<bool>(), any::<bool>());
+    let transport = (576u32..1500, 0usize..3, 14u32..18, any::<[bool; 4]>());
     (parents, links, transfers, policy, any::<u64>(), transport, any::<prop::sample::Index>()).prop_map(
-        |(parents, shapes, transfers, policy, seed, (mtu_bytes, cubic, window, delayed, old), watched)| {
+        |(
+            parents,
+            shapes,
+            transfers,
+            policy,
+            seed,
+            (mtu_bytes, congestion, window, [delayed, old, ecn, pacing]),
+            watched,
+        )| {
             let nodes = parents.len() + 1;
             let mut links = Vec::new();
             for (node, parent) in (1..).zip(&parents) {
@@ -158,6 +166,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                             on_full: drops(packets),
                             ..Limits::UNLIMITED
                         },
+                        mark_packets: (packets > 3).then_some(packets / 2),
                     });
                 }
             }
@@ -191,7 +200,9 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                 links,
                 transport: Transport {
                     tcp: TcpConfig {
-                        congestion: if cubic { Congestion::Cubic } else { Congestion::Reno },
+                        congestion: [Congestion::Reno, Congestion::Cubic, Congestion::Bbr][congestion],
+                        ecn,
+                        pacing,
                         receive_bytes: 1 << window,
                         ack_delay: if delayed { Nanos::from_millis(10) } else { Nanos::ZERO },
                         ..if old { TcpConfig::year_2005() } else { TcpConfig::linux() }

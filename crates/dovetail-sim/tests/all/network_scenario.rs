@@ -41,6 +41,8 @@ between = [[@"s1"@, "s2"], @"r1"@]
 rate = "10Mbps"
 rate_back = @"1Mbps"@
 buffer_back = @"30kB"@
+mark_packets = @20@
+mark_packets_back = @5@
 [[link]]
 between = ["r0", @["c1", "c2"]@]
 rate = "20Mbps"
@@ -100,13 +102,15 @@ fn every_key_is_read_as_it_is_meant() {
         delay: Nanos::from_millis(delay_ms),
         policy: policy.parse().unwrap(),
         limits,
+        mark_packets: None,
     };
     let tail = Limits { packets: Some(100_000), on_full: DropPolicy::Tail, ..Limits::UNLIMITED };
     let tight = Limits { packets: Some(50), bytes: Some(60_000), flows: 1000, ..tail };
     let loose = Limits { flows: 65_536, ..tail };
     let narrow = |from, to| link(from, to, 3.0, 30, "drr:quantum=1514", tight);
-    let left = |from, to| link(from, to, 10.0, 0, "fifo", loose);
-    let left_back = |from, to| link(from, to, 1.0, 0, "fifo", Limits { packets: None, bytes: Some(30_000), ..loose });
+    let left = |from, to| Link { mark_packets: Some(20), ..link(from, to, 10.0, 0, "fifo", loose) };
+    let little = Limits { packets: None, bytes: Some(30_000), ..loose };
+    let left_back = |from, to| Link { mark_packets: Some(5), ..link(from, to, 1.0, 0, "fifo", little) };
     let right = |from, to| link(from, to, 20.0, 0, "fifo", loose);
     let traffic = |name: &str, from: &[usize], to: &[usize], kind| Traffic {
         name: name.into(),
@@ -268,7 +272,12 @@ const MISTAKES: &[Mistake] = &[
         3,
         "unknown field `speed`, expected one of `stop`, `transport`, `congestion`",
     ),
-    ("[network]", "[network]\ncongestion = \"bbr\"", 3, "unknown variant `bbr`, expected `reno` or `cubic`"),
+    (
+        "[network]",
+        "[network]\ncongestion = \"vegas\"",
+        3,
+        "unknown variant `vegas`, expected one of `reno`, `cubic`, `bbr`",
+    ),
     ("[network]", "[network]\nmtu = 100", 0, "the largest packet is from 576 to 65535 bytes, not 100"),
     ("[network]", "[network]\nmtu = \"5GB\"", 0, "the largest packet is from 576 to 65535 bytes"),
     ("[network]", "[network]\nwindow = 1499", 0, "the window is from the largest packet to 16 MiB, not 1499 bytes"),
@@ -289,6 +298,8 @@ const MISTAKES: &[Mistake] = &[
     ("watched = true", "watched = true\nbuffer = 0", 3, "link: a buffer holds at least a packet"),
     ("watched = true", "watched = true\nbuffer_packets_back = 0", 3, "link: a buffer holds at least a packet"),
     ("watched = true", "watched = true\nbuffer_back = 0", 3, "link: a buffer holds at least a packet"),
+    ("watched = true", "watched = true\nmark_packets = 0", 3, "link: mark_packets is at least 1"),
+    ("watched = true", "watched = true\nmark_packets_back = 0", 3, "link: mark_packets is at least 1"),
     ("watched = true", "watched = true\nrate_back = \"0Mbps\"", 7, "\"0Mbps\": "),
     ("watched = true", "watched = true\nrate_back = 5", 7, "5 is not a rate such as \"400Mbps\""),
     ("watched = true", "watched = true\nflows = 0", 3, "link: flows is from 1 to "),

@@ -16,6 +16,7 @@ pub fn dumbbell(hosts: usize, bottleneck_mbps: f64, buffer: u32, traffic: Vec<Tr
         delay: Nanos::from_millis(delay_ms),
         policy: fifo.clone(),
         limits: Limits { packets, flows: 65_536, on_full: DropPolicy::Tail, ..Limits::UNLIMITED },
+        mark_packets: None,
     };
     let mut links = vec![link(0, 1, bottleneck_mbps, 30, Some(buffer)), link(1, 0, bottleneck_mbps, 30, Some(buffer))];
     for host in 0..2 * hosts {
