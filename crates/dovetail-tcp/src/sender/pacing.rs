@@ -19,23 +19,6 @@ const UNPACED: u64 = 10;
 const SLOW_START_PERCENT: u64 = 200;
 const AVOIDANCE_PERCENT: u64 = 120;
 
-/// When segments leave.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Pacing {
-    // Whether windows are paced of algorithms that state no rate.
-    paces_windows: bool,
-    // No segment leaves before.
-    next_at: Nanos,
-    // Whether one waits for that.
-    holds: bool,
-}
-
-impl Pacing {
-    pub(super) fn new(paces_windows: bool) -> Self {
-        Self { paces_windows, ..Self::default() }
-    }
-}
-
 impl Sender {
     /// When to ask for the next segment, if nothing happens before.
     pub(crate) fn due_at(&self) -> Option<Nanos> {

@@ -2,7 +2,6 @@
 
 use dovetail_sched::Nanos;
 
-use super::pacing::Pacing;
 use crate::{
     board::{Board, Sent},
     config::{Config, Congestion},
@@ -63,6 +62,17 @@ pub(super) struct Usage {
     // The most used since the window was last full, and when that was.
     pub(super) used: u32,
     pub(super) full_at: Nanos,
+}
+
+/// When segments leave.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Pacing {
+    /// Whether windows are paced of algorithms that state no rate.
+    pub(super) paces_windows: bool,
+    /// No segment leaves before.
+    pub(super) next_at: Nanos,
+    /// Whether one waits for that.
+    pub(super) holds: bool,
 }
 
 /// A segment to be sent: its place, how much it carries, and whether a FIN follows.
@@ -214,7 +224,7 @@ impl Sender {
             partial_end: 0,
             last_sent: None,
             usage: Usage::default(),
-            pacing: Pacing::new(config.pacing),
+            pacing: Pacing { paces_windows: config.pacing, ..Pacing::default() },
             says_reduced: false,
             counts: Counts::default(),
         }

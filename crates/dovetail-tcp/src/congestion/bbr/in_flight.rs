@@ -6,7 +6,7 @@
 
 use dovetail_sched::Nanos;
 
-use super::{Bbr, Repair, Report};
+use super::state::{Bbr, Repair, Report};
 use crate::{bandwidth::Gain, congestion::window::Window};
 
 /// `BBRMinPipeCwnd`: fewer segments in flight would wait for delayed acknowledgements (section 4.2.3).
