@@ -1,8 +1,12 @@
 //! Segments that no honest end sends: nothing panics, and memory is bounded by windows.
 
+mod driver;
+
 use dovetail_sched::Nanos;
 use dovetail_tcp::{Blocks, Config, Congestion, Connection, Ecn, Flags, Options, Segment};
 use proptest::prelude::*;
+
+use self::driver::{Step, drive};
 
 /// Numbers near those in use, and any.
 fn near(base: u32) -> impl Strategy<Value = u32> {
@@ -54,32 +58,8 @@ proptest! {
         let preset = if old { Config::year_2005() } else { Config::linux() };
         let [ecn, timestamps, sack, pacing] = knobs;
         let config = Config { ecn, timestamps, sack, pacing, congestion, ..preset };
-        let mut end = if opens { Connection::open(&config, 100) } else { Connection::listen(&config, 100) };
-        let mut now = Nanos::ZERO;
-        for (segment, later, does) in steps {
-            now += Nanos(later);
-            match does % 8 {
-                0 => drop(end.write(u64::from(does) * 1000)),
-                1 => drop(end.read(u64::from(does) * 100)),
-                2 if does > 250 => end.close(),
-                3 if does > 250 => end.abort(),
-                4 => end.allow(u64::from(does) * 1000),
-                _ => {}
-            }
-            end.receive(&segment, now);
-            let mut sent = 0;
-            while let Some(segment) = end.poll_transmit(now) {
-                sent += 1;
-                prop_assert!(segment.payload_bytes <= config.segment_bytes);
-                prop_assert!(sent < 10_000, "an end that never stops sending");
-            }
-            if let Some(at) = end.poll_at(now) {
-                prop_assert!(at >= now);
-            }
-            let room = u64::from(config.receive_bytes) + (1 << 14);
-            prop_assert!(end.bytes_out_of_order() <= room && end.readable_bytes() <= room);
-            prop_assert!(end.unacknowledged_bytes() <= config.send_bytes + 1);
-        }
+        let steps = steps.into_iter().map(|(segment, later, does)| Step { segment, later: Nanos(later), does });
+        drive(&config, opens, steps);
     }
 
     /// As the first segment, a SYN with whatever options; then data on top.
