@@ -157,7 +157,9 @@ fn an_interrupted_run_leaves_nothing_behind() {
     let folder = folder("files-interrupted");
     let endless = written(&folder, "endless.toml", ENDLESS);
     let records = folder.join("records");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dovetail"))
+    // What a shell runs in the background ignores interrupts, and so would its children.
+    let mut child = Command::new("env")
+        .args(["--default-signal=INT", env!("CARGO_BIN_EXE_dovetail")])
         .args(["compare", &endless, "--policy", "drr", "--records", records.to_str().unwrap()])
         .stdout(Stdio::null())
         .spawn()
