@@ -8,8 +8,9 @@ use core::{
 };
 
 /// A time or a span of time, in whole nanoseconds. Sums and differences saturate: a hostile time stamp gives an absurd
-/// result, never a panic.
+/// result, never a panic. In memory it is its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[repr(transparent)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
