@@ -57,7 +57,7 @@ pub fn crates() -> Vec<PathBuf> {
     folders.into_iter().filter(|folder| folder.join("Cargo.toml").exists()).collect()
 }
 
-/// The folder of the package that is in a folder of this name, under `crates/` or beside it.
+/// The folder of the package that is in a folder of this name, under `crates/` or at this path.
 pub fn package(name: &str) -> Option<PathBuf> {
     let folders = [root().join("crates").join(name), root().join(name)];
     folders.into_iter().find(|folder| folder.join("Cargo.toml").exists())

@@ -19,7 +19,7 @@ fn every_link_leads_somewhere() {
             }
         }
         for code in text.split('`') {
-            let names_a_path = ["crates/", "scenarios/", "house/"].iter().any(|top| code.starts_with(top));
+            let names_a_path = ["bindings/", "crates/", "scenarios/", "house/"].iter().any(|top| code.starts_with(top));
             if names_a_path && !code.contains(['*', '<', ' ', '\n']) && !root().join(code).exists() {
                 wrong.push(format!("{}: there is no {code}; name the file as it is now", shown(&page)));
             }

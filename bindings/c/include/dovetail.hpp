@@ -1,0 +1,276 @@
+/*
+ * Dovetail for C++17: classes around dovetail.h that free what they hold, throw what went wrong and answer with optionals.
+ *
+ *     dovetail::Scheduler scheduler("drr", dovetail::setup(2));
+ *     dvt_admission admission = scheduler.enqueue(dovetail::packet(flow, bytes, now, handle, {cpu, link}), now);
+ *     scheduler.evicted([](const dvt_packet &lost) { ... });
+ *     if (std::optional<dvt_dispatch> next = scheduler.dequeue(now)) { ... }
+ *
+ * The structs and the rules are those of dovetail.h. Objects can be moved, not copied.
+ */
+#ifndef DOVETAIL_HPP
+#define DOVETAIL_HPP
+
+#include "dovetail.h"
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace dovetail {
+
+/// A status that is an error, with the library's sentence.
+class Error : public std::runtime_error {
+  public:
+    explicit Error(dvt_status status) : std::runtime_error(dvt_last_error()), status_(status) {}
+    dvt_status status() const noexcept { return status_; }
+
+  private:
+    dvt_status status_;
+};
+
+/// True for DVT_OK, false for DVT_NONE; errors are thrown.
+inline bool check(dvt_status status) {
+    if (status < 0) throw Error(status);
+    return status == DVT_OK;
+}
+
+/// A struct of zeros whose size is set.
+template <class Struct> Struct sized() {
+    Struct made = Struct();
+    made.size = sizeof made;
+    return made;
+}
+
+/// The struct that a call writes where it says yes.
+template <class Struct, class Call> std::optional<Struct> written(Call call) {
+    Struct place = sized<Struct>();
+    return check(call(&place)) ? std::optional<Struct>(place) : std::nullopt;
+}
+
+/// The number that a call writes where it says yes.
+template <class Number, class Call> std::optional<Number> number(Call call) {
+    Number place = 0;
+    return check(call(&place)) ? std::optional<Number>(place) : std::nullopt;
+}
+
+/// A setup without limits.
+inline dvt_setup setup(std::uint32_t resources) {
+    dvt_setup made = sized<dvt_setup>();
+    made.resources = resources;
+    return made;
+}
+
+/// A packet with its demand, a time for each resource.
+inline dvt_packet packet(std::uint32_t flow, std::uint32_t bytes, std::uint64_t arrival_ns, std::uint64_t handle,
+                         std::initializer_list<std::uint64_t> demand_ns) {
+    if (demand_ns.size() > DVT_MAX_RESOURCES) throw std::length_error("a packet crosses at most 8 resources");
+    dvt_packet made = sized<dvt_packet>();
+    made.flow = flow;
+    made.bytes = bytes;
+    made.arrival_ns = arrival_ns;
+    made.handle = handle;
+    for (std::uint64_t time_ns : demand_ns) made.demand_ns[made.resources++] = time_ns;
+    return made;
+}
+
+/// One of a policy's own figures.
+struct Figure {
+    std::string name;
+    double value;
+};
+
+/// A packet scheduler.
+class Scheduler {
+  public:
+    explicit Scheduler(const std::string &policy, const dvt_setup &setup) {
+        dvt_scheduler *made = nullptr;
+        check(dvt_scheduler_new(policy.c_str(), &setup, &made));
+        handle_.reset(made);
+    }
+
+    dvt_admission enqueue(const dvt_packet &packet, std::uint64_t now_ns) {
+        dvt_admission admission = sized<dvt_admission>();
+        check(dvt_enqueue(get(), &packet, now_ns, &admission));
+        return admission;
+    }
+    /// Calls `lose` with each packet that lost its place; for an admission with `evicted`.
+    template <class Lose> void evicted(Lose lose) {
+        dvt_packet lost = sized<dvt_packet>();
+        while (check(dvt_poll_evicted(get(), &lost))) lose(static_cast<const dvt_packet &>(lost));
+    }
+    std::optional<dvt_dispatch> dequeue(std::uint64_t now_ns) {
+        return written<dvt_dispatch>([&](dvt_dispatch *to) { return dvt_dequeue(get(), now_ns, to); });
+    }
+    std::optional<dvt_packet> peek(std::uint64_t now_ns) {
+        return written<dvt_packet>([&](dvt_packet *to) { return dvt_peek(get(), now_ns, to); });
+    }
+    std::optional<std::uint64_t> poll_at() const {
+        return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_poll_at(get(), to); });
+    }
+
+    /// Whether events of this stage on this resource are to be told.
+    bool wants(dvt_stage stage, std::uint32_t resource) const {
+        std::uint32_t interest = 0;
+        check(dvt_interest(get(), &interest));
+        return dvt_wants(interest, stage, resource) != 0;
+    }
+    void feedback(const dvt_dispatch &of, std::uint32_t resource, dvt_stage stage, std::uint64_t took_ns,
+                  std::uint64_t now_ns) {
+        dvt_event event = sized<dvt_event>();
+        event.flow = of.flow;
+        event.resource = resource;
+        event.stage = stage;
+        event.ticket = of.ticket;
+        event.took_ns = took_ns;
+        check(dvt_feedback(get(), &event, now_ns));
+    }
+
+    void set_weight(std::uint32_t flow, double weight) { check(dvt_set_weight(get(), flow, weight)); }
+    void set_resource_weights(std::uint32_t flow, const std::vector<double> &weights) {
+        check(dvt_set_resource_weights(get(), flow, weights.data(), static_cast<std::uint32_t>(weights.size())));
+    }
+    void retune(const std::string &policy, std::uint64_t now_ns) { check(dvt_retune(get(), policy.c_str(), now_ns)); }
+    /// False while the flow has packets queued.
+    bool forget(std::uint32_t flow) { return check(dvt_forget(get(), flow)); }
+
+    dvt_backlog backlog() const {
+        return *written<dvt_backlog>([&](dvt_backlog *to) { return dvt_backlog_of(get(), to); });
+    }
+    dvt_backlog backlog(std::uint32_t flow) const {
+        return *written<dvt_backlog>([&](dvt_backlog *to) { return dvt_flow_backlog(get(), flow, to); });
+    }
+    std::vector<Figure> figures() const {
+        std::vector<Figure> all;
+        dvt_figure figure = sized<dvt_figure>();
+        for (std::uint32_t at = 0; check(dvt_figure_at(get(), at, &figure)); at++)
+            all.push_back({figure.name, figure.value});
+        return all;
+    }
+
+    void set_program(std::uint32_t flow, std::uint32_t program) { check(dvt_set_program(get(), flow, program)); }
+    std::vector<dvt_learnt> learnt() const {
+        std::vector<dvt_learnt> all;
+        dvt_learnt learnt = sized<dvt_learnt>();
+        for (std::uint32_t at = 0; check(dvt_learnt_at(get(), at, &learnt)); at++) all.push_back(learnt);
+        return all;
+    }
+
+    dvt_admission enqueue_before(std::uint32_t resource, const dvt_packet &packet, std::uint64_t now_ns) {
+        dvt_admission admission = sized<dvt_admission>();
+        check(dvt_enqueue_before(get(), resource, &packet, now_ns, &admission));
+        return admission;
+    }
+    std::optional<dvt_packet> dequeue_before(std::uint32_t resource, std::uint64_t now_ns) {
+        return written<dvt_packet>([&](dvt_packet *to) { return dvt_dequeue_before(get(), resource, now_ns, to); });
+    }
+    std::optional<std::uint64_t> poll_at_before(std::uint32_t resource) const {
+        return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_poll_at_before(get(), resource, to); });
+    }
+    dvt_backlog backlog_before(std::uint32_t resource) const {
+        return *written<dvt_backlog>([&](dvt_backlog *to) { return dvt_backlog_before(get(), resource, to); });
+    }
+
+    /// The handle, for the functions of dovetail.h. It stays this object's.
+    dvt_scheduler *get() const noexcept { return handle_.get(); }
+
+  private:
+    struct Free {
+        void operator()(dvt_scheduler *handle) const noexcept { dvt_scheduler_free(handle); }
+    };
+    std::unique_ptr<dvt_scheduler, Free> handle_;
+};
+
+/// A flow table.
+class FlowTable {
+  public:
+    FlowTable(std::uint32_t most, std::uint64_t timeout_ns, const std::array<std::uint8_t, 16> &hash_key) {
+        dvt_flows_setup setup = sized<dvt_flows_setup>();
+        setup.most = most;
+        setup.timeout_ns = timeout_ns;
+        for (std::size_t at = 0; at < hash_key.size(); at++) setup.hash_key[at] = hash_key[at];
+        dvt_flows *made = nullptr;
+        check(dvt_flows_new(&setup, &made));
+        handle_.reset(made);
+    }
+
+    /// Nothing if the table is full and no flow can go.
+    std::optional<dvt_lookup> lookup(const Scheduler &scheduler, const dvt_five_tuple &tuple, std::uint64_t now_ns) {
+        return written<dvt_lookup>(
+            [&](dvt_lookup *to) { return dvt_flows_lookup(get(), scheduler.get(), &tuple, now_ns, to); });
+    }
+    std::uint32_t expire(const Scheduler &scheduler, std::uint64_t now_ns, std::uint32_t most) {
+        return *number<std::uint32_t>(
+            [&](std::uint32_t *to) { return dvt_flows_expire(get(), scheduler.get(), now_ns, most, to); });
+    }
+    std::optional<dvt_five_tuple> tuple(std::uint32_t flow) const {
+        return written<dvt_five_tuple>([&](dvt_five_tuple *to) { return dvt_flows_tuple(get(), flow, to); });
+    }
+    dvt_flow_counts counts() const {
+        return *written<dvt_flow_counts>([&](dvt_flow_counts *to) { return dvt_flows_counts(get(), to); });
+    }
+    dvt_flows *get() const noexcept { return handle_.get(); }
+
+  private:
+    struct Free {
+        void operator()(dvt_flows *handle) const noexcept { dvt_flows_free(handle); }
+    };
+    std::unique_ptr<dvt_flows, Free> handle_;
+};
+
+/// A request scheduler. Its other events are functions of dovetail.h, for get().
+class Requests {
+  public:
+    Requests(const std::string &policy, const dvt_request_setup &setup) {
+        dvt_requests *made = nullptr;
+        check(dvt_requests_new(policy.c_str(), &setup, &made));
+        handle_.reset(made);
+    }
+    /// A setup for HTTP over TCP: units are bytes, the rate is the link's goodput in bytes a second.
+    static dvt_request_setup for_bytes(double rate) {
+        return *written<dvt_request_setup>([&](dvt_request_setup *to) { return dvt_request_setup_for_bytes(rate, to); });
+    }
+
+    void set_class(std::uint32_t of, double weight, std::uint64_t now_ns) {
+        check(dvt_requests_set_class(get(), of, weight, now_ns));
+    }
+    void set_user(std::uint32_t user, std::uint32_t of, std::uint64_t now_ns) {
+        check(dvt_requests_set_user(get(), user, of, now_ns));
+    }
+    void enqueue(std::uint32_t id, std::uint32_t user, std::uint64_t now_ns, std::uint64_t length = DVT_UNKNOWN) {
+        dvt_request request = sized<dvt_request>();
+        request.id = id;
+        request.user = user;
+        request.length = length;
+        check(dvt_requests_enqueue(get(), &request, now_ns));
+    }
+    void received(std::uint32_t id, std::uint64_t units, std::uint64_t now_ns) {
+        check(dvt_requests_received(get(), id, units, now_ns));
+    }
+    void ready(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ready(get(), id, now_ns)); }
+    void ended(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_ended(get(), id, now_ns)); }
+    void cancel(std::uint32_t id, std::uint64_t now_ns) { check(dvt_requests_cancel(get(), id, now_ns)); }
+    std::optional<dvt_turn> dequeue(std::uint64_t now_ns) {
+        return written<dvt_turn>([&](dvt_turn *to) { return dvt_requests_dequeue(get(), now_ns, to); });
+    }
+    std::optional<std::uint64_t> poll_at() const {
+        return number<std::uint64_t>([&](std::uint64_t *to) { return dvt_requests_poll_at(get(), to); });
+    }
+    dvt_requests *get() const noexcept { return handle_.get(); }
+
+  private:
+    struct Free {
+        void operator()(dvt_requests *handle) const noexcept { dvt_requests_free(handle); }
+    };
+    std::unique_ptr<dvt_requests, Free> handle_;
+};
+
+} // namespace dovetail
+
+#endif

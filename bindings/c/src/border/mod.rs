@@ -1,0 +1,35 @@
+//! Every function that C sees, and all unsafe code of this crate.
+//!
+//! [`pointer`] makes references of pointers and [`handle`] makes values of handles, or errors; the rest only calls them, and
+//! the safe modules of the crate. Each function rests on the same promise of its caller, which the header states and
+//! nothing here can examine:
+//!
+//! - a pointer that is not null points to what the header says, or to a struct that begins with another `size`;
+//! - texts end with a zero;
+//! - a handle came from the function that makes such handles;
+//! - unless a handle was made with `DVT_CHECKED`, one thread uses it at a time;
+//! - none of it is written to by others during the call.
+//!
+//! Null and unaligned pointers, wrong sizes, handles of another kind and handles that were freed are errors and not
+//! undefined: see [`handle`].
+#![allow(unsafe_code)]
+// All functions have the safety section above.
+#![allow(clippy::missing_safety_doc)]
+
+mod far;
+mod flows;
+mod handle;
+mod library;
+mod packets;
+mod pointer;
+mod requests;
+mod stages;
+
+pub use far::*;
+pub use flows::*;
+pub use library::*;
+pub use packets::*;
+pub use requests::*;
+pub use stages::*;
+
+pub(crate) use pointer::{alone, nanos};

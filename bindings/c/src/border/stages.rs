@@ -1,0 +1,111 @@
+//! What only some packet schedulers have: costs that are learnt, and queues before later resources.
+
+use super::{
+    handle::with,
+    pointer::{out, place, read},
+};
+use crate::{
+    convert,
+    failure::found,
+    packets::Packets,
+    structs::{dvt_status::DVT_OK, *},
+};
+
+/// The flow's packets run this program of the setup from now on, where costs are learnt.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_set_program(scheduler: *mut dvt_scheduler, flow: u32, program: u32) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            packets.set_program(flow, program)?;
+            Ok(DVT_OK)
+        })
+    }
+}
+
+/// What was learnt of the program of this number, as it was when number 0 was last asked for. DVT_NONE behind the last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_learnt_at(
+    scheduler: *mut dvt_scheduler,
+    number: u32,
+    learnt: *mut dvt_learnt,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            let to = out(learnt)?;
+            found(packets.learnt(number)?.map(|program| to.write(convert::learnt_of(program))).is_some())
+        })
+    }
+}
+
+/// Queues a packet that left the resource before `resource` (from 1), where the policy orders packets there too: else
+/// DVT_ERROR_UNSUPPORTED.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_enqueue_before(
+    scheduler: *mut dvt_scheduler,
+    resource: u32,
+    packet: *const dvt_packet,
+    now_ns: u64,
+    admission: *mut dvt_admission,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            let (packet, to) = (read(packet)?, out(admission)?);
+            to.write(convert::admission_of(packets.enqueue_before(resource, packet, now_ns)?));
+            Ok(DVT_OK)
+        })
+    }
+}
+
+/// The packet to start on `resource` now.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_dequeue_before(
+    scheduler: *mut dvt_scheduler,
+    resource: u32,
+    now_ns: u64,
+    packet: *mut dvt_packet,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            let to = out(packet)?;
+            let next = packets.dequeue_before(resource, now_ns)?;
+            found(next.map(|next| to.write_packet(&next)).is_some())
+        })
+    }
+}
+
+/// When to call dvt_dequeue_before() again after it gave nothing, should no packet be queued before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_poll_at_before(
+    scheduler: *mut dvt_scheduler,
+    resource: u32,
+    at_ns: *mut u64,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            let to = place(at_ns)?;
+            found(packets.poll_at_before(resource)?.map(|at| to.write(at.0)).is_some())
+        })
+    }
+}
+
+/// What is queued before `resource`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_backlog_before(
+    scheduler: *mut dvt_scheduler,
+    resource: u32,
+    backlog: *mut dvt_backlog,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe {
+        with(scheduler, |packets: &mut Packets| {
+            let to = out(backlog)?;
+            to.write(convert::backlog_of(packets.backlog_before(resource)?));
+            Ok(DVT_OK)
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! What a handle with `DVT_CHECKED` looks after: mistakes of the caller that would pass unnoticed.
+
+use std::collections::HashSet;
+
+use dovetail_sched::Nanos;
+
+use crate::{
+    failure::Failure,
+    structs::{DVT_CHECKED, dvt_status},
+};
+
+/// Time, and which packets are queued before each resource. Nothing where the handle is not checked.
+#[derive(Debug, Default)]
+pub(crate) struct Checks(Option<Box<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    last: Nanos,
+    queued: Vec<HashSet<u64>>,
+}
+
+impl Checks {
+    /// As the setup's `flags` say, before so many `resources`.
+    pub(crate) fn new(flags: u32, resources: usize) -> Result<Self, Failure> {
+        match flags {
+            0 => Ok(Self(None)),
+            DVT_CHECKED => {
+                Ok(Self(Some(Box::new(Seen { last: Nanos::ZERO, queued: vec![HashSet::new(); resources] }))))
+            }
+            _ => Err(Failure::range(format!("flags are 0 or DVT_CHECKED, not {flags}"))),
+        }
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The time of a call.
+    #[inline(always)]
+    pub(crate) fn time(&mut self, now_ns: u64) -> Result<Nanos, Failure> {
+        match &mut self.0 {
+            None => Ok(Nanos(now_ns)),
+            Some(seen) => seen.time(Nanos(now_ns)),
+        }
+    }
+
+    /// A packet is offered before `resource`: it must not be queued there.
+    #[inline(always)]
+    pub(crate) fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {
+        match &self.0 {
+            None => Ok(()),
+            Some(seen) => seen.is_new(resource, handle),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn queued(&mut self, resource: usize, handle: u64) {
+        if let Some(seen) = &mut self.0 {
+            seen.queued(resource, handle);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn left(&mut self, resource: usize, handle: u64) {
+        if let Some(seen) = &mut self.0 {
+            seen.left(resource, handle);
+        }
+    }
+}
+
+/// Out of the way of handles that are not checked.
+impl Seen {
+    #[cold]
+    fn time(&mut self, now: Nanos) -> Result<Nanos, Failure> {
+        if now < self.last {
+            let text = format!("time runs back, from {} to {now}", self.last);
+            return Err(Failure::new(dvt_status::DVT_ERROR_TIME, text));
+        }
+        self.last = now;
+        Ok(now)
+    }
+
+    #[cold]
+    fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {
+        if self.queued[resource].contains(&handle) {
+            let text = format!("the packet {handle} is queued already");
+            return Err(Failure::new(dvt_status::DVT_ERROR_DUPLICATE, text));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn queued(&mut self, resource: usize, handle: u64) {
+        self.queued[resource].insert(handle);
+    }
+
+    #[cold]
+    fn left(&mut self, resource: usize, handle: u64) {
+        self.queued[resource].remove(&handle);
+    }
+}

@@ -1,0 +1,185 @@
+//! What the handle of a request scheduler does.
+//!
+//! Ids index tables, so each is held against the setup's bound before a policy sees it: a stray number must not take the
+//! machine's memory.
+
+use dovetail_sched::{
+    Nanos,
+    request::{ClassId, FarDelay, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
+};
+
+use crate::{
+    checks::Checks,
+    convert,
+    failure::Failure,
+    structs::{DVT_NO_CLASS, dvt_request, dvt_request_setup},
+};
+
+/// How many ids there are unless the setup says otherwise, and how many there may be.
+const IDS: u32 = 1 << 20;
+const MOST_IDS: u32 = 1 << 26;
+
+/// A request scheduler.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    scheduler: Box<dyn RequestScheduler>,
+    ids: u32,
+    checks: Checks,
+    figures: Vec<(&'static str, f64)>,
+}
+
+/// What a response brought, or brings.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Units {
+    Length,
+    Received,
+    Offers,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Became {
+    Ready,
+    Ended,
+    Cancelled,
+}
+
+impl Requests {
+    pub(crate) fn new(policy: &str, setup: &dvt_request_setup) -> Result<Self, Failure> {
+        let ids = if setup.ids == 0 { IDS } else { setup.ids };
+        if ids > MOST_IDS {
+            return Err(Failure::range(format!("there are at most {MOST_IDS} ids, not {ids}")));
+        }
+        let checks = Checks::new(setup.flags, 0)?;
+        let spec: RequestSpec = policy.parse()?;
+        let scheduler = spec.build(&convert::request_setup(setup))?;
+        Ok(Self { scheduler, ids, checks, figures: Vec::new() })
+    }
+
+    pub(crate) fn is_checked(&self) -> bool {
+        self.checks.is_on()
+    }
+
+    pub(crate) fn set_class(&mut self, class: u32, weight: f64, now_ns: u64) -> Result<(), Failure> {
+        let (class, weight) = (ClassId(self.id("class", class)?), convert::weight(weight)?);
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.set_class(class, weight, now);
+        Ok(())
+    }
+
+    pub(crate) fn set_user(&mut self, user: u32, class: u32, now_ns: u64) -> Result<(), Failure> {
+        let (user, class) = (UserId(self.id("user", user)?), ClassId(self.id("class", class)?));
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.set_user(user, class, now);
+        Ok(())
+    }
+
+    pub(crate) fn forget_user(&mut self, user: u32) -> Result<(), Failure> {
+        let user = UserId(self.id("user", user)?);
+        self.scheduler.forget_user(user);
+        Ok(())
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: f64, now_ns: u64) -> Result<(), Failure> {
+        if !RequestSetup::is_rate(rate) {
+            return Err(Failure::range(format!("a link carries from 0.001 to 10^15 units a second, not {rate}")));
+        }
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.set_rate(rate, now);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn enqueue(&mut self, given: &dvt_request, now_ns: u64) -> Result<(), Failure> {
+        self.id("request", given.id)?;
+        self.id("user", given.user)?;
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.enqueue(&convert::request(given), now);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn units(&mut self, what: Units, request: u32, units: u64, now_ns: u64) -> Result<(), Failure> {
+        let request = RequestId(self.id("request", request)?);
+        let now = self.checks.time(now_ns)?;
+        match what {
+            Units::Length => self.scheduler.length(request, units, now),
+            Units::Received => self.scheduler.received(request, units, now),
+            Units::Offers => self.scheduler.offers(request, units, now),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn became(&mut self, what: Became, request: u32, now_ns: u64) -> Result<(), Failure> {
+        let request = RequestId(self.id("request", request)?);
+        let now = self.checks.time(now_ns)?;
+        match what {
+            Became::Ready => self.scheduler.ready(request, now),
+            Became::Ended => self.scheduler.ended(request, now),
+            Became::Cancelled => self.scheduler.cancel(request, now),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn uplink(&mut self, is_busy: bool, now_ns: u64) -> Result<(), Failure> {
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.uplink(is_busy, now);
+        Ok(())
+    }
+
+    pub(crate) fn stray(&mut self, class: u32, units: u64, now_ns: u64) -> Result<(), Failure> {
+        if class != DVT_NO_CLASS {
+            self.id("class", class)?;
+        }
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.stray(convert::class(class), units, now);
+        Ok(())
+    }
+
+    pub(crate) fn far_queue(&mut self, delay_ns: u64, room_ns: u64, now_ns: u64) -> Result<(), Failure> {
+        let now = self.checks.time(now_ns)?;
+        let room = convert::known(room_ns).map(Nanos);
+        let seen = convert::known(delay_ns).map(|delay_ns| FarDelay { delay: Nanos(delay_ns), room });
+        self.scheduler.far_queue(seen, now);
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn dequeue(&mut self, now_ns: u64) -> Result<Option<Turn>, Failure> {
+        let now = self.checks.time(now_ns)?;
+        Ok(self.scheduler.dequeue(now))
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Nanos> {
+        self.scheduler.poll_at()
+    }
+
+    /// The figure of this number; with the first, all are taken down.
+    pub(crate) fn figure(&mut self, at: u32) -> Option<(&'static str, f64)> {
+        if at == 0 {
+            self.figures.clear();
+            let figures = &mut self.figures;
+            self.scheduler.figures(&mut |name, value| figures.push((name, value)));
+        }
+        self.figures.get(at as usize).copied()
+    }
+
+    pub(crate) fn first_window(&self) -> Option<u64> {
+        self.scheduler.first_window()
+    }
+
+    pub(crate) fn retune(&mut self, policy: &str, now_ns: u64) -> Result<(), Failure> {
+        let spec: RequestSpec = policy.parse()?;
+        let now = self.checks.time(now_ns)?;
+        Ok(self.scheduler.retune(&spec.knobs(), now)?)
+    }
+
+    #[inline]
+    fn id(&self, what: &str, id: u32) -> Result<u32, Failure> {
+        if id < self.ids {
+            return Ok(id);
+        }
+        Err(Failure::range(format!("ids are below {}, and the {what}'s is {id}", self.ids)))
+    }
+}

@@ -1,0 +1,89 @@
+//! A handle for each thread: threads do not see each other. One handle for two: the second is told so.
+#![allow(unsafe_code)]
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+};
+
+use dovetail::{border::*, structs::*};
+use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet};
+
+use crate::through_c::{Scheduler, Sized0, last_error, setup_to_c};
+
+/// The order in which packets leave, of a fixed sequence.
+fn order(scheduler: &mut Scheduler) -> Vec<u64> {
+    let mut order = Vec::new();
+    for handle in 0..20_000_u64 {
+        let now = Nanos(handle * 100);
+        let (flow, bytes) = (FlowId((handle * 7 % 13) as u32), (handle * 31 % 1400) as u32 + 60);
+        let demand = Demand::new(&[Nanos(u64::from(bytes)), Nanos(900)]).unwrap();
+        assert!(scheduler.enqueue(&Packet { flow, bytes, arrival: now, handle, demand }, now).is_queued());
+        if handle % 3 != 0 {
+            order.extend(scheduler.dequeue(now).map(|next| next.packet.handle));
+        }
+    }
+    order
+}
+
+#[test]
+fn a_handle_a_thread() {
+    let setup = setup_to_c(2, Limits::UNLIMITED, 0);
+    let alone = order(&mut Scheduler::new("drr", &setup));
+    let together = Barrier::new(2);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut scheduler = Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0));
+                together.wait();
+                assert_eq!(order(&mut scheduler), alone);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_handle_goes_to_another_thread() {
+    let mut scheduler = Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0));
+    let first = order(&mut scheduler);
+    let waiting = scheduler.backlog().packets;
+    let scheduler = thread::spawn(move || {
+        let mut scheduler = scheduler;
+        while scheduler.dequeue(Nanos(10_000_000)).is_some() {}
+        scheduler
+    });
+    assert_eq!(scheduler.join().unwrap().backlog().packets, 0);
+    assert_eq!(first.len() as u64 + waiting, 20_000);
+}
+
+/// Whatever the threads' luck is: of two that call at once, one is served and the other told so, and no packet is lost.
+#[test]
+fn a_checked_handle_for_two_threads() {
+    let scheduler = Scheduler::new("drr", &setup_to_c(1, Limits::UNLIMITED, DVT_CHECKED));
+    let handle = scheduler.0.expose_provenance();
+    let (queued, told) = (AtomicU32::new(0), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for thread in 0..2_u64 {
+            let (queued, told) = (&queued, &told);
+            scope.spawn(move || {
+                let handle = std::ptr::with_exposed_provenance_mut(handle);
+                let mut admission = dvt_admission::sized();
+                for at in 0..50_000 {
+                    let packet = dvt_packet { resources: 1, handle: 2 * at + thread, ..dvt_packet::sized() };
+                    // SAFETY: a checked handle, and values.
+                    match unsafe { dvt_enqueue(handle, &packet, 0, &raw mut admission) } {
+                        dvt_status::DVT_OK => queued.fetch_add(1, Ordering::Relaxed),
+                        dvt_status::DVT_ERROR_BUSY => told.fetch_add(1, Ordering::Relaxed),
+                        other => panic!("{other:?}: {}", last_error()),
+                    };
+                }
+            });
+        }
+    });
+    let (queued, told) = (queued.into_inner(), told.into_inner());
+    assert_eq!(queued + told, 100_000);
+    assert_eq!(scheduler.backlog().packets, u64::from(queued));
+}
