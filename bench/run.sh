@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures everything on one core, with the peers beside it, and prints one table. Arguments go to the program, see --help.
 # With --write first, the output also takes the last one's place in docs/speed.md, and the chart its picture's:
-# bench/run.sh --write, or bench/run.sh --write --only requests. BENCH_CORE=N pins to another core than 1.
+# bench/run.sh --write, or with --only requests or --only c behind it. BENCH_CORE=N pins to another core than 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,6 +12,7 @@ if [ "${1:-}" = --write ]; then
     case "$*" in
         "") place=all ;;
         "--only requests") place=requests ;;
+        "--only c") place=c ;;
         *) echo "$page has no place for the output of: bench/run.sh $*" >&2; exit 2 ;;
     esac
 fi

@@ -24,6 +24,9 @@ pub const BESIDE_DRR: Goal = Goal::AtMost(1.5);
 /// How many times as long as MR3 the trade-off may take in its paper's testbed.
 pub const BESIDE_MR3: Goal = Goal::AtMost(3.0);
 
+/// Nanoseconds that a packet may take more from C than from Rust.
+pub const THROUGH_C: Goal = Goal::AtMost(15.0);
+
 /// Virtual seconds a second of the network simulator with 4,000 transfers.
 pub const NETWORK: Goal = Goal::AtLeast(50.0);
 

@@ -6,10 +6,12 @@
 //! | [`testbed`] | the same for the trade-off beside MR3 where its paper measured it |
 //! | [`requests`] | nanoseconds of a response and the release that follows, beside a linear search |
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
+//! | [`border`] | nanoseconds that a packet takes more from C than from Rust |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
+mod border;
 mod chart;
 mod clock;
 mod goals;
@@ -67,6 +69,7 @@ struct Args {
 enum Part {
     Operations,
     Requests,
+    C,
     Simulator,
     Network,
 }
@@ -89,6 +92,9 @@ fn main() -> ExitCode {
     }
     if asked(Part::Requests) {
         rows.extend(requests::rows(|what| left_out.push(what)));
+    }
+    if asked(Part::C) {
+        rows.extend(border::rows(|what| left_out.push(what)));
     }
     if asked(Part::Simulator) {
         rows.extend(simulators(&args, &mut left_out));
