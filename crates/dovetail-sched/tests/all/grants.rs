@@ -572,7 +572,10 @@ impl Plain {
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
             let r = &self.requests[request];
             if r.limited && self.rest(request).is_none() && r.window < longest {
-                let has_room = set.short && alone && self.tokens * 2 >= self.depth();
+                let all = self.requests.iter().filter(|other| other.live && other.released);
+                let under_way: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
+                let fills_little = under_way * 2 < r.trip_ns.unwrap_or(0);
+                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || fills_little);
                 let before = self.requests[request].window;
                 let has_lost = (of_class || of_user) && self.requests[request].granted / 4 >= before;
                 let window = match (has_lost, has_room) {

@@ -141,6 +141,23 @@ fn a_response_alone_opens_its_window_until_the_link_is_full() {
     }
 }
 
+/// From 600 ms away bytes come in bursts, in which the bucket is empty.
+#[test]
+fn a_far_response_alone_fills_most_of_the_link_within_ten_seconds() {
+    for mbps in [2.0, 10.0, 50.0] {
+        let rate = mbps * 1e6 / 8.0 * 0.95;
+        let setup = RequestSetup { longest_window: 16 << 20, ..RequestSetup::for_bytes(rate) };
+        let mut gateway = build("grants", &setup);
+        FarLink::place(&mut *gateway, &[(1.0, 1)]);
+        let mut link = FarLink::new(&mut *gateway, rate, setup.overhead, 1);
+        link.ask(Job::honest(0, 0, u64::MAX / 2, 600 * MS), 0);
+        link.run(10 * SECOND, |_| false);
+        let utilisation = link.taken[0] as f64 / (10.0 * rate);
+        println!("{mbps} Mbit/s: utilisation {utilisation:.3}");
+        assert!(utilisation >= 0.52, "{utilisation}");
+    }
+}
+
 /// Requests of many users for sizes with a heavy tail, at random times at this load: mean time to the end, in s.
 fn open(policy: &str, load: f64, seed: u64) -> f64 {
     let setup = RequestSetup::for_bytes(RATE);

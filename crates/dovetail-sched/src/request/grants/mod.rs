@@ -33,9 +33,9 @@
 //! be withdrawn:
 //!
 //! * by a quantum at each turn while the link carries more than is requested: no request waits after the turn, the far queue
-//!   is not a quarter of `delay`, and half the bucket is left, or this is the only response and too little of it is *under
-//!   way*: what was charged and has not come is less than half of what the pace brings in its round trip. (What comes from
-//!   far away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
+//!   is not a quarter of `delay`, and half the bucket is left or too little is *under way*: what was charged and has not
+//!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
+//!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
 //!   doubles its window in a round trip, until the link is full;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
@@ -238,6 +238,8 @@ pub struct Grants {
     next_number: u64,
     waiting: usize,
     released: usize,
+    // What was charged of all released responses and has not come, in units.
+    under_way: u128,
     // Until when windows are what holds senders back, as far as was seen.
     fills_until: Nanos,
 }
@@ -261,6 +263,7 @@ impl Grants {
             next_number: 0,
             waiting: 0,
             released: 0,
+            under_way: 0,
             fills_until: Nanos::ZERO,
         })
     }
@@ -308,7 +311,9 @@ impl Grants {
         {
             let paid = self.charge(user, class, more, now);
             let response = &mut self.responses[request.0 as usize];
+            let before = response.under_way();
             response.charged += more;
+            self.under_way += response.under_way() - before;
             response.paid = response.paid.saturating_add(paid);
             response.charged_at = now;
         }
@@ -325,7 +330,9 @@ impl Grants {
         let paid =
             if units == 0 { response.paid } else { response.paid / u128::from(response.charged) * u128::from(less) };
         response.paid -= paid;
+        let before = response.under_way();
         response.charged -= less;
+        self.under_way -= before - response.under_way();
         let is_recent = now - response.charged_at <= TOKENS_KEPT;
         if let Some(user) = self.accounts.user(request)
             && let Some(class) = self.accounts.class_of(user)
@@ -451,9 +458,9 @@ impl Grants {
         let units = response.grant(due);
         let target = response.target();
         self.charge_up_to(request, target, now);
+        let has_room = self.users.candidates() == 0
+            && self.pace.has_room(self.under_way, self.responses[request.0 as usize].round.trip());
         let response = &mut self.responses[request.0 as usize];
-        let fills_little = self.released == 1 && self.pace.brings_more(response.under_way(), response.round.trip());
-        let has_room = self.users.candidates() == 0 && self.pace.is_short() && (self.pace.has_plenty() || fills_little);
         if !response.grows(quantum, longest_window, has_lost, has_room) {
             return units;
         }
@@ -480,7 +487,8 @@ impl Grants {
             self.learn_size(request, received);
             self.refund_down_to(request, received, now);
         }
-        self.responses[request.0 as usize] = Response::default();
+        let response = core::mem::take(&mut self.responses[request.0 as usize]);
+        self.under_way -= response.under_way();
         self.accounts.left(request);
         self.settle(user, class, now);
     }
@@ -568,7 +576,9 @@ impl RequestScheduler for Grants {
         self.pace.came(units);
         let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
         let response = &mut self.responses[request.0 as usize];
+        let before = response.under_way();
         response.received = response.received.saturating_add(units);
+        self.under_way -= before - response.under_way();
         let received = response.received;
         if response.round.came(received, delay, now) {
             self.fills_until = now + FILLS;

@@ -228,19 +228,11 @@ impl Pace {
         self.tokens > 0.0
     }
 
-    /// Whether the far queue is not a quarter of what it may be, as far as is known.
-    pub(super) fn is_short(&self) -> bool {
-        self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0)
-    }
-
-    /// Whether at least half of what the bucket holds is in it.
-    pub(super) fn has_plenty(&self) -> bool {
-        self.tokens >= self.depth() / 2.0
-    }
-
-    /// Whether the pace brings more than twice these units in this time.
-    pub(super) fn brings_more(&self, units: u64, time: Nanos) -> bool {
-        units as f64 * 2.0 < self.pace() * time.as_secs_f64()
+    /// Whether the link carries less than it could: the far queue is not a quarter of what it may be, and at least half of
+    /// what the bucket holds is in it, or what is under way is less than half of what the pace brings in a round `trip`.
+    pub(super) fn has_room(&self, under_way: u128, trip: Nanos) -> bool {
+        let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0);
+        is_short && (self.tokens >= self.depth() / 2.0 || (under_way as f64) < self.pace() * trip.as_secs_f64() / 2.0)
     }
 
     /// What there is to be let in from now on.

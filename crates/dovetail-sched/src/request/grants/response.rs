@@ -69,8 +69,8 @@ impl Response {
     }
 
     /// What was charged and has not come.
-    pub(super) fn under_way(&self) -> u64 {
-        self.charged.saturating_sub(self.received)
+    pub(super) fn under_way(&self) -> u128 {
+        u128::from(self.charged.saturating_sub(self.received))
     }
 
     /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is
