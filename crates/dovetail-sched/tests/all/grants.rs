@@ -573,8 +573,8 @@ impl Plain {
             let r = &self.requests[request];
             if r.limited && self.rest(request).is_none() && r.window < longest {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
-                let under_way: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
-                let fills_little = under_way * 2 < r.trip_ns.unwrap_or(0);
+                let in_flight: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
+                let fills_little = in_flight * 2 < r.trip_ns.unwrap_or(0);
                 let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || fills_little);
                 let before = self.requests[request].window;
                 let has_lost = (of_class || of_user) && self.requests[request].granted / 4 >= before;

@@ -33,7 +33,7 @@
 //! be withdrawn:
 //!
 //! * by a quantum at each turn while the link carries more than is requested: no request waits after the turn, the far queue
-//!   is not a quarter of `delay`, and half the bucket is left or too little is *under way*: what was charged and has not
+//!   is not a quarter of `delay`, and half the bucket is left or too little is *in flight*: what was charged and has not
 //!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
 //!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
 //!   doubles its window in a round trip, until the link is full;
@@ -239,7 +239,7 @@ pub struct Grants {
     waiting: usize,
     released: usize,
     // What was charged of all released responses and has not come, in units.
-    under_way: u128,
+    in_flight: u128,
     // Until when windows are what holds senders back, as far as was seen.
     fills_until: Nanos,
 }
@@ -263,7 +263,7 @@ impl Grants {
             next_number: 0,
             waiting: 0,
             released: 0,
-            under_way: 0,
+            in_flight: 0,
             fills_until: Nanos::ZERO,
         })
     }
@@ -311,9 +311,9 @@ impl Grants {
         {
             let paid = self.charge(user, class, more, now);
             let response = &mut self.responses[request.0 as usize];
-            let before = response.under_way();
+            let before = response.in_flight();
             response.charged += more;
-            self.under_way += response.under_way() - before;
+            self.in_flight += response.in_flight() - before;
             response.paid = response.paid.saturating_add(paid);
             response.charged_at = now;
         }
@@ -330,9 +330,9 @@ impl Grants {
         let paid =
             if units == 0 { response.paid } else { response.paid / u128::from(response.charged) * u128::from(less) };
         response.paid -= paid;
-        let before = response.under_way();
+        let before = response.in_flight();
         response.charged -= less;
-        self.under_way -= before - response.under_way();
+        self.in_flight -= before - response.in_flight();
         let is_recent = now - response.charged_at <= TOKENS_KEPT;
         if let Some(user) = self.accounts.user(request)
             && let Some(class) = self.accounts.class_of(user)
@@ -459,7 +459,7 @@ impl Grants {
         let target = response.target();
         self.charge_up_to(request, target, now);
         let has_room = self.users.candidates() == 0
-            && self.pace.has_room(self.under_way, self.responses[request.0 as usize].round.trip());
+            && self.pace.has_room(self.in_flight, self.responses[request.0 as usize].round.trip());
         let response = &mut self.responses[request.0 as usize];
         if !response.grows(quantum, longest_window, has_lost, has_room) {
             return units;
@@ -488,7 +488,7 @@ impl Grants {
             self.refund_down_to(request, received, now);
         }
         let response = core::mem::take(&mut self.responses[request.0 as usize]);
-        self.under_way -= response.under_way();
+        self.in_flight -= response.in_flight();
         self.accounts.left(request);
         self.settle(user, class, now);
     }
@@ -576,9 +576,9 @@ impl RequestScheduler for Grants {
         self.pace.came(units);
         let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
         let response = &mut self.responses[request.0 as usize];
-        let before = response.under_way();
+        let before = response.in_flight();
         response.received = response.received.saturating_add(units);
-        self.under_way -= before - response.under_way();
+        self.in_flight -= before - response.in_flight();
         let received = response.received;
         if response.round.came(received, delay, now) {
             self.fills_until = now + FILLS;

@@ -69,7 +69,7 @@ impl Response {
     }
 
     /// What was charged and has not come.
-    pub(super) fn under_way(&self) -> u128 {
+    pub(super) fn in_flight(&self) -> u128 {
         u128::from(self.charged.saturating_sub(self.received))
     }
 
