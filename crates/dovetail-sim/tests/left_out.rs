@@ -38,3 +38,17 @@ fn captures_and_gzip_are_refused() {
     let refused = Csv::open(Box::new(packed), "a.csv.gz", CsvOptions::default()).err().expect("no gzip").to_string();
     assert!(refused.starts_with("a.csv.gz: ") && refused.contains("the feature 'pcap'"), "{refused}");
 }
+
+#[cfg(not(feature = "quic"))]
+#[test]
+fn quic_is_refused_by_name() {
+    use dovetail_sim::network::Network;
+    let text = r#"
+        name = "quic"
+        network = { transport = "quic" }
+        link = [{ between = ["s", "c"], rate = "1Mbps", watched = true }]
+        traffic = [{ name = "web", from = ["s"], to = ["c"], transfers = { count = 1, size = 1 } }]
+    "#;
+    let refused = Network::parse(text, "quic.toml", &mut |name: &str| panic!("it names {name}")).expect_err("no QUIC");
+    assert!(refused.to_string().contains("the feature 'quic'"), "{refused}");
+}

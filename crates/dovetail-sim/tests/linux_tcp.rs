@@ -12,7 +12,7 @@ use std::{env, thread, time::Duration};
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 use dovetail_sim::network::{
-    Congestion, Kind, Link, Network, NetworkOptions, Node, TcpConfig, Traffic, Transport, simulate_network,
+    Congestion, Kind, Link, Network, NetworkOptions, Node, Protocol, TcpConfig, Traffic, Transport, simulate_network,
 };
 use dovetail_skip::skipped;
 
@@ -125,6 +125,7 @@ fn simulated(case: &Case) -> Goodput {
         ],
         watched: 0,
         transport: Transport {
+            protocol: Protocol::Tcp,
             tcp: TcpConfig { congestion: case.congestion, ..TcpConfig::linux() },
             mtu_bytes: MTU_BYTES,
         },

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, io::Write, mem, path::Path};
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     measure::Percentiles,
-    network::{Echoes, Kind, Network},
+    network::{Echoes, Kind, Network, Protocol},
 };
 use serde::Serialize;
 
@@ -298,7 +298,7 @@ impl Comparison<'_> {
     }
 
     fn setting(&self) -> String {
-        let Network { nodes, links, watched, .. } = self.network;
+        let Network { nodes, links, watched, transport, .. } = self.network;
         let link = &links[*watched];
         let name = |node: usize| nodes[node].name.as_str();
         let traffic = self.network.traffic.iter().map(|traffic| match traffic.kind {
@@ -312,13 +312,17 @@ impl Comparison<'_> {
             Kind::Requests(_) => format!("{} (requests)", traffic.name),
         });
         format!(
-            "{}: {} from {} to {} at {} Mbit/s; TCP {}",
+            "{}: {} from {} to {} at {} Mbit/s; {} {}",
             self.network.name,
             traffic.collect::<Vec<_>>().join(", "),
             name(link.from),
             name(link.to),
             figure(link.rate.bps() / 1e6),
-            format!("{:?}", self.network.transport.tcp.congestion).to_lowercase(),
+            match transport.protocol {
+                Protocol::Tcp => "TCP",
+                Protocol::Quic => "QUIC",
+            },
+            format!("{:?}", transport.tcp.congestion).to_lowercase(),
         )
     }
 

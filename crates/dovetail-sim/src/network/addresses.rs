@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddrV4};
 
 /// The first port that connections are opened from (RFC 6335, section 6: dynamic ports), and how many there are.
 const FIRST_DYNAMIC: u16 = 49152;
-/// The port that all hosts listen on.
+/// The port that datagrams of no connection go to.
 pub(super) const SERVICE: u16 = 80;
 /// Flows of one forged address.
 const FORGED_PORTS: u64 = 60_000;

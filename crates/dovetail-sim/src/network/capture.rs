@@ -1,7 +1,7 @@
 //! Writes what leaves the watched link as a capture (pcap), with times to the nanosecond.
 //!
-//! Packets have a length and no contents until they are written: headers are made here, with checksums over payloads of
-//! zeros.
+//! Headers are made here. Payloads have a length and no contents, and are written as zeros; those of QUIC are there, and are
+//! written as they are. Checksums are over what is written.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use dovetail_tcp::{Ecn, Flags, Segment};
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement as Element, UdpHeader};
 
 use super::{
-    headers::IPV4_HEADER_BYTES,
     packets::{Body, Datagram},
+    transport::UDP_HEADERS_BYTES,
 };
 
 /// Of a file whose times have nanoseconds rather than microseconds.
@@ -46,7 +46,8 @@ impl<'a> Capture<'a> {
         let tuple = &datagram.tuple;
         match &datagram.body {
             Body::Tcp(segment) => self.tcp(tuple, segment),
-            Body::Udp => self.udp(tuple, length),
+            Body::Quic(payload) => udp(self.into, tuple, payload.as_ref()),
+            Body::Udp => udp(self.into, tuple, zeros(&mut self.zeros, length - UDP_HEADERS_BYTES)),
         }
     }
 
@@ -68,16 +69,16 @@ impl<'a> Capture<'a> {
         header.write(&mut self.into)?;
         self.into.write_all(zeros)
     }
+}
 
-    fn udp(&mut self, tuple: &FiveTuple, length: u32) -> io::Result<()> {
-        let internet = ip_header(tuple, IpNumber::UDP, length - IPV4_HEADER_BYTES, Ecn::NotCapable)?;
-        let zeros = zeros(&mut self.zeros, length - IPV4_HEADER_BYTES - UdpHeader::LEN as u32);
-        let header = UdpHeader::with_ipv4_checksum(tuple.source_port, tuple.destination_port, &internet, zeros);
-        let header = header.map_err(io::Error::other)?;
-        internet.write(&mut self.into)?;
-        header.write(&mut self.into)?;
-        self.into.write_all(zeros)
-    }
+fn udp(mut into: &mut dyn Write, tuple: &FiveTuple, payload: &[u8]) -> io::Result<()> {
+    let bytes = (UdpHeader::LEN + payload.len()) as u32;
+    let internet = ip_header(tuple, IpNumber::UDP, bytes, Ecn::NotCapable)?;
+    let header = UdpHeader::with_ipv4_checksum(tuple.source_port, tuple.destination_port, &internet, payload);
+    let header = header.map_err(io::Error::other)?;
+    internet.write(&mut into)?;
+    header.write(&mut into)?;
+    into.write_all(payload)
 }
 
 fn ip_header(tuple: &FiveTuple, protocol: IpNumber, payload_bytes: u32, ecn: Ecn) -> io::Result<Ipv4Header> {

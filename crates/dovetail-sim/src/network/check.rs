@@ -3,11 +3,12 @@
 use std::collections::HashSet;
 
 use dovetail_sched::Nanos;
+use dovetail_tcp::Congestion;
 
 use super::{
     error::NetworkError,
     spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
-    transport::Transport,
+    transport::{Protocol, QUIC_LEAST_MTU_BYTES, Transport},
 };
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
@@ -29,6 +30,9 @@ const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
 #[cfg(feature = "network")]
 pub(super) const MOST_OPEN: usize = 1 << 16;
+/// The same with QUIC, whose ends take a hundred kilobytes in pairs.
+#[cfg(feature = "network")]
+pub(super) const MOST_OPEN_QUIC: usize = 1 << 14;
 /// The largest transfer.
 const LARGEST_BYTES: f64 = 1e12;
 
@@ -162,6 +166,35 @@ impl Network {
         Ok(())
     }
 
+    /// Whether hosts that run QUIC are asked for what they can do.
+    fn check_quic(&self) -> Result<(), NetworkError> {
+        let wrong = |what: String| Err(NetworkError::Network(what));
+        if self.transport.protocol != Protocol::Quic {
+            return Ok(());
+        }
+        if !cfg!(feature = "quic") {
+            return Err(NetworkError::LeftOutQuic);
+        }
+        if self.access.is_some() {
+            return wrong("a gateway relays TCP: hosts with transport = \"quic\" cannot be behind one".into());
+        }
+        if let Some(typed) = self.traffic.iter().find(|traffic| matches!(traffic.kind, Kind::Interactive(_))) {
+            return wrong(format!("traffic '{}': interactive sessions are over TCP, not over QUIC", typed.name));
+        }
+        if self.transport.tcp.congestion != Congestion::Reno {
+            return wrong(
+                "QUIC here has congestion = reno alone: its library's CUBIC and BBR calculate with floats whose last bits \
+                 depend on the machine"
+                    .into(),
+            );
+        }
+        if self.transport.mtu_bytes < QUIC_LEAST_MTU_BYTES {
+            let mtu = self.transport.mtu_bytes;
+            return wrong(format!("QUIC needs packets of {QUIC_LEAST_MTU_BYTES} bytes at least: mtu is {mtu} bytes"));
+        }
+        Ok(())
+    }
+
     /// Whether all parts fit together.
     pub(super) fn check(&self) -> Result<(), NetworkError> {
         let wrong = |what: String| Err(NetworkError::Network(what));
@@ -188,7 +221,8 @@ impl Network {
         if self.stop_at.is_some_and(|stop| stop > LATEST) {
             return wrong(format!("it stops after {LATEST} at the latest"));
         }
-        let Transport { mtu_bytes, tcp } = self.transport;
+        self.check_quic()?;
+        let Transport { mtu_bytes, tcp, .. } = self.transport;
         let window_bytes = tcp.receive_bytes;
         if !(576..=65_535).contains(&mtu_bytes) {
             return wrong(format!("the largest packet is from 576 to 65535 bytes, not {mtu_bytes}"));

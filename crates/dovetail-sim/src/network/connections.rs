@@ -1,4 +1,4 @@
-//! TCP connections that are open.
+//! Connections that are open.
 
 use std::ops::{Index, IndexMut};
 
@@ -6,16 +6,17 @@ use dovetail_sched::{Nanos, flow::FiveTuple};
 use slab::Slab;
 
 use super::{
-    addresses::{Addresses, SERVICE, port},
-    check::MOST_OPEN,
-    end::{End, Party},
+    addresses::{Addresses, port},
+    check::{MOST_OPEN, MOST_OPEN_QUIC},
+    end::{End, Maker, Place},
     error::NetworkError,
-    headers::{TCP, five_tuple},
+    headers::five_tuple,
     packets::{EndId, Of, Side},
-    transport::Transport,
+    party::Party,
+    transport::{Protocol, Transport},
 };
 
-/// A TCP connection.
+/// A connection.
 pub(super) struct Connection<P> {
     made: u64,
     pub(super) traffic: usize,
@@ -52,7 +53,7 @@ pub(super) struct Opening<P> {
     pub(super) nodes: [usize; 2],
     /// What they have and do.
     pub(super) parties: [Party; 2],
-    /// Of the ends' first sequence numbers.
+    /// Of what the ends draw: TCP's first sequence numbers, say.
     pub(super) seeds: [u64; 2],
     pub(super) traffic: usize,
     pub(super) of: Of<P>,
@@ -63,30 +64,39 @@ pub(super) struct Opening<P> {
 pub(super) struct Connections<P> {
     open: Slab<Connection<P>>,
     made: u64,
+    maker: Maker,
+    most_open: usize,
 }
 
 impl<P: Copy> Connections<P> {
-    pub(super) fn new() -> Self {
-        Self { open: Slab::new(), made: 0 }
+    pub(super) fn new(transport: &Transport) -> Result<Self, NetworkError> {
+        let most_open = match transport.protocol {
+            Protocol::Tcp => MOST_OPEN,
+            Protocol::Quic => MOST_OPEN_QUIC,
+        };
+        let maker = Maker::new(transport).ok_or(NetworkError::LeftOutQuic)?;
+        Ok(Self { open: Slab::new(), made: 0, maker, most_open })
     }
 
     /// A new connection, and its opener, whose first turn opens it.
     pub(super) fn open(
         &mut self,
         opening: &Opening<P>,
-        transport: &Transport,
         addresses: &mut Addresses,
         now: Nanos,
     ) -> Result<EndId, NetworkError> {
-        if self.open.len() >= MOST_OPEN {
+        if self.open.len() >= self.most_open {
+            let most = self.most_open;
             return Err(NetworkError::Network(format!(
-                "at {now} over {MOST_OPEN} connections are open at once: lower the load, or the number of transfers"
+                "at {now} over {most} connections are open at once: lower the load, or the number of transfers"
             )));
         }
         let Opening { nodes: [from, to], parties: [opener, listener], seeds, traffic, of, stop } = opening;
-        let (here, there) = (addresses.dynamic(*from), port(*to, SERVICE));
-        let opener = End::new(true, opener, seeds[0] as u32, transport);
-        let listener = End::new(false, listener, seeds[1] as u32, transport);
+        let (protocol, service) = self.maker.names();
+        let (here, there) = (addresses.dynamic(*from), port(*to, service));
+        let opens = Place { opens: true, sockets: [here, there], seed: seeds[0] };
+        let listens = Place { opens: false, sockets: [there, here], seed: seeds[1] };
+        let (opener, listener) = (self.maker.end(opener, opens, now), self.maker.end(listener, listens, now));
         let made = self.made;
         self.made += 1;
         let place = self.open.insert(Connection {
@@ -95,8 +105,8 @@ impl<P: Copy> Connections<P> {
             of: *of,
             stop: *stop,
             counts_sent: false,
-            opener: Connected { end: opener, node: *from, tuple: five_tuple(TCP, [here, there]) },
-            listener: Connected { end: listener, node: *to, tuple: five_tuple(TCP, [there, here]) },
+            opener: Connected { end: opener, node: *from, tuple: five_tuple(protocol, [here, there]) },
+            listener: Connected { end: listener, node: *to, tuple: five_tuple(protocol, [there, here]) },
         });
         Ok(EndId { place, made, side: Side::Opener })
     }

@@ -1,32 +1,43 @@
-//! One end of a TCP connection, with the application at it.
+//! One end of a connection, with the application at it.
+//!
+//! An end is TCP's or QUIC's. What the network asks of it is the same: it takes packets that arrived, lets the application read
+//! and write, gives packets that leave, and says when its next turn is.
+
+use std::net::SocketAddrV4;
 
 use dovetail_sched::Nanos;
-use dovetail_tcp::{Connection, Segment, State, Timers};
+use dovetail_tcp::{Connection as Tcp, State, Timers};
 
-use super::transport::Transport;
+use super::{
+    headers::{IPV4_HEADER_BYTES, TCP, UDP},
+    packets::Body,
+    party::{Application, Party},
+    quic,
+    transport::{Protocol, Transport, UDP_HEADERS_BYTES},
+};
 
 /// Between the starts of two hosts whose initial numbers follow each other: RFC 9293's clock of these numbers (section
 /// 3.4.1), so that hosts started within the five hours in which the numbers come round.
 const PHASE_STEP: Nanos = Nanos(4_000);
+/// The ports that hosts listen on.
+const HTTP: u16 = 80;
+const HTTPS: u16 = 443;
 
-/// What the application at an end is to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Application {
-    /// Bytes that are still to be handed to the connection.
-    pub(super) to_send: u64,
-    /// Bytes that may still be read.
-    pub(super) to_read: u64,
-    /// Whether it closes when all is handed over.
-    pub(super) closes: bool,
+/// How a network's hosts make ends.
+pub(super) enum Maker {
+    Tcp(Transport),
+    Quic(quic::Settings),
 }
 
-/// What an end has and does.
+/// Where an end is, and what it draws from.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Party {
-    /// Room for what is received and what is to be sent.
-    pub(super) receive_bytes: u32,
-    pub(super) send_bytes: u64,
-    pub(super) application: Application,
+pub(super) struct Place {
+    /// Whether it opens the connection, in its first turn; the other waits for it.
+    pub(super) opens: bool,
+    /// Its own socket and the other's.
+    pub(super) sockets: [SocketAddrV4; 2],
+    /// Its lower half is TCP's first sequence number, and says for how long the host has run; all of it seeds what QUIC draws.
+    pub(super) seed: u64,
 }
 
 /// One end of a connection.
@@ -37,64 +48,102 @@ pub(super) struct End {
     woken_at: Nanos,
 }
 
-impl End {
-    /// An end; `initial` is its first sequence number, and says for how long its host has run. One that `opens` opens the connection in its first turn, the other
-    /// waits for it.
-    pub(super) fn new(opens: bool, party: &Party, initial: u32, transport: &Transport) -> Self {
-        let mut tcp = transport.tcp();
-        (tcp.receive_bytes, tcp.send_bytes) = (party.receive_bytes, party.send_bytes);
-        if let Timers::Wheel { phase } = &mut tcp.timers {
-            *phase = Nanos(PHASE_STEP.0 * u64::from(initial));
+#[expect(clippy::large_enum_variant, reason = "TCP is what most networks have thousands of")]
+enum Connection {
+    Tcp(Tcp),
+    Quic(Box<quic::End>),
+}
+
+/// A packet that leaves an end.
+pub(super) struct Leaving {
+    pub(super) body: Body,
+    /// Its length, from IP's header on.
+    pub(super) bytes: u32,
+    /// What it carries of TCP's stream.
+    pub(super) payload_bytes: u32,
+}
+
+impl Maker {
+    /// `None` where this build has no such hosts.
+    pub(super) fn new(transport: &Transport) -> Option<Self> {
+        match transport.protocol {
+            Protocol::Tcp => Some(Self::Tcp(*transport)),
+            Protocol::Quic => quic::Settings::new(transport).map(Self::Quic),
         }
-        let connection = if opens { Connection::open(&tcp, initial) } else { Connection::listen(&tcp, initial) };
-        Self { connection, application: party.application, woken_at: Nanos::MAX }
     }
 
-    /// Lets the other end send up to this byte of its stream and no further; never less than before.
-    pub(super) fn reach(&mut self, edge: u64) {
-        self.connection.allow(edge);
+    /// IP's number of the protocol, and the port that hosts listen on.
+    pub(super) fn names(&self) -> (u8, u16) {
+        match self {
+            Self::Tcp(_) => (TCP, HTTP),
+            Self::Quic(_) => (UDP, HTTPS),
+        }
     }
 
-    /// The furthest byte of its stream that the other end was ever let send by [`reach`](Self::reach).
-    pub(super) fn edge(&self) -> u64 {
-        self.connection.allowed()
+    /// An end, made at `now`.
+    pub(super) fn end(&self, party: &Party, place: Place, now: Nanos) -> End {
+        let Place { opens, sockets, seed } = place;
+        let connection = match self {
+            Self::Tcp(transport) => Connection::Tcp(tcp(opens, party, seed as u32, transport)),
+            Self::Quic(settings) => Connection::Quic(quic::End::new(opens, settings, sockets, seed, now)),
+        };
+        End { connection, application: party.application, woken_at: Nanos::MAX }
     }
+}
 
-    /// A segment arrived; its turn follows.
-    pub(super) fn receive(&mut self, segment: &Segment, now: Nanos) {
-        self.connection.receive(segment, now);
+/// An end of TCP.
+fn tcp(opens: bool, party: &Party, initial: u32, transport: &Transport) -> Tcp {
+    let mut tcp = transport.tcp();
+    (tcp.receive_bytes, tcp.send_bytes) = (party.receive_bytes, party.send_bytes);
+    if let Timers::Wheel { phase } = &mut tcp.timers {
+        *phase = Nanos(PHASE_STEP.0 * u64::from(initial));
+    }
+    if opens { Tcp::open(&tcp, initial) } else { Tcp::listen(&tcp, initial) }
+}
+
+impl End {
+    /// A packet arrived; its turn follows.
+    pub(super) fn receive(&mut self, body: Body, now: Nanos) {
+        match (&mut self.connection, body) {
+            (Connection::Tcp(tcp), Body::Tcp(segment)) => tcp.receive(&segment, now),
+            (Connection::Quic(quic), Body::Quic(payload)) => quic.receive(payload, now),
+            // Both ends of a connection are of one protocol, and what is of none is for no end.
+            (Connection::Tcp(_), Body::Quic(_) | Body::Udp) | (Connection::Quic(_), Body::Tcp(_) | Body::Udp) => {}
+        }
     }
 
     /// Lets the application read and write; the bytes that it read. What is to be sent then is [`next`](Self::next)'s.
-    pub(super) fn apply(&mut self) -> u64 {
-        let Application { to_send, to_read, closes } = &mut self.application;
-        *to_send -= self.connection.write(*to_send);
-        let read = self.connection.read(*to_read);
-        *to_read -= if *to_read == u64::MAX { 0 } else { read };
-        if (*closes && *to_send == 0) || self.connection.state() == State::CloseWait {
-            self.connection.close();
+    pub(super) fn apply(&mut self, now: Nanos) -> u64 {
+        let application = &mut self.application;
+        match &mut self.connection {
+            Connection::Tcp(tcp) => {
+                application.to_send -= tcp.write(application.to_send);
+                let read = tcp.read(application.to_read);
+                application.has_read(read);
+                if (application.closes && application.to_send == 0) || tcp.state() == State::CloseWait {
+                    tcp.close();
+                }
+                read
+            }
+            Connection::Quic(quic) => quic.apply(application, now),
         }
-        read
     }
 
-    /// The next segment that leaves.
-    pub(super) fn next(&mut self, now: Nanos) -> Option<Segment> {
-        self.connection.poll_transmit(now)
-    }
-
-    /// Sends every segment at once, however small: no Nagle's algorithm.
-    pub(super) fn sends_at_once(&mut self) {
-        self.connection.sends_at_once();
-    }
-
-    /// What its application wrote and the other end has not acknowledged.
-    pub(super) fn held_bytes(&self) -> u64 {
-        self.application.to_send + self.connection.unacknowledged_bytes()
-    }
-
-    /// Whether something waits to be read.
-    pub(super) fn is_readable(&self) -> bool {
-        self.connection.readable_bytes() > 0
+    /// The next packet that leaves.
+    pub(super) fn next(&mut self, now: Nanos) -> Option<Leaving> {
+        Some(match &mut self.connection {
+            Connection::Tcp(tcp) => {
+                let segment = tcp.poll_transmit(now)?;
+                let payload_bytes = segment.payload_bytes;
+                let bytes = IPV4_HEADER_BYTES + segment.header_bytes() + payload_bytes;
+                Leaving { body: Body::Tcp(segment), bytes, payload_bytes }
+            }
+            Connection::Quic(quic) => {
+                let payload = quic.next(now)?;
+                let bytes = UDP_HEADERS_BYTES + payload.len() as u32;
+                Leaving { body: Body::Quic(payload), bytes, payload_bytes: 0 }
+            }
+        })
     }
 
     /// The application has no more to write; the connection ends when what was handed over is acknowledged.
@@ -103,14 +152,13 @@ impl End {
         self.application.closes = true;
     }
 
-    /// Breaks the connection off; the other end learns it in the next turn.
-    pub(super) fn abort(&mut self) {
-        self.connection.abort();
-    }
-
     /// When it wants its next turn, if that is to be put on the agenda: `None` where an earlier one is on it.
     pub(super) fn wake_at(&mut self, now: Nanos) -> Option<Nanos> {
-        let at = self.connection.poll_at(now)?.max(now + Nanos(1));
+        let due = match &mut self.connection {
+            Connection::Tcp(tcp) => tcp.poll_at(now)?,
+            Connection::Quic(quic) => quic.poll_at()?,
+        };
+        let at = due.max(now + Nanos(1));
         (at < self.woken_at).then(|| {
             self.woken_at = at;
             at
@@ -128,11 +176,58 @@ impl End {
 
     /// Whether the connection is over on this end.
     pub(super) fn is_closed(&self) -> bool {
-        self.connection.state() == State::Closed
+        match &self.connection {
+            Connection::Tcp(tcp) => tcp.state() == State::Closed,
+            Connection::Quic(quic) => quic.is_closed(),
+        }
     }
 
     /// Whether this end needs the other no more: it is over, or only waits for stragglers.
     pub(super) fn is_content(&self) -> bool {
-        matches!(self.connection.state(), State::Closed | State::TimeWait)
+        match &self.connection {
+            Connection::Tcp(tcp) => matches!(tcp.state(), State::Closed | State::TimeWait),
+            Connection::Quic(quic) => quic.is_content(),
+        }
+    }
+}
+
+/// What gateways and sessions ask for, whose connections are TCP's: `Network::check` refuses others.
+impl End {
+    fn tcp(&self) -> Option<&Tcp> {
+        if let Connection::Tcp(tcp) = &self.connection { Some(tcp) } else { None }
+    }
+
+    fn tcp_mut(&mut self) -> Option<&mut Tcp> {
+        if let Connection::Tcp(tcp) = &mut self.connection { Some(tcp) } else { None }
+    }
+
+    /// Lets the other end send up to this byte of its stream and no further; never less than before.
+    pub(super) fn reach(&mut self, edge: u64) {
+        self.tcp_mut().into_iter().for_each(|tcp| tcp.allow(edge));
+    }
+
+    /// The furthest byte of its stream that the other end was ever let send by [`reach`](Self::reach).
+    pub(super) fn edge(&self) -> u64 {
+        self.tcp().map_or(0, Tcp::allowed)
+    }
+
+    /// Sends every segment at once, however small: no Nagle's algorithm.
+    pub(super) fn sends_at_once(&mut self) {
+        self.tcp_mut().into_iter().for_each(Tcp::sends_at_once);
+    }
+
+    /// What its application wrote and the other end has not acknowledged.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.application.to_send + self.tcp().map_or(0, Tcp::unacknowledged_bytes)
+    }
+
+    /// Whether something waits to be read.
+    pub(super) fn is_readable(&self) -> bool {
+        self.tcp().is_some_and(|tcp| tcp.readable_bytes() > 0)
+    }
+
+    /// Breaks the connection off; the other end learns it in the next turn.
+    pub(super) fn abort(&mut self) {
+        self.tcp_mut().into_iter().for_each(Tcp::abort);
     }
 }

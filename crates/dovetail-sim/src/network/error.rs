@@ -20,4 +20,7 @@ pub enum NetworkError {
     /// This build has no TCP.
     #[error("this build cannot run networks: build it with the feature 'network'")]
     LeftOut,
+    /// This build has no QUIC.
+    #[error("this build cannot run QUIC: build it with the feature 'quic'")]
+    LeftOutQuic,
 }

@@ -8,8 +8,6 @@ use dovetail_sched::flow::FiveTuple;
 pub(super) const TCP: u8 = 6;
 /// IP's header without options.
 pub(super) const IPV4_HEADER_BYTES: u32 = 20;
-/// UDP and IP headers.
-pub(super) const UDP_HEADERS_BYTES: u32 = 28;
 /// IP's protocol number of UDP.
 pub(super) const UDP: u8 = 17;
 

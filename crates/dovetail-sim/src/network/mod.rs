@@ -1,7 +1,7 @@
 //! Networks in virtual time: hosts with a real TCP, routers, links with a queue under any policy.
 //!
 //! What a policy does to a transfer shows only in closed loop: a packet that waits or is dropped makes its sender slow
-//! down. So hosts here run [`dovetail_tcp`], which behaves as Linux's TCP does, driven by a clock of this module's; the
+//! down. So hosts here run [`dovetail_tcp`], which behaves as Linux's TCP does, or QUIC, driven by a clock of this module's; the
 //! packets that it makes cross links one after the other, and every link has a scheduler of this project before it.
 //!
 //! One loop drives everything. An event is a packet sent whole, a packet that arrives at a node, a timer of a connection
@@ -23,7 +23,8 @@
 //! | `agenda`, `ask_again`, `packets`, `routes`, `addresses`, `headers` | what it needs |
 //! | `queue` | a link: scheduler and transmitter |
 //! | `transport` | how hosts send, and how a scenario names that |
-//! | `connections`, `end` | connections, and their ends |
+//! | `connections`, `end`, `party` | connections, their ends, and what an end has and does |
+//! | `quic` | ends that run QUIC; `quic_left_out` in its place says that this build has none |
 //! | `hosts`, `sources`, `sizes`, `sessions` | traffic of hosts that send to one another |
 //! | `access_model` | what a model of users' access does; a second one is another implementation of it |
 //! | `request_gateway` | users behind a gateway that schedules their requests |
@@ -67,7 +68,14 @@ mod net;
 #[cfg(feature = "network")]
 mod packets;
 #[cfg(feature = "network")]
+mod party;
+#[cfg(feature = "network")]
 mod queue;
+#[cfg(all(feature = "network", feature = "quic"))]
+mod quic;
+#[cfg(all(feature = "network", not(feature = "quic")))]
+#[path = "quic_left_out.rs"]
+mod quic;
 #[cfg(feature = "network")]
 mod request_gateway;
 #[cfg(feature = "network")]
@@ -96,6 +104,6 @@ pub use spec::{
     Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections, Traffic,
     UserConnections,
 };
-pub use transport::Transport;
+pub use transport::{Protocol, Transport};
 #[cfg(not(feature = "network"))]
 pub use without::{simulate_access, simulate_network};

@@ -12,12 +12,14 @@ use super::{
     addresses::Addresses,
     agenda::{Agenda, Event},
     connections::{Connections, Opening},
+    end::Leaving,
     error::NetworkError,
-    headers::{IPV4_HEADER_BYTES, UDP, UDP_HEADERS_BYTES, five_tuple, flow_label},
+    headers::{UDP, five_tuple, flow_label},
     packets::{Body, Datagram, EndId, Of, Packets, Side},
     queue::{Queue, Tells},
     routes::Routes,
     spec::{Link, Network},
+    transport::UDP_HEADERS_BYTES,
     watch::Watch,
 };
 use crate::Profile;
@@ -45,7 +47,7 @@ pub(super) struct Turned<P> {
     pub(super) of: Of<P>,
     /// Bytes that the application read.
     pub(super) read: u64,
-    /// Bytes that the segments which it sent carry, where those are counted; some for the second time.
+    /// Bytes that TCP's segments which it sent carry, where those are counted; some for the second time.
     pub(super) sent: u64,
 }
 
@@ -81,7 +83,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             now: Nanos::ZERO,
             agenda: Agenda::new(),
             addresses: Addresses::new(spec.nodes.len()),
-            connections: Connections::new(),
+            connections: Connections::new(&spec.transport)?,
             watch,
             lost: Vec::new(),
             routes: Routes::new(spec.nodes.len(), &spec.links),
@@ -98,7 +100,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
 
     /// A new connection, and its opener, whose first turn opens it.
     pub(super) fn open(&mut self, opening: &Opening<P>) -> Result<EndId, NetworkError> {
-        self.connections.open(opening, &self.spec.transport, &mut self.addresses, self.now)
+        self.connections.open(opening, &mut self.addresses, self.now)
     }
 
     /// An end's wake-up has come; false if it was for a time that is no longer the first.
@@ -118,15 +120,15 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             connected.end.writes_no_more();
         }
         let (from, tuple) = (connected.node, connected.tuple);
-        let read = connected.end.apply();
+        let read = connected.end.apply(self.now);
         let taker = Some(EndId { side: id.side.other(), ..id });
         let mut sent = 0;
-        while let Some(segment) = self.connections[id].side(id.side).end.next(self.now) {
+        while let Some(leaving) = self.connections[id].side(id.side).end.next(self.now) {
+            let Leaving { body, bytes, payload_bytes } = leaving;
             if counts_sent && id.side == Side::Opener {
-                sent += u64::from(segment.payload_bytes);
+                sent += u64::from(payload_bytes);
             }
-            let bytes = IPV4_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
-            self.send(from, Datagram { body: Body::Tcp(segment), bytes, tuple, to, taker, traffic, of, number: 0 })?;
+            self.send(from, Datagram { body, bytes, tuple, to, taker, traffic, of, number: 0 })?;
         }
         let connection = &mut self.connections[id];
         if let Some(at) = connection.side(id.side).end.wake_at(self.now) {
@@ -169,8 +171,8 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         let Datagram { body, bytes, taker, of, .. } = self.packets.remove(packet);
         // What is for a connection's end that is gone is a straggler.
         let Some(end) = taker else { return Ok(Some(Arrival::Alone { of, bytes: bytes.into() })) };
-        let (Some(connected), Body::Tcp(segment)) = (self.connections.end(end), body) else { return Ok(None) };
-        connected.end.receive(&segment, self.now);
+        let Some(connected) = self.connections.end(end) else { return Ok(None) };
+        connected.end.receive(body, self.now);
         Ok(Some(Arrival::Segment(end)))
     }
 

@@ -4,6 +4,8 @@ use dovetail_sched::flow::FiveTuple;
 use dovetail_tcp::{Ecn, Segment};
 use slab::Slab;
 
+use super::quic;
+
 /// A packet in flight; `P` is what the model of users' access sends.
 #[derive(Debug)]
 pub(super) struct Datagram<P> {
@@ -25,10 +27,12 @@ pub(super) struct Datagram<P> {
     pub(super) number: u64,
 }
 
-/// What is in a packet. Payloads have a length and no contents.
-#[derive(Debug, Clone, Copy)]
+/// What is in a packet. Payloads have a length and no contents, but for QUIC's, which are there until the packet is
+/// delivered or dropped.
+#[derive(Debug)]
 pub(super) enum Body {
     Tcp(Segment),
+    Quic(quic::Payload),
     Udp,
 }
 

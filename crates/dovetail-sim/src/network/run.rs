@@ -13,6 +13,7 @@ use super::{
     outcome::NetworkOutcome,
     request_gateway::{RequestGateway, lay_out},
     spec::Network,
+    transport::Protocol,
     watch::Watch,
     world::World,
 };
@@ -33,6 +34,10 @@ pub fn simulate_network<O: Observer>(
         return Err(NetworkError::Network("users send requests through a gateway here: set its policy".into()));
     }
     let NetworkOptions { progress, capture, blame, .. } = options.lend();
+    if blame.is_some() && network.transport.protocol == Protocol::Quic {
+        let why = "what transfers wait for is told by TCP's sequence numbers: it is not found out of QUIC";
+        return Err(NetworkError::Network(why.into()));
+    }
     let blamed = blame.map_or(Blamed::Nothing, |blame| {
         blame.knows(network.traffic.iter().map(|traffic| traffic.name.as_str()));
         Blamed::Transfers(blame)

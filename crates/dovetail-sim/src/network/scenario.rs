@@ -20,7 +20,7 @@ use super::{
         Access, Arrivals, Asks, Datagrams, Interactive, Kind, Link, Network, Node, Requests, ServerConnections,
         Traffic, UserConnections,
     },
-    transport::{Named, Transport},
+    transport::{Named, Protocol, Transport},
 };
 use crate::workload::{
     WorkloadError, clip,
@@ -143,8 +143,8 @@ fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
     let bytes = |bytes: &Quantity<written::Bytes>| bytes.0.0.try_into().unwrap_or(u32::MAX);
     let mut transport = Transport::default();
     if let Some(name) = &form.transport {
-        let Named(tcp) = name.parse().map_err(|what| format!("network: transport: {what}"))?;
-        transport.tcp = tcp;
+        let Named { protocol, tcp } = name.parse().map_err(|what| format!("network: transport: {what}"))?;
+        (transport.protocol, transport.tcp) = (protocol, tcp);
     }
     if let Some(congestion) = form.congestion {
         transport.tcp.congestion = match congestion {
@@ -155,6 +155,9 @@ fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
     }
     if let Some(window) = &form.window {
         transport.tcp.receive_bytes = bytes(window);
+    }
+    if form.delayed_ack.is_some() && transport.protocol == Protocol::Quic {
+        return Err("network: delayed_ack is TCP's: leave it out with QUIC".into());
     }
     if let Some(delay) = &form.delayed_ack {
         transport.tcp.ack_delay = delay.0;

@@ -2,7 +2,7 @@
 
 use dovetail_sched::{Limits, Nanos, PolicySpec, Weight, units::Rate};
 
-use super::transport::{TCP_HEADERS_BYTES, Transport};
+use super::transport::Transport;
 use crate::workload::Size;
 
 /// Hosts and routers, the links between them, and what crosses them.
@@ -137,7 +137,7 @@ pub struct Traffic {
 /// What flows do.
 #[derive(Debug, Clone)]
 pub enum Kind {
-    /// TCP connections that carry so much and end.
+    /// Connections that carry so much and end.
     Transfers {
         /// How many.
         count: u32,
@@ -148,7 +148,7 @@ pub enum Kind {
         /// When they begin.
         arrivals: Arrivals,
     },
-    /// So many TCP connections that always have more to send.
+    /// So many connections that always have more to send.
     LongLived(u32),
     /// UDP at a constant rate.
     Datagrams(Datagrams),
@@ -302,6 +302,6 @@ impl Network {
     /// What full packets at this rate carry, in bytes a second.
     pub(super) fn payload_bytes_per_s(&self, rate: Rate) -> f64 {
         let mtu = f64::from(self.transport.mtu_bytes);
-        rate.bps() / 8.0 * (mtu - f64::from(TCP_HEADERS_BYTES)) / mtu
+        rate.bps() / 8.0 * (mtu - f64::from(self.transport.headers_bytes())) / mtu
     }
 }

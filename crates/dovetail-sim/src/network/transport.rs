@@ -1,7 +1,7 @@
 //! How hosts send: a preset, with knobs, as it is written in a scenario.
 //!
-//! `linux` is today's Linux, `2005` what hosts ran when many papers on queueing were written. A knob follows a colon, as with
-//! policies: `linux:congestion=reno,initial_window=4`.
+//! `linux` is today's Linux, `2005` what hosts ran when many papers on queueing were written, `quic` another protocol. A knob
+//! follows a colon, as with policies: `linux:congestion=reno,initial_window=4`.
 
 use std::{fmt, str::FromStr};
 
@@ -14,10 +14,35 @@ use dovetail_tcp::{Config, Congestion};
 /// TCP and IP headers without options.
 pub(super) const TCP_HEADERS_BYTES: u32 = 40;
 
+/// UDP and IP headers.
+pub(super) const UDP_HEADERS_BYTES: u32 = 28;
+/// A connection id of QUIC: RFC 9000 has up to 20 bytes, and servers commonly 8.
+pub(super) const QUIC_ID_BYTES: usize = 8;
+/// What of a packet is not the stream's, where QUIC fills it in the middle of a transfer: besides UDP's and IP's headers a short
+/// header with an id and one byte of the packet number, a STREAM frame's type, id and offset (four bytes from 16 kB on), and
+/// the seal.
+const QUIC_HEADERS_BYTES: u32 = UDP_HEADERS_BYTES + 1 + QUIC_ID_BYTES as u32 + 1 + 1 + 1 + 4 + 16;
+/// Paths carry datagrams of 1,200 bytes, or are not QUIC's (RFC 9000, section 14).
+pub(super) const QUIC_LEAST_MTU_BYTES: u32 = 1200 + UDP_HEADERS_BYTES;
+
+/// What hosts' connections are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// QUIC over UDP, with one stream a connection.
+    Quic,
+}
+
 /// How hosts send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transport {
-    /// TCP's settings; those of [`Config::linux`] by default. [`Config::segment_bytes`] follows from the MTU.
+    /// What connections are.
+    pub protocol: Protocol,
+    /// TCP's settings; those of [`Config::linux`] by default. [`Config::segment_bytes`] follows from the MTU. With
+    /// [`Protocol::Quic`] only [`Config::receive_bytes`] counts, and [`Config::congestion`], which is to be
+    /// [`Congestion::Reno`].
     pub tcp: Config,
     /// The largest IP packet, in bytes: TCP's segments carry 40 less, and less again with options.
     pub mtu_bytes: u32,
@@ -25,11 +50,26 @@ pub struct Transport {
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { tcp: Config::linux(), mtu_bytes: 1500 }
+        Self { protocol: Protocol::Tcp, tcp: Config::linux(), mtu_bytes: 1500 }
     }
 }
 
 impl Transport {
+    /// Hosts that run QUIC with NewReno, and otherwise as by default.
+    #[must_use]
+    pub fn quic() -> Self {
+        let Named { protocol, tcp } = Named::quic();
+        Self { protocol, tcp, ..Self::default() }
+    }
+
+    /// What of a full packet is not the stream's.
+    pub(super) const fn headers_bytes(&self) -> u32 {
+        match self.protocol {
+            Protocol::Tcp => TCP_HEADERS_BYTES,
+            Protocol::Quic => QUIC_HEADERS_BYTES,
+        }
+    }
+
     /// The settings of a host's TCP. No connection is given up: applications that try again are not modelled.
     #[must_use]
     pub const fn tcp(&self) -> Config {
@@ -39,17 +79,35 @@ impl Transport {
         tcp
     }
 
-    /// The bytes of the IP packets that carry `bytes` bytes over TCP, acknowledgements, options and repetitions aside.
+    /// The bytes of the IP packets that carry `bytes` bytes, handshakes, acknowledgements, options and repetitions aside.
     #[must_use]
     pub const fn wire_bytes(&self, bytes: u64) -> u64 {
-        let segment = self.mtu_bytes.saturating_sub(TCP_HEADERS_BYTES) as u64;
-        if segment == 0 { 0 } else { bytes + bytes.div_ceil(segment) * TCP_HEADERS_BYTES as u64 }
+        let headers = self.headers_bytes();
+        let segment = self.mtu_bytes.saturating_sub(headers) as u64;
+        if segment == 0 { 0 } else { bytes + bytes.div_ceil(segment) * headers as u64 }
     }
 }
 
-/// TCP as a scenario names it: `linux` or `2005`, and knobs.
+/// How hosts send as a scenario names it: `linux`, `2005` or `quic`, and knobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Named(pub(super) Config);
+pub(super) struct Named {
+    pub(super) protocol: Protocol,
+    pub(super) tcp: Config,
+}
+
+impl Named {
+    const fn quic() -> Self {
+        Self { protocol: Protocol::Quic, tcp: Config { congestion: Congestion::Reno, ..Config::linux() } }
+    }
+
+    /// The knobs that hosts of this kind have: QUIC's the first alone.
+    fn knobs(&self) -> &'static [Knob] {
+        match self.protocol {
+            Protocol::Tcp => &KNOBS,
+            Protocol::Quic => &KNOBS[..1],
+        }
+    }
+}
 
 /// A knob, and what it sets.
 struct Knob {
@@ -134,26 +192,33 @@ impl FromStr for Named {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (preset, knobs) = text.split_once(':').unwrap_or((text, ""));
-        let mut tcp = match preset {
-            "linux" => Config::linux(),
-            "2005" => Config::year_2005(),
-            other => return Err(format!("a transport is linux or 2005, not '{}'", clip(other))),
+        let over_tcp = |tcp| Self { protocol: Protocol::Tcp, tcp };
+        let mut named = match preset {
+            "linux" => over_tcp(Config::linux()),
+            "2005" => over_tcp(Config::year_2005()),
+            "quic" => Self::quic(),
+            other => return Err(format!("a transport is linux, 2005 or quic, not '{}'", clip(other))),
         };
         for knob in knobs.split(',').filter(|knob| !knob.is_empty()) {
             let (name, value) = knob.split_once('=').unwrap_or((knob, ""));
-            let Some(known) = KNOBS.iter().find(|known| known.name == name) else {
-                let names: Vec<_> = KNOBS.iter().map(|known| known.name).collect();
-                return Err(format!("'{}' is no knob of a transport: there are {}", clip(name), names.join(", ")));
+            let knobs = named.knobs();
+            let Some(known) = knobs.iter().find(|known| known.name == name) else {
+                let names: Vec<_> = knobs.iter().map(|known| known.name).collect();
+                return Err(format!("'{}' is no knob of {preset}: it has {}", clip(name), names.join(", ")));
             };
-            (known.set)(&mut tcp, value).ok_or_else(|| format!("{name} is {}, not '{}'", known.values, clip(value)))?;
+            (known.set)(&mut named.tcp, value)
+                .ok_or_else(|| format!("{name} is {}, not '{}'", known.values, clip(value)))?;
         }
-        Ok(Self(tcp))
+        Ok(named)
     }
 }
 
 impl fmt::Display for Transport {
     /// In a phrase, for those who look at a run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.protocol == Protocol::Quic {
+            return f.write_str("QUIC, NewReno");
+        }
         let Config { congestion, initial_window, least_timeout, ack_delay, sack, ecn, pacing, .. } = self.tcp;
         let name = match congestion {
             Congestion::Reno => "Reno",
@@ -174,35 +239,37 @@ mod tests {
 
     #[test]
     fn presets_and_knobs() {
-        let Named(plain) = "linux".parse().expect("a preset");
+        let Named { tcp: plain, .. } = "linux".parse().expect("a preset");
         assert_eq!(plain, Config::linux());
-        let Named(old) = "2005:sack=on,min_timeout=200ms,initial_window=4".parse().expect("knobs");
+        let Named { tcp: old, .. } = "2005:sack=on,min_timeout=200ms,initial_window=4".parse().expect("knobs");
         assert!(old.sack && old.initial_window == 4 && old.least_timeout == Nanos::from_millis(200));
         assert_eq!(old.congestion, Congestion::Reno);
-        let Named(eager) = "linux:delayed_ack=0s,congestion=reno,ecn=on".parse().expect("knobs");
+        let Named { tcp: eager, .. } = "linux:delayed_ack=0s,congestion=reno,ecn=on".parse().expect("knobs");
         assert!(eager.ack_delay == Nanos::ZERO && eager.congestion == Congestion::Reno && eager.ecn);
-        let Named(model) = "linux:congestion=bbr".parse().expect("an algorithm");
+        let Named { tcp: model, .. } = "linux:congestion=bbr".parse().expect("an algorithm");
         assert_eq!(model, Config { congestion: Congestion::Bbr, ..Config::linux() });
-        let Named(paced) = "linux:pacing=on".parse().expect("a knob");
+        let Named { tcp: paced, .. } = "linux:pacing=on".parse().expect("a knob");
         assert_eq!(paced, Config { pacing: true, ..Config::linux() });
     }
 
     #[test]
     fn a_phrase_says_what_hosts_do() {
         let phrase = |text: &str| {
-            let Named(tcp) = text.parse().expect("right");
-            Transport { tcp, ..Transport::default() }.to_string()
+            let Named { protocol, tcp } = text.parse().expect("right");
+            Transport { protocol, tcp, ..Transport::default() }.to_string()
         };
         let rest = "first window 10 segments, timeouts from 200ms, acknowledgements held back up to 40ms, with SACK";
         assert_eq!(phrase("linux:congestion=bbr"), format!("BBR, {rest}"));
+        assert_eq!(phrase("quic"), "QUIC, NewReno");
         assert_eq!(phrase("linux:ecn=on,pacing=on"), format!("CUBIC, {rest}, ECN, paced"));
     }
 
     #[test]
     fn errors_say_what_is_possible() {
         let error = |text: &str| text.parse::<Named>().expect_err("wrong");
-        assert_eq!(error("bsd"), "a transport is linux or 2005, not 'bsd'");
-        assert!(error("linux:windw=3").contains("there are congestion, initial_window"));
+        assert_eq!(error("bsd"), "a transport is linux, 2005 or quic, not 'bsd'");
+        assert_eq!(error("quic:initial_window=4"), "'initial_window' is no knob of quic: it has congestion");
+        assert!(error("linux:windw=3").contains("no knob of linux: it has congestion, initial_window"));
         assert_eq!(error("linux:initial_window=0"), "initial_window is segments from 1 to 1000, not '0'");
         assert_eq!(error("linux:ecn"), "ecn is on or off, not ''");
         assert_eq!(error("linux:congestion=vegas"), "congestion is reno, cubic or bbr, not 'vegas'");

@@ -20,6 +20,8 @@ mod network_books;
 mod network_capture;
 mod network_errors;
 mod network_marks;
+#[cfg(feature = "quic")]
+mod network_quic;
 mod network_scenario;
 mod network_sessions;
 mod network_shares;

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, PolicySpec, Setup, Weight, registry::REGISTRY, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, TcpConfig, Traffic, Transport},
+    network::{Arrivals, Congestion, Datagrams, Kind, Link, Network, Node, Protocol, TcpConfig, Traffic, Transport},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -199,6 +199,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                 watched: watched.index(links.len()),
                 links,
                 transport: Transport {
+                    protocol: Protocol::Tcp,
                     tcp: TcpConfig {
                         congestion: [Congestion::Reno, Congestion::Cubic, Congestion::Bbr][congestion],
                         ecn,

@@ -3,7 +3,7 @@
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Weight, units::Rate};
 use dovetail_sim::{
-    network::{Arrivals, Datagrams, Interactive, Kind, Link, Network, Node, TcpConfig, Traffic, Transport},
+    network::{Arrivals, Datagrams, Interactive, Kind, Link, Network, Node, Protocol, TcpConfig, Traffic, Transport},
     workload::Size,
 };
 use proptest::prelude::*;
@@ -157,6 +157,7 @@ fn every_key_is_read_as_it_is_meant() {
         ],
         watched: 0,
         transport: Transport {
+            protocol: Protocol::Tcp,
             tcp: TcpConfig {
                 receive_bytes: 65_536,
                 ack_delay: Nanos::from_millis(30),
@@ -218,7 +219,11 @@ fn least(old: &str, new: &str) -> String {
 #[test]
 fn what_is_not_said_is_the_default() {
     let network = parse(LEAST).unwrap();
-    let transport = Transport { tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() }, mtu_bytes: 1500 };
+    let transport = Transport {
+        protocol: Protocol::Tcp,
+        tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() },
+        mtu_bytes: 1500,
+    };
     assert_eq!((network.transport, network.seed, network.stop_at), (transport, 0, None));
     let link = &network.links[0];
     assert_eq!((link.policy.as_str(), link.delay, link.limits.flows), ("fifo", Nanos::ZERO, 65_536));

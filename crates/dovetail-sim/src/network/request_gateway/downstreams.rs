@@ -17,9 +17,9 @@ use super::{
 use crate::network::{
     agenda::Event,
     connections::Opening,
-    end::{Application, Party},
     error::NetworkError,
     packets::{EndId, Of, Side},
+    party::{Application, Party},
     spec::UserConnections,
 };
 

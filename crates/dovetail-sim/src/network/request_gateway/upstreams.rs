@@ -10,9 +10,9 @@ use super::{
 use crate::network::{
     agenda::Event,
     connections::Opening,
-    end::{Application, Party},
     error::NetworkError,
     packets::{EndId, Of},
+    party::{Application, Party},
     spec::Access,
 };
 

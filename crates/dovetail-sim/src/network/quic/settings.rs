@@ -1,0 +1,151 @@
+//! What all connections of a run have in common.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use dovetail_sched::Nanos;
+use quinn_proto::{
+    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, NoneTokenStore, ServerConfig, TimeSource,
+    TransportConfig, ValidationTokenConfig, VarInt, congestion::NewRenoConfig,
+};
+
+use super::plain::{Key, Plain};
+use crate::network::transport::{QUIC_ID_BYTES, Transport, UDP_HEADERS_BYTES};
+
+/// Bytes that are handed over at once.
+const CHUNK_BYTES: usize = 1 << 16;
+
+/// What all connections of a run have in common.
+pub(in crate::network) struct Settings {
+    datagram_bytes: u16,
+    transport: Arc<TransportConfig>,
+    server: Arc<ServerConfig>,
+    // When the run began, by the only clock that `quinn-proto` knows.
+    epoch: Instant,
+    zeros: Bytes,
+}
+
+impl Settings {
+    /// `None` if packets would be longer than UDP's can be, which no network that was checked asks for.
+    pub(in crate::network) fn new(transport: &Transport) -> Option<Self> {
+        let datagram_bytes = u16::try_from(transport.mtu_bytes.checked_sub(UDP_HEADERS_BYTES)?).ok()?;
+        let window = transport.tcp.receive_bytes;
+        let mut reno = NewRenoConfig::default();
+        reno.initial_window(first_window(datagram_bytes.into()));
+        let mut config = TransportConfig::default();
+        config
+            .congestion_controller_factory(Arc::new(reno))
+            // One size, whatever is lost: neither looked for nor given up.
+            .initial_mtu(datagram_bytes)
+            .min_mtu(datagram_bytes)
+            .mtu_discovery_config(None)
+            .enable_segmentation_offload(false)
+            .max_idle_timeout(None)
+            .max_concurrent_uni_streams(VarInt::from_u32(1))
+            .max_concurrent_bidi_streams(VarInt::from_u32(0))
+            .datagram_receive_buffer_size(None)
+            .allow_spin(false)
+            .stream_receive_window(VarInt::from_u32(window))
+            .receive_window(VarInt::from_u32(window))
+            .send_window(window.into());
+        let transport = Arc::new(config);
+        let mut tokens = ValidationTokenConfig::default();
+        tokens.sent(0);
+        let mut server = ServerConfig::new(Arc::new(Plain), Arc::new(Key));
+        server
+            .transport_config(transport.clone())
+            .validation_token_config(tokens)
+            .time_source(Arc::new(Stopped))
+            .migration(false);
+        Some(Self {
+            datagram_bytes,
+            transport,
+            server: Arc::new(server),
+            epoch: Instant::now(),
+            zeros: Bytes::from_static(&[0; CHUNK_BYTES]),
+        })
+    }
+
+    /// Of an endpoint that draws from this seed.
+    pub(super) fn endpoint(&self, seed: u64) -> Arc<EndpointConfig> {
+        let mut seeds = [0; 32];
+        seeds[..8].copy_from_slice(&seed.to_le_bytes());
+        let mut config = EndpointConfig::new(Arc::new(Key));
+        config.cid_generator(|| Box::new(Counting(0))).rng_seed(Some(seeds)).grease_quic_bit(false);
+        // Neither end's datagrams are shorter than QUIC's least, so this is never refused.
+        let _ = config.max_udp_payload_size(self.datagram_bytes);
+        Arc::new(config)
+    }
+
+    pub(super) fn client(&self) -> ClientConfig {
+        let mut config = ClientConfig::new(Arc::new(Plain));
+        config
+            .transport_config(self.transport.clone())
+            .token_store(Arc::new(NoneTokenStore))
+            .initial_dst_cid_provider(Arc::new(|| ConnectionId::new(&[u8::MAX; QUIC_ID_BYTES])));
+        config
+    }
+
+    pub(super) fn server(&self) -> Arc<ServerConfig> {
+        self.server.clone()
+    }
+
+    pub(super) fn epoch(&self) -> Instant {
+        self.epoch
+    }
+
+    /// What applications write: zeros.
+    pub(super) fn zeros(&self) -> Bytes {
+        self.zeros.clone()
+    }
+}
+
+/// The first congestion window (RFC 9002, section 7.2).
+fn first_window(datagram_bytes: u64) -> u64 {
+    (10 * datagram_bytes).min((2 * datagram_bytes).max(14_720))
+}
+
+/// A virtual time on the clock that `quinn-proto` knows.
+pub(super) fn at(epoch: Instant, now: Nanos) -> Instant {
+    epoch + Duration::from_nanos(now.0)
+}
+
+/// Connection ids of an endpoint: in turn.
+struct Counting(u64);
+
+impl ConnectionIdGenerator for Counting {
+    fn generate_cid(&mut self) -> ConnectionId {
+        self.0 += 1;
+        ConnectionId::new(&self.0.to_be_bytes())
+    }
+
+    fn cid_len(&self) -> usize {
+        QUIC_ID_BYTES
+    }
+
+    fn cid_lifetime(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// A calendar that stands still: tokens would have dates.
+struct Stopped;
+
+impl TimeSource for Stopped {
+    fn now(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_window_is_ten_datagrams_but_no_more_than_two_large_ones() {
+        assert_eq!([1200, 1472, 4000, 8972].map(first_window), [12_000, 14_720, 14_720, 17_944]);
+    }
+}
