@@ -30,7 +30,7 @@ const MOST_LONG_LIVED: u32 = 10_000;
 /// The most connections that are open at once: each has buffers.
 #[cfg(feature = "network")]
 pub(super) const MOST_OPEN: usize = 1 << 16;
-/// The same with QUIC, whose ends take a hundred kilobytes in pairs.
+/// The same with QUIC, whose connections take ten times the memory.
 #[cfg(feature = "network")]
 pub(super) const MOST_OPEN_QUIC: usize = 1 << 14;
 /// The largest transfer.

@@ -35,7 +35,7 @@ pub fn simulate_network<O: Observer>(
     }
     let NetworkOptions { progress, capture, blame, .. } = options.lend();
     if blame.is_some() && network.transport.protocol == Protocol::Quic {
-        let why = "what transfers wait for is told by TCP's sequence numbers: it is not found out of QUIC";
+        let why = "transfers over QUIC are not explained: what they wait for is told by TCP's sequence numbers";
         return Err(NetworkError::Network(why.into()));
     }
     let blamed = blame.map_or(Blamed::Nothing, |blame| {

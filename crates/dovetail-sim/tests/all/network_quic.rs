@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use dovetail_sched::Nanos;
+use dovetail_sched::{Nanos, units::Rate};
 use dovetail_sim::{
     blame::{Selection, TransferBlame},
     network::{Network, NetworkError, NetworkOptions, Protocol, simulate_network},
@@ -110,6 +110,7 @@ fn a_transfer_over_an_empty_network_takes_its_round_trips_and_its_bits() {
         "it waits for the link, not for the handshake"
     );
     let took = first_came + on_link(first_ack) + on_link(data) + delay;
+    println!("1,000 bytes over an empty path: {took}");
     assert_eq!(there.outcome.transfers[0].took(), Some(took));
     assert_eq!(back.outcome.transfers[0].took(), Some(took));
 }
@@ -144,6 +145,28 @@ fn long_flows_get_what_tcp_gets() {
         assert!((0.99..1.01).contains(&ratio), "{flows} flows: {ratio}");
         assert!(lost > 0 && lost.abs_diff(dropped) < dropped / 4, "{flows} flows: {lost} and {dropped} drops");
     }
+}
+
+#[test]
+fn a_flow_that_stops_sends_nothing_more() {
+    let outcome = run(&quic(33, "long_lived = 2\nstop = \"5s\""), "fifo").outcome;
+    for stream in &outcome.streams {
+        let (until, after) = stream.received_bytes.split_at(6);
+        assert!(until[4] > 100_000 && after.iter().sum::<u64>() == 0, "{:?}", stream.received_bytes);
+    }
+    assert_eq!(outcome.link.left, 0);
+}
+
+/// More connections than may be open at once come and go.
+#[test]
+fn connections_that_are_over_make_room() {
+    let mut network = quic(1000, "transfers = { count = 17000, size = 1, rate = \"2000/s\" }");
+    network.stop_at = None;
+    for link in &mut network.links {
+        link.rate = Rate::from_bps(1e9).unwrap();
+    }
+    let outcome = run(&network, "fifo").outcome;
+    assert!(outcome.transfers.iter().all(|transfer| transfer.ended.is_some()));
 }
 
 /// What the policy is for, over another protocol.

@@ -1,9 +1,6 @@
 //! One end of a QUIC connection: an endpoint that has one connection, with one stream from the opener to the listener.
 
-use std::{
-    net::{SocketAddr, SocketAddrV4},
-    time::Instant,
-};
+use std::net::{SocketAddr, SocketAddrV4};
 
 use bytes::{Bytes, BytesMut};
 use dovetail_sched::Nanos;
@@ -11,10 +8,10 @@ use quinn_proto::{
     Connection, ConnectionEvent, ConnectionHandle, DatagramEvent, Dir, Endpoint, Event, StreamEvent, StreamId, VarInt,
 };
 
-use super::settings::{Settings, at};
+use super::{clock::Clock, settings::Settings};
 use crate::network::party::Application;
 
-/// The name that openers ask for; nobody looks at it.
+/// The name that openers ask for, which no listener looks at.
 const NAME: &str = "host";
 
 /// One end of a connection.
@@ -30,7 +27,7 @@ pub(in crate::network) struct End {
     is_acknowledged: bool,
     zeros: Bytes,
     leaving: Vec<u8>,
-    epoch: Instant,
+    clock: Clock,
 }
 
 impl End {
@@ -43,10 +40,10 @@ impl End {
         seed: u64,
         now: Nanos,
     ) -> Box<Self> {
-        let (epoch, peer) = (settings.epoch(), SocketAddr::V4(there));
+        let (clock, peer) = (settings.clock(), SocketAddr::V4(there));
         let server = (!opens).then(|| settings.server());
         let mut endpoint = Endpoint::new(settings.endpoint(seed), server, true, None);
-        let begin = |endpoint: &mut Endpoint| endpoint.connect(at(epoch, now), settings.client(), peer, NAME).ok();
+        let begin = |endpoint: &mut Endpoint| endpoint.connect(clock.at(now), settings.client(), peer, NAME).ok();
         let connection = if opens { begin(&mut endpoint) } else { None };
         Box::new(Self {
             endpoint,
@@ -58,13 +55,13 @@ impl End {
             is_acknowledged: false,
             zeros: settings.zeros(),
             leaving: Vec::new(),
-            epoch,
+            clock,
         })
     }
 
     /// A packet arrived; its turn follows.
     pub(in crate::network) fn receive(&mut self, payload: BytesMut, now: Nanos) {
-        let now = at(self.epoch, now);
+        let now = self.clock.at(now);
         self.leaving.clear();
         match self.endpoint.handle(now, self.peer, None, None, payload, &mut self.leaving) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => self.handle(event),
@@ -86,7 +83,7 @@ impl End {
 
     /// Lets the application read and write; the bytes that it read. What is to be sent then is [`next`](Self::next)'s.
     pub(in crate::network) fn apply(&mut self, application: &mut Application, now: Nanos) -> u64 {
-        let now = at(self.epoch, now);
+        let now = self.clock.at(now);
         let Some((_, connection)) = &mut self.connection else { return 0 };
         if connection.poll_timeout().is_some_and(|due| due <= now) {
             connection.handle_timeout(now);
@@ -173,15 +170,14 @@ impl End {
     pub(in crate::network) fn next(&mut self, now: Nanos) -> Option<BytesMut> {
         let (_, connection) = self.connection.as_mut()?;
         self.leaving.clear();
-        let packet = connection.poll_transmit(at(self.epoch, now), 1, &mut self.leaving)?;
+        let packet = connection.poll_transmit(self.clock.at(now), 1, &mut self.leaving)?;
         Some(BytesMut::from(&self.leaving[..packet.size]))
     }
 
     /// When it wants its next turn.
     pub(in crate::network) fn poll_at(&mut self) -> Option<Nanos> {
         let (_, connection) = self.connection.as_mut()?;
-        let after = connection.poll_timeout()?.saturating_duration_since(self.epoch);
-        Some(Nanos(u64::try_from(after.as_nanos()).unwrap_or(u64::MAX)))
+        connection.poll_timeout().map(|due| self.clock.time_of(due))
     }
 
     /// Whether the connection is over on this end.

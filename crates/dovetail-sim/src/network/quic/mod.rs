@@ -7,17 +7,17 @@
 //! seal empty.
 //!
 //! Equal seeds give equal runs. All that `quinn-proto` would draw or read from outside is given to it: the generator's seed,
-//! connection ids (which count), the keys of resets and tokens, and both clocks. Its clock is [`std::time::Instant`], of
-//! which the standard library makes one only by reading the machine's: that is done once for a run, and only differences
-//! from it are ever used. The congestion control is NewReno, whose floats are multiplied, divided and rounded only, which
+//! connection ids (which count), the keys of resets and tokens, and both clocks. The congestion control is NewReno, whose floats are multiplied, divided and rounded only, which
 //! IEEE 754 fixes to the last bit.
 //!
 //! | file | what |
 //! |---|---|
+//! | `clock` | virtual time on its clocks |
 //! | `settings` | what all connections of a run have in common |
 //! | `end` | one end of a connection |
 //! | `plain` | a handshake of TLS's lengths, and keys that encrypt nothing |
 
+mod clock;
 mod end;
 mod plain;
 mod settings;

@@ -1,18 +1,17 @@
 //! What all connections of a run have in common.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use dovetail_sched::Nanos;
 use quinn_proto::{
-    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, NoneTokenStore, ServerConfig, TimeSource,
-    TransportConfig, ValidationTokenConfig, VarInt, congestion::NewRenoConfig,
+    ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, NoneTokenStore, ServerConfig, TransportConfig,
+    ValidationTokenConfig, VarInt, congestion::NewRenoConfig,
 };
 
-use super::plain::{Key, Plain};
+use super::{
+    clock::{Clock, Stopped},
+    plain::{Key, Plain},
+};
 use crate::network::transport::{QUIC_ID_BYTES, Transport, UDP_HEADERS_BYTES};
 
 /// Bytes that are handed over at once.
@@ -23,8 +22,7 @@ pub(in crate::network) struct Settings {
     datagram_bytes: u16,
     transport: Arc<TransportConfig>,
     server: Arc<ServerConfig>,
-    // When the run began, by the only clock that `quinn-proto` knows.
-    epoch: Instant,
+    clock: Clock,
     zeros: Bytes,
 }
 
@@ -64,7 +62,7 @@ impl Settings {
             datagram_bytes,
             transport,
             server: Arc::new(server),
-            epoch: Instant::now(),
+            clock: Clock::new(),
             zeros: Bytes::from_static(&[0; CHUNK_BYTES]),
         })
     }
@@ -93,8 +91,8 @@ impl Settings {
         self.server.clone()
     }
 
-    pub(super) fn epoch(&self) -> Instant {
-        self.epoch
+    pub(super) fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// What applications write: zeros.
@@ -106,11 +104,6 @@ impl Settings {
 /// The first congestion window (RFC 9002, section 7.2).
 fn first_window(datagram_bytes: u64) -> u64 {
     (10 * datagram_bytes).min((2 * datagram_bytes).max(14_720))
-}
-
-/// A virtual time on the clock that `quinn-proto` knows.
-pub(super) fn at(epoch: Instant, now: Nanos) -> Instant {
-    epoch + Duration::from_nanos(now.0)
 }
 
 /// Connection ids of an endpoint: in turn.
@@ -128,15 +121,6 @@ impl ConnectionIdGenerator for Counting {
 
     fn cid_lifetime(&self) -> Option<Duration> {
         None
-    }
-}
-
-/// A calendar that stands still: tokens would have dates.
-struct Stopped;
-
-impl TimeSource for Stopped {
-    fn now(&self) -> SystemTime {
-        SystemTime::UNIX_EPOCH
     }
 }
 
