@@ -8,7 +8,7 @@ use dovetail_tcp::Congestion;
 use super::{
     error::NetworkError,
     spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
-    transport::{Protocol, QUIC_LEAST_MTU_BYTES, Transport},
+    transport::{Protocol, QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, Transport},
 };
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
@@ -188,9 +188,9 @@ impl Network {
                     .into(),
             );
         }
-        if self.transport.mtu_bytes < QUIC_LEAST_MTU_BYTES {
-            let mtu = self.transport.mtu_bytes;
-            return wrong(format!("QUIC needs packets of {QUIC_LEAST_MTU_BYTES} bytes at least: mtu is {mtu} bytes"));
+        let (least, most, mtu) = (QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, self.transport.mtu_bytes);
+        if !(least..=most).contains(&mtu) {
+            return wrong(format!("QUIC's largest packet is from {least} to {most} bytes, not {mtu}: set mtu"));
         }
         Ok(())
     }

@@ -19,6 +19,8 @@ use super::{
 /// Between the starts of two hosts whose initial numbers follow each other: RFC 9293's clock of these numbers (section
 /// 3.4.1), so that hosts started within the five hours in which the numbers come round.
 const PHASE_STEP: Nanos = Nanos(4_000);
+/// Timeouts of a QUIC connection that makes progress are shorter than this.
+const STALLED: Nanos = Nanos::from_secs(600);
 /// The ports that hosts listen on.
 const HTTP: u16 = 80;
 const HTTPS: u16 = 443;
@@ -163,6 +165,11 @@ impl End {
             self.woken_at = at;
             at
         })
+    }
+
+    /// Whether it asks for a turn so late that QUIC has given up in all but name: a dozen timeouts, each twice the last.
+    pub(super) fn is_stalled(&self, at: Nanos, now: Nanos) -> bool {
+        matches!(self.connection, Connection::Quic(_)) && at > now + STALLED
     }
 
     /// The wake-up for `now` has come; false if it was for a time that is no longer the first.

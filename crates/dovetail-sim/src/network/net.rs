@@ -132,6 +132,10 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         }
         let connection = &mut self.connections[id];
         if let Some(at) = connection.side(id.side).end.wake_at(self.now) {
+            if connection.side(id.side).end.is_stalled(at, self.now) {
+                let why = "a QUIC connection stalled after losses, which its library does not recover from: make buffers longer";
+                return Err(NetworkError::Network(format!("at {}: {why}", self.now)));
+            }
             self.agenda.add(at, Event::Wake { end: id });
         }
         // Who closed first would wait for stragglers (TIME-WAIT); where neither end needs the other there are none that matter.

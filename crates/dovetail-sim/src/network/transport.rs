@@ -24,6 +24,8 @@ pub(super) const QUIC_ID_BYTES: usize = 8;
 const QUIC_HEADERS_BYTES: u32 = UDP_HEADERS_BYTES + 1 + QUIC_ID_BYTES as u32 + 1 + 1 + 1 + 4 + 16;
 /// Paths carry datagrams of 1,200 bytes, or are not QUIC's (RFC 9000, section 14).
 pub(super) const QUIC_LEAST_MTU_BYTES: u32 = 1200 + UDP_HEADERS_BYTES;
+/// Jumbo frames; the library writes no Initial packets over 16 kB.
+pub(super) const QUIC_MOST_MTU_BYTES: u32 = 9000;
 
 /// What hosts' connections are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -55,7 +55,8 @@ fn a_scenario_names_it_and_what_it_cannot_do_is_refused() {
         ("transport = \"quic\"\ncongestion = \"bbr\"", long, "QUIC here has congestion = reno alone"),
         (r#"transport = "quic:ecn=on""#, long, "'ecn' is no knob of quic: it has congestion"),
         ("transport = \"quic\"\ndelayed_ack = \"10ms\"", long, "delayed_ack is TCP's"),
-        ("transport = \"quic\"\nmtu = 1040", long, "QUIC needs packets of 1228 bytes at least: mtu is 1040"),
+        ("transport = \"quic\"\nmtu = 1040", long, "from 1228 to 9000 bytes, not 1040"),
+        ("transport = \"quic\"\nmtu = 65535", long, "from 1228 to 9000 bytes, not 65535"),
         (
             r#"transport = "quic""#,
             r#"interactive = { rate = "5/s", keystroke = 1, echo = 1 }"#,
