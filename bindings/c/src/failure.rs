@@ -43,6 +43,14 @@ impl From<PolicyError> for Failure {
     }
 }
 
+/// What was done needs no other word.
+impl From<()> for dvt_status {
+    #[inline]
+    fn from((): ()) -> Self {
+        Self::DVT_OK
+    }
+}
+
 /// Whether there is something, as a status.
 #[inline]
 pub(crate) fn found(there_is: bool) -> Answer {

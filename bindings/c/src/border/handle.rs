@@ -168,14 +168,17 @@ pub(super) unsafe fn enter<K: Kind>(handle: *mut K::Opaque, run: impl FnOnce(&mu
     ran.unwrap_or_else(|panic| Err(internal(&*panic)))
 }
 
-/// As [`enter`], with the status that C sees.
+/// As [`enter`], with the status that C sees: `DVT_OK` where `run` has none of its own.
 ///
 /// # Safety
 /// As of [`enter`].
 #[inline]
-pub(super) unsafe fn with<K: Kind>(handle: *mut K::Opaque, run: impl FnOnce(&mut K) -> Answer) -> dvt_status {
+pub(super) unsafe fn with<K: Kind, A: Into<dvt_status>>(
+    handle: *mut K::Opaque,
+    run: impl FnOnce(&mut K) -> Result<A, Failure>,
+) -> dvt_status {
     // SAFETY: as promised.
-    report(unsafe { enter(handle, run) })
+    report(unsafe { enter(handle, |value| run(value).map(Into::into)) })
 }
 
 /// Calls `run`, which has no handle yet.

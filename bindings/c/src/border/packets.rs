@@ -123,12 +123,7 @@ pub unsafe extern "C" fn dvt_feedback(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(scheduler, |packets: &mut Packets| {
-            packets.feedback(read(event)?, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.feedback(read(event)?, now_ns)) }
 }
 
 /// The events that the scheduler needs, for dvt_wants(): bit r is DVT_STARTED on resource r, bit 8 + r DVT_FINISHED there.
@@ -148,12 +143,7 @@ pub unsafe extern "C" fn dvt_interest(scheduler: *mut dvt_scheduler, interest: *
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_set_weight(scheduler: *mut dvt_scheduler, flow: u32, weight: f64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(scheduler, |packets: &mut Packets| {
-            packets.set_weight(flow, weight)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.set_weight(flow, weight)) }
 }
 
 /// Sets a flow's weight on each resource, for policies that tell resources apart.
@@ -165,24 +155,14 @@ pub unsafe extern "C" fn dvt_set_resource_weights(
     count: u32,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(scheduler, |packets: &mut Packets| {
-            packets.set_resource_weights(flow, array(weights, count)?)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.set_resource_weights(flow, array(weights, count)?)) }
 }
 
 /// Changes the policy's knobs to those of a string of the same policy; no packet is lost or reordered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_retune(scheduler: *mut dvt_scheduler, policy: *const c_char, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(scheduler, |packets: &mut Packets| {
-            packets.retune(text(policy)?, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.retune(text(policy)?, now_ns)) }
 }
 
 /// Forgets all that is known of a flow without packets, so that its id can name another. DVT_NONE while it has packets

@@ -44,12 +44,7 @@ pub unsafe extern "C" fn dvt_requests_set_class(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.set_class(class, weight, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.set_class(class, weight, now_ns)) }
 }
 
 /// Adds a user, or moves them to another class with all their requests.
@@ -61,36 +56,21 @@ pub unsafe extern "C" fn dvt_requests_set_user(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.set_user(user, class, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.set_user(user, class, now_ns)) }
 }
 
 /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_forget_user(requests: *mut dvt_requests, user: u32) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.forget_user(user)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.forget_user(user)) }
 }
 
 /// Sets the link's rate in units a second: 0.001 to 1e15.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_set_rate(requests: *mut dvt_requests, rate: f64, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.set_rate(rate, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.set_rate(rate, now_ns)) }
 }
 
 /// A request arrived. One of an unknown user, or with an id that is taken, is ignored.
@@ -101,12 +81,7 @@ pub unsafe extern "C" fn dvt_requests_enqueue(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.enqueue(read(request)?, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.enqueue(read(request)?, now_ns)) }
 }
 
 /// The response's length in units, as its sender states it.
@@ -118,12 +93,7 @@ pub unsafe extern "C" fn dvt_requests_length(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.units(Units::Length, request, units, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Length, request, units, now_ns)) }
 }
 
 /// So many more units of the response were read.
@@ -135,12 +105,7 @@ pub unsafe extern "C" fn dvt_requests_received(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.units(Units::Received, request, units, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Received, request, units, now_ns)) }
 }
 
 /// The connection that the response comes on offers its sender this window, because of earlier responses on it.
@@ -152,60 +117,35 @@ pub unsafe extern "C" fn dvt_requests_offers(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.units(Units::Offers, request, window, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Offers, request, window, now_ns)) }
 }
 
 /// Units of the response are there that may not be read yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ready(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.became(Became::Ready, request, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Ready, request, now_ns)) }
 }
 
 /// The response is over, whole or broken off by its sender. The id is free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ended(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.became(Became::Ended, request, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Ended, request, now_ns)) }
 }
 
 /// The request is cancelled, waiting or outstanding. The id is free.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_cancel(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.became(Became::Cancelled, request, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.became(Became::Cancelled, request, now_ns)) }
 }
 
 /// Whether so much is sent up the link unpaced that probes may wait there: 1 if so, else 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_uplink(requests: *mut dvt_requests, is_busy: u32, now_ns: u64) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.uplink(is_busy != 0, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.uplink(is_busy != 0, now_ns)) }
 }
 
 /// Units came down the link that no request asked for, of this class or of DVT_NO_CLASS.
@@ -217,12 +157,7 @@ pub unsafe extern "C" fn dvt_requests_stray(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.stray(class, units, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.stray(class, units, now_ns)) }
 }
 
 /// The delay of the link's far queue now and when it is full, from dvt_far_delay(); either may be DVT_UNKNOWN.
@@ -234,12 +169,7 @@ pub unsafe extern "C" fn dvt_requests_far_queue(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.far_queue(delay_ns, room_ns, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.far_queue(delay_ns, room_ns, now_ns)) }
 }
 
 /// Changes the policy's knobs to those of a string of the same policy; no request is lost.
@@ -250,12 +180,7 @@ pub unsafe extern "C" fn dvt_requests_retune(
     now_ns: u64,
 ) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(requests, |requests: &mut Requests| {
-            requests.retune(text(policy)?, now_ns)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(requests, |requests: &mut Requests| requests.retune(text(policy)?, now_ns)) }
 }
 
 /// What to do next. Call it after each event, and at dvt_requests_poll_at(), until DVT_NONE.

@@ -15,12 +15,7 @@ use crate::{
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_set_program(scheduler: *mut dvt_scheduler, flow: u32, program: u32) -> dvt_status {
     // SAFETY: as at the module's head.
-    unsafe {
-        with(scheduler, |packets: &mut Packets| {
-            packets.set_program(flow, program)?;
-            Ok(DVT_OK)
-        })
-    }
+    unsafe { with(scheduler, |packets: &mut Packets| packets.set_program(flow, program)) }
 }
 
 /// What was learnt of the program of this number, as it was when number 0 was last asked for. DVT_NONE behind the last.
