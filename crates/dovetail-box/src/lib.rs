@@ -1,4 +1,4 @@
-//! What a middlebox does to a packet.
+//! A middlebox: what it does to a packet, and the box itself.
 //!
 //! A [`functions::NetworkFunction`] takes one Ethernet frame and changes it in place: rewrites headers, encrypts,
 //! encodes. It performs no I/O and reads no clock, so the same code is measured by `dovetail profile` and run between
@@ -12,6 +12,17 @@
 //! let mut nonsense = vec![0xff; 60];
 //! assert_eq!(forwarding.process(&mut nonsense), Verdict::Untouched);
 //! ```
-#![forbid(unsafe_code)]
+//!
+//! | module | what | clock, I/O |
+//! |---|---|---|
+//! | [`functions`] | what is done to frames | none |
+//! | [`wire`] | frames as an interface hands them over: tags, checksums, segments, limits of length | none |
+//! | [`node`] | a policy, a CPU and a link as servers in the caller's time | none |
+//! | `live` (feature `live`, Linux) | interfaces, the switch that fails open, the loop | all there is |
 
 pub mod functions;
+pub mod node;
+pub mod wire;
+
+#[cfg(all(feature = "live", target_os = "linux"))]
+pub mod live;

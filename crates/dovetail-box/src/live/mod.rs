@@ -1,0 +1,3 @@
+//! The box between two interfaces.
+
+mod sys;

@@ -1,0 +1,4 @@
+//! What the kernel offers and no library wraps: the only unsafe code of this crate.
+//!
+//! Every function here is safe to call: what must hold for a call to the kernel is established in the few lines before it.
+#![allow(unsafe_code)]

@@ -1,0 +1,1 @@
+//! A policy, a CPU and a link, in the caller's time.
