@@ -1,0 +1,330 @@
+//! The two servers and their events.
+
+use dovetail_sched::{Admission, Backlog, FlowId, Nanos, Packet, Scheduler, Stage};
+
+use super::{
+    between::{Between, Room},
+    figures::Figures,
+    link::{Link, Pace},
+    passing::{Action, Outcome, Passage, Passing, Work},
+    schedulers::Schedulers,
+};
+
+/// How long servers may be behind the caller's time without losing any of theirs: longer than a busy machine takes to
+/// come back to a thread, and short enough that what is then sent at once is a few milliseconds of link.
+pub const CREDIT: Nanos = Nanos::from_millis(5);
+
+const CPU: u8 = 0;
+const LINK: u8 = 1;
+
+/// A policy before a CPU and a link.
+///
+/// ```
+/// use dovetail_box::node::{Action, Link, Node, Outcome, Pace, Room};
+/// use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, units::Rate};
+///
+/// let scheduler = "drfq".parse::<PolicySpec>()?.build(&Setup::new(2, Limits::UNLIMITED))?;
+/// let link = Link { rate: Rate::from_bps(8e6)?, overhead_bytes: 0, pace: Pace::Own };
+/// let mut node = Node::new(scheduler, link, Room::DEFAULT);
+///
+/// let demand = Demand::new(&[Nanos::from_micros(10), link.time(1000)])?;
+/// let packet = Packet { flow: FlowId(0), bytes: 1000, arrival: Nanos::ZERO, handle: 7, demand };
+/// assert!(node.enqueue(&packet, Nanos::ZERO).is_queued());
+///
+/// let Some(Action::Work(work)) = node.poll(Nanos::ZERO) else { panic!("the CPU is free") };
+/// node.worked(Nanos::from_micros(12), Outcome::Forward { bytes: 1000 });
+/// assert_eq!((node.poll(Nanos::ZERO), node.poll_at()), (None, Some(Nanos::from_micros(12))));
+///
+/// let Some(Action::Send(passage)) = node.poll(Nanos::from_micros(12)) else { panic!("the link is free") };
+/// assert_eq!((passage.handle, passage.link_end), (work.handle, Nanos::from_micros(1012)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Node {
+    schedulers: Schedulers,
+    link: Link,
+    room: Room,
+    cpu: Cpu,
+    wire: Wire,
+    between: Between,
+    /// The instant of the last event: time never runs back in what schedulers are told.
+    at: Nanos,
+    /// The scheduler chose none, and neither an arrival nor feedback came since.
+    is_holding: bool,
+    figures: Figures,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cpu {
+    Free,
+    /// The caller works on it.
+    Working(Passing),
+    /// Its work is done, and takes the server until the end of its passage.
+    Busy(Passing, Outcome),
+    /// Its work has ended, and it finds no room.
+    Blocked(Passing),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Wire {
+    Free,
+    Taken(Passing),
+}
+
+/// What happens next. At one instant, in this order: as packets make room for one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    LinkEnds,
+    WorkEnds,
+    Choice,
+}
+
+impl Node {
+    /// A node that begins idle, at instant zero.
+    #[must_use]
+    pub fn new(scheduler: Box<dyn Scheduler>, link: Link, room: Room) -> Self {
+        Self {
+            schedulers: Schedulers::new(scheduler),
+            link,
+            room,
+            cpu: Cpu::Free,
+            wire: Wire::Free,
+            between: Between::default(),
+            at: Nanos::ZERO,
+            is_holding: false,
+            figures: Figures::default(),
+        }
+    }
+
+    /// Offers a packet that arrived at `now`. What was due before is to be settled first, by [`poll`](Self::poll). Cost:
+    /// the policy's.
+    pub fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
+        self.at = self.at.max(now);
+        self.is_holding = false;
+        self.schedulers.enqueue(packet, self.at)
+    }
+
+    /// A packet that lost its place to a later one, until there are no more.
+    pub fn poll_evicted(&mut self) -> Option<Packet> {
+        self.schedulers.poll_evicted()
+    }
+
+    /// What is due at `now`, the earliest first; `None` when nothing is until [`poll_at`](Self::poll_at), or while the
+    /// caller owes an answer to [`Action::Work`]. Cost: the policy's.
+    pub fn poll(&mut self, now: Nanos) -> Option<Action> {
+        loop {
+            let (due, event) = self.next()?;
+            if due > now {
+                return None;
+            }
+            self.pass_to(due, now);
+            let action = match event {
+                Event::LinkEnds => self.link_ends(),
+                Event::WorkEnds => self.work_ends(),
+                Event::Choice => self.choose(),
+            };
+            if action.is_some() {
+                return action;
+            }
+        }
+    }
+
+    /// When to ask [`poll`](Self::poll) again, should nothing arrive first.
+    #[must_use]
+    pub fn poll_at(&self) -> Option<Nanos> {
+        self.next().map(|(due, _)| due)
+    }
+
+    /// The work that was asked for took the CPU this long.
+    pub fn worked(&mut self, took: Nanos, outcome: Outcome) {
+        let Cpu::Working(mut packet) = self.cpu else { return };
+        packet.passage.cpu_end = packet.passage.cpu_start + took;
+        if let Outcome::Forward { bytes } = outcome {
+            packet.passage.bytes = bytes;
+            packet.link_time = self.link.time(bytes);
+        }
+        self.cpu = Cpu::Busy(packet, outcome);
+    }
+
+    /// The interface has room for another packet, where [`Pace::Device`] says so.
+    pub fn link_freed(&mut self, now: Nanos) {
+        if let Wire::Taken(packet) = &mut self.wire
+            && self.link.pace == Pace::Device
+        {
+            packet.passage.link_end = packet.passage.link_start.max(now);
+        }
+    }
+
+    /// The policy, whose knobs and weights may be changed.
+    pub fn scheduler(&mut self) -> &mut dyn Scheduler {
+        self.is_holding = false;
+        self.schedulers.in_force()
+    }
+
+    /// Puts another policy in force. What is queued goes first, in the order of the old one. Weights and programs of flows
+    /// are to be told to the new one again.
+    pub fn replace(&mut self, scheduler: Box<dyn Scheduler>) {
+        self.is_holding = false;
+        self.schedulers.replace(scheduler);
+    }
+
+    /// From now on, packets leave on this link.
+    pub fn set_link(&mut self, link: Link, room: Room) {
+        (self.link, self.room) = (link, room);
+    }
+
+    /// The link as it is.
+    #[must_use]
+    pub fn link(&self) -> Link {
+        self.link
+    }
+
+    /// Forgets all that is known of a flow with nothing queued; false while it has.
+    pub fn forget(&mut self, flow: FlowId) -> bool {
+        self.schedulers.forget(flow)
+    }
+
+    /// What the policy holds.
+    #[must_use]
+    pub fn backlog(&self) -> Backlog {
+        self.schedulers.backlog()
+    }
+
+    /// Whether no packet is here: neither queued, nor worked on, nor before the link.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self.cpu, Cpu::Free) && self.between.is_empty() && self.schedulers.is_empty()
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        self.figures
+    }
+
+    fn next(&self) -> Option<(Nanos, Event)> {
+        let link = match &self.wire {
+            Wire::Taken(packet) => Some((packet.passage.link_end, Event::LinkEnds)),
+            Wire::Free => None,
+        };
+        let cpu = match &self.cpu {
+            Cpu::Busy(packet, _) => Some((packet.passage.cpu_end, Event::WorkEnds)),
+            Cpu::Free => self.choice_at().map(|at| (at, Event::Choice)),
+            Cpu::Working(_) | Cpu::Blocked(_) => None,
+        };
+        // Nothing happens while the caller works: its answer may be due before.
+        if matches!(self.cpu, Cpu::Working(_)) {
+            return None;
+        }
+        let next = match (link, cpu) {
+            (Some(link), Some(cpu)) => Some(link.min(cpu)),
+            (link, cpu) => link.or(cpu),
+        };
+        next.filter(|&(due, _)| due != Nanos::MAX)
+    }
+
+    fn choice_at(&self) -> Option<Nanos> {
+        if self.schedulers.is_empty() {
+            None
+        } else if self.is_holding {
+            self.schedulers.poll_at()
+        } else {
+            Some(self.at)
+        }
+    }
+
+    /// Time goes on to what is due, or to as long before `now` as credit reaches.
+    fn pass_to(&mut self, due: Nanos, now: Nanos) {
+        let due = self.at.max(due);
+        let earliest = now - CREDIT;
+        if due < earliest {
+            self.figures.late += earliest - due;
+        }
+        self.at = due.max(earliest);
+    }
+
+    fn link_ends(&mut self) -> Option<Action> {
+        if let Wire::Taken(packet) = std::mem::replace(&mut self.wire, Wire::Free) {
+            let took = packet.passage.link_end - packet.passage.link_start;
+            self.figures.link_busy += took;
+            self.tell(&packet, LINK, Stage::Finished, took);
+            self.schedulers.ended(&packet);
+        }
+        let next = self.between.pop();
+        if let Cpu::Blocked(blocked) = self.cpu
+            && (self.between.has(self.room) || next.is_none())
+        {
+            self.figures.cpu_blocked += self.at - blocked.passage.cpu_end;
+            self.cpu = Cpu::Free;
+            match next {
+                Some(_) => self.between.push(blocked),
+                None => return Some(self.send(blocked)),
+            }
+        }
+        Some(self.send(next?))
+    }
+
+    fn work_ends(&mut self) -> Option<Action> {
+        let Cpu::Busy(packet, outcome) = std::mem::replace(&mut self.cpu, Cpu::Free) else { return None };
+        let took = packet.passage.cpu_end - packet.passage.cpu_start;
+        self.figures.worked += 1;
+        self.figures.cpu_busy += took;
+        self.tell(&packet, CPU, Stage::Finished, took);
+        match (outcome, self.wire) {
+            (Outcome::Drop, _) => {
+                self.figures.dropped += 1;
+                self.tell(&packet, LINK, Stage::Dropped, Nanos::ZERO);
+                self.schedulers.ended(&packet);
+                None
+            }
+            (_, Wire::Free) => Some(self.send(packet)),
+            _ if self.between.has(self.room) => {
+                self.between.push(packet);
+                None
+            }
+            _ => {
+                self.cpu = Cpu::Blocked(packet);
+                None
+            }
+        }
+    }
+
+    fn choose(&mut self) -> Option<Action> {
+        let Some((dispatch, generation)) = self.schedulers.dequeue(self.at) else {
+            self.is_holding = true;
+            return None;
+        };
+        let packet = dispatch.packet;
+        let passage = Passage {
+            flow: packet.flow,
+            handle: packet.handle,
+            bytes: packet.bytes,
+            arrival: packet.arrival,
+            cpu_start: self.at,
+            cpu_end: Nanos::MAX,
+            link_start: Nanos::MAX,
+            link_end: Nanos::MAX,
+        };
+        let link_time = self.link.time(packet.bytes);
+        let packet = Passing { passage, ticket: dispatch.ticket, generation, link_time };
+        self.cpu = Cpu::Working(packet);
+        self.tell(&packet, CPU, Stage::Started, Nanos::ZERO);
+        Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at }))
+    }
+
+    fn send(&mut self, mut packet: Passing) -> Action {
+        packet.passage.link_start = self.at;
+        let passage = Passage { link_end: self.at + packet.link_time, ..packet.passage };
+        packet.passage.link_end = if self.link.pace == Pace::Own { passage.link_end } else { Nanos::MAX };
+        self.wire = Wire::Taken(packet);
+        self.figures.sent += 1;
+        self.figures.sent_bytes += u64::from(passage.bytes);
+        self.tell(&packet, LINK, Stage::Started, Nanos::ZERO);
+        Action::Send(passage)
+    }
+
+    fn tell(&mut self, packet: &Passing, resource: u8, stage: Stage, took: Nanos) {
+        self.is_holding = false;
+        self.schedulers.tell(packet, resource, stage, took, self.at);
+    }
+}

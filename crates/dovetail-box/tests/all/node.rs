@@ -1,0 +1,180 @@
+//! A node whose caller's clock is virtual against the simulator's pipeline: every packet starts and ends at the same
+//! instants, under every policy.
+
+use std::collections::HashMap;
+
+use dovetail_box::node::{Action, CREDIT, Link, Node, Outcome, Pace, Passage, Room};
+use dovetail_sched::{
+    Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight, registry::REGISTRY, units::Rate,
+};
+use dovetail_sim::{
+    Observer, Options, PipelineMode, Profile, simulate,
+    workload::{Arrival, Notice, Workload, WorkloadError},
+};
+use proptest::prelude::*;
+
+/// Gap to the one before, flow, bytes, time on the CPU.
+type Job = (u64, u32, u32, u64);
+
+struct Listed {
+    resources: Vec<String>,
+    arrivals: std::vec::IntoIter<Arrival>,
+}
+
+impl Workload for Listed {
+    fn resources(&self) -> &[String] {
+        &self.resources
+    }
+    fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
+        Ok(self.arrivals.next())
+    }
+    fn weight(&self, flow: FlowId) -> Weight {
+        weight(flow)
+    }
+    fn label(&self, flow: FlowId) -> String {
+        format!("flow {flow}")
+    }
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+}
+
+fn weight(flow: FlowId) -> Weight {
+    Weight::new(f64::from(1 + flow.0 % 3)).unwrap()
+}
+
+/// When a packet started and ended on the CPU and on the link.
+type Times = [Nanos; 4];
+
+#[derive(Default)]
+struct Seen(HashMap<u64, Times>);
+
+impl Observer for Seen {
+    fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
+    fn arrived(&mut self, _: &Packet) {}
+    fn dropped(&mut self, _: &Packet, _: Nanos) {}
+    fn sent(&mut self, packet: &Packet, passage: &dovetail_sim::Passage) {
+        let (start, end) = (passage.start(), passage.end());
+        self.0.insert(packet.handle, [start[0], end[0], start[1], end[1]]);
+    }
+}
+
+const LIMITS: Limits = Limits::per_flow(6);
+
+fn build(policy: &str) -> Box<dyn dovetail_sched::Scheduler> {
+    policy.parse::<PolicySpec>().unwrap().build(&Setup::new(2, LIMITS)).unwrap()
+}
+
+fn arrivals(jobs: &[Job], link: Link) -> Vec<Arrival> {
+    let mut at = 0;
+    let arrival = |&(gap, flow, bytes, cpu): &Job| {
+        at += gap;
+        let demand = Demand::new(&[Nanos(cpu), link.time(bytes)]).unwrap();
+        Arrival::new(Nanos(at), FlowId(flow), bytes, demand)
+    };
+    jobs.iter().map(arrival).collect()
+}
+
+fn simulated(policy: &str, arrivals: Vec<Arrival>, places: u32) -> HashMap<u64, Times> {
+    let resources = ["cpu", "link"].map(str::to_owned).to_vec();
+    let mut workload = Listed { resources, arrivals: arrivals.into_iter() };
+    let mut seen = Seen::default();
+    let mode = PipelineMode::Buffer(places);
+    simulate(&mut workload, &mut *build(policy), mode, &mut seen, Options::default()).unwrap();
+    seen.0
+}
+
+/// A caller in virtual time that comes `late` after an event is due.
+struct Caller<'a> {
+    node: Node,
+    arrivals: &'a [Arrival],
+    sent: Vec<Passage>,
+}
+
+impl Caller<'_> {
+    fn settle(&mut self, now: Nanos) {
+        while let Some(action) = self.node.poll(now) {
+            match action {
+                Action::Work(work) => {
+                    let arrival = &self.arrivals[work.handle as usize];
+                    self.node.worked(arrival.demand.times()[0], Outcome::Forward { bytes: arrival.bytes });
+                }
+                Action::Send(passage) => self.sent.push(passage),
+            }
+        }
+    }
+}
+
+/// The same through a node. `late`: how long after a wake-up was due the caller comes.
+fn through_node(policy: &str, arrivals: &[Arrival], link: Link, room: Room, late: Nanos) -> (Vec<Passage>, Node) {
+    let mut caller = Caller { node: Node::new(build(policy), link, room), arrivals, sent: Vec::new() };
+    for (handle, arrival) in arrivals.iter().enumerate() {
+        while let Some(due) = caller.node.poll_at().filter(|&due| due + late < arrival.at) {
+            caller.settle(due + late);
+        }
+        // At one instant a choice comes after arrivals.
+        caller.settle(Nanos(arrival.at.0.saturating_sub(1)));
+        caller.node.scheduler().set_weight(arrival.flow, weight(arrival.flow));
+        let learns = caller.node.scheduler().learning().is_some();
+        let cpu = if learns { Nanos::ZERO } else { arrival.demand.times()[0] };
+        let demand = Demand::new(&[cpu, arrival.demand.times()[1]]).unwrap();
+        let packet =
+            Packet { flow: arrival.flow, bytes: arrival.bytes, arrival: arrival.at, handle: handle as u64, demand };
+        let _ = caller.node.enqueue(&packet, arrival.at);
+        while caller.node.poll_evicted().is_some() {}
+    }
+    while let Some(due) = caller.node.poll_at() {
+        caller.settle(due + late);
+    }
+    (caller.sent, caller.node)
+}
+
+fn times(sent: &[Passage]) -> HashMap<u64, Times> {
+    let times = |sent: &Passage| (sent.handle, [sent.cpu_start, sent.cpu_end, sent.link_start, sent.link_end]);
+    sent.iter().map(times).collect()
+}
+
+fn link() -> Link {
+    Link { rate: Rate::from_bps(98_765_432.1).unwrap(), overhead_bytes: 24, pace: Pace::Own }
+}
+
+/// Instants of events hardly ever coincide: what comes first then is nobody's promise.
+fn jobs() -> impl Strategy<Value = Vec<Job>> {
+    prop::collection::vec((0u64..400_000, 0u32..5, 40u32..1500, 1u64..300_000), 1..60)
+}
+
+/// Policies that order packets before the CPU only, as a node drives them.
+fn policies() -> impl Iterator<Item = String> {
+    let one_stage = |name: &&str| build(name).later_stages().is_none();
+    let names = REGISTRY.iter().map(|entry| entry.name).filter(one_stage).map(str::to_owned);
+    names.chain(["drfq:estimator=ses", "mr3:estimator=llsr,window=8"].map(str::to_owned))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_packet_passes_as_in_the_simulator(jobs in jobs(), places in 0u32..5) {
+        for policy in policies() {
+            let arrivals = arrivals(&jobs, link());
+            let (sent, node) = through_node(&policy, &arrivals, link(), Room::Packets(places), Nanos::ZERO);
+            prop_assert!(node.is_empty());
+            let expected = simulated(&policy, arrivals, places);
+            prop_assert!(times(&sent) == expected, "{policy} with {places} places");
+        }
+    }
+
+    /// Whoever oversleeps by less than the credit loses nothing: the servers' instants are the same, but for arrivals that
+    /// the scheduler heard of before a choice that was due earlier.
+    #[test]
+    fn coming_late_costs_nothing(jobs in jobs(), late in 0u64..CREDIT.0 / 4) {
+        let jobs: Vec<Job> = jobs.into_iter().map(|(_, flow, bytes, cpu)| (0, flow, bytes, cpu)).collect();
+        for policy in policies() {
+            let arrivals = arrivals(&jobs, link());
+            let on_time = through_node(&policy, &arrivals, link(), Room::Packets(2), Nanos::ZERO);
+            let behind = through_node(&policy, &arrivals, link(), Room::Packets(2), Nanos(late));
+            prop_assert_eq!(times(&on_time.0), times(&behind.0), "{} {}", policy, late);
+            prop_assert_eq!(behind.1.figures().late, Nanos::ZERO);
+        }
+    }
+}
