@@ -4,6 +4,8 @@
 //! form is resolved into something that makes sense. Either can fail at a place in the text ([`Fault`]), which becomes a
 //! message with the file's name and a line ([`Located`]).
 //!
+//! Where keys have units, ranges and defaults, a [`Section`] is asked for them one by one, with a reader of [`values`].
+//!
 //! ```
 //! use dovetail_toml::{Fault, read};
 //! use serde::Deserialize;
@@ -24,8 +26,14 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod values;
+
+mod config;
 mod fault;
 mod located;
+mod section;
 
+pub use config::{ConfigError, parse, read_text};
 pub use fault::{Fault, read};
 pub use located::Located;
+pub use section::Section;

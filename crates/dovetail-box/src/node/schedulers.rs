@@ -84,7 +84,7 @@ impl Schedulers {
         self.generations.iter_mut().find(|one| one.number == packet.generation)
     }
 
-    /// Tells whoever chose the packet, if it wants to know.
+    /// Tells the one that chose the packet, if it asked for that.
     pub(super) fn tell(&mut self, packet: &Passing, resource: u8, stage: Stage, took: Nanos, now: Nanos) {
         let event = Feedback { flow: packet.passage.flow, ticket: packet.ticket, resource, stage, took };
         if let Some(one) = self.of(packet)

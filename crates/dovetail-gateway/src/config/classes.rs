@@ -9,13 +9,14 @@ use std::{
 };
 
 use dovetail_sched::Weight;
-use dovetail_toml::Fault;
+use dovetail_toml::{
+    Fault, Section,
+    values::{self, number, quoted},
+};
 
 use super::{
     model::{Class, Config},
     name::{EXPECTED, LONGEST_NAME, is_in_name},
-    section::{Section, number, quoted},
-    values,
 };
 
 /// The name of the class for all other users.

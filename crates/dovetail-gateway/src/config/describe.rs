@@ -3,12 +3,12 @@
 use std::fmt::{self, Display};
 
 use dovetail_sched::units::Rate;
+use dovetail_toml::values::written_time;
 
 use super::{
     model::{Access, Class, Config, Forwarded, LogFormat, Probe},
     prefixes::{Prefix, Prefixes},
     reload::joined,
-    values::written_time,
 };
 
 impl Config {

@@ -11,22 +11,21 @@ use std::{
 };
 
 use dovetail_sched::request::{RequestSetup, RequestSpec};
-use dovetail_toml::Fault;
-use toml::de::{DeTable, DeValue};
+use dovetail_toml::{
+    ConfigError, Fault, Section, read_text,
+    values::{self, number, text, truth, whole, word},
+};
+use toml::de::DeValue;
 
 use super::{
     classes,
-    error::ConfigError,
     model::{Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink},
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
     prefixes::Prefixes,
-    section::{Section, number, text, truth, whole, word},
-    values,
+    probe,
 };
 use crate::segment::SEGMENT;
 
-/// The longest file that is read, in bytes.
-const LONGEST_FILE: u64 = 1 << 20;
 /// A full segment's payload of its Ethernet frame.
 const PAYLOAD: f64 = SEGMENT as f64 / 1514.0;
 /// The port of proxies, on this machine alone.
@@ -58,27 +57,7 @@ impl Config {
     }
 
     fn parse_in(text: &str, file: &str, folder: &Path) -> Result<Self, ConfigError> {
-        is_short(text.len()).map_err(|wrong| wrong.located(text, file))?;
-        let table = DeTable::parse(text).map_err(|wrong| Fault::of_toml(&wrong, text).located(text, file))?;
-        config(Section::root(table.get_ref()), folder).map_err(|wrong| wrong.located(text, file).into())
-    }
-}
-
-/// The text of a file of at most 1 MiB.
-pub(crate) fn read_text(path: &Path) -> Result<String, ConfigError> {
-    let file = path.display().to_string();
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|read| read.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
-    read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
-    is_short(bytes.len()).map_err(|wrong| wrong.located("", &file))?;
-    String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
-}
-
-fn is_short(bytes: usize) -> Result<(), Fault> {
-    if bytes as u64 > LONGEST_FILE {
-        Err(Fault::whole("it is longer than 1 MiB: this is another file"))
-    } else {
-        Ok(())
+        dovetail_toml::parse(text, file, |root| config(root, folder))
     }
 }
 
@@ -136,7 +115,7 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
     let payload = section.one("payload", number("a share over 0 and up to 1, such as 0.956", share))?;
     let written_learn = section.one("learn", truth)?;
     let policy = section.one("policy", policy)?;
-    let probe = section.one("probe", values::probe)?.unwrap_or(Probe::Tcp);
+    let probe = section.one("probe", probe::probe)?.unwrap_or(Probe::Tcp);
     let probe_every = section.one("probe_every", values::time(every))?.unwrap_or(Duration::from_millis(100));
     section.end()?;
     let rate = rate.ok_or_else(|| section.wrong("rate", "set the link's rate, such as rate = \"2Mbps\""))?;

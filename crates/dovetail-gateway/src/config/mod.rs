@@ -5,18 +5,17 @@
 
 mod classes;
 mod describe;
-mod error;
 mod file;
 mod model;
 mod name;
 mod prefixes;
+mod probe;
 mod reload;
-mod section;
-mod values;
 
-pub(crate) use self::file::read_text;
+pub use dovetail_toml::ConfigError;
+pub(crate) use dovetail_toml::read_text;
+
 pub use self::{
-    error::ConfigError,
     model::{
         Access, Admin, Class, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink,
     },

@@ -1,4 +1,7 @@
-//! Values as they are written: addresses, prefixes, times, sizes, rates and probes.
+//! Values as they are written: texts, numbers, addresses, prefixes, times, sizes and rates.
+//!
+//! Each reader takes a value and gives what it means, or what is wrong with it and what is expected, without the key: that
+//! is the [`Section`](crate::Section)'s to say.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -9,46 +12,110 @@ use std::{
 
 use dovetail_sched::{
     Nanos,
-    units::{Rate, parse_bytes, parse_rate, parse_time, split_unit},
+    units::{Rate, clip, parse_bytes, parse_rate, parse_time, split_unit},
 };
 use ipnet::IpNet;
 use toml::de::DeValue;
 
-use super::{model::Probe, prefixes::Prefix, section::quoted};
-
 /// The narrowest and the widest link there may be.
 const RATES_BPS: RangeInclusive<f64> = 1e3..=1e12;
 
+/// A value in a message.
+pub(crate) fn shown(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(number) => clip(&number.to_string()),
+        DeValue::Float(number) => clip(number.as_str()),
+        DeValue::Boolean(value) => value.to_string(),
+        DeValue::Datetime(date) => date.to_string(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}
+
+/// A text of the file in a message.
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", clip(text).escape_debug())
+}
+
+/// A text that `read` understands; `expected` says what it is.
+pub fn text<T>(expected: &'static str, read: impl Fn(&str) -> Option<T>) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
+    move |value| value.as_str().and_then(&read).ok_or_else(|| format!("{} is not {expected}", shown(value)))
+}
+
+/// `true` or `false`.
+pub fn truth(value: &DeValue<'_>) -> Result<bool, String> {
+    value.as_bool().ok_or_else(|| format!("{} is not true or false", shown(value)))
+}
+
+/// One of a few words.
+pub fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
+    move |value| {
+        let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
+        found.map(|&(_, meaning)| meaning).ok_or_else(|| {
+            let words: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+            format!("{} is none of {}", shown(value), words.join(", "))
+        })
+    }
+}
+
+/// A whole number in a range.
+pub fn whole(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<u64, String> {
+    move |value| {
+        let number = value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
+        let wrong = || format!("{} is not a whole number from {} to {}", shown(value), range.start(), range.end());
+        number.filter(|number| range.contains(number)).ok_or_else(wrong)
+    }
+}
+
+/// A number, whole or not.
+pub fn number<T>(
+    expected: &'static str,
+    read: impl Fn(f64) -> Option<T>,
+) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
+    move |value| {
+        let number = match value {
+            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            _ => None,
+        };
+        number.and_then(&read).ok_or_else(|| format!("{} is not {expected}", shown(value)))
+    }
+}
+
 /// A text, or what is expected instead of what is there.
-fn text<'v>(value: &'v DeValue<'_>, expected: &str) -> Result<&'v str, String> {
+///
+/// # Errors
+/// When it is no text.
+pub fn written<'v>(value: &'v DeValue<'_>, expected: &str) -> Result<&'v str, String> {
     value.as_str().ok_or_else(|| format!("this is not {expected}; it goes in quotes"))
 }
 
 /// An address to listen at.
-pub(super) fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
+pub fn address(value: &DeValue<'_>) -> Result<SocketAddr, String> {
     let expected = "an address and a port such as \"127.0.0.1:3128\" or \"[::1]:3128\"";
-    let text = text(value, expected)?;
+    let text = written(value, expected)?;
     text.parse().map_err(|_| format!("{} is not {expected}", quoted(text)))
 }
 
 /// An address, with a port unless it is 53.
-pub(super) fn nameserver(value: &DeValue<'_>) -> Result<SocketAddr, String> {
+pub fn nameserver(value: &DeValue<'_>) -> Result<SocketAddr, String> {
     let expected = "a name server's address such as \"10.0.0.53\" or \"10.0.0.53:5353\"";
-    let text = text(value, expected)?;
+    let text = written(value, expected)?;
     let alone = text.parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, 53));
     let found = alone.or_else(|| text.parse().ok()).filter(|found| is_host(found.ip()) && found.port() != 0);
     found.ok_or_else(|| format!("{} is not {expected}", quoted(text)))
 }
 
 /// Whether packets can be sent to that address as to one host.
-fn is_host(address: IpAddr) -> bool {
+pub fn is_host(address: IpAddr) -> bool {
     !address.is_unspecified() && !address.is_multicast()
 }
 
 /// Addresses that start with the same bits; an address alone is all of its bits.
-pub(super) fn prefix(value: &DeValue<'_>) -> Result<Prefix, String> {
+pub fn prefix(value: &DeValue<'_>) -> Result<IpNet, String> {
     let expected = "an address prefix such as \"10.0.0.0/8\", \"192.168.1.7\" or \"2001:db8::/32\"";
-    let text = text(value, expected)?;
+    let text = written(value, expected)?;
     let found: Option<IpNet> = text.parse().ok().or_else(|| text.parse::<IpAddr>().ok().map(IpNet::from));
     let prefix = found.ok_or_else(|| format!("{} is not {expected}", quoted(text)))?;
     if prefix.trunc() != prefix {
@@ -64,10 +131,10 @@ pub(super) fn prefix(value: &DeValue<'_>) -> Result<Prefix, String> {
 }
 
 /// A time. Minutes may be written `m` and hours `h`, beside the units of policy strings.
-pub(super) fn time(range: RangeInclusive<Duration>) -> impl Fn(&DeValue<'_>) -> Result<Duration, String> {
+pub fn time(range: RangeInclusive<Duration>) -> impl Fn(&DeValue<'_>) -> Result<Duration, String> {
     move |value| {
         let expected = "a time such as \"50ms\", \"10s\", \"2m\" or \"1h\"";
-        let text = text(value, expected)?;
+        let text = written(value, expected)?;
         let found = match split_unit(text) {
             Ok((number, unit @ ("m" | "h"))) => {
                 let seconds = number * if unit == "m" { 60.0 } else { 3600.0 };
@@ -83,7 +150,7 @@ pub(super) fn time(range: RangeInclusive<Duration>) -> impl Fn(&DeValue<'_>) -> 
 }
 
 /// A time as it may be written, in the largest unit that leaves a whole number.
-pub(super) fn written_time(time: Duration) -> String {
+pub fn written_time(time: Duration) -> String {
     let seconds = time.as_secs();
     match (time.subsec_nanos(), seconds) {
         (0, 1..) if seconds.is_multiple_of(3600) => format!("{}h", seconds / 3600),
@@ -93,13 +160,13 @@ pub(super) fn written_time(time: Duration) -> String {
 }
 
 /// A size, as a number of bytes or with a unit.
-pub(super) fn bytes(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<usize, String> {
+pub fn bytes(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<usize, String> {
     move |value| {
         let expected = "a size such as \"16kB\"";
         let (written, found) = match value {
             DeValue::Integer(number) => (number.to_string(), u64::from_str_radix(number.as_str(), number.radix()).ok()),
             other => {
-                let text = text(other, expected)?;
+                let text = written(other, expected)?;
                 (quoted(text), parse_bytes(text).ok())
             }
         };
@@ -111,54 +178,22 @@ pub(super) fn bytes(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Resu
 }
 
 /// What a link carries.
-pub(super) fn rate(value: &DeValue<'_>) -> Result<Rate, String> {
+pub fn rate(value: &DeValue<'_>) -> Result<Rate, String> {
     let expected = "a rate such as \"2Mbps\"";
-    let text = text(value, expected)?;
+    let text = written(value, expected)?;
     let found = parse_rate(text).map_err(|why| format!("{}: {why}; write {expected}", quoted(text)))?;
     let wrong = || format!("{} is out of range: from 1kbps to 1Tbps", quoted(text));
     RATES_BPS.contains(&found.bps()).then_some(found).ok_or_else(wrong)
 }
 
-/// How the far queue is measured.
-pub(super) fn probe(value: &DeValue<'_>) -> Result<Probe, String> {
-    let expected = "\"tcp\", \"off\", an address such as \"10.99.0.1\", \"udp://10.99.0.1:7\", \"hop:2\" or \
-                    \"hop:2@192.0.2.1\"";
-    let text = text(value, expected)?;
-    let host = |text: &str| text.parse().ok().filter(|&address| is_host(address));
-    let found = match text {
-        "off" => Some(Probe::Off),
-        "tcp" => Some(Probe::Tcp),
-        _ => {
-            if let Some(address) = text.strip_prefix("udp://") {
-                let address: Option<SocketAddr> = address.parse().ok();
-                address.filter(|address| is_host(address.ip()) && address.port() != 0).map(Probe::Udp)
-            } else if let Some(hop) = text.strip_prefix("hop:") {
-                let (hops, towards) = match hop.split_once('@') {
-                    Some((hops, address)) => (hops, Some(host(address))),
-                    None => (hop, None),
-                };
-                let hops = hops.parse().ok().filter(|hops| (1..=64).contains(hops));
-                match (hops, towards) {
-                    (Some(hops), None) => Some(Probe::Hop { hops, towards: None }),
-                    (Some(hops), Some(Some(address))) => Some(Probe::Hop { hops, towards: Some(address) }),
-                    _ => None,
-                }
-            } else {
-                host(text).map(Probe::Icmp)
-            }
-        }
-    };
-    found.ok_or_else(|| format!("{} is none of {expected}; hops are from 1 to 64", quoted(text)))
-}
-
 /// A text of this many characters, each of which is allowed.
-pub(super) fn name(
+pub fn name(
     longest: usize,
     allowed: fn(char) -> bool,
     expected: &'static str,
 ) -> impl Fn(&DeValue<'_>) -> Result<Arc<str>, String> {
     move |value| {
-        let text = text(value, expected)?;
+        let text = written(value, expected)?;
         let fits = (1..=longest).contains(&text.chars().count()) && text.chars().all(allowed);
         fits.then(|| text.into()).ok_or_else(|| format!("{} is not {expected}", quoted(text)))
     }

@@ -4,22 +4,20 @@
 //! that names the keys there are. So a key's name, place, kind and range are written once, where it is read, and every
 //! error has its line and its key.
 
-use std::ops::RangeInclusive;
-
 use dovetail_sched::units::clip;
 use toml::{
     Spanned,
     de::{DeTable, DeValue},
 };
 
-use dovetail_toml::Fault;
+use super::{fault::Fault, values::shown};
 
 /// The most values that a list may have.
 const LONGEST_LIST: usize = 4096;
 
 /// A table of the file, of which keys are asked for one by one.
 #[derive(Debug)]
-pub(super) struct Section<'t> {
+pub struct Section<'t> {
     name: String,
     at: Option<usize>,
     table: Option<&'t DeTable<'t>>,
@@ -28,7 +26,7 @@ pub(super) struct Section<'t> {
 
 impl<'t> Section<'t> {
     /// The whole file.
-    pub(super) fn root(table: &'t DeTable<'t>) -> Self {
+    pub fn root(table: &'t DeTable<'t>) -> Self {
         Self { name: String::new(), at: None, table: Some(table), known: Vec::new() }
     }
 
@@ -50,19 +48,19 @@ impl<'t> Section<'t> {
     }
 
     /// Whether it is in the file.
-    pub(super) fn is_there(&self) -> bool {
+    pub fn is_there(&self) -> bool {
         self.table.is_some()
     }
 
     /// An error of a key, at its value or at the table that lacks it.
-    pub(super) fn wrong(&self, key: &str, what: impl AsRef<str>) -> Fault {
+    pub fn wrong(&self, key: &str, what: impl AsRef<str>) -> Fault {
         let found = self.table.and_then(|table| table.iter().find(|(known, _)| known.get_ref() == key));
         let at = found.map(|(_, value)| value.span().start).or(self.at);
         Fault { at, what: format!("{}: {}", self.path(key), what.as_ref()) }
     }
 
     /// The table under this key, empty if there is none.
-    pub(super) fn section(&mut self, key: &'static str) -> Result<Self, Fault> {
+    pub fn section(&mut self, key: &'static str) -> Result<Self, Fault> {
         let name = self.path(key);
         match self.get(key) {
             Some(value) => Self::named(name, value),
@@ -71,7 +69,7 @@ impl<'t> Section<'t> {
     }
 
     /// The tables under this key.
-    pub(super) fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, Fault> {
+    pub fn sections(&mut self, key: &'static str) -> Result<Vec<Self>, Fault> {
         let name = self.path(key);
         match self.get(key).map(|value| (value.span().start, value.get_ref())) {
             None => Ok(Vec::new()),
@@ -81,7 +79,7 @@ impl<'t> Section<'t> {
     }
 
     /// The value of a key.
-    pub(super) fn one<T>(
+    pub fn one<T>(
         &mut self,
         key: &'static str,
         read: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
@@ -91,7 +89,7 @@ impl<'t> Section<'t> {
     }
 
     /// The values of a key that has a list, or one value.
-    pub(super) fn list<T>(
+    pub fn list<T>(
         &mut self,
         key: &'static str,
         each: impl Fn(&DeValue<'_>) -> Result<T, String>,
@@ -118,7 +116,7 @@ impl<'t> Section<'t> {
     ///
     /// # Errors
     /// The first key that was not.
-    pub(super) fn end(&self) -> Result<(), Fault> {
+    pub fn end(&self) -> Result<(), Fault> {
         let keys = self.table.into_iter().flat_map(|table| table.keys());
         let unknown = keys.filter(|key| !self.known.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
@@ -149,70 +147,4 @@ fn is_near(known: &str, written: &str) -> bool {
         }
     }
     changes[known.len()] <= most
-}
-
-/// A value in a message.
-fn shown(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => quoted(text),
-        DeValue::Integer(number) => clip(&number.to_string()),
-        DeValue::Float(number) => clip(number.as_str()),
-        DeValue::Boolean(value) => value.to_string(),
-        DeValue::Datetime(date) => date.to_string(),
-        DeValue::Array(_) => "a list".into(),
-        DeValue::Table(_) => "a table".into(),
-    }
-}
-
-/// A text of the file in a message.
-pub(super) fn quoted(text: &str) -> String {
-    format!("\"{}\"", clip(text).escape_debug())
-}
-
-/// A text that `read` understands; `expected` says what it is.
-pub(super) fn text<T>(
-    expected: &'static str,
-    read: impl Fn(&str) -> Option<T>,
-) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
-    move |value| value.as_str().and_then(&read).ok_or_else(|| format!("{} is not {expected}", shown(value)))
-}
-
-/// `true` or `false`.
-pub(super) fn truth(value: &DeValue<'_>) -> Result<bool, String> {
-    value.as_bool().ok_or_else(|| format!("{} is not true or false", shown(value)))
-}
-
-/// One of a few words.
-pub(super) fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
-    move |value| {
-        let found = value.as_str().and_then(|text| words.iter().find(|(word, _)| *word == text));
-        found.map(|&(_, meaning)| meaning).ok_or_else(|| {
-            let words: Vec<_> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
-            format!("{} is none of {}", shown(value), words.join(", "))
-        })
-    }
-}
-
-/// A whole number in a range.
-pub(super) fn whole(range: RangeInclusive<u64>) -> impl Fn(&DeValue<'_>) -> Result<u64, String> {
-    move |value| {
-        let number = value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok());
-        let wrong = || format!("{} is not a whole number from {} to {}", shown(value), range.start(), range.end());
-        number.filter(|number| range.contains(number)).ok_or_else(wrong)
-    }
-}
-
-/// A number, whole or not.
-pub(super) fn number<T>(
-    expected: &'static str,
-    read: impl Fn(f64) -> Option<T>,
-) -> impl Fn(&DeValue<'_>) -> Result<T, String> {
-    move |value| {
-        let number = match value {
-            DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64),
-            DeValue::Float(number) => number.as_str().parse().ok(),
-            _ => None,
-        };
-        number.and_then(&read).ok_or_else(|| format!("{} is not {expected}", shown(value)))
-    }
 }

@@ -1,0 +1,63 @@
+//! Configuration files: a megabyte at most, read section by section.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
+
+use thiserror::Error;
+use toml::de::DeTable;
+
+use super::{Located, fault::Fault, section::Section};
+
+/// The longest file that is read, in bytes.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// Why a file cannot be used. The message names the line, the key, what is wrong, and what to do.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The operating system could not deliver the bytes.
+    #[error("{file}: cannot be read: {source}")]
+    Read {
+        /// The file's name as it was given.
+        file: String,
+        /// What the reader said.
+        source: io::Error,
+    },
+    /// Something is wrong with what the file says.
+    #[error(transparent)]
+    Located(#[from] Located),
+}
+
+/// The text of a file of at most 1 MiB.
+///
+/// # Errors
+/// When it cannot be read, is longer, or is not UTF-8.
+pub fn read_text(path: &Path) -> Result<String, ConfigError> {
+    let file = path.display().to_string();
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|read| read.take(LONGEST_FILE + 1).read_to_end(&mut bytes));
+    read.map_err(|source| ConfigError::Read { file: file.clone(), source })?;
+    is_short(bytes.len()).map_err(|wrong| wrong.located("", &file))?;
+    String::from_utf8(bytes).map_err(|_| Fault::whole("it is not text in UTF-8").located("", &file).into())
+}
+
+/// What `read` makes of a text's sections; `file` names it in errors.
+///
+/// # Errors
+/// With the line, when the text is over 1 MiB or not TOML, and what `read` answers.
+pub fn parse<T>(text: &str, file: &str, read: impl FnOnce(Section<'_>) -> Result<T, Fault>) -> Result<T, ConfigError> {
+    is_short(text.len()).map_err(|wrong| wrong.located(text, file))?;
+    let table = DeTable::parse(text).map_err(|wrong| Fault::of_toml(&wrong, text).located(text, file))?;
+    Ok(read(Section::root(table.get_ref())).map_err(|wrong| wrong.located(text, file))?)
+}
+
+fn is_short(bytes: usize) -> Result<(), Fault> {
+    if bytes as u64 > LONGEST_FILE {
+        Err(Fault::whole("it is longer than 1 MiB: this is another file"))
+    } else {
+        Ok(())
+    }
+}
