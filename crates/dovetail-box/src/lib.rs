@@ -17,9 +17,11 @@
 //! |---|---|---|
 //! | [`functions`] | what is done to frames | none |
 //! | [`wire`] | frames as an interface hands them over: tags, checksums, segments, limits of length | none |
+//! | [`config`] | what a box is configured with | files |
 //! | [`node`] | a policy, a CPU and a link as servers in the caller's time | none |
 //! | `live` (feature `live`, Linux) | interfaces, the switch that fails open, the loop | all there is |
 
+pub mod config;
 pub mod functions;
 pub mod node;
 pub mod wire;

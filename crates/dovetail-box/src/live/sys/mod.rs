@@ -2,3 +2,9 @@
 //!
 //! Every function here is safe to call: what must hold for a call to the kernel is established in the few lines before it.
 #![allow(unsafe_code)]
+
+mod interface;
+mod ring;
+
+pub(crate) use interface::mtu;
+pub(crate) use ring::{BATCH, Layout, OFFLOAD, PacketSocket, Received};

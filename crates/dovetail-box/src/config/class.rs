@@ -1,0 +1,99 @@
+//! Which packets are of a class, and what is done with them.
+
+use std::{net::IpAddr, sync::Arc};
+
+use dovetail_sched::{Weight, flow::FiveTuple};
+use ipnet::IpNet;
+
+use super::model::Effect;
+use crate::functions;
+
+/// A class of traffic.
+#[derive(Debug, Clone)]
+pub struct Class {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Which packets are of it.
+    pub matches: Match,
+    /// The share of each of its flows, relative to those of others.
+    pub weight: Weight,
+    /// The functions that its packets go through, in this order.
+    pub functions: Vec<&'static functions::Entry>,
+    /// The program that its packets run after them.
+    pub program: Option<Arc<str>>,
+    /// Whether the result goes on.
+    pub effect: Effect,
+    /// By what the time of its work is multiplied before it counts.
+    pub cost: f64,
+}
+
+/// What a packet must have to be of a class: one of each kind that is given. Nothing given: every packet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Match {
+    /// Its source's or destination's port.
+    pub ports: Vec<u16>,
+    /// Its source's or destination's address is in one of these.
+    pub prefixes: Vec<IpNet>,
+    /// The id of its outer VLAN.
+    pub vlans: Vec<u16>,
+    /// Its differentiated services code point.
+    pub dscp: Vec<u8>,
+}
+
+/// What of a packet decides its class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// Protocol, addresses, ports; `None` for what is not IP.
+    pub tuple: Option<FiveTuple>,
+    /// The id of its outer VLAN.
+    pub vlan: Option<u16>,
+    /// Its differentiated services code point.
+    pub dscp: Option<u8>,
+}
+
+impl Match {
+    /// Whether a packet is of it. O(what is given).
+    #[must_use]
+    pub fn fits(&self, packet: &Marks) -> bool {
+        let tuple = packet.tuple.as_ref();
+        let has_port =
+            |tuple: &FiveTuple| self.ports.contains(&tuple.source_port) || self.ports.contains(&tuple.destination_port);
+        let has_address = |tuple: &FiveTuple| {
+            let ends = [tuple.source, tuple.destination].map(|octets| IpAddr::from(octets).to_canonical());
+            self.prefixes.iter().any(|prefix| ends.iter().any(|end| prefix.contains(end)))
+        };
+        (self.ports.is_empty() || tuple.is_some_and(has_port))
+            && (self.prefixes.is_empty() || tuple.is_some_and(has_address))
+            && (self.vlans.is_empty() || packet.vlan.is_some_and(|vlan| self.vlans.contains(&vlan)))
+            && (self.dscp.is_empty() || packet.dscp.is_some_and(|dscp| self.dscp.contains(&dscp)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn v4(a: [u8; 4]) -> [u8; 16] {
+        std::net::Ipv4Addr::from(a).to_ipv6_mapped().octets()
+    }
+
+    #[test]
+    fn every_kind_that_is_given_must_be_there() {
+        let (source, destination) = (v4([10, 7, 0, 1]), v4([192, 0, 2, 1]));
+        let tuple = FiveTuple { protocol: 17, source, destination, source_port: 4500, destination_port: 9 };
+        let packet = Marks { tuple: Some(tuple), vlan: Some(5), dscp: Some(46) };
+        let prefix = |text: &str| vec![text.parse::<IpNet>().expect("a prefix")];
+        let all = Match { ports: vec![4500, 1], prefixes: prefix("10.7.0.0/16"), vlans: vec![5], dscp: vec![46] };
+        assert!(all.fits(&packet) && Match::default().fits(&packet));
+        for other in [
+            Match { ports: vec![4501], ..all.clone() },
+            Match { prefixes: prefix("10.8.0.0/16"), ..all.clone() },
+            Match { vlans: vec![6], ..all.clone() },
+            Match { dscp: vec![0], ..all.clone() },
+        ] {
+            assert!(!other.fits(&packet), "{other:?}");
+        }
+        let bare = Marks { tuple: None, vlan: None, dscp: None };
+        assert!(!all.fits(&bare) && Match::default().fits(&bare));
+    }
+}

@@ -1,0 +1,108 @@
+//! A configuration in words: what a box with it does.
+
+use std::fmt::{self, Write};
+
+use dovetail_toml::values::written_time;
+
+use super::{
+    class::Class,
+    model::{Config, Effect, OnFailure, Segments, Side, Wait},
+};
+use crate::node::{Pace, Room};
+
+impl Config {
+    /// The configuration in aligned lines.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = self.write(&mut text);
+        text
+    }
+
+    fn write(&self, text: &mut String) -> fmt::Result {
+        let mut line = |what: &str, value: String| writeln!(text, "  {what:<18}{value}");
+        let [inside, outside] = &self.interfaces;
+        line("between", format!("{inside} (inside) and {outside} (outside)"))?;
+        let (from, to) = match self.toward {
+            Side::Outside => ("inside", "outside"),
+            Side::Inside => ("outside", "inside"),
+        };
+        line("scheduled", format!("what goes from {from} to {to}; the other way passes at once"))?;
+        line("policy", self.policy.to_string())?;
+        let failing = match self.on_failure {
+            OnFailure::Open => "open: the bridge under both interfaces carries traffic on",
+            OnFailure::Closed => "closed: traffic stops",
+        };
+        line("on failure", failing.into())?;
+        let wait = match self.wait {
+            Wait::Sleep => "sleeps until something is due".into(),
+            Wait::SpinThenSleep(time) => format!("spins for {time}, then sleeps"),
+            Wait::Spin => "spins: a core for the box alone".into(),
+        };
+        line("while idle", wait)?;
+        let segments = match self.segments {
+            Segments::Split => "frames of many packets are split",
+            Segments::Whole => "frames of many packets stay whole",
+        };
+        line("offloads", segments.into())?;
+        let core = self.cpu.core.map_or(String::new(), |core| format!(", bound to core {core}"));
+        line("CPU", format!("{} % for functions{core}", self.cpu.share * 100.0))?;
+        let pace = match self.link.pace {
+            Pace::Own => "kept by the box",
+            Pace::Device => "kept by the interface or a shaper behind it",
+        };
+        let overhead = match self.link.overhead_bytes {
+            0 => String::new(),
+            bytes => format!(", {bytes} bytes more a frame"),
+        };
+        line("link", format!("{} Mbit/s, {pace}{overhead}", self.link.rate.bps() / 1e6))?;
+        let room = match self.room {
+            Room::Packets(packets) => format!("{packets} packets"),
+            Room::LinkTime(time) => format!("{time} of the link, at least a packet"),
+        };
+        line("between the two", room)?;
+        let queues = &self.queues;
+        line("queues", format!("{} packets a flow, {} in all", queues.packets_per_flow, queues.packets))?;
+        let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
+        line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
+        if let Some(programs) = &self.programs {
+            line("programs", programs.folder.display().to_string())?;
+        }
+        if let Some(admin) = &self.admin {
+            line("admin", format!("http://{}", admin.listen))?;
+        }
+        writeln!(text, "\nclasses, tried in this order:")?;
+        for class in &self.classes {
+            writeln!(text, "  {:<18}{}", class.name, described(class))?;
+        }
+        Ok(())
+    }
+}
+
+fn described(class: &Class) -> String {
+    let list =
+        |what: &str, values: Vec<String>| (!values.is_empty()).then(|| format!("{what} {}", values.join(" or ")));
+    let matches = &class.matches;
+    let conditions: Vec<_> = [
+        list("port", matches.ports.iter().map(ToString::to_string).collect()),
+        list("address in", matches.prefixes.iter().map(ToString::to_string).collect()),
+        list("VLAN", matches.vlans.iter().map(ToString::to_string).collect()),
+        list("DSCP", matches.dscp.iter().map(ToString::to_string).collect()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let conditions = if conditions.is_empty() { "whatever is left".into() } else { conditions.join(" and ") };
+    let mut work: Vec<_> = class.functions.iter().map(|entry| entry.name.to_owned()).collect();
+    work.extend(class.program.iter().map(|name| format!("program {name}")));
+    let work = if work.is_empty() { "passed on".into() } else { work.join(", then ") };
+    let mut text = format!("{conditions}: {work}; weight {}", class.weight.as_f64());
+    if class.effect == Effect::Discard {
+        text.push_str("; frames go on as they came");
+    }
+    if class.cost != 1.0 {
+        text.push_str(&format!("; its time counts {} times", class.cost));
+    }
+    text
+}

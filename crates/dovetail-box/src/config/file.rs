@@ -1,0 +1,280 @@
+//! Reading the file: every key with its default and its range.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use dovetail_sched::{Nanos, PolicySpec, Weight};
+use dovetail_toml::{
+    ConfigError, Fault, Section, read_text,
+    values::{self, number, quoted, text, whole, word},
+};
+use toml::de::DeValue;
+
+use super::{
+    class::{Class, Match},
+    interface::Interface,
+    model::{Admin, Config, Cpu, Effect, OnFailure, Programs, Queues, Segments, Side, Wait},
+};
+use crate::{
+    functions,
+    node::{Link, Pace, Room},
+};
+
+/// The most classes, the last one included: each is a label of metrics.
+const MOST_CLASSES: usize = 64;
+/// The most that may be queued between CPU and link.
+const MOST_BETWEEN: u64 = 1 << 16;
+/// The last class, for all that no other takes.
+const DEFAULT: &str = "default";
+/// How long `spin-then-sleep` spins: longer than a sleep and a wake-up cost, 83 µs of CPU and lateness in a prototype.
+const SPIN: Nanos = Nanos::from_micros(100);
+
+impl Config {
+    /// Reads a configuration. Files that it names are beside the working directory.
+    ///
+    /// # Errors
+    /// [`ConfigError`], with the line and the key, when the text is not TOML, has unknown keys, values out of range, or
+    /// contradicts itself.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        dovetail_toml::parse(text, "configuration", |root| config(root, Path::new("")))
+    }
+
+    /// Reads a configuration's file of at most 1 MiB. Files that it names are beside it.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and when the file cannot be read.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        dovetail_toml::parse(&read_text(path)?, &path.display().to_string(), |root| config(root, folder))
+    }
+}
+
+fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
+    let (mut in_box, in_cpu, in_link) = (root.section("box")?, root.section("cpu")?, root.section("link")?);
+    let (in_queues, in_classes) = (root.section("queues")?, root.sections("class")?);
+    let (in_programs, in_admin) = (root.section("programs")?, root.section("admin")?);
+    // A name that is misspelt is wrong on its own, before what lacks for it.
+    root.end()?;
+    let interfaces = [interface(&mut in_box, "inside")?, interface(&mut in_box, "outside")?];
+    let sides = [("outside", Side::Outside), ("inside", Side::Inside)];
+    let toward = in_box.one("toward", word(&sides))?.unwrap_or(Side::Outside);
+    let policy = in_box.one("policy", policy)?;
+    let failures = [("open", OnFailure::Open), ("closed", OnFailure::Closed)];
+    let on_failure = in_box.one("on_failure", word(&failures))?.unwrap_or(OnFailure::Open);
+    let waits = [("sleep", Wait::Sleep), ("spin-then-sleep", Wait::SpinThenSleep(SPIN)), ("spin", Wait::Spin)];
+    let wait = in_box.one("wait", word(&waits))?.unwrap_or(Wait::Sleep);
+    let ways = [("split", Segments::Split), ("whole", Segments::Whole)];
+    let segments = in_box.one("segments", word(&ways))?.unwrap_or(Segments::Split);
+    in_box.end()?;
+    let [Some(inside), Some(outside)] = interfaces else {
+        let lacking = if interfaces[0].is_none() { "inside" } else { "outside" };
+        return Err(in_box.wrong(lacking, "name the interface, such as \"eth1\""));
+    };
+    if inside == outside {
+        return Err(in_box.wrong("outside", format!("{inside} is the interface inside already")));
+    }
+    if inside.namespace != outside.namespace {
+        return Err(in_box.wrong("outside", "both interfaces are to be in one network namespace"));
+    }
+    let Some(policy) = policy else {
+        return Err(in_box.wrong("policy", "name a policy, such as \"drfq\"; `dovetail policies` lists them"));
+    };
+    let programs = programs(in_programs, folder)?;
+    let classes = classes(in_classes, programs.is_some())?;
+    let (link, room) = link(in_link)?;
+    Ok(Config {
+        interfaces: [inside, outside],
+        toward,
+        policy,
+        on_failure,
+        wait,
+        segments,
+        cpu: cpu(in_cpu)?,
+        link,
+        room,
+        queues: queues(in_queues)?,
+        classes,
+        programs,
+        admin: admin(in_admin, folder)?,
+    })
+}
+
+fn interface(section: &mut Section<'_>, key: &'static str) -> Result<Option<Interface>, Fault> {
+    section
+        .one(key, text("an interface's name such as \"eth1\" or, of another namespace, \"lab/eth1\"", Interface::parse))
+}
+
+/// A policy over CPU and link. What is not told what packets cost learns it from those that passed.
+fn policy(value: &DeValue<'_>) -> Result<PolicySpec, String> {
+    let text = values::written(value, "a policy such as \"drfq\"")?;
+    let parse = |text: &str| text.parse::<PolicySpec>().map_err(|wrong| wrong.to_string());
+    let spec = parse(text)?;
+    let spec = if spec.estimates() {
+        spec
+    } else {
+        let joint = if text.contains(':') { ',' } else { ':' };
+        parse(&format!("{text}{joint}estimator=ses"))?
+    };
+    let scheduler = spec.build(&dovetail_sched::Setup::new(2, dovetail_sched::Limits::per_flow(1)));
+    if scheduler.map_err(|wrong| wrong.to_string())?.later_stages().is_some() {
+        return Err(format!("{} orders packets before the link too, which the box does not offer yet", quoted(text)));
+    }
+    Ok(spec)
+}
+
+fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {
+    let part = |number: f64| (0.001..=1.0).contains(&number).then_some(number);
+    let share = section.one("share", number("a part of a CPU from 0.001 to 1", part))?.unwrap_or(1.0);
+    let core = section.one("core", whole(0..=u64::from(u16::MAX)))?.map(|core| core as u16);
+    section.end()?;
+    Ok(Cpu { share, core })
+}
+
+fn link(mut section: Section<'_>) -> Result<(Link, Room), Fault> {
+    let rate = section.one("rate", values::rate)?;
+    let overhead_bytes = section.one("overhead", whole(0..=256))?.unwrap_or(0) as u32;
+    let pace = section.one("pace", word(&[("own", Pace::Own), ("device", Pace::Device)]))?.unwrap_or(Pace::Own);
+    let buffer = section.one("buffer", values::time(Duration::ZERO..=Duration::from_secs(1)))?;
+    let buffer_packets = section.one("buffer_packets", whole(0..=MOST_BETWEEN))?;
+    section.end()?;
+    let Some(rate) = rate else {
+        return Err(section.wrong("rate", "give the rate of the narrow link, such as \"200Mbps\""));
+    };
+    let room = match (buffer, buffer_packets) {
+        (Some(_), Some(_)) => {
+            return Err(section.wrong("buffer_packets", "the buffer has a length in time already: give one of the two"));
+        }
+        (None, Some(packets)) => Room::Packets(packets as u32),
+        (Some(time), None) => Room::LinkTime(Nanos::from(time)),
+        (None, None) => Room::DEFAULT,
+    };
+    Ok((Link { rate, overhead_bytes, pace }, room))
+}
+
+fn queues(mut section: Section<'_>) -> Result<Queues, Fault> {
+    let queues = Queues {
+        packets_per_flow: section.one("packets_per_flow", whole(1..=1 << 20))?.unwrap_or(200) as u32,
+        packets: section.one("packets", whole(1..=1 << 20))?.unwrap_or(12_000) as u32,
+        flows: section.one("flows", whole(1..=1 << 24))?.unwrap_or(65_536) as u32,
+        timeout: section
+            .one("timeout", values::time(Duration::from_secs(1)..=Duration::from_secs(86_400)))?
+            .map_or(Nanos::from_secs(30), Nanos::from),
+    };
+    section.end()?;
+    Ok(queues)
+}
+
+fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>, Fault> {
+    let mut classes = Vec::new();
+    let mut names = HashSet::new();
+    let mut last = None;
+    for mut section in sections {
+        let class = class(&mut section)?;
+        if !names.insert(class.name.clone()) {
+            let name = quoted(&class.name);
+            return Err(section.wrong("name", format!("there are two classes {name}: names are unique")));
+        }
+        if class.program.is_some() && !has_programs {
+            return Err(section.wrong("program", "say where programs are: [programs] folder = \"programs\""));
+        }
+        if &*class.name == DEFAULT {
+            if class.matches != Match::default() {
+                return Err(
+                    section.wrong("name", "\"default\" takes what no other class does: give it nothing to match")
+                );
+            }
+            last = Some(class);
+            continue;
+        }
+        if class.matches == Match::default() {
+            let name = quoted(&class.name);
+            let what = format!(
+                "class {name} would take all there is: give it ports, prefixes, vlans or dscp, or call it \"default\""
+            );
+            return Err(section.wrong("name", what));
+        }
+        classes.push(class);
+        if classes.len() == MOST_CLASSES {
+            return Err(section.wrong("name", format!("more than {} classes", MOST_CLASSES - 1)));
+        }
+    }
+    classes.push(last.unwrap_or_else(|| Class {
+        name: DEFAULT.into(),
+        matches: Match::default(),
+        weight: Weight::ONE,
+        functions: Vec::new(),
+        program: None,
+        effect: Effect::Apply,
+        cost: 1.0,
+    }));
+    Ok(classes)
+}
+
+fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
+    let expected = "a name of up to 32 letters, digits, '-', '_' and '.'";
+    let name = section.one("name", values::name(32, is_in_name, expected))?;
+    let matches = Match {
+        ports: section
+            .list("ports", whole(1..=65_535))?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|port| port as u16)
+            .collect(),
+        prefixes: section.list("prefixes", values::prefix)?.unwrap_or_default(),
+        vlans: section
+            .list("vlans", whole(0..=4094))?
+            .unwrap_or_default()
+            .into_iter()
+            .map(|vlan| vlan as u16)
+            .collect(),
+        dscp: section.list("dscp", whole(0..=63))?.unwrap_or_default().into_iter().map(|dscp| dscp as u8).collect(),
+    };
+    let weight =
+        section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or(Weight::ONE);
+    let functions = section.list("functions", function)?.unwrap_or_default();
+    let program =
+        section.one("program", values::name(64, is_in_name, "the name of a program's file, such as \"count.wasm\""))?;
+    let effects = [("apply", Effect::Apply), ("discard", Effect::Discard)];
+    let effect = section.one("effect", word(&effects))?.unwrap_or(Effect::Apply);
+    let factor = |number: f64| (1e-3..=1e6).contains(&number).then_some(number);
+    let cost = section.one("cost", number("a factor from 0.001 to 1000000", factor))?.unwrap_or(1.0);
+    section.end()?;
+    let Some(name) = name else { return Err(section.wrong("name", "a class has a name")) };
+    Ok(Class { name, matches, weight, functions, program, effect, cost })
+}
+
+fn is_in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "-_.".contains(letter)
+}
+
+fn function(value: &DeValue<'_>) -> Result<&'static functions::Entry, String> {
+    let name = values::written(value, "a function's name")?;
+    functions::find(name).ok_or_else(|| {
+        let known: Vec<_> = functions::REGISTRY.iter().map(|entry| entry.name).collect();
+        format!("there is no function {}: use {}", quoted(name), known.join(", "))
+    })
+}
+
+fn programs(mut section: Section<'_>, folder: &Path) -> Result<Option<Programs>, Fault> {
+    let found = section.one("folder", text("a folder", |text| Some(PathBuf::from(text))))?;
+    section.end()?;
+    match found {
+        Some(found) => Ok(Some(Programs { folder: folder.join(found) })),
+        None if section.is_there() => Err(section.wrong("folder", "say where programs are")),
+        None => Ok(None),
+    }
+}
+
+fn admin(mut section: Section<'_>, folder: &Path) -> Result<Option<Admin>, Fault> {
+    let listen = section.one("listen", values::address)?;
+    let token_file = section.one("token_file", text("a file", |text| Some(folder.join(text))))?;
+    section.end()?;
+    match listen {
+        Some(listen) => Ok(Some(Admin { listen, token_file })),
+        None if section.is_there() => Err(section.wrong("listen", "say where it listens, such as \"127.0.0.1:9181\"")),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,15 @@
+//! What a box is configured with.
+//!
+//! A file is read into a [`Config`] in one step, key by key (`file.rs`), with everything that the keys mean together
+//! checked. What holds a `Config` need not check anything again.
+
+mod class;
+mod describe;
+mod file;
+mod interface;
+mod model;
+
+pub use class::{Class, Match};
+pub use dovetail_toml::ConfigError;
+pub use interface::Interface;
+pub use model::{Admin, Config, Cpu, Effect, OnFailure, Programs, Queues, Segments, Side, Wait};

@@ -1,0 +1,141 @@
+//! The configuration, with every key's meaning.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use dovetail_sched::{Nanos, PolicySpec};
+
+use super::{class::Class, interface::Interface};
+use crate::node::{Link, Room};
+
+/// A box between two interfaces.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The interfaces, inside first.
+    pub interfaces: [Interface; 2],
+    /// Frames that leave on this side are classified, worked on and scheduled; those the other way pass at once.
+    pub toward: Side,
+    /// The policy, with an estimator of costs.
+    pub policy: PolicySpec,
+    /// What happens to traffic when the box fails.
+    pub on_failure: OnFailure,
+    /// How the loop waits.
+    pub wait: Wait,
+    /// What becomes of frames that carry several packets' worth of a stream.
+    pub segments: Segments,
+    /// The CPU.
+    pub cpu: Cpu,
+    /// The narrow link.
+    pub link: Link,
+    /// How much may wait between CPU and link.
+    pub room: Room,
+    /// How much may be queued.
+    pub queues: Queues,
+    /// The classes in the order in which they are tried; the last takes whatever no other does.
+    pub classes: Vec<Class>,
+    /// WebAssembly programs.
+    pub programs: Option<Programs>,
+    /// The admin port, if there is one.
+    pub admin: Option<Admin>,
+}
+
+/// One of the two sides of a box.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Side {
+    /// `inside`.
+    Inside,
+    /// `outside`.
+    Outside,
+}
+
+impl Side {
+    /// The other one.
+    #[must_use]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Inside => Self::Outside,
+            Self::Outside => Self::Inside,
+        }
+    }
+
+    /// As an index of [`Config::interfaces`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// What happens to traffic when the box fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// A bridge underneath carries it on, unscheduled.
+    Open,
+    /// It stops.
+    Closed,
+}
+
+/// How the loop waits for frames and for what is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// It sleeps until the next event: no CPU while idle, and some 20 µs more latency.
+    Sleep,
+    /// It looks again and again for this long after an event, then sleeps.
+    SpinThenSleep(Nanos),
+    /// It never sleeps: a core for the box alone.
+    Spin,
+}
+
+/// What becomes of frames that an interface hands over as one though they are many packets (GSO, GRO).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Segments {
+    /// They are split, so that policies see packets.
+    Split,
+    /// They stay whole: a packet of up to 64 KiB to policy and functions.
+    Whole,
+}
+
+/// The CPU as a resource.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cpu {
+    /// Which part of a CPU the functions have, 0 to 1: their times are stretched by its inverse.
+    pub share: f64,
+    /// The core that the loop is bound to.
+    pub core: Option<u16>,
+}
+
+/// How much may be queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queues {
+    /// Packets of one flow.
+    pub packets_per_flow: u32,
+    /// Packets of all flows.
+    pub packets: u32,
+    /// Flows that are known at a time.
+    pub flows: u32,
+    /// How long a flow is known after its last packet.
+    pub timeout: Nanos,
+}
+
+/// Whether what functions make of a frame goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    Apply,
+    /// The work is done, and the frame goes on as it came: for trials, where the other end would not understand.
+    Discard,
+}
+
+/// Where WebAssembly programs are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+/// The admin port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admin {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file with the token that changes need.
+    pub token_file: Option<PathBuf>,
+}

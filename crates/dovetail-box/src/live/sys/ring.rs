@@ -1,0 +1,335 @@
+//! Packet sockets: frames in through a ring that the kernel and this process share, frames out in batches.
+//!
+//! ```text
+//! ring        places of `place_bytes`, in the kernel's order; a place is the kernel's, or ours while its status says so
+//! a place     tpacket2_hdr | sockaddr_ll | ... | virtio_net_hdr (10 bytes) | frame, from tp_mac on
+//! ```
+//!
+//! A frame that is longer than a place (a GSO frame of up to 64 KiB) is cut there and queued whole on the socket, in the same
+//! order (`PACKET_COPY_THRESH`).
+
+use std::{
+    io,
+    mem::{size_of, size_of_val, zeroed},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    ptr::{self, NonNull},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// Bytes of `struct virtio_net_hdr` as packet sockets have it, without the number of buffers.
+pub(crate) const OFFLOAD: usize = 10;
+/// Frames of one system call at most.
+pub(crate) const BATCH: usize = 64;
+/// The longest frame there is: an IP packet of 64 KiB, a link's header and two tags.
+const LONGEST: usize = (1 << 16) + 64;
+
+/// The oldest kernels know these values as well (linux/if_packet.h).
+const PACKET_COPY_THRESH: libc::c_int = 7;
+const PACKET_VERSION: libc::c_int = 10;
+const PACKET_VNET_HDR: libc::c_int = 15;
+const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
+const PACKET_RX_RING: libc::c_int = 5;
+const PACKET_STATISTICS: libc::c_int = 6;
+const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
+const TPACKET_V2: libc::c_int = 1;
+const STATUS_KERNEL: u32 = 0;
+const STATUS_USER: u32 = 1;
+const STATUS_COPY: u32 = 1 << 1;
+const STATUS_VLAN: u32 = 1 << 4;
+const STATUS_VLAN_TYPE: u32 = 1 << 6;
+
+/// How a ring is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Layout {
+    /// Bytes of a place: a power of two, and no less than a page divided by whole numbers.
+    pub place_bytes: u32,
+    /// Places.
+    pub places: u32,
+}
+
+impl Layout {
+    /// What headers, addresses and alignment take of a place.
+    const AROUND: u32 = 160;
+    /// Bytes of the whole ring: at 2 KiB a place some 4,000 packets, 13 ms of 300,000 a second.
+    const RING_BYTES: u32 = 8 << 20;
+
+    /// For frames of an interface with this MTU.
+    pub(crate) fn for_mtu(mtu: u32) -> Self {
+        let place_bytes = (mtu.min(1 << 16) + Self::AROUND).next_power_of_two().max(2048);
+        Self { place_bytes, places: Self::RING_BYTES / place_bytes }
+    }
+}
+
+/// A frame as the kernel hands it over.
+#[derive(Debug)]
+pub(crate) struct Received<'r> {
+    /// Its bytes, without an outer tag that the kernel took off.
+    pub bytes: &'r [u8],
+    /// `struct virtio_net_hdr`.
+    pub offload: [u8; OFFLOAD],
+    /// The outer tag: its control information and type.
+    pub tag: Option<(u16, u16)>,
+}
+
+/// A packet socket on one interface.
+#[derive(Debug)]
+pub(crate) struct PacketSocket {
+    socket: OwnedFd,
+    ring: NonNull<u8>,
+    layout: Layout,
+    next: u32,
+    /// For frames that do not fit a place.
+    long: Box<[u8]>,
+    /// Long frames that were cut, and that the socket had no room for either.
+    cut: u64,
+    /// Frames for which the ring had no place.
+    missed: u64,
+}
+
+// SAFETY: the ring is memory of this process that only this value refers to.
+unsafe impl Send for PacketSocket {}
+
+impl PacketSocket {
+    /// Opens a socket on an interface, `prepare`d before the first frame can arrive. Needs CAP_NET_RAW.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn open(
+        interface: u32,
+        layout: Layout,
+        prepare: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: no memory is involved. Protocol 0: nothing arrives before the socket is bound.
+        let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given us this descriptor.
+        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let fd = socket.as_fd();
+        set(fd, libc::SOL_PACKET, PACKET_VERSION, &TPACKET_V2)?;
+        set(fd, libc::SOL_PACKET, PACKET_VNET_HDR, &1)?;
+        set(fd, libc::SOL_PACKET, PACKET_COPY_THRESH, &1)?;
+        set(fd, libc::SOL_PACKET, PACKET_IGNORE_OUTGOING, &1)?;
+        // Room for long frames; as much as the system allows is enough where it refuses.
+        let _ = set(fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, &(4 << 20));
+        let pages = layout.place_bytes.max(64 << 10);
+        let request = Request {
+            block_bytes: pages,
+            blocks: layout.places / (pages / layout.place_bytes),
+            place_bytes: layout.place_bytes,
+            places: layout.places,
+        };
+        set(fd, libc::SOL_PACKET, PACKET_RX_RING, &request)?;
+        let bytes = layout.place_bytes as usize * layout.places as usize;
+        // SAFETY: a new mapping of the ring's whole length, at an address of the kernel's choice.
+        let ring = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            libc::mmap(ptr::null_mut(), bytes, protection, libc::MAP_SHARED, socket.as_raw_fd(), 0)
+        };
+        if ring == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let ring = NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)?;
+        let long = vec![0; OFFLOAD + LONGEST].into_boxed_slice();
+        let opened = Self { socket, ring, layout, next: 0, long, cut: 0, missed: 0 };
+        prepare(opened.socket.as_fd())?;
+        let index = interface as libc::c_int;
+        let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
+        set(opened.socket.as_fd(), libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)?;
+        opened.bind(interface)?;
+        Ok(opened)
+    }
+
+    fn bind(&self, interface: u32) -> io::Result<()> {
+        // SAFETY: all zeros are an address.
+        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
+        address.sll_family = libc::AF_PACKET as u16;
+        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+        address.sll_ifindex = interface as i32;
+        let length = size_of_val(&address) as libc::socklen_t;
+        // SAFETY: the kernel reads `length` bytes of `address`.
+        done(unsafe { libc::bind(self.socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })
+    }
+
+    /// The oldest frame that has arrived, shown to `take`; its place is the kernel's again when that returns.
+    pub(crate) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+        loop {
+            let at = self.place(self.next);
+            // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
+            let status = unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) };
+            let flags = status.load(Ordering::Acquire);
+            if flags & STATUS_USER == 0 {
+                return None;
+            }
+            // SAFETY: the place is ours until its status is given back, and has a whole header.
+            let header = unsafe { ptr::read(at.as_ptr().cast::<Header>()) };
+            self.next = (self.next + 1) % self.layout.places;
+            let tag = (flags & STATUS_VLAN != 0).then_some(header.tag).map(|tag| {
+                let kind = if flags & STATUS_VLAN_TYPE != 0 { header.tag_type } else { libc::ETH_P_8021Q as u16 };
+                (tag, kind)
+            });
+            let start = usize::from(header.mac);
+            let end = start + header.held as usize;
+            if start < size_of::<Header>() + OFFLOAD || end > self.layout.place_bytes as usize {
+                status.store(STATUS_KERNEL, Ordering::Release);
+                self.cut += 1;
+                continue;
+            }
+            if header.held < header.length {
+                status.store(STATUS_KERNEL, Ordering::Release);
+                let whole = if flags & STATUS_COPY == 0 { None } else { self.receive_long() };
+                let Some((offload, end)) = whole else {
+                    self.cut += 1;
+                    continue;
+                };
+                return Some(take(Received { bytes: &self.long[OFFLOAD..end], offload, tag }));
+            }
+            // SAFETY: within the place, which is ours; the kernel does not write to it until the status is given back.
+            let held = unsafe { std::slice::from_raw_parts(at.as_ptr().add(start - OFFLOAD), end - start + OFFLOAD) };
+            let (offload, bytes) = held.split_at(OFFLOAD);
+            let offload = offload.try_into().unwrap_or_default();
+            let taken = take(Received { bytes, offload, tag });
+            status.store(STATUS_KERNEL, Ordering::Release);
+            return Some(taken);
+        }
+    }
+
+    /// A frame that is queued on the socket because it is longer than a place: what the kernel says of it, and its end.
+    fn receive_long(&mut self) -> Option<([u8; OFFLOAD], usize)> {
+        // SAFETY: the kernel writes at most as many bytes as there are.
+        let got = unsafe {
+            let to = self.long.as_mut_ptr().cast();
+            libc::recv(self.socket.as_raw_fd(), to, self.long.len(), libc::MSG_DONTWAIT)
+        };
+        let end = usize::try_from(got).ok().filter(|&end| end > OFFLOAD)?;
+        Some((self.long[..OFFLOAD].try_into().ok()?, end))
+    }
+
+    fn place(&self, at: u32) -> NonNull<u8> {
+        let offset = at as usize * self.layout.place_bytes as usize;
+        // SAFETY: `at` is below the number of places, so the offset is within the mapping.
+        unsafe { self.ring.add(offset) }
+    }
+
+    /// Sends up to [`BATCH`] frames in one call, each with what the kernel is to do to it; how many it took. Zero when the
+    /// interface, or a queue before it, has no room.
+    ///
+    /// # Errors
+    /// The system's about the first frame.
+    pub(crate) fn send<'f>(&self, frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])>) -> io::Result<usize> {
+        // SAFETY: all zeros are an empty message and an empty vector.
+        let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) = unsafe { zeroed() };
+        let mut count = 0;
+        for ((offload, bytes), part) in frames.zip(&mut parts) {
+            // The kernel only reads what it sends.
+            part[0] = libc::iovec { iov_base: offload.as_ptr().cast_mut().cast(), iov_len: OFFLOAD };
+            part[1] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+            count += 1;
+        }
+        for (message, part) in messages.iter_mut().zip(&mut parts).take(count) {
+            message.msg_hdr.msg_iov = part.as_mut_ptr();
+            message.msg_hdr.msg_iovlen = part.len();
+        }
+        if count == 0 {
+            return Ok(0);
+        }
+        let flags = libc::MSG_DONTWAIT;
+        // SAFETY: `count` messages are filled in, with vectors and bytes that live until the call returns.
+        let sent = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), messages.as_mut_ptr(), count as u32, flags) };
+        if sent >= 0 {
+            return Ok(sent as usize);
+        }
+        match io::Error::last_os_error() {
+            wrong if matches!(wrong.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS)) => Ok(0),
+            wrong => Err(wrong),
+        }
+    }
+
+    /// Bytes that were sent and that the interface, or a queue before it, still holds, as the kernel counts them.
+    pub(crate) fn unsent_bytes(&self) -> io::Result<u32> {
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: the kernel writes one number.
+        done(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+        Ok(bytes.max(0) as u32)
+    }
+
+    /// How many bytes it may hold unsent.
+    pub(crate) fn hold_unsent(&self, bytes: u32) -> io::Result<()> {
+        // The kernel doubles what it is told, for what it keeps beside each frame.
+        set(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &(bytes as libc::c_int))
+    }
+
+    /// Frames that arrived and were not seen: the ring had no place, or they were cut.
+    pub(crate) fn missed(&mut self) -> io::Result<u64> {
+        let mut counts = [0u32; 2];
+        let mut length = size_of_val(&counts) as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes to `counts`, which is that long.
+        done(unsafe {
+            let to = counts.as_mut_ptr().cast();
+            libc::getsockopt(self.socket.as_raw_fd(), libc::SOL_PACKET, PACKET_STATISTICS, to, &raw mut length)
+        })?;
+        // The kernel counts from zero after each question.
+        self.missed += u64::from(counts[1]);
+        Ok(self.missed + self.cut)
+    }
+}
+
+impl AsFd for PacketSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Drop for PacketSocket {
+    fn drop(&mut self) {
+        let bytes = self.layout.place_bytes as usize * self.layout.places as usize;
+        // SAFETY: this is the mapping that was made for this value, and nothing refers to it any more.
+        unsafe { libc::munmap(self.ring.as_ptr().cast(), bytes) };
+    }
+}
+
+/// `struct tpacket_req`.
+#[repr(C)]
+struct Request {
+    block_bytes: u32,
+    blocks: u32,
+    place_bytes: u32,
+    places: u32,
+}
+
+/// `struct packet_mreq`.
+#[repr(C)]
+struct Membership {
+    index: libc::c_int,
+    kind: u16,
+    length: u16,
+    address: [u8; 8],
+}
+
+/// `struct tpacket2_hdr`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Header {
+    status: u32,
+    length: u32,
+    held: u32,
+    mac: u16,
+    net: u16,
+    seconds: u32,
+    nanos: u32,
+    tag: u16,
+    tag_type: u16,
+    padding: [u8; 4],
+}
+
+fn set<T>(socket: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+    let length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel reads `length` bytes of `value`.
+    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, ptr::from_ref(value).cast(), length) })
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
