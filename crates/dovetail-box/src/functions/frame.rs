@@ -59,6 +59,19 @@ pub(crate) fn write(frame: &mut [u8], at: usize, bytes: &[u8]) {
     }
 }
 
+/// Where what an Ethernet frame carries begins, behind up to two VLAN tags, and its type.
+pub(crate) fn behind_tags(frame: &[u8]) -> Option<(usize, u16)> {
+    let mut at = ETHERNET;
+    let mut kind = read_u16(frame, at - 2)?;
+    for _ in 0..MOST_VLANS {
+        if TYPE_VLAN.contains(&kind) {
+            at += 4;
+            kind = read_u16(frame, at - 2)?;
+        }
+    }
+    Some((at, kind))
+}
+
 impl Ip {
     /// Finds the IP packet of a frame.
     ///
@@ -66,14 +79,7 @@ impl Ip {
     /// The verdict on a frame without one: untouched if it is of another protocol, dropped if its lengths are not so.
     pub fn find(frame: &[u8]) -> Result<Self, Verdict> {
         const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
-        let mut at = ETHERNET;
-        let mut kind = read_u16(frame, at - 2).ok_or(MALFORMED)?;
-        for _ in 0..MOST_VLANS {
-            if TYPE_VLAN.contains(&kind) {
-                at += 4;
-                kind = read_u16(frame, at - 2).ok_or(MALFORMED)?;
-            }
-        }
+        let (at, kind) = behind_tags(frame).ok_or(MALFORMED)?;
         let packet = frame.get(at..).unwrap_or_default();
         let nibble = packet.first().map(|first| first >> 4);
         let found = match (kind, nibble) {
@@ -138,10 +144,7 @@ impl Ip {
     #[must_use]
     pub fn five_tuple(&self, frame: &[u8]) -> FiveTuple {
         let (source, destination) = self.addresses(frame);
-        let (protocol, at) = match self.version {
-            Version::V4 => (self.protocol(frame), (!self.is_later_fragment(frame)).then_some(self.body)),
-            Version::V6 => self.behind_extensions(frame),
-        };
+        let (protocol, at) = self.transport(frame);
         let ports = at.filter(|_| has_ports(protocol)).filter(|at| at + 4 <= self.end);
         let port = |offset: usize| ports.and_then(|at| read_u16(frame, at + offset)).unwrap_or(0);
         let mapped = if self.version == Version::V4 { 0xffff << 32 } else { 0 };
@@ -151,6 +154,16 @@ impl Ip {
             destination: (mapped | destination).to_be_bytes(),
             source_port: port(0),
             destination_port: port(2),
+        }
+    }
+
+    /// The protocol of the transport header, and where that begins; no place where a later fragment does not show it. Of
+    /// IPv6 it may be the number of an extension header: of one that is cut, or of one behind [`MOST_EXTENSIONS`] others.
+    #[must_use]
+    pub fn transport(&self, frame: &[u8]) -> (u8, Option<usize>) {
+        match self.version {
+            Version::V4 => (self.protocol(frame), (!self.is_later_fragment(frame)).then_some(self.body)),
+            Version::V6 => self.behind_extensions(frame),
         }
     }
 
@@ -191,21 +204,33 @@ fn has_ports(protocol: u8) -> bool {
     matches!(protocol, 6 | 17 | 33 | 132 | 136)
 }
 
-/// The Internet checksum (RFC 1071) of bytes that are followed by others, as a sum to go on with.
+/// The Internet checksum (RFC 1071) of bytes that are followed by others, as a sum to go on with. All parts but the
+/// last have an even number of bytes. Grows with the bytes, eight at a step.
 #[must_use]
 pub fn sum(bytes: &[u8], before: u64) -> u64 {
-    let pairs = bytes.chunks_exact(2);
-    let last = pairs.remainder().first().map_or(0, |&byte| u64::from(byte) << 8);
-    pairs.fold(before + last, |sum, pair| sum + u64::from(u16::from_be_bytes([pair[0], pair[1]])))
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let halves = |word: [u8; 8]| {
+        let word = u64::from_ne_bytes(word);
+        (word >> 32) + (word & 0xffff_ffff)
+    };
+    let wide = words.iter().fold(halves(last), |sum, &word| sum + halves(word));
+    // The order of bytes does not matter until the end: a carry out of one half of a word goes into the other (RFC 1071, 2 B).
+    before + u64::from(u16::from_be(fold(wide)))
+}
+
+fn fold(mut sum: u64) -> u16 {
+    while sum > 0xffff {
+        sum = (sum >> 16) + (sum & 0xffff);
+    }
+    sum as u16
 }
 
 /// Folds a sum into the checksum that goes into a header.
 #[must_use]
-pub fn finish(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    !(sum as u16)
+pub fn finish(sum: u64) -> u16 {
+    !fold(sum)
 }
 
 /// The checksum after one 16-bit word has changed (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').

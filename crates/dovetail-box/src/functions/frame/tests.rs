@@ -21,6 +21,21 @@ proptest! {
         prop_assert_eq!((tuple.source_port, tuple.destination_port), packet.ports());
     }
 
+    /// Against the definition: words of two bytes, one by one.
+    #[test]
+    fn a_sum_of_wide_words_is_that_of_narrow_ones(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+        even in any::<prop::sample::Index>(),
+    ) {
+        let narrow = bytes.chunks(2).fold(0u32, |sum, pair| {
+            let sum = sum + u32::from(pair[0]) * 256 + pair.get(1).map_or(0, |&low| u32::from(low));
+            if sum > 0xffff { sum - 0xffff } else { sum }
+        });
+        prop_assert_eq!(u32::from(!finish(sum(&bytes, 0))), narrow);
+        let (first, second) = bytes.split_at(even.index(bytes.len() / 2 + 1) * 2);
+        prop_assert_eq!(u32::from(!finish(sum(second, sum(first, 0)))), narrow, "in two parts");
+    }
+
     #[test]
     fn a_changed_word_changes_the_checksum_as_summing_again_would(
         mut words in prop::collection::vec(any::<u16>(), 1..20),
