@@ -19,7 +19,7 @@ pub mod redundancy;
 mod registry;
 mod routes;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use contract::{NetworkFunction, Reason, Verdict};
 pub use registry::{Entry, REGISTRY, find};

@@ -3,3 +3,25 @@
 //! What a kernel gives to a program that stands between two interfaces is not yet what was on the wire: the outer VLAN tag
 //! lies beside the frame, the checksum of a locally sent packet is not filled in, and up to 64 KiB of a stream come as one
 //! frame. Everything here is about bytes and lengths only.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`received`] | what an interface hands over, as the frames that it stands for: the way in |
+//! | [`offload`] | what the interface says of a frame: checksum not filled in, to be split |
+//! | [`tag`] | the VLAN tag that lies beside a frame |
+//! | [`checksum`] | fills in what was left out |
+//! | [`segments`] | one long frame as many |
+//!
+//! All of it takes any bytes: nothing panics, and the work is bounded by a frame's length. Buffers are the caller's; nothing
+//! is allocated once they have grown to a frame's length.
+
+pub mod checksum;
+pub mod offload;
+pub mod received;
+mod refused;
+pub mod segments;
+pub mod tag;
+#[cfg(test)]
+mod testing;
+
+pub use refused::Refused;

@@ -1,0 +1,81 @@
+//! Checksums that the sender left to its interface.
+//!
+//! Functions look at whole packets, and a tunnel's other end sees no header beside the frame, so they are filled in before
+//! anything else.
+
+use super::{Refused, offload::Partial};
+use crate::functions::frame::{Ip, Version, finish, sum, write};
+
+/// What a UDP checksum is that sums to zero: zero means that there is none.
+const UDP_ZERO: u16 = 0xffff;
+
+/// Of SCTP the kernel says "partial" as well, and means a CRC32c at the place that is only SCTP's.
+const SCTP: u8 = 132;
+const SCTP_OFFSET: u16 = 8;
+
+/// Fills in a checksum whose field holds the pseudo-header's sum. Time grows with the bytes that are summed.
+///
+/// Like the kernel, sums to the end of the frame, and writes 0xffff for zero, whatever the protocol. SCTP's CRC32c is filled
+/// in if that is what is left out.
+///
+/// # Errors
+/// The checksum lies outside of the frame, which is as it was.
+pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
+    if !partial.lies_within(frame.len()) {
+        return Err(Refused::Checksum);
+    }
+    let start = usize::from(partial.start);
+    if partial.offset == SCTP_OFFSET && is_sctp(frame, start) {
+        return complete_sctp(frame, start);
+    }
+    let checksum = match finish(sum(frame.get(start..).unwrap_or_default(), 0)) {
+        0 => UDP_ZERO,
+        other => other,
+    };
+    write(frame, partial.at(), &checksum.to_be_bytes());
+    Ok(())
+}
+
+/// The sum of the pseudo-header of a transport's checksum: both addresses, the protocol, and the transport's length in bytes.
+pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -> u64 {
+    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
+    sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
+}
+
+fn is_sctp(frame: &[u8], start: usize) -> bool {
+    Ip::find(frame).is_ok_and(|ip| ip.transport(frame) == (SCTP, Some(start)))
+}
+
+fn complete_sctp(frame: &mut [u8], start: usize) -> Result<(), Refused> {
+    let at = start + usize::from(SCTP_OFFSET);
+    let packet = frame.get_mut(start..).unwrap_or_default();
+    let field = packet.get_mut(at - start..).and_then(|field| field.first_chunk_mut::<4>());
+    *field.ok_or(Refused::Checksum)? = [0; 4];
+    let crc = crc32c(packet);
+    write(frame, at, &crc.to_le_bytes());
+    Ok(())
+}
+
+/// CRC32c (RFC 3720, appendix B.4), a byte at a step: only SCTP between hosts of one machine comes without it.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| (crc >> 8) ^ CRC32C[usize::from(crc as u8 ^ byte)])
+}
+
+const CRC32C: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        let mut crc = at as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = (crc >> 1) ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 };
+            bit += 1;
+        }
+        table[at] = crc;
+        at += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests;

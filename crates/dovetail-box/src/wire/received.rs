@@ -1,0 +1,94 @@
+//! What an interface hands over, as the frames that it stands for.
+//!
+//! One or many: the caller asks for how many and how long they are, finds room for each, and has those written that it keeps.
+//!
+//! ```
+//! use dovetail_box::wire::{offload::Offload, received::Received, tag::Tag};
+//!
+//! let frame = [0; 60];
+//! let tag = Tag { protocol: 0x8100, control: 7 };
+//! let received = Received::new(&frame, Offload::NONE, Some(tag))?;
+//! let mut sent = Vec::new();
+//! for index in 0..received.count() {
+//!     assert_eq!(received.length(index), Some(64));
+//!     assert!(received.write(index, &mut sent));
+//!     assert_eq!(sent[12..16], [0x81, 0, 0, 7]);
+//! }
+//! # Ok::<_, dovetail_box::wire::Refused>(())
+//! ```
+
+use super::{
+    Refused,
+    checksum::complete,
+    offload::{Offload, Partial},
+    segments::Segments,
+    tag::{self, TAG, Tag},
+};
+
+/// One frame, or one that is many. Reads the frame, keeps no copy.
+#[derive(Debug, Clone)]
+pub struct Received<'a>(Form<'a>);
+
+#[derive(Debug, Clone)]
+enum Form<'a> {
+    Whole { frame: &'a [u8], tag: Option<Tag>, partial: Option<Partial> },
+    Split(Segments<'a>),
+}
+
+impl<'a> Received<'a> {
+    /// A frame as it was handed over: without its outer tag, and with what the interface says of it. Time does not grow with
+    /// the frame's length.
+    ///
+    /// # Errors
+    /// What the interface says is not so; see [`Segments::new`]. Nothing of such a frame can be sent on.
+    pub fn new(frame: &'a [u8], offload: Offload, tag: Option<Tag>) -> Result<Self, Refused> {
+        if let Some(segmented) = offload.segmented {
+            return Ok(Self(Form::Split(Segments::new(frame, offload.partial, segmented, tag)?)));
+        }
+        if frame.len() < tag::ADDRESSES {
+            return Err(Refused::Short);
+        }
+        let partial = match offload.partial {
+            Some(partial) if !partial.lies_within(frame.len()) => return Err(Refused::Checksum),
+            // A checksum within the addresses is none, and a tag would come between.
+            Some(partial) if usize::from(partial.start) < tag::ADDRESSES => return Err(Refused::Checksum),
+            Some(partial) if tag.is_some() => Some(partial.behind(TAG as u16)?),
+            partial => partial,
+        };
+        Ok(Self(Form::Whole { frame, tag, partial }))
+    }
+
+    /// How many frames it is: at least 1, at most [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS). Constant time.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        match &self.0 {
+            Form::Whole { .. } => 1,
+            Form::Split(segments) => segments.count(),
+        }
+    }
+
+    /// Bytes of one of them, with its tag. Constant time.
+    #[must_use]
+    pub fn length(&self, index: usize) -> Option<usize> {
+        match &self.0 {
+            Form::Whole { frame, tag, .. } => (index == 0).then(|| frame.len() + tag::bytes(*tag)),
+            Form::Split(segments) => segments.length(index),
+        }
+    }
+
+    /// Replaces what `into` holds by one of them, as it is on the wire: its tag where it was, its checksums filled in. `false`,
+    /// and `into` as it was, if there is no such frame. Copies that frame, and sums it where a checksum was left out.
+    pub fn write(&self, index: usize, into: &mut Vec<u8>) -> bool {
+        match &self.0 {
+            Form::Whole { frame, tag, partial } => {
+                index == 0
+                    && tag::put_back(frame, *tag, into).is_ok()
+                    && partial.is_none_or(|partial| complete(into, partial).is_ok())
+            }
+            Form::Split(segments) => segments.write(index, into),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+use super::{super::testing::*, *};
+use proptest::prelude::*;
+
+use crate::wire::segments::MOST_SEGMENTS;
+
+proptest! {
+    /// The same as its parts one by one.
+    #[test]
+    fn it_is_a_copy_a_tag_a_checksum_or_segments(long in long(), control in any::<u16>(), is_tagged in any::<bool>(), is_long in any::<bool>()) {
+        let tag = is_tagged.then_some(Tag { protocol: 0x8100, control });
+        let frame = long.frame();
+        let offload = if is_long { long.offload() } else { Offload { partial: long.partial(), segmented: None } };
+        let received = Received::new(&frame, offload, tag).unwrap();
+        let mut into = Vec::new();
+        for index in 0..received.count() {
+            prop_assert!(received.write(index, &mut into));
+            prop_assert_eq!(received.length(index), Some(into.len()));
+            if is_long || long.is_partial {
+                assert_checksums(&into);
+            }
+        }
+        if !is_long {
+            prop_assert_eq!(received.count(), 1);
+            if is_tagged {
+                prop_assert_eq!(&into.drain(12..16).collect::<Vec<_>>()[2..], control.to_be_bytes());
+            }
+            let at = offload.partial.map_or(frame.len(), |partial| partial.at());
+            prop_assert!(into[..at] == frame[..at] && into.get(at + 2..) == frame.get(at + 2..));
+        }
+        let mut untouched = vec![1];
+        prop_assert!(!received.write(received.count(), &mut untouched));
+        prop_assert_eq!((untouched, received.length(received.count())), (vec![1], None));
+    }
+
+    /// What is not refused can be written.
+    #[test]
+    fn any_bytes_are_received_or_refused(frame in hostile(), offload in any_offload(), is_tagged in any::<bool>()) {
+        let tag = is_tagged.then_some(Tag { protocol: 0x88a8, control: 3 });
+        let Ok(received) = Received::new(&frame, offload, tag) else { return Ok(()) };
+        prop_assert!((1..=MOST_SEGMENTS).contains(&received.count()));
+        let mut into = Vec::new();
+        for index in 0..received.count() {
+            prop_assert!(received.write(index, &mut into));
+            prop_assert_eq!(received.length(index), Some(into.len()));
+        }
+    }
+}
+
+#[test]
+fn what_is_said_of_a_frame_must_fit_it() {
+    let new = |length, start, offset, tag| {
+        let offload = Offload { partial: Some(Partial { start, offset }), segmented: None };
+        let tag = Some(Tag { protocol: 0x8100, control: 0 }).filter(|_| tag);
+        Received::new(&vec![0; length], offload, tag).map(|received| received.count())
+    };
+    assert_eq!(new(60, 34, 24, false), Ok(1));
+    assert_eq!(new(60, 34, 24, true), Ok(1));
+    assert_eq!(new(60, 34, 25, false), Err(Refused::Checksum));
+    assert_eq!(new(60, 4, 4, false), Err(Refused::Checksum));
+    assert_eq!(new(70_000, u16::MAX - 2, 4, true), Err(Refused::Checksum));
+    assert_eq!(new(11, 0, 0, false), Err(Refused::Short));
+    assert_eq!(Received::new(&[0; 11], Offload::NONE, None).map(|_| ()), Err(Refused::Short));
+    assert_eq!(Received::new(&[0; 12], Offload::NONE, None).map(|_| ()), Ok(()));
+}

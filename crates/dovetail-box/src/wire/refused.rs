@@ -1,0 +1,40 @@
+//! Why what an interface hands over is no frame.
+
+use std::fmt;
+
+/// Why what an interface hands over cannot be sent on: what it says of the bytes is unknown here, or not so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// The interface says of the frame what is not known here.
+    Offload {
+        /// `flags` of the header.
+        flags: u8,
+        /// `gso_type` of the header.
+        kind: u8,
+    },
+    /// Shorter than two addresses of the link.
+    Short,
+    /// A checksum would have its place outside of the frame.
+    Checksum,
+    /// To be split, but its headers are not those that the interface says, as those of a tunnel are not, or contradict
+    /// themselves.
+    Headers,
+    /// To be split into parts of no bytes, or into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS).
+    Segments,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Offload { flags, kind } => {
+                write!(f, "the interface offloads what is not known here (flags {flags:#x}, type {kind:#x})")
+            }
+            Self::Short => write!(f, "the frame is shorter than its addresses"),
+            Self::Checksum => write!(f, "a checksum would lie outside of the frame"),
+            Self::Headers => write!(f, "the frame is to be split, and its headers are not those of its type"),
+            Self::Segments => write!(f, "the frame is to be split into parts that are too small"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

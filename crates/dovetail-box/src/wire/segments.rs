@@ -1,0 +1,184 @@
+//! One long frame as the many that were or will be on the wire.
+//!
+//! Kernels hand up to 64 KiB of a stream through as one frame: a local sender's, to be split by its interface, or received
+//! segments that were joined. To a policy it would be one packet that takes as long as forty. It is split here as Linux would:
+//!
+//! | field | in segment i of n |
+//! |---|---|
+//! | IPv4 identification | the frame's + i |
+//! | TCP sequence number | the frame's + i · payload |
+//! | FIN, PSH | in the last only |
+//! | CWR | in the first only, or in all ([`Segmented::ecn`]) |
+//! | lengths, checksums | its own |
+//!
+//! Everything else is the frame's, options included. Where a segment begins and how long it is follows from its number, so one
+//! that a queue refuses is never copied.
+
+use std::ops::Range;
+
+use super::{
+    Refused,
+    checksum::pseudo_header,
+    offload::{Kind, Partial, Segmented},
+    tag::{self, Tag},
+};
+use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write, write_length};
+
+/// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
+/// parts are a way to make one frame cost as much as tens of thousands.
+pub const MOST_SEGMENTS: usize = 2048;
+
+/// TCP header without options.
+const TCP: usize = 20;
+const PROTOCOL_TCP: u8 = 6;
+const PROTOCOL_UDP: u8 = 17;
+
+const FIN: u8 = 0x01;
+const PUSH: u8 = 0x08;
+const CWR: u8 = 0x80;
+
+/// A frame and where to split it. Reads it, keeps no copy.
+#[derive(Debug, Clone)]
+pub struct Segments<'a> {
+    frame: &'a [u8],
+    tag: Option<Tag>,
+    ip: Ip,
+    /// Where TCP's or UDP's header begins.
+    transport: usize,
+    /// Where the payload begins.
+    payload: usize,
+    segmented: Segmented,
+    /// The sum of the pseudo-header but for the length.
+    pseudo: u64,
+}
+
+impl<'a> Segments<'a> {
+    /// Reads the headers. `frame` is as it was handed over: without `tag`, which every segment gets. What lies behind the IP
+    /// packet's end is in no segment. Time does not grow with the frame's length.
+    ///
+    /// # Errors
+    /// The headers are not those that `segmented` and `partial` say, contradict themselves, or belong to a fragment; the
+    /// payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`]. Packets that are longer than their length
+    /// field can say ("BIG TCP") are refused.
+    pub fn new(
+        frame: &'a [u8],
+        partial: Option<Partial>,
+        segmented: Segmented,
+        tag: Option<Tag>,
+    ) -> Result<Self, Refused> {
+        let ip = Ip::find(frame).map_err(|_| Refused::Headers)?;
+        let (protocol, Some(transport)) = ip.transport(frame) else { return Err(Refused::Headers) };
+        let (wanted, version, checksum) = match segmented.kind {
+            Kind::Tcp4 => (PROTOCOL_TCP, Version::V4, 16),
+            Kind::Tcp6 => (PROTOCOL_TCP, Version::V6, 16),
+            Kind::Udp => (PROTOCOL_UDP, ip.version, 6),
+        };
+        if (protocol, ip.version) != (wanted, version) || ip.is_fragment(frame) {
+            return Err(Refused::Headers);
+        }
+        let (header, least) = match protocol {
+            PROTOCOL_TCP => (frame.get(transport + 12).map_or(0, |byte| usize::from(byte >> 4) * 4), TCP),
+            _ => (UDP, UDP),
+        };
+        let payload = transport + header;
+        if header < least || payload > ip.end {
+            return Err(Refused::Headers);
+        }
+        let bytes = ip.end - transport;
+        let pseudo = match partial {
+            // The field holds the sum already, and with the address that it ends at where a routing header names another.
+            Some(partial) if (usize::from(partial.start), usize::from(partial.offset)) == (transport, checksum) => {
+                let field = read_u16(frame, transport + checksum).unwrap_or(0);
+                u64::from(field) + u64::from(!(bytes as u16))
+            }
+            Some(_) => return Err(Refused::Headers),
+            None => pseudo_header(frame, &ip, protocol, 0),
+        };
+        let split = Self { frame, tag, ip, transport, payload, segmented, pseudo };
+        if segmented.payload_bytes == 0 || split.count() > MOST_SEGMENTS {
+            return Err(Refused::Segments);
+        }
+        Ok(split)
+    }
+
+    /// How many frames it is: at least 1. Constant time.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let bytes = self.ip.end - self.payload;
+        bytes.div_ceil(usize::from(self.segmented.payload_bytes).max(1)).max(1)
+    }
+
+    /// Bytes of a segment's frame, with its tag, or `None` if there is no such segment. Constant time.
+    #[must_use]
+    pub fn length(&self, index: usize) -> Option<usize> {
+        Some(tag::bytes(self.tag) + self.payload + self.part(index)?.len())
+    }
+
+    /// Replaces what `into` holds by a segment's frame, its checksums filled in. `false`, and `into` as it was, if there is
+    /// no such segment. Copies and sums one segment.
+    pub fn write(&self, index: usize, into: &mut Vec<u8>) -> bool {
+        let (Some(part), Some(headers)) = (self.part(index), self.frame.get(..self.payload)) else { return false };
+        if tag::put_back(headers, self.tag, into).is_err() {
+            return false;
+        }
+        into.extend_from_slice(self.frame.get(part).unwrap_or_default());
+        let shift = tag::bytes(self.tag);
+        let ip = Ip { at: self.ip.at + shift, body: self.ip.body + shift, end: into.len(), ..self.ip };
+        if ip.version == Version::V4 {
+            let first = read_u16(into, ip.at + 4).unwrap_or(0);
+            write(into, ip.at + 4, &first.wrapping_add(index as u16).to_be_bytes());
+        }
+        write_length(into, &ip);
+        match self.segmented.kind {
+            Kind::Tcp4 | Kind::Tcp6 => self.write_tcp(index, into, self.transport + shift),
+            Kind::Udp => self.write_udp(into, self.transport + shift),
+        }
+        true
+    }
+
+    /// Where in the frame a segment's payload is.
+    fn part(&self, index: usize) -> Option<Range<usize>> {
+        let bytes = usize::from(self.segmented.payload_bytes);
+        let from = self.payload + index.checked_mul(bytes).filter(|_| index < self.count())?;
+        Some(from..(from + bytes).min(self.ip.end))
+    }
+
+    fn write_tcp(&self, index: usize, segment: &mut [u8], transport: usize) {
+        let before = index * usize::from(self.segmented.payload_bytes);
+        let Some(header) = segment.get_mut(transport..).and_then(|header| header.first_chunk_mut::<TCP>()) else {
+            return;
+        };
+        let [_, _, _, _, a, b, c, d, ..] = *header;
+        let sequence = u32::from_be_bytes([a, b, c, d]).wrapping_add(before as u32);
+        header[4..8].copy_from_slice(&sequence.to_be_bytes());
+        if index + 1 < self.count() {
+            header[13] &= !(FIN | PUSH);
+        }
+        if index > 0 && self.segmented.ecn {
+            header[13] &= !CWR;
+        }
+        write(segment, transport + 16, &[0, 0]);
+        let checksum = self.checksum(segment, transport);
+        write(segment, transport + 16, &checksum.to_be_bytes());
+    }
+
+    fn write_udp(&self, segment: &mut [u8], transport: usize) {
+        let bytes = segment.len() - transport;
+        write(segment, transport + 4, &(bytes as u16).to_be_bytes());
+        write(segment, transport + 6, &[0, 0]);
+        // Zero says that there is no checksum.
+        let checksum = match self.checksum(segment, transport) {
+            0 => 0xffff,
+            other => other,
+        };
+        write(segment, transport + 6, &checksum.to_be_bytes());
+    }
+
+    fn checksum(&self, segment: &[u8], transport: usize) -> u16 {
+        let packet = segment.get(transport..).unwrap_or_default();
+        finish(sum(packet, self.pseudo + packet.len() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use super::{super::testing::*, *};
+use etherparse::{NetSlice, SlicedPacket, TransportSlice};
+use proptest::prelude::*;
+
+use crate::{functions::testing::hex, wire::offload::Offload};
+
+/// All segments of a frame.
+fn split(long: &Long, tag: Option<Tag>) -> Vec<Vec<u8>> {
+    let frame = long.frame();
+    let segments = Segments::new(&frame, long.partial(), long.segmented(), tag).expect("it can be split");
+    let written: Vec<_> = (0..segments.count())
+        .map(|index| {
+            let mut segment = vec![0xee; 70];
+            assert!(segments.write(index, &mut segment));
+            assert_eq!(segments.length(index), Some(segment.len()), "the length that was promised");
+            segment
+        })
+        .collect();
+    let mut into = vec![5];
+    assert!(!segments.write(written.len(), &mut into) && !segments.write(usize::MAX, &mut into));
+    assert_eq!((into, segments.length(written.len()), segments.length(usize::MAX)), (vec![5], None, None));
+    written
+}
+
+/// A segment's headers, with what may differ from segment to segment set to zero.
+fn common(long: &Long, mut headers: Vec<u8>) -> Vec<u8> {
+    let at = 14 + 4 * long.tags.len();
+    let (ip, zeroed) = if long.v6 {
+        (40 + 8 * long.ip_options, vec![4, 5])
+    } else {
+        (20 + 4 * long.ip_options, vec![2, 3, 4, 5, 10, 11])
+    };
+    let of_transport = if long.udp { vec![4, 5, 6, 7] } else { vec![4, 5, 6, 7, 13, 16, 17] };
+    for place in zeroed.into_iter().map(|place| at + place).chain(of_transport.into_iter().map(|place| at + ip + place))
+    {
+        headers[place] = 0;
+    }
+    headers
+}
+
+proptest! {
+    /// Another library takes every segment apart: sound checksums, the fields that the table promises, all else as it was,
+    /// and the payloads in a row are the frame's.
+    #[test]
+    fn segments_are_the_frame_in_parts(long in long(), tag in prop::option::of(any::<u16>())) {
+        let frame = long.frame();
+        let tag = tag.map(|control| Tag { protocol: 0x88a8, control });
+        let segments = split(&long, tag);
+        let last = segments.len() - 1;
+        prop_assert_eq!(segments.len(), long.payload.len().div_ceil(long.payload_bytes.into()).max(1));
+        let mut payload = Vec::<u8>::new();
+        for (index, mut segment) in segments.into_iter().enumerate() {
+            assert_checksums(&segment);
+            if let Some(tag) = tag {
+                let removed: Vec<u8> = segment.drain(12..16).collect();
+                prop_assert_eq!(removed, [tag.protocol.to_be_bytes(), tag.control.to_be_bytes()].concat());
+            }
+            let headers = long.header_bytes();
+            prop_assert_eq!(common(&long, segment[..headers].to_vec()), common(&long, frame[..headers].to_vec()));
+            let sliced = SlicedPacket::from_ethernet(&segment).unwrap();
+            if let Some(NetSlice::Ipv4(ip)) = &sliced.net {
+                prop_assert_eq!(ip.header().identification(), long.identification.wrapping_add(index as u16));
+            }
+            let part = match sliced.transport.unwrap() {
+                TransportSlice::Tcp(tcp) => {
+                    let before = index * usize::from(long.payload_bytes);
+                    prop_assert_eq!(tcp.sequence_number(), long.sequence.wrapping_add(before as u32));
+                    let only_last = |bit: u8| long.flags & bit != 0 && index == last;
+                    prop_assert_eq!((tcp.fin(), tcp.psh()), (only_last(1), only_last(8)));
+                    prop_assert_eq!(tcp.cwr(), long.flags & 0x80 != 0 && (index == 0 || !long.ecn));
+                    let others = [tcp.syn(), tcp.rst(), tcp.ack(), tcp.urg(), tcp.ece()];
+                    prop_assert_eq!(others, [2, 4, 16, 32, 64].map(|bit| long.flags & bit != 0));
+                    tcp.payload()
+                }
+                TransportSlice::Udp(udp) => {
+                    prop_assert_eq!(usize::from(udp.length()), 8 + udp.payload().len());
+                    prop_assert!(udp.checksum() != 0, "zero would say that there is none");
+                    udp.payload()
+                }
+                other => panic!("{other:?}"),
+            };
+            prop_assert!(index == last || part.len() == usize::from(long.payload_bytes));
+            prop_assert!(part.len() <= long.payload_bytes.into());
+            payload.extend(part);
+        }
+        prop_assert!(payload == long.payload, "the payload is not what it was");
+    }
+
+    /// What lies behind the packet is in no segment.
+    #[test]
+    fn padding_is_left_out(long in long(), padding in 1usize..20) {
+        let frame = long.frame();
+        let padded = [&frame[..], &vec![0x55; padding]].concat();
+        let plain = Segments::new(&frame, long.partial(), long.segmented(), None).unwrap();
+        let segments = Segments::new(&padded, long.partial(), long.segmented(), None).unwrap();
+        prop_assert_eq!(segments.count(), plain.count());
+        let [mut one, mut other] = [vec![], vec![]];
+        for index in [0, plain.count() - 1] {
+            prop_assert!(plain.write(index, &mut one) && segments.write(index, &mut other));
+            prop_assert!(one == other);
+        }
+    }
+
+    /// Whatever the bytes and whatever is said of them: refused, or as many and as long as promised.
+    #[test]
+    fn any_bytes_are_split_or_refused(frame in hostile(), offload in any_offload(), tag in any::<bool>()) {
+        let Some(segmented) = offload.segmented else { return Ok(()) };
+        let tag = tag.then_some(Tag { protocol: 0x8100, control: 1 });
+        for partial in [offload.partial, None] {
+            let Ok(segments) = Segments::new(&frame, partial, segmented, tag) else { continue };
+            prop_assert!((1..=MOST_SEGMENTS).contains(&segments.count()));
+            let mut into = Vec::new();
+            for index in 0..segments.count() {
+                prop_assert!(segments.write(index, &mut into));
+                prop_assert_eq!(segments.length(index), Some(into.len()));
+                prop_assert!(into.len() <= frame.len() + 4);
+            }
+        }
+    }
+}
+
+/// What the kernel makes of the same frames, byte by byte.
+#[test]
+fn linux_splits_alike() {
+    let mut cases = 0;
+    for case in include_str!("linux.txt").split("\ncase ").skip(1) {
+        let of = |word: &'static str| case.lines().filter_map(move |line| line.strip_prefix(word)?.strip_prefix(' '));
+        let numbers: Vec<u16> = of("offload").next().unwrap().split(' ').map(|n| n.parse().unwrap()).collect();
+        let words: Vec<u8> = numbers[2..].iter().flat_map(|n| n.to_ne_bytes()).collect();
+        let header = [&[numbers[0] as u8, numbers[1] as u8][..], &words].concat();
+        let offload = Offload::parse(&header.try_into().unwrap()).unwrap();
+        let frame = hex(of("frame").next().unwrap());
+        let wanted: Vec<_> = of("segment").map(hex).collect();
+        for partial in [offload.partial, None] {
+            let segments = Segments::new(&frame, partial, offload.segmented.unwrap(), None).unwrap();
+            let mut into = Vec::new();
+            assert_eq!(segments.count(), wanted.len());
+            for (index, wanted) in wanted.iter().enumerate() {
+                assert!(segments.write(index, &mut into));
+                assert_eq!(&into, wanted, "segment {index} of {case}");
+            }
+        }
+        cases += 1;
+    }
+    assert_eq!(cases, 6);
+}
+
+fn example() -> Long {
+    Long {
+        v6: false,
+        udp: false,
+        tags: vec![],
+        ip_options: 0,
+        tcp_options: 3,
+        identification: 7,
+        sequence: 1,
+        flags: 0x18,
+        payload: vec![3; 3000],
+        payload_bytes: 1448,
+        is_partial: true,
+        ecn: false,
+    }
+}
+
+/// The pseudo-header of a packet with a routing header names the last address, which only the sender's sum knows.
+#[test]
+fn the_sum_that_the_sender_left_is_the_one_that_counts() {
+    let long = Long { v6: true, ..example() };
+    let mut frame = long.frame();
+    // As if it had been sent to an address whose last word is greater by 5.
+    let field = u16::from_be_bytes([frame[70], frame[71]]) + 5;
+    frame[70..72].copy_from_slice(&field.to_be_bytes());
+    let segments = Segments::new(&frame, long.partial(), long.segmented(), None).unwrap();
+    let mut into = Vec::new();
+    for index in 0..segments.count() {
+        assert!(segments.write(index, &mut into));
+        into[53] += 5;
+        assert_checksums(&into);
+    }
+}
+
+type Change<'a> = dyn Fn(&mut Vec<u8>, &mut Option<Partial>, &mut Segmented) + 'a;
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let long = example();
+    let with = |change: &Change<'_>| {
+        let (mut frame, mut partial, mut segmented) = (long.frame(), long.partial(), long.segmented());
+        change(&mut frame, &mut partial, &mut segmented);
+        Segments::new(&frame, partial, segmented, None).map(|segments| segments.count())
+    };
+    assert_eq!(with(&|_, _, _| ()), Ok(3));
+    let headers = Err(Refused::Headers);
+    assert_eq!(with(&|_, _, split| split.kind = Kind::Tcp6), headers, "another version");
+    assert_eq!(with(&|_, _, split| split.kind = Kind::Udp), headers, "another protocol");
+    assert_eq!(with(&|frame, _, _| frame[23] = 17), headers, "another protocol in the packet");
+    assert_eq!(with(&|frame, _, _| frame[46] = 0x40), headers, "a TCP header of 16 bytes");
+    assert_eq!(with(&|frame, _, _| frame[16..18].copy_from_slice(&[0, 50])), headers, "an end within TCP's header");
+    assert_eq!(with(&|frame, _, _| frame[16..18].fill(0)), headers, "no length, as BIG TCP has none");
+    assert_eq!(with(&|frame, _, _| frame[20] |= 0x20), headers, "a fragment");
+    assert_eq!(with(&|frame, _, _| frame[21] = 1), headers, "a later fragment");
+    assert_eq!(with(&|frame, _, _| frame.truncate(2000)), headers, "cut");
+    assert_eq!(with(&|frame, _, _| frame[12] = 0x99), headers, "no IP");
+    // As of a tunnel: what is summed is the inner packet.
+    assert_eq!(with(&|_, partial, _| *partial = Some(Partial { start: 84, offset: 16 })), headers);
+    assert_eq!(with(&|_, partial, _| *partial = Some(Partial { start: 34, offset: 6 })), headers);
+    assert_eq!(with(&|_, _, split| split.payload_bytes = 0), Err(Refused::Segments));
+    assert_eq!(with(&|_, _, split| split.payload_bytes = 1), Err(Refused::Segments));
+    assert_eq!(with(&|_, _, split| split.payload_bytes = 2), Ok(1500));
+    for length in 0..66 {
+        assert_eq!(with(&|frame, _, _| frame.truncate(length)), headers, "cut at {length}");
+    }
+}
