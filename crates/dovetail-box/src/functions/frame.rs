@@ -199,6 +199,11 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 
+/// Whether it is the number of an IPv6 extension header that is stepped over.
+pub(crate) fn is_extension(protocol: u8) -> bool {
+    matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
+}
+
 /// TCP, UDP, DCCP, SCTP, UDP-Lite begin with two ports.
 fn has_ports(protocol: u8) -> bool {
     matches!(protocol, 6 | 17 | 33 | 132 | 136)

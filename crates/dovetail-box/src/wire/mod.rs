@@ -11,11 +11,16 @@
 //! | [`tag`] | the VLAN tag that lies beside a frame |
 //! | [`checksum`] | fills in what was left out |
 //! | [`segments`] | one long frame as many |
+//! | [`fits`] | what an interface's MTU lets through |
+//! | [`clamp`] | lets TCP hosts agree on segments that fit |
+//! | [`too_big`] | tells a sender that its packet does not fit |
 //!
 //! All of it takes any bytes: nothing panics, and the work is bounded by a frame's length. Buffers are the caller's; nothing
 //! is allocated once they have grown to a frame's length.
 
 pub mod checksum;
+pub mod clamp;
+pub mod fits;
 pub mod offload;
 pub mod received;
 mod refused;
@@ -23,5 +28,6 @@ pub mod segments;
 pub mod tag;
 #[cfg(test)]
 mod testing;
+pub mod too_big;
 
 pub use refused::Refused;

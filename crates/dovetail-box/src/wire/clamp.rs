@@ -1,0 +1,83 @@
+//! Lets TCP hosts agree on segments that fit the path, however a middlebox makes packets longer.
+//!
+//! Each end says in its SYN how long the segments may be that it takes (MSS, RFC 9293, 3.7.1). Where that is more than fits,
+//! it is lowered on the way, so that no packet has to be answered by "too big", which many networks drop.
+
+use crate::functions::frame::{IPV4, IPV6, Ip, Version, adjusted, read_u16, write};
+
+const PROTOCOL_TCP: u8 = 6;
+/// TCP header without options.
+const TCP: usize = 20;
+const SYN: u8 = 0x02;
+const END: u8 = 0;
+const NOTHING: u8 = 1;
+const MSS: u8 = 2;
+const MSS_BYTES: u8 = 4;
+
+/// The MSS whose packets fit an MTU after they have grown by up to `growth`, all in bytes: less IP's and TCP's headers without
+/// options, as the MSS is defined (RFC 6691). 0 if nothing fits.
+#[must_use]
+pub fn mss_that_fits(version: Version, mtu: u32, growth: u32) -> u16 {
+    let header = if version == Version::V4 { IPV4 } else { IPV6 };
+    let room = mtu.saturating_sub(growth).saturating_sub((header + TCP) as u32);
+    u16::try_from(room).unwrap_or(u16::MAX)
+}
+
+/// Lowers the MSS of a TCP SYN to `most` bytes where it is more, and says whether it did. The checksum follows (RFC 1624):
+/// where it was right it stays right, where it was wrong it stays wrong. It has to be filled in already.
+///
+/// Any other frame is left as it is, and so is an option that is cut or of another length than it has. Of several MSS options
+/// each is lowered. Reads at most 40 bytes of options.
+pub fn clamp_mss(frame: &mut [u8], most: u16) -> bool {
+    let Some(options) = syn_options(frame) else { return false };
+    let transport = options.start - TCP;
+    let mut lowered = false;
+    let mut at = options.start;
+    while at < options.end {
+        let length = match frame.get(at..options.end) {
+            None | Some([] | [END, ..]) => break,
+            Some([NOTHING, ..]) => 1,
+            Some([MSS, MSS_BYTES, high, low, ..]) => {
+                let mss = u16::from_be_bytes([*high, *low]);
+                if mss > most {
+                    replace(frame, transport, at + 2, mss, most);
+                    lowered = true;
+                }
+                MSS_BYTES
+            }
+            Some([_, length, ..]) if *length >= 2 => *length,
+            Some(_) => break,
+        };
+        at += usize::from(length);
+    }
+    lowered
+}
+
+/// As [`clamp_mss`], with the MSS for the version of IP that the frame has.
+pub fn clamp_mss_to(frame: &mut [u8], v4: u16, v6: u16) -> bool {
+    match Ip::find(frame) {
+        Ok(Ip { version: Version::V4, .. }) => clamp_mss(frame, v4),
+        Ok(Ip { version: Version::V6, .. }) => clamp_mss(frame, v6),
+        Err(_) => false,
+    }
+}
+
+/// Where the options of a SYN are.
+fn syn_options(frame: &[u8]) -> Option<std::ops::Range<usize>> {
+    let ip = Ip::find(frame).ok()?;
+    let (PROTOCOL_TCP, Some(transport)) = ip.transport(frame) else { return None };
+    let header = frame.get(transport..ip.end)?.first_chunk::<TCP>()?;
+    let end = transport + usize::from(header[12] >> 4) * 4;
+    (header[13] & SYN != 0 && end >= transport + TCP && end <= ip.end).then_some(transport + TCP..end)
+}
+
+fn replace(frame: &mut [u8], transport: usize, at: usize, old: u16, new: u16) {
+    write(frame, at, &new.to_be_bytes());
+    let Some(checksum) = read_u16(frame, transport + 16) else { return };
+    // At an odd place the bytes are halves of two words: the high one is the low half of the first.
+    let [old, new] = [old, new].map(|word| if (at - transport).is_multiple_of(2) { word } else { word.swap_bytes() });
+    write(frame, transport + 16, &adjusted(checksum, old, new).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests;
