@@ -1,3 +1,4 @@
 //! The box between two interfaces.
 
+pub mod switch;
 mod sys;

@@ -3,6 +3,7 @@
 //! Every function here is safe to call: what must hold for a call to the kernel is established in the few lines before it.
 #![allow(unsafe_code)]
 
+pub mod bpf;
 mod interface;
 mod ring;
 

@@ -1,0 +1,148 @@
+//! Why there is no switch.
+
+use std::{fmt, io};
+
+use rustix::{
+    system::uname,
+    thread::{CapabilitySet, capabilities},
+};
+
+/// What prevents it.
+#[derive(Debug, thiserror::Error)]
+pub enum SwitchError {
+    /// The kernel does not permit it.
+    #[error(
+        "{what}: not permitted. The switch is made of BPF programs, for which {missing}; run as root, or give the program \
+         CAP_BPF, CAP_NET_ADMIN and CAP_NET_RAW"
+    )]
+    NotPermitted {
+        /// What was being done.
+        what: &'static str,
+        /// What this process lacks, as half a sentence.
+        missing: String,
+    },
+    /// The kernel is too old to run a program at an interface for as long as a process lives.
+    #[error(
+        "the switch needs Linux 6.6 or later, for tcx links (this is {release}); without it, run the box with on_failure = \
+         \"closed\" and no bridge"
+    )]
+    Kernel {
+        /// The kernel's release.
+        release: String,
+    },
+    /// The kernel was built without BPF, or without what a program at an interface needs.
+    #[error("{what}: this kernel ({release}) was built without it; it needs CONFIG_BPF_SYSCALL and CONFIG_NET_XGRESS")]
+    NotBuilt {
+        /// What was being done.
+        what: &'static str,
+        /// The kernel's release.
+        release: String,
+    },
+    /// The kernel's verifier refused a program.
+    #[error("the kernel refused the program '{program}' ({error}){}", indented(.log))]
+    Program {
+        /// The program's name.
+        program: &'static str,
+        /// The system's answer.
+        error: io::Error,
+        /// What the verifier says, which may be nothing.
+        log: String,
+    },
+    /// This process and the kernel's programs do not have one clock.
+    #[error(
+        "this process's CLOCK_MONOTONIC is ahead of the kernel's, so the box could hang and no one would notice: run it \
+         outside of time namespaces"
+    )]
+    Clock,
+    /// There is no interface of that number in this network namespace.
+    #[error("there is no interface number {index} in this network namespace: 'ip link' lists those that are there")]
+    NoInterface {
+        /// Its index.
+        index: u32,
+    },
+    /// The system refused.
+    #[error("{what}: {error}")]
+    System {
+        /// What was being done.
+        what: &'static str,
+        /// What the system answered.
+        error: io::Error,
+    },
+}
+
+impl SwitchError {
+    /// The system's answer, as far as a reader can do something about it.
+    pub(super) fn system(what: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |error| match error.raw_os_error() {
+            Some(libc::EPERM | libc::EACCES) => Self::NotPermitted { what, missing: missing() },
+            Some(libc::ENOSYS | libc::EOPNOTSUPP) => Self::NotBuilt { what, release: release() },
+            _ => Self::System { what, error },
+        }
+    }
+
+    /// The answer to attaching the program to an interface.
+    pub(super) fn attaching(index: u32) -> impl FnOnce(io::Error) -> Self {
+        move |error| match error.raw_os_error() {
+            Some(libc::ENODEV) => Self::NoInterface { index },
+            // Kernels before tcx do not know the place that the link is to be at.
+            Some(libc::EINVAL) if is_before_6_6(&release()) => Self::Kernel { release: release() },
+            _ => Self::system("attach the program to an interface")(error),
+        }
+    }
+}
+
+fn release() -> String {
+    uname().release().to_string_lossy().into_owned()
+}
+
+/// Whether a release as `uname -r` prints it is older than tcx.
+fn is_before_6_6(release: &str) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) < (6, 6),
+        _ => false,
+    }
+}
+
+/// Which of the capabilities this process lacks.
+fn missing() -> String {
+    let has = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
+    let lacks = |(one, _): &(CapabilitySet, &str)| !has.intersects(*one | CapabilitySet::SYS_ADMIN);
+    let needed = [(CapabilitySet::BPF, "CAP_BPF"), (CapabilitySet::NET_ADMIN, "CAP_NET_ADMIN")];
+    let names: Vec<&str> = needed.iter().filter(|one| lacks(one)).map(|(_, name)| *name).collect();
+    if names.is_empty() {
+        "capabilities count only outside of user namespaces, and a security module may forbid them".into()
+    } else {
+        format!("this process lacks {}", names.join(" and "))
+    }
+}
+
+/// What the verifier says, on lines of its own.
+fn indented(log: &str) -> impl fmt::Display {
+    log.lines().fold(":".to_owned(), |text, line| text + "\n  " + line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_before_tcx() {
+        for old in ["5.15.0-91-generic", "6.5.13", "4.19", "6.1.0-18-amd64"] {
+            assert!(is_before_6_6(old), "{old}");
+        }
+        for new in ["6.6.0", "6.18.44-fc-v657", "7.0-rc1", "unreadable", ""] {
+            assert!(!is_before_6_6(new), "{new}");
+        }
+    }
+
+    #[test]
+    fn what_the_verifier_says_is_indented() {
+        let error = SwitchError::Program {
+            program: "box_filter",
+            error: io::Error::from_raw_os_error(libc::EINVAL),
+            log: "0: (95) exit\nR0 !read_ok".into(),
+        };
+        assert!(error.to_string().ends_with("):\n  0: (95) exit\n  R0 !read_ok"), "{error}");
+    }
+}

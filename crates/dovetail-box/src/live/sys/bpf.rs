@@ -1,0 +1,301 @@
+//! bpf(2) as far as the switch needs it: two kinds of arrays, two kinds of programs, a link, a mapped cell.
+//!
+//! The kernel takes a command and a structure of its own length, in which what is left out is zero. Descriptors come back
+//! with close-on-exec set.
+
+use std::{
+    ffi::c_void,
+    io,
+    mem::size_of,
+    ops::Deref,
+    os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    ptr::{NonNull, null_mut},
+    sync::atomic::AtomicU64,
+};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// One instruction: `struct bpf_insn` of linux/bpf.h.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Instruction {
+    pub code: u8,
+    /// The destination in the low four bits on little-endian machines, and in the high four on others.
+    pub registers: u8,
+    pub offset: i16,
+    pub immediate: i32,
+}
+
+/// What a program is run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `BPF_PROG_TYPE_SOCKET_FILTER`.
+    SocketFilter,
+    /// `BPF_PROG_TYPE_SCHED_CLS`.
+    Classifier,
+}
+
+/// An array of one value of eight bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Array {
+    /// One for the machine, which can be mapped.
+    Shared,
+    /// One for each processor.
+    PerProcessor,
+}
+
+/// A program that the kernel did not take.
+#[derive(Debug)]
+pub struct Unloaded {
+    pub error: io::Error,
+    /// What the verifier says; empty where it was not reached.
+    pub log: String,
+}
+
+const MAP_CREATE: u32 = 0;
+const PROG_LOAD: u32 = 5;
+const PROG_TEST_RUN: u32 = 10;
+const LINK_CREATE: u32 = 28;
+
+const TCX_INGRESS: u32 = 46;
+/// Ahead of what is attached already.
+const BEFORE: u32 = 1 << 3;
+
+/// The kernel asks to try again when a signal arrived during verification.
+const TRIES: u32 = 5;
+const LOG_BYTES: usize = 64 << 10;
+
+/// # Safety
+/// `attribute` must be the structure that the kernel reads for `command`, and the addresses in it must be valid for what the
+/// command does with them.
+unsafe fn bpf<T>(command: u32, attribute: &mut T) -> io::Result<libc::c_long> {
+    // SAFETY: the kernel reads and writes at most the given length at the given address, which is `attribute`'s; the rest
+    // is the caller's promise.
+    let answer = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_mut(attribute), size_of::<T>()) };
+    if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(answer) }
+}
+
+/// A descriptor that the kernel has just given to this process.
+fn owned(answer: libc::c_long) -> io::Result<OwnedFd> {
+    let number = i32::try_from(answer).map_err(io::Error::other)?;
+    // SAFETY: the kernel's answer to a command that makes something is an open descriptor that nothing else knows of.
+    Ok(unsafe { OwnedFd::from_raw_fd(number) })
+}
+
+/// A name as `bpftool` shows it.
+fn label(name: &str) -> [u8; 16] {
+    let mut label = [0; 16];
+    for (to, &from) in label[..15].iter_mut().zip(name.as_bytes()) {
+        *to = from;
+    }
+    label
+}
+
+/// Makes an array of one value.
+///
+/// # Errors
+/// The system's.
+pub fn array(name: &str, array: Array) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Create {
+        kind: u32,
+        key_bytes: u32,
+        value_bytes: u32,
+        entries: u32,
+        flags: u32,
+        inner: u32,
+        node: u32,
+        name: [u8; 16],
+    }
+    const MMAPABLE: u32 = 1 << 10;
+    let (kind, flags) = match array {
+        Array::Shared => (2, MMAPABLE),
+        Array::PerProcessor => (6, 0),
+    };
+    let mut create =
+        Create { kind, key_bytes: 4, value_bytes: 8, entries: 1, flags, inner: 0, node: 0, name: label(name) };
+    // SAFETY: `Create` is what MAP_CREATE reads, and has no addresses in it.
+    owned(unsafe { bpf(MAP_CREATE, &mut create) }?)
+}
+
+/// Has the kernel verify a program and keep it.
+///
+/// # Errors
+/// The system's, with what the verifier says.
+pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<OwnedFd, Unloaded> {
+    #[repr(C)]
+    struct Load {
+        kind: u32,
+        instructions: u32,
+        code: u64,
+        license: u64,
+        log_level: u32,
+        log_bytes: u32,
+        log: u64,
+        kernel: u32,
+        flags: u32,
+        name: [u8; 16],
+    }
+    let attempt = |log: &mut [u8]| {
+        let mut load = Load {
+            kind: match kind {
+                Kind::SocketFilter => 1,
+                Kind::Classifier => 3,
+            },
+            instructions: instructions.len() as u32,
+            code: instructions.as_ptr() as u64,
+            license: c"MIT OR Apache-2.0".as_ptr() as u64,
+            log_level: u32::from(!log.is_empty()),
+            log_bytes: log.len() as u32,
+            // The kernel wants no address where there is no log.
+            log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
+            kernel: 0,
+            flags: 0,
+            name: label(name),
+        };
+        // SAFETY: `Load` is what PROG_LOAD reads. Its code is a slice of instructions of that length and its licence ends
+        // with a zero; both are only read. Its log is a slice of that length that nothing else borrows.
+        unsafe { bpf(PROG_LOAD, &mut load) }.and_then(owned)
+    };
+    let mut left = TRIES;
+    let error = loop {
+        left -= 1;
+        match attempt(&mut []) {
+            Ok(program) => return Ok(program),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && left > 0 => {}
+            Err(error) => break error,
+        }
+    };
+    let mut log = vec![0; LOG_BYTES];
+    // Only what it says is of interest: it fails as before.
+    let _ = attempt(&mut log);
+    let said = log.split(|&byte| byte == 0).next().unwrap_or_default();
+    Err(Unloaded { error, log: String::from_utf8_lossy(said).trim_end().to_owned() })
+}
+
+/// What a program answers to a frame of zeros, without any interface.
+///
+/// # Errors
+/// The system's.
+pub fn run(program: BorrowedFd<'_>) -> io::Result<u32> {
+    #[repr(C)]
+    struct Run {
+        program: u32,
+        answer: u32,
+        in_bytes: u32,
+        out_bytes: u32,
+        input: u64,
+        output: u64,
+        repeat: u32,
+        nanos: u32,
+        context_in_bytes: u32,
+        context_out_bytes: u32,
+        context_in: u64,
+        context_out: u64,
+    }
+    let frame = [0_u8; 60];
+    let mut run = Run {
+        program: program.as_raw_fd() as u32,
+        answer: 0,
+        in_bytes: frame.len() as u32,
+        out_bytes: 0,
+        input: frame.as_ptr() as u64,
+        output: 0,
+        repeat: 0,
+        nanos: 0,
+        context_in_bytes: 0,
+        context_out_bytes: 0,
+        context_in: 0,
+        context_out: 0,
+    };
+    // SAFETY: `Run` is what PROG_TEST_RUN reads and writes. Its input is a frame of that length, which is only read; there
+    // is no output.
+    unsafe { bpf(PROG_TEST_RUN, &mut run) }?;
+    Ok(run.answer)
+}
+
+/// Runs a classifier on what arrives at an interface of this thread's network namespace, ahead of all others there, for as
+/// long as the link is kept.
+///
+/// # Errors
+/// The system's; `EINVAL` before Linux 6.6.
+pub fn attach_ingress(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    #[repr(C)]
+    struct Link {
+        program: u32,
+        interface: u32,
+        place: u32,
+        flags: u32,
+        relative: u32,
+        padding: u32,
+        revision: u64,
+    }
+    let mut link = Link {
+        program: program.as_raw_fd() as u32,
+        interface,
+        place: TCX_INGRESS,
+        flags: BEFORE,
+        relative: 0,
+        padding: 0,
+        revision: 0,
+    };
+    // SAFETY: `Link` is what LINK_CREATE reads for tcx, and has no addresses in it.
+    owned(unsafe { bpf(LINK_CREATE, &mut link) }?)
+}
+
+/// Has a program decide what a socket receives.
+///
+/// # Errors
+/// The system's.
+pub fn attach_to_socket(socket: BorrowedFd<'_>, program: BorrowedFd<'_>) -> io::Result<()> {
+    let number = program.as_raw_fd();
+    // SAFETY: SO_ATTACH_BPF reads an `int` at the given address, of the given length.
+    let answer = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_ATTACH_BPF,
+            std::ptr::from_ref(&number).cast::<c_void>(),
+            size_of::<i32>() as u32,
+        )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The value of a shared array, mapped into this process.
+#[derive(Debug)]
+pub struct Cell(NonNull<AtomicU64>);
+
+// SAFETY: what it points to stays mapped until it is dropped, and is only used as an atomic.
+unsafe impl Send for Cell {}
+// SAFETY: as above.
+unsafe impl Sync for Cell {}
+
+impl Cell {
+    /// # Errors
+    /// The system's, as where the array is not a shared one.
+    pub fn new(array: BorrowedFd<'_>) -> io::Result<Self> {
+        // SAFETY: the kernel chooses a place that is free.
+        let address = unsafe {
+            mmap(null_mut(), size_of::<u64>(), ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, array, 0)
+        }?;
+        NonNull::new(address.cast()).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
+    }
+}
+
+impl Deref for Cell {
+    type Target = AtomicU64;
+
+    fn deref(&self) -> &AtomicU64 {
+        // SAFETY: a page is mapped there, readable and writable, as long as `self` is there; the kernel's programs read it
+        // in one piece.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        // SAFETY: `new` mapped it, and nothing borrows from it any more. There is no remedy for a failure.
+        let _ = unsafe { munmap(self.0.as_ptr().cast(), size_of::<u64>()) };
+    }
+}
