@@ -17,6 +17,7 @@ const HELD: &[&str] = &[
     "dovetail-compare",
     "dovetail-experiments",
     "dovetail-gateway",
+    "dovetail-netns",
     "dovetail-sched",
     "dovetail-sim",
     "dovetail-stats",

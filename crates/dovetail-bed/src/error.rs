@@ -61,3 +61,15 @@ impl BedError {
         move |error| Self::System { what, error }
     }
 }
+
+#[cfg(target_os = "linux")]
+impl From<dovetail_netns::NetnsError> for BedError {
+    fn from(error: dovetail_netns::NetnsError) -> Self {
+        use dovetail_netns::NetnsError;
+        match error {
+            NetnsError::NoProgram { program, package } => Self::NoProgram { program, package },
+            NetnsError::Refused { command, said } => Self::Refused { command, said },
+            NetnsError::System { what, error } => Self::System { what, error },
+        }
+    }
+}

@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use dovetail_netns::{Namespace, tool};
 use serde_json::Value;
 
-use super::{namespace::Namespace, tool::tool, wires::DOWNLINK};
+use super::wires::DOWNLINK;
 use crate::{BedError, LinkUse};
 
 /// The counters of the downlink's token bucket, and when they were read.

@@ -6,7 +6,6 @@ mod delay;
 mod generator;
 mod http;
 mod link;
-mod namespace;
 mod origin;
 mod owner;
 mod plan;
@@ -14,7 +13,6 @@ mod play;
 mod player;
 mod process;
 mod target;
-mod tool;
 mod tun;
 mod usage;
 mod wires;
@@ -23,6 +21,7 @@ use std::{
     io,
     net::SocketAddrV4,
     panic::resume_unwind,
+    path::Path,
     sync::atomic::{AtomicU32, Ordering},
     thread,
     time::{Duration, Instant},
@@ -30,12 +29,13 @@ use std::{
 
 pub use check::check;
 
+use dovetail_netns::{FOLDER, Namespace, remove};
+
 use crate::{BedError, BedSpec, LoadSpec, Measured, Place, Proxy, ProxyUse, Site};
 use client::Run;
 use delay::DelayLine;
 use generator::Generator;
 use link::Counters;
-use namespace::{Namespace, sweep};
 use origin::Origins;
 use process::{Folder, Running};
 use usage::Usage;
@@ -71,9 +71,9 @@ impl Bed {
         sweep();
         Folder::sweep();
         let number = number();
-        let make = |place| Namespace::new(number, place);
-        let (clients, gateway) = (make(Place::Clients)?, make(Place::Gateway)?);
-        let (provider, servers) = (make(Place::Provider)?, make(Place::Servers)?);
+        let make = |place| Namespace::new(owner::name(&format!("{number}-{place}")));
+        let (clients, gateway) = (make("clients")?, make("gateway")?);
+        let (provider, servers) = (make("provider")?, make("servers")?);
         let all = Namespaces { clients: &clients, gateway: &gateway, provider: &provider, servers: &servers };
         let line = lay(spec, &all)?;
         let listeners = each_server(spec, &servers, |address| origin::listen(address, &spec.congestion));
@@ -222,6 +222,13 @@ impl Watched {
             processes: last.processes,
             exit,
         }
+    }
+}
+
+/// Removes the namespaces of processes that were killed before they could.
+fn sweep() {
+    for name in owner::left_in(Path::new(FOLDER)) {
+        remove(&name);
     }
 }
 

@@ -42,7 +42,7 @@ impl Bed {
             player.stop();
             // Requests in flight at a proxy that has ended fail by themselves.
             let jobs = playing.join().unwrap_or_else(|panic| resume_unwind(panic));
-            Ok((jobs.map_err(BedError::system("the users"))?, seen?))
+            Ok::<_, BedError>((jobs.map_err(BedError::system("the users"))?, seen?))
         });
         let ended = begins.elapsed();
         if !play.rates.is_empty() {

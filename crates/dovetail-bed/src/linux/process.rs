@@ -11,9 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use dovetail_netns::Namespace;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{namespace::Namespace, owner};
+use super::owner;
 use crate::{BedError, Proxy, Site};
 
 /// How long a proxy may take until it listens, and to end.
@@ -145,9 +146,7 @@ impl<'a> Running<'a> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         // What it began may outlive it.
-        for pid in self.gateway.processes() {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        self.gateway.end_processes();
         let _ = self.child.wait();
     }
 }

@@ -2,12 +2,8 @@
 
 use std::fs;
 
-use rustix::{
-    param::{clock_ticks_per_second, page_size},
-    process::Pid,
-};
-
-use super::namespace::Namespace;
+use dovetail_netns::Namespace;
+use rustix::param::{clock_ticks_per_second, page_size};
 
 /// Of all processes of a namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,7 +16,7 @@ pub(super) struct Usage {
 
 impl Usage {
     pub(super) fn read(namespace: &Namespace) -> Self {
-        let stat = |pid: Pid| fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok();
+        let stat = |pid: u32| fs::read_to_string(format!("/proc/{pid}/stat")).ok();
         let each = namespace.processes().into_iter().filter_map(stat);
         each.filter_map(|stat| Self::parse(&stat)).fold(Self::default(), |sum, one| Self {
             ticks: sum.ticks + one.ticks,

@@ -2,12 +2,9 @@
 
 use std::{io, net::Ipv4Addr, time::Duration};
 
-use super::{
-    delay::DelayLine,
-    namespace::Namespace,
-    tool::{run, tool},
-    tun,
-};
+use dovetail_netns::{Namespace, run, tool};
+
+use super::{delay::DelayLine, tun};
 use crate::{BedError, BedSpec};
 
 /// The gateway as users see it.
@@ -38,7 +35,7 @@ pub(super) struct Namespaces<'a> {
 }
 
 fn ip(namespace: &Namespace, words: &str) -> Result<(), BedError> {
-    tool("ip", &format!("-n {} {words}", namespace.name())).map(drop)
+    Ok(tool("ip", &format!("-n {} {words}", namespace.name())).map(drop)?)
 }
 
 /// Lays everything out; the delay line runs as long as it is kept.
@@ -155,7 +152,7 @@ pub(super) fn change_downlink(provider: &Namespace, bps: u64, packets: u32) -> R
 }
 
 fn tc(namespace: &Namespace, words: &str) -> Result<(), BedError> {
-    tool("tc", &format!("-n {} qdisc {words}", namespace.name())).map(drop)
+    Ok(tool("tc", &format!("-n {} qdisc {words}", namespace.name())).map(drop)?)
 }
 
 /// The bucket's own limit, in bytes, is never met: the queue's is.
@@ -193,7 +190,7 @@ fn deepen(bed: &BedSpec, servers: &Namespace) -> Result<(), BedError> {
     let words: Vec<&str> = set.split_whitespace().collect();
     match words[..] {
         [least, first, most] if most.parse().is_ok_and(|most: u64| most < needed) => {
-            servers.set(KEY, &format!("{least} {first} {needed}"))
+            Ok(servers.set(KEY, &format!("{least} {first} {needed}"))?)
         }
         _ => Ok(()),
     }

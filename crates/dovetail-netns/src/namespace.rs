@@ -1,7 +1,4 @@
 //! A network namespace, which goes with the value that made it.
-//!
-//! A thread that has entered a namespace stays there, and so do the threads and processes that it begins and the sockets
-//! that it opens, wherever they are used.
 
 use std::{
     fs::{self, File},
@@ -13,37 +10,35 @@ use std::{
 };
 
 use rustix::{
-    process::{Pid, Signal, kill_process},
+    process::{Pid, Signal, getpid, kill_process},
     thread::{LinkNameSpaceType, move_into_link_name_space},
 };
 
-use super::{owner, tool::tool};
-use crate::{BedError, Place};
+use crate::{NetnsError, tool};
 
-const FOLDER: &str = "/run/netns";
+/// Where named namespaces are, a file each.
+pub const FOLDER: &str = "/run/netns";
 
-/// A named namespace.
+/// A named namespace. It is removed when this is dropped, and what runs there is ended.
 #[derive(Debug)]
-pub(super) struct Namespace {
+pub struct Namespace {
     name: String,
 }
 
 impl Namespace {
+    /// Makes one of this name.
+    ///
     /// # Errors
-    /// What `ip` says.
-    pub(super) fn new(bed: u32, place: Place) -> Result<Self, BedError> {
-        let place = match place {
-            Place::Clients => "clients",
-            Place::Gateway => "gateway",
-            Place::Provider => "provider",
-            Place::Servers => "servers",
-        };
-        let name = owner::name(&format!("{bed}-{place}"));
+    /// What `ip` says, as where there is one already.
+    pub fn new(name: impl Into<String>) -> Result<Self, NetnsError> {
+        let name = name.into();
         tool("ip", &format!("netns add {name}"))?;
         Ok(Self { name })
     }
 
-    pub(super) fn name(&self) -> &str {
+    /// Its name, as `ip -n` takes it.
+    #[must_use]
+    pub fn name(&self) -> &str {
         &self.name
     }
 
@@ -51,7 +46,7 @@ impl Namespace {
     ///
     /// # Errors
     /// What `work` answers, or that the namespace cannot be entered.
-    pub(super) fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    pub fn within<T: Send>(&self, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         thread::scope(|scope| {
             let entered = scope.spawn(|| {
                 self.enter()?;
@@ -65,7 +60,7 @@ impl Namespace {
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn enter(&self) -> io::Result<()> {
+    pub fn enter(&self) -> io::Result<()> {
         let file = File::open(path(&self.name))?;
         Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
     }
@@ -74,23 +69,29 @@ impl Namespace {
     ///
     /// # Errors
     /// The system's, with the setting.
-    pub(super) fn set(&self, key: &str, value: &str) -> Result<(), BedError> {
+    pub fn set(&self, key: &str, value: &str) -> Result<(), NetnsError> {
         self.within(|| fs::write(Path::new("/proc/sys/net").join(key), value))
-            .map_err(BedError::system(format!("net/{key} = {value}")))
+            .map_err(|error| NetnsError::System { what: format!("net/{key} = {value}"), error })
     }
 
     /// A setting under `net`.
     ///
     /// # Errors
     /// The system's, with the setting.
-    pub(super) fn read(&self, key: &str) -> Result<String, BedError> {
+    pub fn read(&self, key: &str) -> Result<String, NetnsError> {
         self.within(|| fs::read_to_string(Path::new("/proc/sys/net").join(key)))
-            .map_err(BedError::system(format!("net/{key}")))
+            .map_err(|error| NetnsError::System { what: format!("net/{key}"), error })
     }
 
-    /// The processes there.
-    pub(super) fn processes(&self) -> Vec<Pid> {
-        processes(&self.name)
+    /// The numbers of the processes whose first thread is there: threads of this process that entered it are not among them.
+    #[must_use]
+    pub fn processes(&self) -> Vec<u32> {
+        processes(&self.name).into_iter().map(|pid| pid.as_raw_nonzero().get().unsigned_abs()).collect()
+    }
+
+    /// Ends these processes at once, but not this one.
+    pub fn end_processes(&self) {
+        end_processes(&self.name);
     }
 }
 
@@ -104,7 +105,12 @@ fn path(name: &str) -> PathBuf {
     Path::new(FOLDER).join(name)
 }
 
-/// Those whose first thread is in the namespace: threads of this process that entered it are not among them.
+/// Whether there is one of this name.
+#[must_use]
+pub fn exists(name: &str) -> bool {
+    path(name).exists()
+}
+
 fn processes(name: &str) -> Vec<Pid> {
     let Ok(namespace) = fs::metadata(path(name)) else { return Vec::new() };
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -116,19 +122,16 @@ fn processes(name: &str) -> Vec<Pid> {
     numbers.filter_map(Pid::from_raw).filter(there).collect()
 }
 
-/// Ends what runs there, as nothing could reach it any more, and the namespace.
-fn remove(name: &str) {
-    for pid in processes(name) {
+fn end_processes(name: &str) {
+    for pid in processes(name).into_iter().filter(|&pid| pid != getpid()) {
         // One that has just ended needs no signal.
         let _ = kill_process(pid, Signal::KILL);
     }
-    // Nothing can be done about one that does not go.
-    let _ = tool("ip", &format!("netns del {name}"));
 }
 
-/// Removes the namespaces of processes that were killed before they could.
-pub(super) fn sweep() {
-    for name in owner::left_in(Path::new(FOLDER)) {
-        remove(&name);
-    }
+/// Removes the namespace of this name, if there is one, and ends what runs there, as nothing could reach it any more.
+pub fn remove(name: &str) {
+    end_processes(name);
+    // Nothing can be done about one that does not go.
+    let _ = tool("ip", &format!("netns del {name}"));
 }

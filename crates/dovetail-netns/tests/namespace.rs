@@ -1,0 +1,79 @@
+//! Needs root and iproute2; is skipped, with the reason, where one is missing.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs, io,
+    net::{TcpListener, TcpStream},
+    os::unix::{fs::MetadataExt, process::ExitStatusExt},
+    process::{self, Command},
+};
+
+use dovetail_netns::{Namespace, NetnsError, exists, remove, tool};
+
+fn name(what: &str) -> String {
+    format!("dvn{}-{what}", process::id())
+}
+
+/// A namespace, or nothing where there can be none.
+fn namespace(what: &str) -> Option<Namespace> {
+    match Namespace::new(name(what)) {
+        Ok(namespace) => Some(namespace),
+        Err(NetnsError::Refused { said, .. }) if said.contains("not permitted") || said.contains("denied") => {
+            dovetail_skip::skipped("network namespaces need root");
+            None
+        }
+        Err(error @ NetnsError::NoProgram { .. }) => {
+            dovetail_skip::skipped(error);
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn here() -> u64 {
+    fs::metadata("/proc/thread-self/ns/net").unwrap().ino()
+}
+
+#[test]
+fn work_is_done_there_and_what_it_opens_stays_there() {
+    let Some(namespace) = namespace("there") else { return };
+    tool("ip", &format!("-n {} link set lo up", namespace.name())).unwrap();
+    let outside = here();
+    let (inside, listener) = namespace.within(|| Ok((here(), TcpListener::bind("127.0.0.1:0")?))).unwrap();
+    assert_ne!(inside, outside);
+    assert_eq!(here(), outside, "this thread has not moved");
+    let address = listener.local_addr().unwrap();
+    assert!(namespace.within(|| TcpStream::connect(address)).is_ok());
+    assert_eq!(TcpStream::connect(address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    namespace.set("ipv4/ip_forward", "1").unwrap();
+    assert_eq!(namespace.read("ipv4/ip_forward").unwrap().trim(), "1");
+    let error = namespace.set("ipv4/nothing", "1").unwrap_err().to_string();
+    assert!(error.starts_with("net/ipv4/nothing = 1: "), "{error}");
+}
+
+#[test]
+fn nothing_is_left_of_it() {
+    let Some(namespace) = namespace("left") else { return };
+    let name = namespace.name().to_owned();
+    let mut child = namespace.within(|| Command::new("sleep").arg("1000").spawn()).unwrap();
+    assert_eq!(namespace.processes(), [child.id()]);
+    let error = Namespace::new(&*name).unwrap_err();
+    assert!(matches!(&error, NetnsError::Refused { said, .. } if said.contains("File exists")), "{error}");
+    assert!(exists(&name));
+    drop(namespace);
+    assert!(!exists(&name));
+    assert_eq!(child.wait().unwrap().signal(), Some(9));
+    // And that nothing is there is no error.
+    remove(&name);
+}
+
+#[test]
+fn a_program_that_fails_is_quoted() {
+    let error = tool("ip", "nonsense").unwrap_err().to_string();
+    if error.contains("missing") {
+        return dovetail_skip::skipped(error);
+    }
+    assert!(error.starts_with("ip nonsense: Object \"nonsense\" is unknown"), "{error}");
+}
