@@ -1,4 +1,5 @@
 //! The box between two interfaces.
 
+pub mod lab;
 pub mod switch;
 mod sys;

@@ -1,0 +1,82 @@
+//! Whose a lab is: a file with a lock.
+//!
+//! The file is there as long as a lab may be; the lock is held by a process that uses it, and given back by the kernel
+//! however that process ends.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    process,
+};
+
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+
+use super::LabError;
+
+const FOLDER: &str = "/run";
+
+/// The name of a lab is this process's, until it is dropped.
+#[derive(Debug)]
+pub struct Hold {
+    path: PathBuf,
+    /// Keeps the lock.
+    _file: File,
+}
+
+/// What there was of this name before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    Nothing,
+    /// A lab whose process is gone.
+    ALab,
+}
+
+impl Hold {
+    /// # Errors
+    /// That the name is another's, or the system's.
+    pub fn take(name: &str) -> Result<(Self, Before), LabError> {
+        let path = PathBuf::from(FOLDER).join(format!("dovetail-lab-{name}.lock"));
+        let error = |error| LabError::System { what: format!("lock {}", path.display()), error };
+        loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = options.open(&path).map_err(error)?;
+            let mut owner = String::new();
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {}
+                Err(Errno::WOULDBLOCK) => {
+                    // It is there for the message only.
+                    let _ = file.read_to_string(&mut owner);
+                    return Err(LabError::InUse { name: name.into(), owner: owner.trim_end().into() });
+                }
+                Err(other) => return Err(error(other.into())),
+            }
+            // Its last owner may have removed the file after it was opened here.
+            if file.metadata().map_err(error)?.nlink() == 0 {
+                continue;
+            }
+            file.read_to_string(&mut owner).map_err(error)?;
+            let before = if owner.is_empty() { Before::Nothing } else { Before::ALab };
+            write(&file).map_err(error)?;
+            return Ok((Self { path, _file: file }, before));
+        }
+    }
+}
+
+fn write(mut file: &File) -> io::Result<()> {
+    file.set_len(0)?;
+    io::Seek::rewind(&mut file)?;
+    writeln!(file, "{}", process::id())
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // If it does not go, the next lab takes it for one that was left.
+        let _ = fs::remove_file(&self.path);
+    }
+}

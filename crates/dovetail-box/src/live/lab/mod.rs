@@ -1,0 +1,236 @@
+//! A lab on one machine, in which to try the box: hosts on both sides of it, and the place between them.
+//!
+//! ```text
+//!  dovetail-inside              dovetail-box                dovetail-outside
+//!  10.77.0.1 eth0 ───────── inside ─ br0 ─ outside ───────── eth0 10.77.0.2
+//! ```
+//!
+//! Each of the three is a network namespace without a link to the machine's own network. In the middle is what a box of two
+//! interfaces has: two ports under a bridge, which forwards until the box does. [`Lab::hints`] has commands to run in it.
+//!
+//! A lab goes with the value that made it, also in a panic, and with it what was started in its namespaces. Of a process
+//! that was killed a lab is left, until the next one of the same name is made: a file in `/run` says whose it is, and its
+//! lock, which the kernel gives back in any case, whether it is in use. Namespaces of the same names that no lab made are
+//! left alone.
+//!
+//! Needs root and `ip` (iproute2).
+//!
+//! ```no_run
+//! use dovetail_box::live::lab::{Lab, LabSpec};
+//!
+//! let lab = Lab::up(&LabSpec::default())?;
+//! for hint in lab.hints() {
+//!     println!("{}: {}", hint.what, hint.command);
+//! }
+//! # Ok::<(), dovetail_box::live::lab::LabError>(())
+//! ```
+
+mod hold;
+mod spec;
+
+use std::{
+    io, thread,
+    time::{Duration, Instant},
+};
+
+use dovetail_netns::{Namespace, NetnsError, exists, remove, tool};
+use rustix::process::geteuid;
+
+use super::switch::ports::{Port, PortError, PortState};
+use hold::{Before, Hold};
+pub use spec::LabSpec;
+
+/// The box's interfaces, and the bridge that they are ports of.
+pub const PORTS: [&str; 2] = ["inside", "outside"];
+/// See [`PORTS`].
+pub const BRIDGE: &str = "br0";
+/// The interface of the hosts.
+pub const HOST_INTERFACE: &str = "eth0";
+
+/// A link is up some time after it was told to be.
+const TO_FORWARD: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// One of the three namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The hosts that the box is in front of.
+    Inside,
+    /// Where the box runs.
+    Box,
+    /// The hosts beyond it.
+    Outside,
+}
+
+/// What can be run in a lab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// What it does.
+    pub what: &'static str,
+    /// The command, for a shell of root's.
+    pub command: String,
+}
+
+/// Why there is no lab.
+#[derive(Debug, thiserror::Error)]
+pub enum LabError {
+    /// Who runs it may not make network namespaces.
+    #[error("a lab is made of network namespaces, which needs root: run it with sudo")]
+    NotRoot,
+    /// There is one of this name.
+    #[error("process {owner} has a lab of the name '{name}': end it, or give this one another name")]
+    InUse {
+        /// The lab's.
+        name: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// There is a namespace that no lab made.
+    #[error(
+        "there is a network namespace '{namespace}', which no lab made: 'ip netns del {namespace}', or another name"
+    )]
+    Taken {
+        /// The namespace's.
+        namespace: String,
+    },
+    /// A specification that cannot be followed.
+    #[error("{0}")]
+    Wrong(String),
+    /// `ip` is missing or refuses.
+    #[error(transparent)]
+    Namespace(#[from] NetnsError),
+    /// The ports are not as they were made.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// The bridge does not forward.
+    #[error("the bridge does not forward at {port} after {} s", TO_FORWARD.as_secs())]
+    Silent {
+        /// The box's interface.
+        port: &'static str,
+    },
+    /// The system refused.
+    #[error("{what}: {error}")]
+    System {
+        /// What was being done.
+        what: String,
+        /// What the system answered.
+        error: io::Error,
+    },
+}
+
+/// A lab; see the [module](self).
+#[derive(Debug)]
+pub struct Lab {
+    // In the order in which they have to go: the name is given back last.
+    inside: Namespace,
+    between: Namespace,
+    outside: Namespace,
+    _hold: Hold,
+    spec: LabSpec,
+}
+
+impl Lab {
+    /// Makes it; its bridge forwards when this returns.
+    ///
+    /// # Errors
+    /// What the specification has wrong, that there is such a lab already, or what the kernel or `ip` refuse. Nothing is
+    /// left.
+    pub fn up(spec: &LabSpec) -> Result<Self, LabError> {
+        spec.validate()?;
+        if !geteuid().is_root() {
+            return Err(LabError::NotRoot);
+        }
+        let (hold, before) = Hold::take(&spec.name)?;
+        let names = [Place::Inside, Place::Box, Place::Outside].map(|place| spec.namespace(place));
+        for name in names.iter().filter(|name| exists(name)) {
+            match before {
+                Before::ALab => remove(name),
+                Before::Nothing => return Err(LabError::Taken { namespace: name.clone() }),
+            }
+        }
+        let [inside, between, outside] = names;
+        let lab = Self {
+            inside: Namespace::new(inside)?,
+            between: Namespace::new(between)?,
+            outside: Namespace::new(outside)?,
+            _hold: hold,
+            spec: spec.clone(),
+        };
+        lab.furnish()?;
+        lab.wait_until_it_forwards()?;
+        Ok(lab)
+    }
+
+    /// What it is made of.
+    #[must_use]
+    pub fn spec(&self) -> &LabSpec {
+        &self.spec
+    }
+
+    /// One of its namespaces. What is started there ends with the lab.
+    #[must_use]
+    pub fn namespace(&self, place: Place) -> &Namespace {
+        match place {
+            Place::Inside => &self.inside,
+            Place::Box => &self.between,
+            Place::Outside => &self.outside,
+        }
+    }
+
+    /// What to run in it, from simple to telling.
+    #[must_use]
+    pub fn hints(&self) -> Vec<Hint> {
+        let exec = |place, command: &str| format!("ip netns exec {} {command}", self.spec.namespace(place));
+        let far = self.spec.outside[0];
+        vec![
+            Hint { what: "reach the other side", command: exec(Place::Inside, &format!("ping -c 3 {far}")) },
+            Hint { what: "a shell on the inside", command: exec(Place::Inside, "bash") },
+            Hint { what: "a server on the outside", command: exec(Place::Outside, "iperf3 -s") },
+            Hint {
+                what: "how much the way carries, with that server",
+                command: exec(Place::Inside, &format!("iperf3 -c {far}")),
+            },
+            Hint { what: "the ports under the box", command: exec(Place::Box, "bridge -s link") },
+        ]
+    }
+
+    fn furnish(&self) -> Result<(), LabError> {
+        // A bridge that has no addresses says nothing. There may be no IPv6 to switch off.
+        let _ = self.between.set("ipv6/conf/default/disable_ipv6", "1");
+        ip(&self.between, &format!("link add {BRIDGE} type bridge"))?;
+        ip(&self.between, &format!("link set {BRIDGE} up"))?;
+        let sides = [(&self.inside, &self.spec.inside), (&self.outside, &self.spec.outside)];
+        for (port, (host, addresses)) in PORTS.into_iter().zip(sides) {
+            let peer = host.name();
+            ip(&self.between, &format!("link add {port} type veth peer name {HOST_INTERFACE} netns {peer}"))?;
+            ip(&self.between, &format!("link set {port} master {BRIDGE} up"))?;
+            ip(host, "link set lo up")?;
+            ip(host, &format!("link set {HOST_INTERFACE} up"))?;
+            for address in addresses {
+                ip(host, &format!("address add {address}/{} dev {HOST_INTERFACE}", self.spec.prefix_bits))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_until_it_forwards(&self) -> Result<(), LabError> {
+        let begun = Instant::now();
+        let look = |port: &'static str| {
+            let found = self.between.within(|| Ok(Port::find(port)));
+            found.map_err(|error| LabError::System { what: format!("enter {}", self.between.name()), error })
+        };
+        for port in PORTS {
+            while look(port)??.above.and_then(|bridge| bridge.state) != Some(PortState::Forwarding) {
+                if begun.elapsed() > TO_FORWARD {
+                    return Err(LabError::Silent { port });
+                }
+                thread::sleep(LOOK);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn ip(namespace: &Namespace, words: &str) -> Result<(), NetnsError> {
+    tool("ip", &format!("-n {} {words}", namespace.name())).map(drop)
+}
