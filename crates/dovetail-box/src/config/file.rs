@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use dovetail_sched::{Nanos, PolicySpec, Weight};
+use dovetail_sched::{Limits, Nanos, PolicySpec, Setup, Weight};
 use dovetail_toml::{
     ConfigError, Fault, Section, read_text,
     values::{self, number, quoted, text, whole, word},
@@ -40,6 +40,30 @@ impl Config {
     /// contradicts itself.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         dovetail_toml::parse(text, "configuration", |root| config(root, Path::new("")))
+    }
+
+    /// A policy over CPU and link, as the file has it. One that is not told what packets cost learns it from those that
+    /// passed.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn policy(text: &str) -> Result<PolicySpec, String> {
+        let parse = |text: &str| text.parse::<PolicySpec>().map_err(|wrong| wrong.to_string());
+        let spec = parse(text)?;
+        let spec = if spec.estimates() {
+            spec
+        } else {
+            let joint = if text.contains(':') { ',' } else { ':' };
+            parse(&format!("{text}{joint}estimator=ses"))?
+        };
+        let scheduler = spec.build(&Setup::new(2, Limits::per_flow(1)));
+        if scheduler.map_err(|wrong| wrong.to_string())?.later_stages().is_some() {
+            return Err(format!(
+                "{} orders packets before the link too, which the box does not offer yet",
+                quoted(text)
+            ));
+        }
+        Ok(spec)
     }
 
     /// Reads a configuration's file of at most 1 MiB. Files that it names are beside it.
@@ -107,22 +131,8 @@ fn interface(section: &mut Section<'_>, key: &'static str) -> Result<Option<Inte
         .one(key, text("an interface's name such as \"eth1\" or, of another namespace, \"lab/eth1\"", Interface::parse))
 }
 
-/// A policy over CPU and link. What is not told what packets cost learns it from those that passed.
 fn policy(value: &DeValue<'_>) -> Result<PolicySpec, String> {
-    let text = values::written(value, "a policy such as \"drfq\"")?;
-    let parse = |text: &str| text.parse::<PolicySpec>().map_err(|wrong| wrong.to_string());
-    let spec = parse(text)?;
-    let spec = if spec.estimates() {
-        spec
-    } else {
-        let joint = if text.contains(':') { ',' } else { ':' };
-        parse(&format!("{text}{joint}estimator=ses"))?
-    };
-    let scheduler = spec.build(&dovetail_sched::Setup::new(2, dovetail_sched::Limits::per_flow(1)));
-    if scheduler.map_err(|wrong| wrong.to_string())?.later_stages().is_some() {
-        return Err(format!("{} orders packets before the link too, which the box does not offer yet", quoted(text)));
-    }
-    Ok(spec)
+    Config::policy(values::written(value, "a policy such as \"drfq\"")?)
 }
 
 fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {

@@ -28,6 +28,10 @@ pub const NAME: &str = "ipsec";
 const HEADER: usize = 8;
 const IV: usize = 8;
 const ICV: usize = 16;
+/// Padding to four bytes, its length and the number of the protocol inside (RFC 4303, 2.4).
+const TRAILER: usize = 3 + 2;
+/// By how much a packet grows at most.
+pub const GROWTH: u32 = (IPV4 + HEADER + IV + TRAILER + ICV) as u32;
 
 /// Protocol number of ESP.
 const PROTOCOL_ESP: u8 = 50;

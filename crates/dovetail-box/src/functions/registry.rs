@@ -13,6 +13,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// What its time grows with.
     pub processing: Processing,
+    /// By how many bytes it makes a packet longer at most.
+    pub growth_bytes: u32,
     build: fn(u64) -> Box<dyn NetworkFunction>,
 }
 
@@ -30,30 +32,35 @@ pub const REGISTRY: &[Entry] = &[
         name: forwarding::NAME,
         summary: "next hop by longest prefix, hop limit, addresses of the link",
         processing: Processing::Header,
+        growth_bytes: 0,
         build: |seed| Box::new(forwarding::Forwarding::example(seed)),
     },
     Entry {
         name: monitoring::NAME,
         summary: "packets, bytes, size histogram and moments of each flow",
         processing: Processing::Header,
+        growth_bytes: 0,
         build: |seed| Box::new(monitoring::Monitoring::example(seed)),
     },
     Entry {
         name: ipsec::NAME,
         summary: "ESP tunnel with AES-128-GCM",
         processing: Processing::Payload,
+        growth_bytes: ipsec::GROWTH,
         build: |seed| Box::new(ipsec::Ipsec::example(seed)),
     },
     Entry {
         name: redundancy::NAME,
         summary: "repeated content becomes references to chunks seen before",
         processing: Processing::Payload,
+        growth_bytes: 0,
         build: |seed| Box::new(redundancy::Redundancy::example(seed)),
     },
     Entry {
         name: jpeg::NAME,
         summary: "raw square pictures in 4:2:0 become JPEG",
         processing: Processing::Payload,
+        growth_bytes: 0,
         build: |_| Box::new(jpeg::Jpeg::new()),
     },
 ];

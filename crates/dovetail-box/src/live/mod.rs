@@ -1,5 +1,43 @@
 //! The box between two interfaces.
+//!
+//! One thread does everything, in this order, again and again: it says that it is alive ([`switch`]), settles what is due
+//! at the [`Node`], receives a few frames of each interface, sends what is to leave, and sleeps until something is due or
+//! arrives.
+//!
+//! | file | what |
+//! |---|---|
+//! | `running` | the loop |
+//! | `control`, `status` | what is asked of a running box, and what it tells |
+//! | `start`, `waiting` | before the loop, and when nothing is due |
+//! | `port` | an interface: packet socket, what is to leave |
+//! | `frames` | the frames that the box holds |
+//! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
+//! | [`switch`] | who carries traffic on when the box does not |
+//! | [`lab`] | two hosts round a box on one machine |
+//! | `sys` | what the kernel offers and no library wraps |
+//!
+//! [`Node`]: crate::node::Node
 
+mod classes;
+mod clock;
+mod control;
+mod counters;
+mod error;
+mod flows;
+mod frames;
 pub mod lab;
+mod marks;
+mod port;
+mod running;
+mod start;
+mod status;
 pub mod switch;
 mod sys;
+mod waiting;
+
+pub use control::Control;
+pub use counters::{ClassCounters, Oddities};
+pub use error::LiveError;
+pub use port::PortCounters;
+pub use running::{Live, Watch};
+pub use status::Status;

@@ -4,16 +4,7 @@ use std::io;
 
 pub use super::rtnetlink::PortState;
 use super::rtnetlink::{Query, ask};
-
-/// What is to become of the traffic when the box ends or hangs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnFailure {
-    /// The bridge under the box forwards it.
-    #[default]
-    Open,
-    /// Nothing is forwarded.
-    Closed,
-}
+use crate::config::OnFailure;
 
 /// An interface, as it was when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]

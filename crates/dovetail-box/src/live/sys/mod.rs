@@ -4,8 +4,6 @@
 #![allow(unsafe_code)]
 
 pub mod bpf;
-mod interface;
 mod ring;
 
-pub(crate) use interface::mtu;
-pub(crate) use ring::{BATCH, Layout, OFFLOAD, PacketSocket, Received};
+pub(crate) use ring::{BATCH, Layout, PacketSocket, Received};

@@ -16,8 +16,9 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-/// Bytes of `struct virtio_net_hdr` as packet sockets have it, without the number of buffers.
-pub(crate) const OFFLOAD: usize = 10;
+use crate::wire::{offload::Offload, tag::Tag};
+
+const OFFLOAD: usize = Offload::BYTES;
 /// Frames of one system call at most.
 pub(crate) const BATCH: usize = 64;
 /// The longest frame there is: an IP packet of 64 KiB, a link's header and two tags.
@@ -35,8 +36,6 @@ const TPACKET_V2: libc::c_int = 1;
 const STATUS_KERNEL: u32 = 0;
 const STATUS_USER: u32 = 1;
 const STATUS_COPY: u32 = 1 << 1;
-const STATUS_VLAN: u32 = 1 << 4;
-const STATUS_VLAN_TYPE: u32 = 1 << 6;
 
 /// How a ring is laid out.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +66,8 @@ pub(crate) struct Received<'r> {
     pub bytes: &'r [u8],
     /// `struct virtio_net_hdr`.
     pub offload: [u8; OFFLOAD],
-    /// The outer tag: its control information and type.
-    pub tag: Option<(u16, u16)>,
+    /// The outer tag.
+    pub tag: Option<Tag>,
 }
 
 /// A packet socket on one interface.
@@ -90,17 +89,13 @@ pub(crate) struct PacketSocket {
 unsafe impl Send for PacketSocket {}
 
 impl PacketSocket {
-    /// Opens a socket on an interface, `prepare`d before the first frame can arrive. Needs CAP_NET_RAW.
+    /// Opens a socket at which nothing arrives before it is [bound](Self::bind). Needs `CAP_NET_RAW`.
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn open(
-        interface: u32,
-        layout: Layout,
-        prepare: impl FnOnce(BorrowedFd<'_>) -> io::Result<()>,
-    ) -> io::Result<Self> {
+    pub(crate) fn open(layout: Layout) -> io::Result<Self> {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: no memory is involved. Protocol 0: nothing arrives before the socket is bound.
+        // SAFETY: no memory is involved. Protocol 0: nothing arrives.
         let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
         if socket < 0 {
             return Err(io::Error::last_os_error());
@@ -133,16 +128,17 @@ impl PacketSocket {
         }
         let ring = NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)?;
         let long = vec![0; OFFLOAD + LONGEST].into_boxed_slice();
-        let opened = Self { socket, ring, layout, next: 0, long, cut: 0, missed: 0 };
-        prepare(opened.socket.as_fd())?;
-        let index = interface as libc::c_int;
-        let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
-        set(opened.socket.as_fd(), libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)?;
-        opened.bind(interface)?;
-        Ok(opened)
+        Ok(Self { socket, ring, layout, next: 0, long, cut: 0, missed: 0 })
     }
 
-    fn bind(&self, interface: u32) -> io::Result<()> {
+    /// Receives from now on whatever arrives at an interface, for whichever address, and sends there.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(crate) fn bind(&self, interface: u32) -> io::Result<()> {
+        let index = interface as libc::c_int;
+        let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
+        set(self.as_fd(), libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)?;
         // SAFETY: all zeros are an address.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
@@ -166,10 +162,7 @@ impl PacketSocket {
             // SAFETY: the place is ours until its status is given back, and has a whole header.
             let header = unsafe { ptr::read(at.as_ptr().cast::<Header>()) };
             self.next = (self.next + 1) % self.layout.places;
-            let tag = (flags & STATUS_VLAN != 0).then_some(header.tag).map(|tag| {
-                let kind = if flags & STATUS_VLAN_TYPE != 0 { header.tag_type } else { libc::ETH_P_8021Q as u16 };
-                (tag, kind)
-            });
+            let tag = Tag::of_slot(flags, header.tag, header.tag_type);
             let start = usize::from(header.mac);
             let end = start + header.held as usize;
             if start < size_of::<Header>() + OFFLOAD || end > self.layout.place_bytes as usize {
@@ -245,14 +238,6 @@ impl PacketSocket {
             wrong if matches!(wrong.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS)) => Ok(0),
             wrong => Err(wrong),
         }
-    }
-
-    /// Bytes that were sent and that the interface, or a queue before it, still holds, as the kernel counts them.
-    pub(crate) fn unsent_bytes(&self) -> io::Result<u32> {
-        let mut bytes: libc::c_int = 0;
-        // SAFETY: the kernel writes one number.
-        done(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
-        Ok(bytes.max(0) as u32)
     }
 
     /// How many bytes it may hold unsent.

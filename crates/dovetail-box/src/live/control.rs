@@ -1,0 +1,90 @@
+//! What is asked of a running box by other threads.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    mpsc::{Receiver, Sender, channel},
+};
+
+use super::status::Status;
+use crate::config::Config;
+
+/// A running box, for those who look at it and steer it. Can be cloned and sent to other threads.
+#[derive(Debug, Clone)]
+pub struct Control {
+    commands: Sender<Command>,
+    status: Arc<Mutex<Status>>,
+}
+
+/// What a box can be asked while it runs.
+#[derive(Debug)]
+pub(super) enum Command {
+    Stop,
+    Reload(Box<Config>, Sender<Result<(), String>>),
+    Retune(String, Sender<Result<(), String>>),
+}
+
+/// The box's end of it.
+#[derive(Debug)]
+pub(super) struct Asked {
+    commands: Receiver<Command>,
+    status: Arc<Mutex<Status>>,
+}
+
+/// Both ends.
+pub(super) fn pair() -> (Control, Asked) {
+    let (commands, receiver) = channel();
+    let status = Arc::<Mutex<Status>>::default();
+    (Control { commands, status: status.clone() }, Asked { commands: receiver, status })
+}
+
+impl Control {
+    /// Has it send what is queued, hand over to the bridge, and end.
+    pub fn stop(&self) {
+        // A box that has ended needs no telling.
+        let _ = self.commands.send(Command::Stop);
+    }
+
+    /// Has it go by another configuration, without losing or reordering a packet. Waits for the answer, which is there
+    /// within milliseconds.
+    ///
+    /// # Errors
+    /// What cannot be changed while it runs, and then nothing has changed.
+    pub fn reload(&self, config: Config) -> Result<(), String> {
+        self.ask(|answer| Command::Reload(Box::new(config), answer))
+    }
+
+    /// Has it turn the knobs of its policy: a policy's string such as `tradeoff:alpha=0.9`. Waits for the answer.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that this knob cannot be turned while the policy runs.
+    pub fn retune(&self, policy: &str) -> Result<(), String> {
+        self.ask(|answer| Command::Retune(policy.into(), answer))
+    }
+
+    /// What it told of itself last, some tenths of a second ago at most.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn ask(&self, command: impl FnOnce(Sender<Result<(), String>>) -> Command) -> Result<(), String> {
+        let (answer, answered) = channel();
+        let has_ended = |_| "the box has ended".to_owned();
+        self.commands.send(command(answer)).map_err(|_| has_ended(()))?;
+        answered.recv().map_err(|_| has_ended(()))?
+    }
+}
+
+impl Asked {
+    /// The next command, if there is one. Nobody who could ask any more is no reason to stop.
+    pub(super) fn next(&self) -> Option<Command> {
+        self.commands.try_recv().ok()
+    }
+
+    pub(super) fn tell(&self, status: Status) {
+        // Someone who is reading gets the next one.
+        if let Ok(mut told) = self.status.try_lock() {
+            *told = status;
+        }
+    }
+}

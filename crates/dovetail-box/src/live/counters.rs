@@ -1,0 +1,37 @@
+//! What a box has done, by class.
+
+use dovetail_sched::Nanos;
+
+/// Packets of a class so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClassCounters {
+    /// That arrived.
+    pub arrived: u64,
+    /// That left.
+    pub sent: u64,
+    /// Bytes of those, as they left.
+    pub sent_bytes: u64,
+    /// That found no room in the queues, or lost it to others.
+    pub queue_full: u64,
+    /// That their work ended.
+    pub refused: u64,
+    /// That had become too long for the interface.
+    pub too_long: u64,
+    /// Time of their work, as the CPU that the policy shares out counts it.
+    pub cpu: Nanos,
+    /// Packets whose work was interrupted while it was timed.
+    pub preempted: u64,
+    /// Sum of the times between arrival and the start on the link.
+    pub waited: Nanos,
+}
+
+/// What became of frames that are no packets of any class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// Frames that contradict what the interface says of them.
+    pub malformed: u64,
+    /// Packets for which the flow table had no place.
+    pub no_flow: u64,
+    /// How often the bridge took over because the box came too late.
+    pub lapses: u64,
+}

@@ -1,0 +1,59 @@
+//! Why a box cannot run.
+
+use std::io;
+
+use dovetail_sched::PolicyError;
+
+use super::switch::{SwitchError, ports::PortError};
+
+/// Why a box cannot begin, or had to end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The interfaces are not as they must be.
+    #[error(transparent)]
+    Port(#[from] PortError),
+    /// There is no switch between the box and the bridge.
+    #[error(transparent)]
+    Switch(#[from] SwitchError),
+    /// The namespace of the interfaces cannot be entered.
+    #[error("network namespace {namespace}: {source}; 'ip netns list' shows those there are")]
+    Namespace {
+        /// Its name.
+        namespace: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// A packet socket cannot be used.
+    #[error("packet socket on {interface}: {source}{}", hint(source))]
+    Socket {
+        /// On which interface.
+        interface: String,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// The policy cannot be built.
+    #[error("policy: {0}")]
+    Policy(#[from] PolicyError),
+    /// The thread cannot be bound to the core that was asked for.
+    #[error("cpu.core: core {core}: {source}")]
+    Core {
+        /// The core.
+        core: u16,
+        /// The system's answer.
+        source: io::Error,
+    },
+    /// Waiting for frames failed.
+    #[error("waiting for frames: {0}")]
+    Wait(io::Error),
+    /// The flow table cannot be made.
+    #[error("queues.flows: {0}")]
+    Flows(String),
+}
+
+fn hint(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::PermissionDenied => "; run it as root, or give it CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF",
+        _ => "",
+    }
+}

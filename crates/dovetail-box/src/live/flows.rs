@@ -1,0 +1,89 @@
+//! Which flow a packet is of.
+
+use dovetail_sched::{
+    FlowId, Nanos,
+    cost::ProgramId,
+    flow::{FiveTuple, FlowTable},
+};
+
+use super::{LiveError, classes::Classes};
+use crate::{
+    config::{Marks, Queues},
+    node::Node,
+};
+
+/// What tells flows apart. Whatever is not IP is one flow of its VLAN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    tuple: Option<FiveTuple>,
+    vlan: Option<u16>,
+}
+
+/// The flows that are known.
+#[derive(Debug)]
+pub(super) struct Flows {
+    table: FlowTable<Key>,
+    /// The class of each flow's last packet, by its id.
+    classes: Vec<u16>,
+}
+
+impl Flows {
+    pub(super) fn new(queues: &Queues) -> Result<Self, LiveError> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key).map_err(|wrong| LiveError::Flows(wrong.to_string()))?;
+        let table = FlowTable::new(queues.flows, queues.timeout, key);
+        let table = table.map_err(|wrong| LiveError::Flows(wrong.to_string()))?;
+        Ok(Self { table, classes: Vec::new() })
+    }
+
+    /// The flow of a packet, made known to the node if it is new. `None` when there is no place for another flow.
+    pub(super) fn of(
+        &mut self,
+        marks: &Marks,
+        class: u16,
+        now: Nanos,
+        node: &mut Node,
+        classes: &Classes,
+    ) -> Option<FlowId> {
+        let key = Key { tuple: marks.tuple, vlan: marks.vlan };
+        let found = self.table.lookup(key, now, |flow| node.forget(flow))?;
+        let at = found.flow.index();
+        if self.classes.len() <= at {
+            self.classes.resize(at + 1, class);
+        }
+        if found.new || self.classes[at] != class {
+            self.classes[at] = class;
+            introduce(found.flow, class, node, classes);
+        }
+        Some(found.flow)
+    }
+
+    /// Tells the node of all flows again, after its policy was replaced or weights changed.
+    pub(super) fn introduce_all(&self, node: &mut Node, classes: &Classes) {
+        for (at, &class) in self.classes.iter().enumerate() {
+            let flow = FlowId(at as u32);
+            if self.table.key(flow).is_some() {
+                introduce(flow, class, node, classes);
+            }
+        }
+    }
+
+    /// Class `c` is `moved[c]` from now on.
+    pub(super) fn change_classes(&mut self, moved: &[u16]) {
+        for class in &mut self.classes {
+            *class = moved[usize::from(*class)];
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+}
+
+fn introduce(flow: FlowId, class: u16, node: &mut Node, classes: &Classes) {
+    let scheduler = node.scheduler();
+    scheduler.set_weight(flow, classes.weight(class));
+    if let Some(learning) = scheduler.learning() {
+        learning.set_program(flow, ProgramId(u32::from(class)));
+    }
+}

@@ -1,0 +1,495 @@
+//! The loop.
+
+use std::sync::Arc;
+
+use dovetail_sched::{Admission, Demand, FlowId, Nanos, Packet, Scheduler, units::Rate};
+
+use super::{
+    LiveError,
+    classes::Classes,
+    clock,
+    control::{Asked, Command, Control, pair},
+    counters::{ClassCounters, Oddities},
+    flows::Flows,
+    frames::{Frame, Frames},
+    marks::marks,
+    port::Port,
+    start::{self, ALIVE_FOR},
+    status::Status,
+    switch::Switch,
+    sys::Received,
+    waiting::Waiting,
+};
+use crate::{
+    config::{self, Config, Segments},
+    functions::frame::Version,
+    node::{Action, Link, Node, Outcome, Pace, Passage, Room},
+    wire::{self, Refused, offload::Offload, tag},
+};
+
+/// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
+/// enough that a system call is shared.
+const ROUND: usize = 64;
+/// Frames that may be ready to leave before the node is asked for more.
+const MOST_OUTGOING: usize = 4 * ROUND;
+/// How often the box tells of itself.
+const TELL_EVERY: Nanos = Nanos::from_millis(200);
+/// How long a box that is told to stop goes on sending what is queued.
+const MOST_DRAIN: Nanos = Nanos::from_secs(1);
+
+/// A box between two interfaces. Its thread is in their namespace.
+pub struct Live {
+    config: Config,
+    switch: Switch,
+    inner: Inner,
+    waiting: Waiting,
+    asked: Asked,
+    tell_at: Nanos,
+}
+
+/// Called with each packet that leaves: its way, its class, and its bytes.
+pub type Watch = Box<dyn FnMut(&Passage, &str, &[u8]) + Send>;
+
+/// What a frame passes through.
+struct Inner {
+    ports: [Port; 2],
+    node: Node,
+    flows: Flows,
+    classes: Classes,
+    frames: Frames,
+    counters: Vec<ClassCounters>,
+    names: Vec<Arc<str>>,
+    oddities: Oddities,
+    toward: usize,
+    segments: Segments,
+    /// By how much functions may make a packet longer.
+    growth_bytes: u32,
+    watch: Option<Watch>,
+    /// The answer to a packet that is too long, while it is made.
+    answer: Vec<u8>,
+}
+
+impl Live {
+    /// A box that is ready to [`run`](Self::run), and what steers it. Moves the calling thread into the namespace of the
+    /// interfaces; frames are the bridge's until it runs.
+    ///
+    /// # Errors
+    /// What lacks, and what to do.
+    pub fn open(config: Config) -> Result<(Self, Control), LiveError> {
+        start::enter_namespace(&config)?;
+        let (switch, ports) = start::open_ports(&config)?;
+        let classes = Classes::new(&config);
+        let inner = Inner {
+            ports,
+            node: start::node(&config, &classes)?,
+            flows: Flows::new(&config.queues)?,
+            frames: Frames::default(),
+            counters: vec![ClassCounters::default(); config.classes.len()],
+            names: names(&config),
+            oddities: Oddities::default(),
+            toward: config.toward.index(),
+            segments: config.segments,
+            growth_bytes: growth(&config),
+            watch: None,
+            answer: Vec::new(),
+            classes,
+        };
+        let (control, asked) = pair();
+        let waiting = Waiting::new(config.wait);
+        Ok((Self { config, switch, inner, waiting, asked, tell_at: Nanos::ZERO }, control))
+    }
+
+    /// Has every packet that leaves shown to `watch`, on the box's own thread.
+    pub fn watch(&mut self, watch: Watch) {
+        self.inner.watch = Some(watch);
+    }
+
+    /// Runs until it is told to stop.
+    ///
+    /// # Errors
+    /// What makes it impossible to go on. The bridge carries traffic on.
+    pub fn run(mut self) -> Result<(), LiveError> {
+        start::settle_in(&self.config)?;
+        self.switch.renew(clock::now() + ALIVE_FOR);
+        for port in &self.inner.ports {
+            port.bind()?;
+        }
+        loop {
+            let mut now = clock::now();
+            if self.switch.has_lapsed(now) {
+                self.start_over()?;
+                now = clock::now();
+            }
+            self.switch.renew(now + ALIVE_FOR);
+            let is_busy = self.inner.round(now);
+            while let Some(command) = self.asked.next() {
+                match command {
+                    Command::Stop => return self.stop(),
+                    Command::Reload(config, answer) => drop(answer.send(self.reload(*config))),
+                    Command::Retune(policy, answer) => drop(answer.send(self.retune(&policy))),
+                }
+            }
+            if now >= self.tell_at {
+                self.tell_at = now + TELL_EVERY;
+                self.asked.tell(self.inner.status(now, &self.config));
+            }
+            if is_busy {
+                self.waiting.busy(now);
+            } else {
+                // Frames that wait for room keep the node from going on.
+                let due = if self.inner.is_held_up() { None } else { self.inner.node.poll_at() };
+                self.waiting.wait(&self.inner.ports, due, now)?;
+            }
+        }
+    }
+
+    /// The bridge has taken over meanwhile: what is here is older than what it has forwarded.
+    fn start_over(&mut self) -> Result<(), LiveError> {
+        let inner = &mut self.inner;
+        for port in &mut inner.ports {
+            port.empty();
+        }
+        inner.oddities.lapses += 1;
+        inner.frames.clear();
+        inner.flows = Flows::new(&self.config.queues)?;
+        inner.node = start::node(&self.config, &inner.classes)?;
+        tracing::warn!("the box was kept from running for over {ALIVE_FOR}, and the bridge took over meanwhile");
+        Ok(())
+    }
+
+    /// Sends what is queued as fast as it can, and hands over.
+    fn stop(mut self) -> Result<(), LiveError> {
+        let inner = &mut self.inner;
+        inner.hurry();
+        let until = clock::now() + MOST_DRAIN;
+        loop {
+            let now = clock::now();
+            self.switch.renew(now + ALIVE_FOR);
+            let is_busy = inner.round(now);
+            if (!is_busy && inner.is_empty()) || now >= until {
+                break;
+            }
+        }
+        self.switch.hand_over();
+        // What the sockets took before that is the box's to send.
+        while inner.round(clock::now()) && clock::now() < until + MOST_DRAIN {}
+        let now = clock::now();
+        self.asked.tell(inner.status(now, &self.config));
+        Ok(())
+    }
+
+    fn reload(&mut self, config: Config) -> Result<(), String> {
+        let fixed = [
+            ("box.inside and box.outside", config.interfaces != self.config.interfaces),
+            ("box.on_failure", config.on_failure != self.config.on_failure),
+            ("box.toward", config.toward != self.config.toward),
+            ("cpu.core", config.cpu.core != self.config.cpu.core),
+            ("link.pace", config.link.pace != self.config.link.pace),
+            ("queues.flows and queues.timeout", {
+                let (new, old) = (&config.queues, &self.config.queues);
+                (new.flows, new.timeout) != (old.flows, old.timeout)
+            }),
+            ("[admin]", config.admin != self.config.admin),
+        ];
+        if let Some((what, _)) = fixed.iter().find(|(_, is_changed)| *is_changed) {
+            return Err(format!("{what} cannot be changed while the box runs: start it anew"));
+        }
+        let classes = Classes::new(&config);
+        let mut programs = classes.programs();
+        if let Some(learning) = self.inner.node.scheduler().learning() {
+            programs.take_over(&learning.learnt());
+        }
+        let is_same = config.policy == self.config.policy
+            && config.queues == self.config.queues
+            && names(&config) == self.inner.names;
+        let next =
+            if is_same { None } else { Some(start::scheduler(&config, programs).map_err(|wrong| wrong.to_string())?) };
+        self.inner.change(&config, classes, next);
+        self.waiting.set(config.wait);
+        self.config = config;
+        Ok(())
+    }
+
+    fn retune(&mut self, policy: &str) -> Result<(), String> {
+        let spec = Config::policy(policy)?;
+        let now = clock::now();
+        self.inner.node.scheduler().retune(&spec.knobs(), now).map_err(|wrong| wrong.to_string())?;
+        self.config.policy = spec;
+        Ok(())
+    }
+}
+
+fn names(config: &Config) -> Vec<Arc<str>> {
+    config.classes.iter().map(|class| class.name.clone()).collect()
+}
+
+fn growth(config: &Config) -> u32 {
+    let of_class = |functions: &[&crate::functions::Entry]| functions.iter().map(|entry| entry.growth_bytes).sum();
+    config.classes.iter().map(|class| of_class(&class.functions)).max().unwrap_or(0)
+}
+
+impl Inner {
+    /// Settles, receives, sends; whether there was anything to do.
+    fn round(&mut self, now: Nanos) -> bool {
+        let settled = self.settle(now);
+        let received = self.receive(1 - self.toward, clock::now()) + self.pass_on(self.toward);
+        let settled = self.settle(clock::now()) || settled;
+        let had_outgoing = self.ports.iter().any(Port::has_outgoing);
+        for port in &mut self.ports {
+            port.flush(&mut self.frames);
+        }
+        if self.node.link().pace == Pace::Device && !self.ports[self.toward].has_outgoing() {
+            self.node.link_freed(clock::now());
+        }
+        let has_sent = had_outgoing && !self.ports.iter().any(Port::has_outgoing);
+        settled || received > 0 || has_sent
+    }
+
+    fn is_held_up(&self) -> bool {
+        self.ports[self.toward].outgoing() >= MOST_OUTGOING
+    }
+
+    fn is_empty(&self) -> bool {
+        self.node.is_empty() && !self.ports.iter().any(Port::has_outgoing)
+    }
+
+    /// Does what is due at the node.
+    fn settle(&mut self, mut now: Nanos) -> bool {
+        for done in 0..ROUND {
+            if self.is_held_up() {
+                return done > 0;
+            }
+            match self.node.poll(now) {
+                None => return done > 0,
+                Some(Action::Work(work)) => {
+                    let (took, outcome) = self.work(work.handle);
+                    self.node.worked(took, outcome);
+                    now = clock::now();
+                }
+                Some(Action::Send(passage)) => self.send(&passage),
+            }
+        }
+        true
+    }
+
+    fn work(&mut self, handle: u64) -> (Nanos, Outcome) {
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
+        let worked = self.classes.work(frame.class, &mut frame.bytes);
+        let counters = &mut self.counters[usize::from(frame.class)];
+        counters.cpu += worked.took;
+        counters.preempted += u64::from(worked.is_preempted);
+        if !worked.goes_on {
+            counters.refused += 1;
+            self.frames.drop(handle);
+            return (worked.took, Outcome::Drop);
+        }
+        let bytes = frame.bytes.len() as u32;
+        let mtu = self.ports[self.toward].mtu_bytes;
+        if frame.offload.segmented.is_none() && !wire::fits::socket_takes(&frame.bytes, mtu) {
+            counters.too_long += 1;
+            if let Some(grown) = self.frames.take(handle) {
+                self.tell_too_long(grown, mtu);
+            }
+            return (worked.took, Outcome::Drop);
+        }
+        (worked.took, Outcome::Forward { bytes })
+    }
+
+    /// Tells the sender of a packet that is too long for the interface behind.
+    fn tell_too_long(&mut self, frame: Frame, mtu: u32) {
+        let fits = mtu.saturating_sub(self.growth_bytes);
+        if wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok() {
+            let mut answer = self.frames.buffer();
+            answer.extend_from_slice(&self.answer);
+            self.ports[1 - self.toward].push(Offload::NONE, answer);
+        }
+        self.frames.give_back(frame.bytes);
+    }
+
+    fn send(&mut self, passage: &Passage) {
+        let Some(frame) = self.frames.take(passage.handle) else { return };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        counters.sent += 1;
+        counters.sent_bytes += frame.bytes.len() as u64;
+        counters.waited += passage.link_start - passage.arrival;
+        if let Some(watch) = &mut self.watch {
+            watch(passage, &self.names[usize::from(frame.class)], &frame.bytes);
+        }
+        self.ports[self.toward].push(frame.offload, frame.bytes);
+    }
+
+    /// Takes in what arrived on the side from which packets are scheduled.
+    fn receive(&mut self, from: usize, now: Nanos) -> usize {
+        let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
+        let mtu = ports[1 - from].mtu_bytes;
+        let mut entrance = Entrance {
+            node,
+            flows,
+            classes,
+            frames,
+            counters,
+            oddities,
+            segments: *segments,
+            clamp: clamp(mtu, *growth_bytes),
+            now,
+        };
+        (0..ROUND).take_while(|_| ports[from].receive(|received| entrance.take(&received)).is_some()).count()
+    }
+
+    /// Passes on at once what arrived on the other side.
+    fn pass_on(&mut self, from: usize) -> usize {
+        let Self { ports, frames, oddities, growth_bytes, .. } = self;
+        let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
+        let [inside, outside] = ports;
+        let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
+        let room = MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND);
+        let mut pass = |received: Received<'_>| {
+            let mut bytes = frames.buffer();
+            match whole(&received, &mut bytes) {
+                Ok(offload) => {
+                    if let Some((v4, v6)) = clamp {
+                        wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
+                    }
+                    to.push(offload, bytes);
+                }
+                Err(_) => {
+                    oddities.malformed += 1;
+                    frames.give_back(bytes);
+                }
+            }
+        };
+        (0..room).take_while(|_| from.receive(&mut pass).is_some()).count()
+    }
+
+    /// From now on packets take no time but that of their work.
+    fn hurry(&mut self) {
+        self.classes.hurry();
+        let link = self.node.link();
+        let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
+        self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
+    }
+
+    fn change(&mut self, config: &Config, classes: Classes, next: Option<Box<dyn Scheduler>>) {
+        let last = config.classes.len() - 1;
+        let new_class = |name: &Arc<str>| config.classes.iter().position(|class| class.name == *name).unwrap_or(last);
+        let moved: Vec<_> = self.names.iter().map(|name| new_class(name) as u16).collect();
+        self.frames.change_classes(&moved);
+        self.flows.change_classes(&moved);
+        let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
+        let counters =
+            config.classes.iter().map(|class| kept(class).map_or_else(Default::default, |at| self.counters[at]));
+        self.counters = counters.collect();
+        self.names = names(config);
+        self.classes = classes;
+        self.segments = config.segments;
+        self.growth_bytes = growth(config);
+        self.node.set_link(config.link, config.room);
+        if let Some(next) = next {
+            self.node.replace(next);
+        }
+        self.flows.introduce_all(&mut self.node, &self.classes);
+    }
+
+    fn status(&mut self, at: Nanos, config: &Config) -> Status {
+        for port in &mut self.ports {
+            port.count_missed();
+        }
+        Status {
+            at,
+            policy: config.policy.to_string(),
+            figures: self.node.figures(),
+            backlog: self.node.backlog(),
+            flows: self.flows.len(),
+            ports: self.ports.each_ref().map(|port| port.counters),
+            classes: self.names.iter().cloned().zip(self.counters.iter().copied()).collect(),
+            oddities: self.oddities,
+        }
+    }
+}
+
+/// The MSS for IPv4 and IPv6, where functions make packets longer.
+fn clamp(mtu: u32, growth_bytes: u32) -> Option<(u16, u16)> {
+    let fits = |version| wire::clamp::mss_that_fits(version, mtu, growth_bytes);
+    (growth_bytes > 0).then(|| (fits(Version::V4), fits(Version::V6)))
+}
+
+/// A frame as it is to be handed on without being split, and what the kernel is to do to it.
+fn whole(received: &Received<'_>, into: &mut Vec<u8>) -> Result<Offload, Refused> {
+    let offload = Offload::parse(&received.offload)?;
+    tag::put_back(received.bytes, received.tag, into)?;
+    match received.tag {
+        Some(_) => offload.behind(tag::TAG as u16),
+        None => Ok(offload),
+    }
+}
+
+/// Where frames come in.
+struct Entrance<'b> {
+    node: &'b mut Node,
+    flows: &'b mut Flows,
+    classes: &'b Classes,
+    frames: &'b mut Frames,
+    counters: &'b mut [ClassCounters],
+    oddities: &'b mut Oddities,
+    segments: Segments,
+    clamp: Option<(u16, u16)>,
+    now: Nanos,
+}
+
+impl Entrance<'_> {
+    fn take(&mut self, received: &Received<'_>) {
+        if self.take_in(received).is_err() {
+            self.oddities.malformed += 1;
+        }
+    }
+
+    fn take_in(&mut self, received: &Received<'_>) -> Result<(), Refused> {
+        let marks = marks(received.bytes, received.tag);
+        let class = self.classes.of(&marks);
+        let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
+            self.oddities.no_flow += 1;
+            return Ok(());
+        };
+        let offload = Offload::parse(&received.offload)?;
+        if self.segments == Segments::Whole && offload.segmented.is_some() {
+            let bytes = received.bytes.len() + tag::bytes(received.tag);
+            self.admit(flow, class, bytes, |into| whole(received, into).ok());
+            return Ok(());
+        }
+        let frames = wire::received::Received::new(received.bytes, offload, received.tag)?;
+        for index in 0..frames.count() {
+            let bytes = frames.length(index).unwrap_or_default();
+            self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
+        }
+        Ok(())
+    }
+
+    /// Offers a packet, and copies it if it is queued.
+    fn admit(&mut self, flow: FlowId, class: u16, bytes: usize, write: impl FnOnce(&mut Vec<u8>) -> Option<Offload>) {
+        self.counters[usize::from(class)].arrived += 1;
+        let bytes = bytes as u32;
+        // What it costs on the CPU is learnt.
+        let Ok(demand) = Demand::new(&[Nanos::ZERO, self.node.link().time(bytes)]) else { return };
+        let handle = self.frames.next_handle();
+        let packet = Packet { flow, bytes, arrival: self.now, handle, demand };
+        let Admission { refused, evicted } = self.node.enqueue(&packet, self.now);
+        if refused.is_some() {
+            self.counters[usize::from(class)].queue_full += 1;
+        } else {
+            let mut buffer = self.frames.buffer();
+            let offload = write(&mut buffer).unwrap_or(Offload::NONE);
+            if let Some((v4, v6)) = self.clamp {
+                wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
+            }
+            self.frames.hold(Frame { bytes: buffer, class, offload });
+        }
+        if evicted {
+            while let Some(packet) = self.node.poll_evicted() {
+                if let Some(frame) = self.frames.take(packet.handle) {
+                    self.counters[usize::from(frame.class)].queue_full += 1;
+                    self.frames.give_back(frame.bytes);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! From a configuration to a box that is ready to run.
+
+use std::{fs::File, os::fd::AsFd, path::Path};
+
+use dovetail_sched::{DropPolicy, Limits, Nanos, Scheduler, Setup, cost::ProgramTable};
+use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
+
+use super::{
+    LiveError,
+    classes::Classes,
+    port::Port,
+    switch::{
+        Switch,
+        ports::{self, check},
+    },
+};
+use crate::{
+    config::{Config, Queues},
+    node::{Node, Pace},
+};
+
+/// Resources: CPU, link.
+const RESOURCES: usize = 2;
+
+/// Moves this thread into the namespace of the interfaces, if they have one of their own.
+pub(super) fn enter_namespace(config: &Config) -> Result<(), LiveError> {
+    let Some(namespace) = &config.interfaces[0].namespace else { return Ok(()) };
+    let enter = || {
+        let file = File::open(Path::new("/run/netns").join(namespace))?;
+        Ok(move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?)
+    };
+    enter().map_err(|source| LiveError::Namespace { namespace: namespace.clone(), source })
+}
+
+/// Both interfaces as they are, found fit for what is to happen on failure.
+pub(super) fn find_ports(config: &Config) -> Result<[ports::Port; 2], LiveError> {
+    let [inside, outside] = &config.interfaces;
+    let found = [ports::Port::find(&inside.name)?, ports::Port::find(&outside.name)?];
+    check(found.each_ref(), config.on_failure)?;
+    Ok(found)
+}
+
+/// A switch with both ports, silent from now on as far as the box takes frames, which it does not yet.
+pub(super) fn open_ports(config: &Config) -> Result<(Switch, [Port; 2]), LiveError> {
+    let found = find_ports(config)?;
+    let mut switch = Switch::open()?;
+    switch.silence(&found.each_ref().map(|port| port.index))?;
+    let [inside, outside] = &found;
+    let ports = [Port::open(inside, &switch)?, Port::open(outside, &switch)?];
+    if config.link.pace == Pace::Device {
+        ports[config.toward.index()].hold_little()?;
+    }
+    Ok((switch, ports))
+}
+
+/// A scheduler of the configured policy that begins with what is known of programs.
+pub(super) fn scheduler(config: &Config, programs: ProgramTable) -> Result<Box<dyn Scheduler>, LiveError> {
+    let setup = Setup { programs, ..Setup::new(RESOURCES, limits(&config.queues)) };
+    Ok(config.policy.build(&setup)?)
+}
+
+fn limits(queues: &Queues) -> Limits {
+    Limits {
+        flow_packets: Some(queues.packets_per_flow),
+        packets: Some(queues.packets),
+        flows: queues.flows,
+        // A full box takes from the flow that fills it.
+        on_full: DropPolicy::Longest,
+        ..Limits::UNLIMITED
+    }
+}
+
+/// A node without packets.
+pub(super) fn node(config: &Config, classes: &Classes) -> Result<Node, LiveError> {
+    Ok(Node::new(scheduler(config, classes.programs())?, config.link, config.room))
+}
+
+/// Binds this thread to its core, and has it woken in time.
+pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
+    if let Some(core) = config.cpu.core {
+        let mut cores = CpuSet::new();
+        if usize::from(core) < CpuSet::MAX_CPU {
+            cores.set(core.into());
+        }
+        sched_setaffinity(None, &cores).map_err(|wrong| LiveError::Core { core, source: wrong.into() })?;
+    }
+    if super::waiting::wake_in_time().is_err() {
+        tracing::warn!("timers cannot be made exact: packets may leave some 50 µs late");
+    }
+    Ok(())
+}
+
+/// How long the box may be silent before the bridge takes over: longer than a busy machine usually keeps a thread waiting,
+/// and half of the 50 ms for which traffic may be interrupted.
+pub(super) const ALIVE_FOR: Nanos = Nanos::from_millis(25);
