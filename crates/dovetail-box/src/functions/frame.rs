@@ -136,7 +136,7 @@ impl Ip {
     pub fn is_fragment(&self, frame: &[u8]) -> bool {
         match self.version {
             Version::V4 => read_u16(frame, self.at + 6).is_some_and(|field| field & 0x3fff != 0),
-            Version::V6 => self.protocol(frame) == FRAGMENT,
+            Version::V6 => self.behind_extensions(frame).is_fragment,
         }
     }
 
@@ -163,7 +163,10 @@ impl Ip {
     pub fn transport(&self, frame: &[u8]) -> (u8, Option<usize>) {
         match self.version {
             Version::V4 => (self.protocol(frame), (!self.is_later_fragment(frame)).then_some(self.body)),
-            Version::V6 => self.behind_extensions(frame),
+            Version::V6 => {
+                let Behind { protocol, at, .. } = self.behind_extensions(frame);
+                (protocol, at)
+            }
         }
     }
 
@@ -171,26 +174,40 @@ impl Ip {
         read_u16(frame, self.at + 6).is_some_and(|field| field & 0x1fff != 0)
     }
 
-    /// The protocol behind IPv6's extension headers, and where it begins if this packet holds its beginning.
-    fn behind_extensions(&self, frame: &[u8]) -> (u8, Option<usize>) {
+    /// What is behind IPv6's extension headers.
+    fn behind_extensions(&self, frame: &[u8]) -> Behind {
         let mut protocol = self.protocol(frame);
         let mut at = self.body;
+        let mut is_fragment = false;
         for _ in 0..MOST_EXTENSIONS {
             let Some(header) = frame.get(at..self.end).filter(|header| header.len() >= 8) else {
-                return (protocol, Some(at));
+                break;
             };
+            is_fragment |= protocol == FRAGMENT;
             let length = match protocol {
                 HOP_BY_HOP | ROUTING | DESTINATION => 8 + usize::from(header[1]) * 8,
                 AUTHENTICATION => 8 + usize::from(header[1]) * 4,
-                FRAGMENT if u16::from_be_bytes([header[2], header[3]]) & 0xfff8 != 0 => return (header[0], None),
+                FRAGMENT if u16::from_be_bytes([header[2], header[3]]) & 0xfff8 != 0 => {
+                    return Behind { protocol: header[0], at: None, is_fragment };
+                }
                 FRAGMENT => 8,
-                _ => return (protocol, Some(at)),
+                _ => break,
             };
             protocol = header[0];
             at += length;
         }
-        (protocol, Some(at))
+        // Of a header that is cut too short to say anything, its number says that it is a fragment's.
+        is_fragment |= protocol == FRAGMENT;
+        Behind { protocol, at: Some(at), is_fragment }
     }
+}
+
+/// What is behind IPv6's extension headers.
+struct Behind {
+    protocol: u8,
+    /// Where it begins, if this packet holds its beginning.
+    at: Option<usize>,
+    is_fragment: bool,
 }
 
 const HOP_BY_HOP: u8 = 0;

@@ -15,8 +15,8 @@ const SCTP_OFFSET: u16 = 8;
 
 /// Fills in a checksum whose field holds the pseudo-header's sum. Time grows with the bytes that are summed.
 ///
-/// Like the kernel, sums to the end of the frame, and writes 0xffff for zero, whatever the protocol. SCTP's CRC32c is filled
-/// in if that is what is left out.
+/// Like the kernel, sums to the end of the frame, and writes 0xffff for zero, whatever the protocol. If what is left out is
+/// SCTP's CRC32c, that is filled in.
 ///
 /// # Errors
 /// The checksum lies outside of the frame, which is as it was.
@@ -25,8 +25,8 @@ pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
         return Err(Refused::Checksum);
     }
     let start = usize::from(partial.start);
-    if partial.offset == SCTP_OFFSET && is_sctp(frame, start) {
-        return complete_sctp(frame, start);
+    if let (SCTP_OFFSET, Some(end)) = (partial.offset, end_of_sctp(frame, start)) {
+        return complete_sctp(frame, start, end);
     }
     let checksum = match finish(sum(frame.get(start..).unwrap_or_default(), 0)) {
         0 => UDP_ZERO,
@@ -42,13 +42,16 @@ pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -
     sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
 }
 
-fn is_sctp(frame: &[u8], start: usize) -> bool {
-    Ip::find(frame).is_ok_and(|ip| ip.transport(frame) == (SCTP, Some(start)))
+/// Where the packet ends if it is SCTP's that begins there.
+fn end_of_sctp(frame: &[u8], start: usize) -> Option<usize> {
+    let ip = Ip::find(frame).ok()?;
+    (ip.transport(frame) == (SCTP, Some(start))).then_some(ip.end)
 }
 
-fn complete_sctp(frame: &mut [u8], start: usize) -> Result<(), Refused> {
+fn complete_sctp(frame: &mut [u8], start: usize, end: usize) -> Result<(), Refused> {
     let at = start + usize::from(SCTP_OFFSET);
-    let packet = frame.get_mut(start..).unwrap_or_default();
+    // Other than a sum, a CRC counts zeros: what the link has padded is not part of it.
+    let packet = frame.get_mut(start..end).unwrap_or_default();
     let field = packet.get_mut(at - start..).and_then(|field| field.first_chunk_mut::<4>());
     *field.ok_or(Refused::Checksum)? = [0; 4];
     let crc = crc32c(packet);

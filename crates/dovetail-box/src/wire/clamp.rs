@@ -12,43 +12,42 @@ const SYN: u8 = 0x02;
 const END: u8 = 0;
 const NOTHING: u8 = 1;
 const MSS: u8 = 2;
-const MSS_BYTES: u8 = 4;
+const MSS_BYTES: usize = 4;
+/// TCP-AO (RFC 5925): both ends know a key, and a hash covers all options.
+const AUTHENTICATION: u8 = 29;
 
 /// The MSS whose packets fit an MTU after they have grown by up to `growth`, all in bytes: less IP's and TCP's headers without
-/// options, as the MSS is defined (RFC 6691). 0 if nothing fits.
+/// options, as the MSS is defined (RFC 6691). `None` if nothing fits.
 #[must_use]
-pub fn mss_that_fits(version: Version, mtu: u32, growth: u32) -> u16 {
+pub fn mss_that_fits(version: Version, mtu: u32, growth: u32) -> Option<u16> {
     let header = if version == Version::V4 { IPV4 } else { IPV6 };
     let room = mtu.saturating_sub(growth).saturating_sub((header + TCP) as u32);
-    u16::try_from(room).unwrap_or(u16::MAX)
+    (room > 0).then_some(u16::try_from(room).unwrap_or(u16::MAX))
 }
 
 /// Lowers the MSS of a TCP SYN to `most` bytes where it is more, and says whether it did. The checksum follows (RFC 1624):
 /// where it was right it stays right, where it was wrong it stays wrong. It has to be filled in already.
 ///
-/// Any other frame is left as it is, and so is an option that is cut or of another length than it has. Of several MSS options
-/// each is lowered. Reads at most 40 bytes of options.
+/// Any other frame is left as it is, and so is an option that is cut or of another length than it has, and a SYN whose options
+/// are authenticated: a change would be a forgery. Of several MSS options each is lowered. Reads at most 40 bytes of options,
+/// twice.
 pub fn clamp_mss(frame: &mut [u8], most: u16) -> bool {
     let Some(options) = syn_options(frame) else { return false };
-    let transport = options.start - TCP;
+    let transport = options.at - TCP;
+    let mut rest = options.clone();
+    while let Some(option) = rest.next(frame) {
+        if option.kind == AUTHENTICATION {
+            return false;
+        }
+    }
     let mut lowered = false;
-    let mut at = options.start;
-    while at < options.end {
-        let length = match frame.get(at..options.end) {
-            None | Some([] | [END, ..]) => break,
-            Some([NOTHING, ..]) => 1,
-            Some([MSS, MSS_BYTES, high, low, ..]) => {
-                let mss = u16::from_be_bytes([*high, *low]);
-                if mss > most {
-                    replace(frame, transport, at + 2, mss, most);
-                    lowered = true;
-                }
-                MSS_BYTES
-            }
-            Some([_, length, ..]) if *length >= 2 => *length,
-            Some(_) => break,
-        };
-        at += usize::from(length);
+    let mut rest = options;
+    while let Some(option) = rest.next(frame) {
+        let mss = read_u16(frame, option.at + 2).unwrap_or(0);
+        if (option.kind, option.bytes) == (MSS, MSS_BYTES) && mss > most {
+            replace(frame, transport, option.at + 2, mss, most);
+            lowered = true;
+        }
     }
     lowered
 }
@@ -62,13 +61,43 @@ pub fn clamp_mss_to(frame: &mut [u8], v4: u16, v6: u16) -> bool {
     }
 }
 
-/// Where the options of a SYN are.
-fn syn_options(frame: &[u8]) -> Option<std::ops::Range<usize>> {
+/// The options of a SYN.
+fn syn_options(frame: &[u8]) -> Option<Options> {
     let ip = Ip::find(frame).ok()?;
     let (PROTOCOL_TCP, Some(transport)) = ip.transport(frame) else { return None };
     let header = frame.get(transport..ip.end)?.first_chunk::<TCP>()?;
     let end = transport + usize::from(header[12] >> 4) * 4;
-    (header[13] & SYN != 0 && end >= transport + TCP && end <= ip.end).then_some(transport + TCP..end)
+    let is_syn = header[13] & SYN != 0 && end >= transport + TCP && end <= ip.end;
+    is_syn.then_some(Options { at: transport + TCP, end })
+}
+
+/// Those that are still ahead.
+#[derive(Clone)]
+struct Options {
+    at: usize,
+    end: usize,
+}
+
+struct TcpOption {
+    kind: u8,
+    at: usize,
+    bytes: usize,
+}
+
+impl Options {
+    /// The next one, if it lies within the header.
+    fn next(&mut self, frame: &[u8]) -> Option<TcpOption> {
+        let ahead = frame.get(self.at..self.end)?;
+        let (kind, bytes) = match *ahead {
+            [END, ..] => return None,
+            [NOTHING, ..] => (NOTHING, 1),
+            [kind, bytes, ..] if bytes >= 2 => (kind, usize::from(bytes)),
+            _ => return None,
+        };
+        let option = TcpOption { kind, at: self.at, bytes };
+        self.at += bytes;
+        (bytes <= ahead.len()).then_some(option)
+    }
 }
 
 fn replace(frame: &mut [u8], transport: usize, at: usize, old: u16, new: u16) {

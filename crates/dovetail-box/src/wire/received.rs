@@ -36,8 +36,8 @@ enum Form<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// A frame as it was handed over: without its outer tag, and with what the interface says of it. Time does not grow with
-    /// the frame's length.
+    /// A frame as it was handed over: without its outer tag, and with what the interface says of it. All of it: what a ring's
+    /// slot has cut must not come here. Time does not grow with the frame's length.
     ///
     /// # Errors
     /// What the interface says is not so; see [`Segments::new`]. Nothing of such a frame can be sent on.

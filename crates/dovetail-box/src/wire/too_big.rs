@@ -5,7 +5,8 @@
 //! that the packet was sent to, over the link that it came from.
 //!
 //! The packet that is quoted must be the one that the sender sent. So ask when it arrives, before a function has changed it,
-//! with the egress MTU less what functions add.
+//! with the egress MTU less what functions add. The frame is one as it was on the wire: with its tag, and not one that is
+//! still to be split (see [`received`](super::received)).
 //!
 //! Both RFCs demand a limit on the rate of such answers (RFC 1812, 4.3.2.8; RFC 4443, 2.4 f). That is the caller's: there is
 //! no clock here.

@@ -62,7 +62,9 @@ fn ports_are_found_behind_extensions_and_not_in_later_fragments() {
         let length = (frame.len() - 54) as u16;
         frame[18..20].copy_from_slice(&length.to_be_bytes());
         frame[20] = first;
-        let tuple = Ip::find(&frame).expect("a packet").five_tuple(&frame);
+        let ip = Ip::find(&frame).expect("a packet");
+        assert_eq!(ip.is_fragment(&frame), headers.chunks(8).any(|header| header[7] == 9));
+        let tuple = ip.five_tuple(&frame);
         (tuple.protocol, tuple.source_port)
     };
     let port = packet.ports().0;
@@ -74,6 +76,8 @@ fn ports_are_found_behind_extensions_and_not_in_later_fragments() {
     // The first fragment shows ports, a later one does not.
     assert_eq!(with(44, &[17, 0, 0, 1, 0, 0, 0, 9]), (17, port));
     assert_eq!(with(44, &[17, 0, 0, 9, 0, 0, 0, 9]), (17, 0));
+    let behind_another = [44, 0, 1, 4, 0, 0, 0, 0, 17, 0, 0, 1, 0, 0, 0, 9];
+    assert_eq!(with(0, &behind_another), (17, port));
     // An extension that says it is longer than the packet.
     assert_eq!(with(60, &[17, 255, 0, 0, 0, 0, 0, 0]), (17, 0));
     let many = [60, 0, 1, 4, 0, 0, 0, 0].repeat(100);

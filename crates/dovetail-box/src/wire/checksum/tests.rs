@@ -91,6 +91,9 @@ fn sctp_gets_its_crc_and_tcp_does_not() {
     let got: [u8; 4] = sctp[42..46].try_into().unwrap();
     sctp[42..46].fill(0);
     assert_eq!(got, crc32c(&sctp[34..]).to_le_bytes());
+    let mut padded = [&sctp[..], &[0; 9]].concat();
+    complete(&mut padded, Partial { start: 34, offset: 8 }).unwrap();
+    assert_eq!(padded[42..46], got);
     // Cut in the middle of its checksum.
     let mut cut = vec![0; 44];
     cut[12..34].copy_from_slice(&sctp[12..34]);

@@ -146,25 +146,41 @@ fn malformed_options_are_left_alone() {
         assert_eq!(frame, before);
     }
     // What follows a frame's header is no option, even if it looks like one.
-    let mut frame = syn(false, 0, 2, &[1, 1, 1, 2]);
-    frame.extend([4, 0x05, 0xb4]);
-    assert!(!clamp_mss(&mut frame, 100));
-    // A header that says it is longer than the packet.
+    for options in [[1, 1, 1, 2], [1, 1, 2, 4], [1, 2, 4, 5]] {
+        let mut frame = syn(false, 0, 2, &options);
+        frame.extend([4, 0x05, 0xb4]);
+        assert!(!clamp_mss(&mut frame, 100));
+    }
+    // A header that says it is longer than the packet, without and with something behind that.
     let mut frame = syn(false, 0, 2, &[2, 4, 0x05, 0xb4]);
     let at = frame.len() - 24 + 12;
     frame[at] = 0xf0;
-    assert!(!clamp_mss(&mut frame, 100));
+    for padding in [0, 100] {
+        frame.resize(frame.len() + padding, 1);
+        assert!(!clamp_mss(&mut frame, 100));
+    }
+}
+
+#[test]
+fn authenticated_options_are_left_alone() {
+    let with = |kind| {
+        let mut frame = syn(false, 0, 2, &[2, 4, 0x05, 0xb4, kind, 16, 1, 1, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8]);
+        clamp_mss(&mut frame, 1400)
+    };
+    assert!(!with(29));
+    // The MD5 of RFC 2385 does not cover options.
+    assert!(with(19));
 }
 
 #[test]
 fn the_mss_is_what_fits() {
-    assert_eq!(mss_that_fits(Version::V4, 1500, 0), 1460);
-    assert_eq!(mss_that_fits(Version::V6, 1500, 0), 1440);
-    assert_eq!(mss_that_fits(Version::V4, 1500, 57), 1403);
-    assert_eq!(mss_that_fits(Version::V6, 1280, 57), 1163);
-    assert_eq!(mss_that_fits(Version::V4, 30, 0), 0);
-    assert_eq!(mss_that_fits(Version::V4, 100, 200), 0);
-    assert_eq!(mss_that_fits(Version::V4, u32::MAX, 0), u16::MAX);
+    assert_eq!(mss_that_fits(Version::V4, 1500, 0), Some(1460));
+    assert_eq!(mss_that_fits(Version::V6, 1500, 0), Some(1440));
+    assert_eq!(mss_that_fits(Version::V4, 1500, 57), Some(1403));
+    assert_eq!(mss_that_fits(Version::V6, 1280, 57), Some(1163));
+    assert_eq!(mss_that_fits(Version::V4, 40, 0), None);
+    assert_eq!(mss_that_fits(Version::V4, 100, 200), None);
+    assert_eq!(mss_that_fits(Version::V4, u32::MAX, 0), Some(u16::MAX));
 }
 
 #[test]

@@ -162,6 +162,22 @@ fn example() -> Long {
     }
 }
 
+#[test]
+fn a_datagram_that_sums_to_zero_has_a_checksum() {
+    let mut long = Long { udp: true, payload: vec![0; 3000], ..example() };
+    for _ in 0..2 {
+        let first = &split(&long, None)[0];
+        assert_checksums(first);
+        // What is added is what lacked to zero.
+        let (payload, checksum) = (&mut long.payload[..2], &first[40..42]);
+        if payload[..] == [0, 0] {
+            payload.copy_from_slice(checksum);
+        } else {
+            assert_eq!(checksum, [0xff, 0xff]);
+        }
+    }
+}
+
 /// The pseudo-header of a packet with a routing header names the last address, which only the sender's sum knows.
 #[test]
 fn the_sum_that_the_sender_left_is_the_one_that_counts() {
