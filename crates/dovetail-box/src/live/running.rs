@@ -37,6 +37,10 @@ const TELL_EVERY: Nanos = Nanos::from_millis(200);
 /// How long a box that is told to stop goes on sending what is queued.
 const MOST_DRAIN: Nanos = Nanos::from_secs(1);
 
+/// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
+/// path.
+const ANSWER_EVERY: Nanos = Nanos::from_millis(1);
+
 /// A box between two interfaces. Its thread is in their namespace.
 pub struct Live {
     config: Config,
@@ -67,6 +71,8 @@ struct Inner {
     watch: Option<Watch>,
     /// The answer to a packet that is too long, while it is made.
     answer: Vec<u8>,
+    /// When the last one was sent.
+    answered_at: Nanos,
 }
 
 impl Live {
@@ -92,6 +98,7 @@ impl Live {
             growth_bytes: growth(&config),
             watch: None,
             answer: Vec::new(),
+            answered_at: Nanos::ZERO,
             classes,
         };
         let (control, asked) = pair();
@@ -298,9 +305,12 @@ impl Inner {
     /// Tells the sender of a packet that is too long for the interface behind.
     fn tell_too_long(&mut self, frame: Frame, mtu: u32) {
         let fits = mtu.saturating_sub(self.growth_bytes);
-        if wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok() {
+        let now = clock::now();
+        if now >= self.answered_at + ANSWER_EVERY && wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok()
+        {
             let mut answer = self.frames.buffer();
             answer.extend_from_slice(&self.answer);
+            self.answered_at = now;
             self.ports[1 - self.toward].push(Offload::NONE, answer);
         }
         self.frames.give_back(frame.bytes);
@@ -410,7 +420,7 @@ impl Inner {
 /// The MSS for IPv4 and IPv6, where functions make packets longer.
 fn clamp(mtu: u32, growth_bytes: u32) -> Option<(u16, u16)> {
     let fits = |version| wire::clamp::mss_that_fits(version, mtu, growth_bytes);
-    (growth_bytes > 0).then(|| (fits(Version::V4), fits(Version::V6)))
+    if growth_bytes == 0 { None } else { fits(Version::V4).zip(fits(Version::V6)) }
 }
 
 /// A frame as it is to be handed on without being split, and what the kernel is to do to it.
@@ -451,12 +461,16 @@ impl Entrance<'_> {
             return Ok(());
         };
         let offload = Offload::parse(&received.offload)?;
-        if self.segments == Segments::Whole && offload.segmented.is_some() {
-            let bytes = received.bytes.len() + tag::bytes(received.tag);
-            self.admit(flow, class, bytes, |into| whole(received, into).ok());
-            return Ok(());
-        }
-        let frames = wire::received::Received::new(received.bytes, offload, received.tag)?;
+        let frames = match wire::received::Received::new(received.bytes, offload, received.tag) {
+            Ok(frames) if self.segments == Segments::Split || offload.segmented.is_none() => frames,
+            Err(wrong) if offload.segmented.is_none() => return Err(wrong),
+            // One that stays whole, or that cannot be split here, such as a stream within a tunnel.
+            _ => {
+                let bytes = received.bytes.len() + tag::bytes(received.tag);
+                self.admit(flow, class, bytes, |into| whole(received, into).ok());
+                return Ok(());
+            }
+        };
         for index in 0..frames.count() {
             let bytes = frames.length(index).unwrap_or_default();
             self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
