@@ -37,6 +37,12 @@ pub(crate) enum Command {
     /// Run an HTTP gateway in front of a narrow downlink.
     #[cfg(feature = "gateway")]
     Gateway(GatewayArgs),
+    /// Run a middlebox between two interfaces.
+    #[cfg(feature = "middlebox")]
+    Middlebox(MiddleboxArgs),
+    /// See a middlebox work between network namespaces of this machine.
+    #[cfg(feature = "middlebox")]
+    Lab(LabArgs),
     /// List the scenarios that come with the command.
     Scenarios(ScenariosArgs),
     /// List the policies with their knobs, costs and sources.
@@ -335,6 +341,72 @@ pub(crate) struct GatewayArgs {
     /// open requests and ends; start normally if there is none
     #[arg(long, conflicts_with = "check")]
     pub(crate) take_over: bool,
+}
+
+#[cfg(feature = "middlebox")]
+const MIDDLEBOX_EXAMPLES: &str = "\
+Examples:
+  dovetail middlebox --config box.toml --check
+      what a box with this configuration does, and whether this machine has what it names
+  dovetail middlebox --config box.toml
+      runs until SIGTERM or Ctrl-C; SIGHUP has it read the file again";
+
+#[cfg(feature = "middlebox")]
+#[derive(Debug, Args)]
+#[command(after_help = MIDDLEBOX_EXAMPLES)]
+pub(crate) struct MiddleboxArgs {
+    /// Configuration to run
+    #[arg(long, value_name = "FILE.toml")]
+    pub(crate) config: PathBuf,
+
+    /// Explain the configuration and check that this machine has what it names; do not run
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+#[cfg(feature = "middlebox")]
+const LAB_EXAMPLES: &str = "\
+Examples:
+  sudo dovetail lab up
+      three namespaces, a box between two of them, three downloads with functions of unlike cost; a line a second
+  sudo dovetail lab up --policy fifo --duration 10s
+      the same traffic through another policy";
+
+#[cfg(feature = "middlebox")]
+#[derive(Debug, Args)]
+#[command(after_help = LAB_EXAMPLES)]
+pub(crate) struct LabArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[cfg(feature = "middlebox")]
+#[derive(Debug, Subcommand)]
+pub(crate) enum LabCommand {
+    /// Build it, run a box and traffic in it, and remove it at the end
+    Up(LabUpArgs),
+}
+
+#[cfg(feature = "middlebox")]
+#[derive(Debug, Args)]
+#[command(after_help = LAB_EXAMPLES)]
+pub(crate) struct LabUpArgs {
+    /// Policy of the box
+    #[arg(long, value_name = "POLICY", default_value = "drfq")]
+    pub(crate) policy: String,
+
+    /// Rate of the link behind the box
+    #[arg(long, value_name = "RATE", default_value = "50Mbps")]
+    pub(crate) link: String,
+
+    /// How long to run; until Ctrl-C if it is not given
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<String>,
+
+    /// Leave out the traffic: the lab is yours until Ctrl-C
+    #[arg(long)]
+    pub(crate) idle: bool,
 }
 
 const ADMIT_EXAMPLES: &str = "\

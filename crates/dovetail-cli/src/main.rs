@@ -8,8 +8,12 @@ mod describe;
 mod failure;
 #[cfg(feature = "gateway")]
 mod gateway;
-#[cfg(all(feature = "gateway", target_os = "linux"))]
+#[cfg(feature = "middlebox")]
+mod lab;
+#[cfg(all(any(feature = "gateway", feature = "middlebox"), target_os = "linux"))]
 mod logging;
+#[cfg(feature = "middlebox")]
+mod middlebox;
 mod options;
 mod output;
 mod policies;
@@ -41,6 +45,10 @@ fn run(command: &Command) -> Result<(), Failure> {
         Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
         #[cfg(feature = "gateway")]
         Command::Gateway(args) => gateway::run(args, out),
+        #[cfg(feature = "middlebox")]
+        Command::Middlebox(args) => middlebox::run(args, out),
+        #[cfg(feature = "middlebox")]
+        Command::Lab(args) => lab::run(args, out),
         Command::Scenarios(args) => Ok(scenarios(args.json, out)?),
         Command::Policies(args) => Ok(policies::run(args, out)?),
         Command::Completions(args) => Ok(describe::completions(args, out)?),

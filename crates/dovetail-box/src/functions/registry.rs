@@ -13,6 +13,8 @@ pub struct Entry {
     pub summary: &'static str,
     /// What its time grows with.
     pub processing: Processing,
+    /// Whether it changes frames, so that another end must understand them.
+    pub changes_frames: bool,
     /// By how many bytes it makes a packet longer at most.
     pub growth_bytes: u32,
     build: fn(u64) -> Box<dyn NetworkFunction>,
@@ -32,6 +34,7 @@ pub const REGISTRY: &[Entry] = &[
         name: forwarding::NAME,
         summary: "next hop by longest prefix, hop limit, addresses of the link",
         processing: Processing::Header,
+        changes_frames: true,
         growth_bytes: 0,
         build: |seed| Box::new(forwarding::Forwarding::example(seed)),
     },
@@ -39,6 +42,7 @@ pub const REGISTRY: &[Entry] = &[
         name: monitoring::NAME,
         summary: "packets, bytes, size histogram and moments of each flow",
         processing: Processing::Header,
+        changes_frames: false,
         growth_bytes: 0,
         build: |seed| Box::new(monitoring::Monitoring::example(seed)),
     },
@@ -46,6 +50,7 @@ pub const REGISTRY: &[Entry] = &[
         name: ipsec::NAME,
         summary: "ESP tunnel with AES-128-GCM",
         processing: Processing::Payload,
+        changes_frames: true,
         growth_bytes: ipsec::GROWTH,
         build: |seed| Box::new(ipsec::Ipsec::example(seed)),
     },
@@ -53,6 +58,7 @@ pub const REGISTRY: &[Entry] = &[
         name: redundancy::NAME,
         summary: "repeated content becomes references to chunks seen before",
         processing: Processing::Payload,
+        changes_frames: true,
         growth_bytes: 0,
         build: |seed| Box::new(redundancy::Redundancy::example(seed)),
     },
@@ -60,6 +66,7 @@ pub const REGISTRY: &[Entry] = &[
         name: jpeg::NAME,
         summary: "raw square pictures in 4:2:0 become JPEG",
         processing: Processing::Payload,
+        changes_frames: true,
         growth_bytes: 0,
         build: |_| Box::new(jpeg::Jpeg::new()),
     },

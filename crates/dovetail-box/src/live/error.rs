@@ -43,6 +43,9 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Signals cannot be heeded.
+    #[error("signals: {0}")]
+    Signals(io::Error),
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),

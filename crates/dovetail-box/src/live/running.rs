@@ -14,6 +14,7 @@ use super::{
     frames::{Frame, Frames},
     marks::marks,
     port::Port,
+    privileges,
     start::{self, ALIVE_FOR},
     status::Status,
     switch::Switch,
@@ -121,6 +122,7 @@ impl Live {
         for port in &self.inner.ports {
             port.bind()?;
         }
+        privileges::drop_capabilities();
         loop {
             let mut now = clock::now();
             if self.switch.has_lapsed(now) {

@@ -26,6 +26,7 @@
 //! ```
 
 mod hold;
+mod show;
 mod spec;
 
 use std::{
@@ -38,6 +39,7 @@ use rustix::process::geteuid;
 
 use super::switch::ports::{Port, PortError, PortState};
 use hold::{Before, Hold};
+pub use show::{Show, ShowError, show};
 pub use spec::LabSpec;
 
 /// The box's interfaces, and the bridge that they are ports of.

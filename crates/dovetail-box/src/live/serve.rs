@@ -1,0 +1,82 @@
+//! A box as a service: from the command line's arguments to its end by a signal.
+
+use std::{
+    path::{Path, PathBuf},
+    thread,
+};
+
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::Signals,
+};
+
+use super::{Control, Live, LiveError, privileges, start};
+use crate::config::{Config, Effect, OnFailure};
+
+/// What may be wrong with a configuration on this machine although a box can run with it.
+///
+/// # Errors
+/// What lacks for a box to run: interfaces, a bridge, none of the two.
+pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
+    // Whoever asks stays in their namespace.
+    let found = thread::scope(|scope| {
+        let look = scope.spawn(|| {
+            start::enter_namespace(config)?;
+            start::find_ports(config)
+        });
+        look.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    let mut warnings = Vec::new();
+    let [inside, outside] = &found;
+    if inside.mtu_bytes != outside.mtu_bytes {
+        let (inside, outside) = (inside.mtu_bytes, outside.mtu_bytes);
+        warnings.push(format!(
+            "the MTU is {inside} inside and {outside} outside: longer packets are answered with 'too big'"
+        ));
+    }
+    if config.on_failure == OnFailure::Closed {
+        warnings.push("traffic stops whenever the box does: on_failure = \"open\" has a bridge carry it on".into());
+    }
+    let applied = config.classes.iter().filter(|class| class.effect == Effect::Apply);
+    for class in applied {
+        let changing = class.functions.iter().find(|entry| entry.changes_frames);
+        if let Some(entry) = changing {
+            let (class, function) = (&class.name, entry.name);
+            warnings.push(format!(
+                "class {class}: {function} works with the keys and tables of an example, which no other end understands: \
+                 effect = \"discard\" sends frames on as they came"
+            ));
+        }
+    }
+    Ok(warnings)
+}
+
+/// Runs a box until SIGTERM or SIGINT; SIGHUP has it read `file` again. `ready` is called once the box is about to take
+/// frames.
+///
+/// # Errors
+/// What lacks, and what makes it impossible to go on.
+pub fn run_until_signalled(config: Config, file: PathBuf, ready: impl FnOnce(&Control)) -> Result<(), LiveError> {
+    let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(LiveError::Signals)?;
+    let (live, control) = Live::open(config)?;
+    thread::spawn({
+        let control = control.clone();
+        move || heed(signals, &control, &file)
+    });
+    ready(&control);
+    live.run()
+}
+
+fn heed(mut signals: Signals, control: &Control, file: &Path) {
+    privileges::drop_capabilities();
+    for signal in &mut signals {
+        if signal == SIGHUP {
+            match Config::read(file).map_err(|wrong| wrong.to_string()).and_then(|config| control.reload(config)) {
+                Ok(()) => tracing::info!("{} was reloaded", file.display()),
+                Err(wrong) => tracing::warn!("{wrong}: nothing is changed"),
+            }
+        } else {
+            control.stop();
+        }
+    }
+}

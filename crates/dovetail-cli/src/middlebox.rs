@@ -1,0 +1,32 @@
+//! `dovetail middlebox`: runs a box between two interfaces, or says what its configuration means.
+
+use std::io::Write;
+
+use crate::{args::MiddleboxArgs, failure::Failure};
+
+#[cfg(target_os = "linux")]
+pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    use dovetail_box::{
+        config::Config,
+        live::{check, run_until_signalled},
+    };
+
+    crate::logging::install()?;
+    let config = Config::read(&args.config).map_err(Failure::new)?;
+    let warnings = check(&config).map_err(Failure::new)?;
+    if args.check {
+        let warnings: String = warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect();
+        return Ok(dovetail_compare::output::print(out, &format!("{}{warnings}", config.describe()))?);
+    }
+    for warning in warnings {
+        tracing::warn!("{warning}");
+    }
+    let [inside, outside] = config.interfaces.clone();
+    run_until_signalled(config, args.config.clone(), |_| tracing::info!("running between {inside} and {outside}"))
+        .map_err(Failure::new)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn run(_: &MiddleboxArgs, _: &mut dyn Write) -> Result<(), Failure> {
+    Err(Failure::new("the middlebox needs Linux: its packet sockets and the switch that fails open are Linux's"))
+}
