@@ -349,7 +349,10 @@ Examples:
   dovetail middlebox --config box.toml --check
       what a box with this configuration does, and whether this machine has what it names
   dovetail middlebox --config box.toml
-      runs until SIGTERM or Ctrl-C; SIGHUP has it read the file again";
+      runs until SIGTERM or Ctrl-C; SIGHUP has it read the file again
+  dovetail middlebox --config box.toml --records live
+  dovetail compare --workload live/workload.csv --pipeline buffer=4 --policy drfq --policy atfq
+      what passed, packet by packet, and what other policies would have made of it";
 
 #[cfg(feature = "middlebox")]
 #[derive(Debug, Args)]
@@ -362,6 +365,14 @@ pub(crate) struct MiddleboxArgs {
     /// Explain the configuration and check that this machine has what it names; do not run
     #[arg(long)]
     pub(crate) check: bool,
+
+    /// Write a row for each packet into this folder: what became of it, and a workload that `compare` can run again
+    #[arg(long, value_name = "DIR", conflicts_with = "check")]
+    pub(crate) records: Option<PathBuf>,
+
+    /// Write what leaves as a capture
+    #[arg(long, value_name = "FILE.pcap", conflicts_with = "check")]
+    pub(crate) pcap: Option<PathBuf>,
 }
 
 #[cfg(feature = "middlebox")]

@@ -8,7 +8,7 @@ use crate::{args::MiddleboxArgs, failure::Failure};
 pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failure> {
     use dovetail_box::{
         config::Config,
-        live::{check, run_until_signalled},
+        live::{Files, check, run_until_signalled},
     };
 
     crate::logging::install()?;
@@ -22,8 +22,11 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
         tracing::warn!("{warning}");
     }
     let [inside, outside] = config.interfaces.clone();
-    run_until_signalled(config, args.config.clone(), |_| tracing::info!("running between {inside} and {outside}"))
-        .map_err(Failure::new)
+    let files = Files { records: args.records.clone(), capture: args.pcap.clone() };
+    run_until_signalled(config, args.config.clone(), &files, |_| {
+        tracing::info!("running between {inside} and {outside}")
+    })
+    .map_err(Failure::new)
 }
 
 #[cfg(not(target_os = "linux"))]

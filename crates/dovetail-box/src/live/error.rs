@@ -46,6 +46,14 @@ pub enum LiveError {
     /// Signals cannot be heeded.
     #[error("signals: {0}")]
     Signals(io::Error),
+    /// A file of what passes cannot be begun.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),

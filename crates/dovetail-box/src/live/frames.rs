@@ -13,6 +13,8 @@ pub(super) struct Frame {
     pub class: u16,
     /// What the kernel is to do to it.
     pub offload: Offload,
+    /// Which packet it is, counted from 0.
+    pub number: u64,
 }
 
 /// Frames by handle. Buffers are used again, so that nothing is allocated once they have grown.
@@ -66,6 +68,11 @@ impl Frames {
         for (_, frame) in &mut self.held {
             frame.class = moved[usize::from(frame.class)];
         }
+    }
+
+    /// The numbers of all packets.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.held.iter().map(|(_, frame)| frame.number)
     }
 
     pub(super) fn clear(&mut self) {

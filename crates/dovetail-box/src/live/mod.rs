@@ -13,6 +13,7 @@
 //! | `frames` | the frames that the box holds |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | [`switch`] | who carries traffic on when the box does not |
+//! | [`watch`] | files of what passed, to look at and to run again |
 //! | [`lab`] | two hosts round a box on one machine |
 //! | `sys` | what the kernel offers and no library wraps |
 //!
@@ -36,11 +37,12 @@ mod status;
 pub mod switch;
 mod sys;
 mod waiting;
+pub mod watch;
 
 pub use control::Control;
 pub use counters::{ClassCounters, Oddities};
 pub use error::LiveError;
 pub use port::PortCounters;
-pub use running::{Live, Watch};
-pub use serve::{check, run_until_signalled};
+pub use running::Live;
+pub use serve::{Files, check, run_until_signalled};
 pub use status::Status;

@@ -20,6 +20,7 @@ use super::{
     switch::Switch,
     sys::Received,
     waiting::Waiting,
+    watch::{Arrived, Watch},
 };
 use crate::{
     config::{self, Config, Segments},
@@ -52,9 +53,6 @@ pub struct Live {
     tell_at: Nanos,
 }
 
-/// Called with each packet that leaves: its way, its class, and its bytes.
-pub type Watch = Box<dyn FnMut(&Passage, &str, &[u8]) + Send>;
-
 /// What a frame passes through.
 struct Inner {
     ports: [Port; 2],
@@ -69,7 +67,9 @@ struct Inner {
     segments: Segments,
     /// By how much functions may make a packet longer.
     growth_bytes: u32,
-    watch: Option<Watch>,
+    watchers: Vec<Box<dyn Watch>>,
+    /// Packets that were offered to the policy so far.
+    offered: u64,
     /// The answer to a packet that is too long, while it is made.
     answer: Vec<u8>,
     /// When the last one was sent.
@@ -97,7 +97,8 @@ impl Live {
             toward: config.toward.index(),
             segments: config.segments,
             growth_bytes: growth(&config),
-            watch: None,
+            watchers: Vec::new(),
+            offered: 0,
             answer: Vec::new(),
             answered_at: Nanos::ZERO,
             classes,
@@ -107,9 +108,9 @@ impl Live {
         Ok((Self { config, switch, inner, waiting, asked, tell_at: Nanos::ZERO }, control))
     }
 
-    /// Has every packet that leaves shown to `watch`, on the box's own thread.
-    pub fn watch(&mut self, watch: Watch) {
-        self.inner.watch = Some(watch);
+    /// Has every packet shown to `watch` as well, on the box's own thread.
+    pub fn watch(&mut self, watch: Box<dyn Watch>) {
+        self.inner.watchers.push(watch);
     }
 
     /// Runs until it is told to stop.
@@ -159,6 +160,9 @@ impl Live {
             port.empty();
         }
         inner.oddities.lapses += 1;
+        for number in inner.frames.numbers() {
+            inner.watchers.iter_mut().for_each(|watch| watch.dropped(number));
+        }
         inner.frames.clear();
         inner.flows = Flows::new(&self.config.queues)?;
         inner.node = start::node(&self.config, &inner.classes)?;
@@ -289,13 +293,17 @@ impl Inner {
         counters.preempted += u64::from(worked.is_preempted);
         if !worked.goes_on {
             counters.refused += 1;
+            let number = frame.number;
             self.frames.drop(handle);
+            self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
             return (worked.took, Outcome::Drop);
         }
         let bytes = frame.bytes.len() as u32;
         let mtu = self.ports[self.toward].mtu_bytes;
         if frame.offload.segmented.is_none() && !wire::fits::socket_takes(&frame.bytes, mtu) {
             counters.too_long += 1;
+            let number = frame.number;
+            self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
             if let Some(grown) = self.frames.take(handle) {
                 self.tell_too_long(grown, mtu);
             }
@@ -324,8 +332,8 @@ impl Inner {
         counters.sent += 1;
         counters.sent_bytes += frame.bytes.len() as u64;
         counters.waited += passage.link_start - passage.arrival;
-        if let Some(watch) = &mut self.watch {
-            watch(passage, &self.names[usize::from(frame.class)], &frame.bytes);
+        for watch in &mut self.watchers {
+            watch.left(frame.number, passage, &frame.bytes);
         }
         self.ports[self.toward].push(frame.offload, frame.bytes);
     }
@@ -334,6 +342,7 @@ impl Inner {
     fn receive(&mut self, from: usize, now: Nanos) -> usize {
         let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
         let mtu = ports[1 - from].mtu_bytes;
+        let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
         let mut entrance = Entrance {
             node,
             flows,
@@ -341,6 +350,9 @@ impl Inner {
             frames,
             counters,
             oddities,
+            names,
+            watchers,
+            offered,
             segments: *segments,
             clamp: clamp(mtu, *growth_bytes),
             now,
@@ -443,6 +455,9 @@ struct Entrance<'b> {
     frames: &'b mut Frames,
     counters: &'b mut [ClassCounters],
     oddities: &'b mut Oddities,
+    names: &'b [Arc<str>],
+    watchers: &'b mut [Box<dyn Watch>],
+    offered: &'b mut u64,
     segments: Segments,
     clamp: Option<(u16, u16)>,
     now: Nanos,
@@ -485,24 +500,33 @@ impl Entrance<'_> {
         self.counters[usize::from(class)].arrived += 1;
         let bytes = bytes as u32;
         // What it costs on the CPU is learnt.
-        let Ok(demand) = Demand::new(&[Nanos::ZERO, self.node.link().time(bytes)]) else { return };
+        let link = self.node.link().time(bytes);
+        let Ok(demand) = Demand::new(&[Nanos::ZERO, link]) else { return };
+        let number = *self.offered;
+        *self.offered += 1;
+        for watch in &mut *self.watchers {
+            let class = &self.names[usize::from(class)];
+            watch.arrived(&Arrived { number, flow, class, bytes, arrival: self.now, link });
+        }
         let handle = self.frames.next_handle();
         let packet = Packet { flow, bytes, arrival: self.now, handle, demand };
         let Admission { refused, evicted } = self.node.enqueue(&packet, self.now);
         if refused.is_some() {
             self.counters[usize::from(class)].queue_full += 1;
+            self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
         } else {
             let mut buffer = self.frames.buffer();
             let offload = write(&mut buffer).unwrap_or(Offload::NONE);
             if let Some((v4, v6)) = self.clamp {
                 wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
             }
-            self.frames.hold(Frame { bytes: buffer, class, offload });
+            self.frames.hold(Frame { bytes: buffer, class, offload, number });
         }
         if evicted {
             while let Some(packet) = self.node.poll_evicted() {
                 if let Some(frame) = self.frames.take(packet.handle) {
                     self.counters[usize::from(frame.class)].queue_full += 1;
+                    self.watchers.iter_mut().for_each(|watch| watch.dropped(frame.number));
                     self.frames.give_back(frame.bytes);
                 }
             }

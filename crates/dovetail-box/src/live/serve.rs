@@ -10,7 +10,10 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use super::{Control, Live, LiveError, privileges, start};
+use super::{
+    Control, Live, LiveError, privileges, start,
+    watch::{Capture, Records},
+};
 use crate::config::{Config, Effect, OnFailure};
 
 /// What may be wrong with a configuration on this machine although a box can run with it.
@@ -51,14 +54,46 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
     Ok(warnings)
 }
 
+/// Files of what passes.
+#[derive(Debug, Clone, Default)]
+pub struct Files {
+    /// A folder for a row of each packet.
+    pub records: Option<PathBuf>,
+    /// A capture of what leaves.
+    pub capture: Option<PathBuf>,
+}
+
+impl Files {
+    fn begin(&self, live: &mut Live, policy: &str) -> Result<(), LiveError> {
+        let error = |path: &Path| {
+            let path = path.display().to_string();
+            move |source| LiveError::File { path, source }
+        };
+        if let Some(folder) = &self.records {
+            live.watch(Box::new(Records::begin(folder, policy).map_err(error(folder))?));
+        }
+        if let Some(path) = &self.capture {
+            live.watch(Box::new(Capture::begin(path).map_err(error(path))?));
+        }
+        Ok(())
+    }
+}
+
 /// Runs a box until SIGTERM or SIGINT; SIGHUP has it read `file` again. `ready` is called once the box is about to take
 /// frames.
 ///
 /// # Errors
 /// What lacks, and what makes it impossible to go on.
-pub fn run_until_signalled(config: Config, file: PathBuf, ready: impl FnOnce(&Control)) -> Result<(), LiveError> {
+pub fn run_until_signalled(
+    config: Config,
+    file: PathBuf,
+    files: &Files,
+    ready: impl FnOnce(&Control),
+) -> Result<(), LiveError> {
     let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(LiveError::Signals)?;
-    let (live, control) = Live::open(config)?;
+    let policy = config.policy.to_string();
+    let (mut live, control) = Live::open(config)?;
+    files.begin(&mut live, &policy)?;
     thread::spawn({
         let control = control.clone();
         move || heed(signals, &control, &file)

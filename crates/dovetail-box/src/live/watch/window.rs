@@ -1,0 +1,70 @@
+//! Packets leave in another order than they arrived, and files have them in the order of arrival.
+
+use std::collections::VecDeque;
+
+/// The packets from the oldest whose fate is open on.
+#[derive(Debug)]
+pub(super) struct Window<T> {
+    packets: VecDeque<(T, bool)>,
+    /// The number of the first of them.
+    first: u64,
+}
+
+/// The most packets that wait for the oldest one's fate: some seconds of a fast link. Beyond it, that one is given as it is.
+const MOST: usize = 1 << 20;
+
+impl<T> Default for Window<T> {
+    fn default() -> Self {
+        Self { packets: VecDeque::new(), first: 0 }
+    }
+}
+
+impl<T> Window<T> {
+    /// A packet that follows the last one.
+    pub(super) fn push(&mut self, packet: T) {
+        self.packets.push_back((packet, false));
+    }
+
+    /// Settles a packet's fate.
+    pub(super) fn settle(&mut self, number: u64, settle: impl FnOnce(&mut T)) {
+        let at = number.checked_sub(self.first).and_then(|at| usize::try_from(at).ok());
+        if let Some((packet, is_settled)) = at.and_then(|at| self.packets.get_mut(at)) {
+            settle(packet);
+            *is_settled = true;
+        }
+    }
+
+    /// The oldest packet, if its fate is settled.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let (_, is_settled) = self.packets.front()?;
+        (*is_settled || self.packets.len() > MOST).then(|| self.pop_any()).flatten()
+    }
+
+    /// The oldest packet, whatever its fate.
+    pub(super) fn pop_any(&mut self) -> Option<T> {
+        let (packet, _) = self.packets.pop_front()?;
+        self.first += 1;
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_come_out_in_their_order_once_they_are_settled() {
+        let mut window = Window::default();
+        for packet in ['a', 'b', 'c'] {
+            window.push(packet);
+        }
+        window.settle(1, |packet| *packet = 'B');
+        assert_eq!(window.pop(), None);
+        window.settle(0, |_| ());
+        assert_eq!([window.pop(), window.pop(), window.pop()], [Some('a'), Some('B'), None]);
+        // One that has gone, and one that never came.
+        window.settle(0, |packet| *packet = 'x');
+        window.settle(9, |packet| *packet = 'x');
+        assert_eq!([window.pop_any(), window.pop_any()], [Some('c'), None]);
+    }
+}
