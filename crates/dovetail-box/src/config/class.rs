@@ -2,7 +2,7 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use dovetail_sched::{Weight, flow::FiveTuple};
+use dovetail_sched::{Weight, cost::Cost, flow::FiveTuple};
 use ipnet::IpNet;
 
 use super::model::Effect;
@@ -23,6 +23,8 @@ pub struct Class {
     pub program: Option<Arc<str>>,
     /// Whether the result goes on.
     pub effect: Effect,
+    /// How long its work takes on a whole CPU, where that is not measured.
+    pub time: Option<Cost>,
     /// By what the time of its work is multiplied before it counts.
     pub cost: f64,
 }

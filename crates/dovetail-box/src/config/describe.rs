@@ -101,6 +101,9 @@ fn described(class: &Class) -> String {
     if class.effect == Effect::Discard {
         text.push_str("; frames go on as they came");
     }
+    if let Some(time) = class.time {
+        text.push_str(&format!("; its work counts as {time}, whatever it takes"));
+    }
     if class.cost != 1.0 {
         text.push_str(&format!("; its time counts {} times", class.cost));
     }

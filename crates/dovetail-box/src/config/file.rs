@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use dovetail_sched::{Limits, Nanos, PolicySpec, Setup, Weight};
+use dovetail_sched::{
+    Limits, Nanos, PolicySpec, Setup, Weight,
+    cost::{Cost, CostError},
+};
 use dovetail_toml::{
     ConfigError, Fault, Section, read_text,
     values::{self, number, quoted, text, whole, word},
@@ -218,6 +221,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>,
         functions: Vec::new(),
         program: None,
         effect: Effect::Apply,
+        time: None,
         cost: 1.0,
     }));
     Ok(classes)
@@ -251,9 +255,15 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
     let effect = section.one("effect", word(&effects))?.unwrap_or(Effect::Apply);
     let factor = |number: f64| (1e-3..=1e6).contains(&number).then_some(number);
     let cost = section.one("cost", number("a factor from 0.001 to 1000000", factor))?.unwrap_or(1.0);
+    let time = section.one("time", time)?;
     section.end()?;
     let Some(name) = name else { return Err(section.wrong("name", "a class has a name")) };
-    Ok(Class { name, matches, weight, functions, program, effect, cost })
+    Ok(Class { name, matches, weight, functions, program, effect, time, cost })
+}
+
+fn time(value: &DeValue<'_>) -> Result<Cost, String> {
+    let text = values::written(value, "a cost such as \"15ns*bytes + 84.5us\"")?;
+    text.parse().map_err(|wrong: CostError| wrong.to_string())
 }
 
 fn is_in_name(letter: char) -> bool {
