@@ -23,8 +23,8 @@ pub enum SwitchError {
     },
     /// The kernel is too old to run a program at an interface for as long as a process lives.
     #[error(
-        "the switch needs Linux 6.6 or later, for tcx links (this is {release}); without it, run the box with on_failure = \
-         \"closed\" and no bridge"
+        "the switch needs Linux 6.6 or later, for tcx links (this is {release}); an older one can run the box with on_failure \
+         = \"closed\" and no bridge"
     )]
     Kernel {
         /// The kernel's release.

@@ -18,15 +18,16 @@
 //! ahead, and leaves its decision in a slot of the processor it runs on. Directly afterwards, on the same processor, the
 //! frame meets the program at the port (tcx), which reads the slot: what the socket took is dropped, and what it did not
 //! take goes on to the bridge. Whose a frame is is decided once, so **no frame is forwarded twice or by neither**, whatever
-//! the deadline does meanwhile, and in whichever order sockets and programs come and go. A frame that the filter takes and
-//! for which the socket has no room is lost, as at any full queue.
+//! the deadline does meanwhile. A frame that the filter takes and
+//! for which the socket has no room is lost, as at any full queue. What the box still has in hand when the bridge takes over
+//! may be overtaken.
 //!
 //! # The order of things
 //!
 //! 1. [`Switch::open`] and [`Switch::silence`] both ports. Nothing changes: the bridge forwards.
 //! 2. Make each packet socket with protocol 0, [`Switch::attach_filter`], then bind it to its port with `ETH_P_ALL`. One
 //!    socket receives at each port, or one fanout group, and it ignores outgoing frames (`PACKET_IGNORE_OUTGOING`).
-//! 3. [`Switch::renew`] at least every few milliseconds, with a deadline some more ahead.
+//! 3. [`Switch::take_over`], then [`Switch::renew`] at least every few milliseconds, with a deadline some more ahead.
 //! 4. [`Switch::hand_over`], then send what is left in the sockets and queues, then close them.
 //!
 //! If the process ends in between, its links and sockets go with it, and the bridge forwards.
@@ -34,23 +35,43 @@
 //! # After a lapse
 //!
 //! A box that was stopped and goes on finds frames in its sockets and queues that are older than what the bridge has
-//! forwarded meanwhile. To send them would reorder flows, and TCP has sent them again long ago. So the loop asks
-//! [`Switch::has_lapsed`] each time before it sends and before it renews, and after a lapse empties its sockets and queues
-//! first; while the deadline is past nothing new comes in. What the loop was sending in the very moment it was stopped
-//! leaves late.
+//! forwarded meanwhile. To send them would reorder flows, and TCP has sent them again long ago. So [`Switch::renew`] answers
+//! that the deadline had passed, and leaves it so: nothing new comes in while the loop empties its sockets and queues, and
+//! then takes over again. Before it sends it asks [`Switch::has_lapsed`]; only what it was sending in the very moment it was
+//! stopped leaves late.
+//!
+//! ```no_run
+//! # use dovetail_box::live::switch::{Switch, SwitchError};
+//! # use dovetail_sched::Nanos;
+//! # fn clock() -> Nanos { Nanos::ZERO }
+//! # fn discard() {}
+//! # fn receive_and_send() {}
+//! # fn run(switch: &Switch) {
+//! const AHEAD: Nanos = Nanos::from_millis(20);
+//! loop {
+//!     let now = clock();
+//!     if !switch.renew(now, AHEAD) {
+//!         discard();
+//!         switch.take_over(clock(), AHEAD);
+//!     }
+//!     receive_and_send();
+//! }
+//! # }
+//! ```
 //!
 //! # Fail closed
 //!
 //! Where nothing may pass without the box, the same switch is used **without a bridge**: interfaces that are not bridged
 //! forward nothing when the box is gone, and no mechanism can fail. [`ports::check`] sees to it that a bridge is there or
 //! not there, as asked. The switch still keeps frames that the box takes from the machine's own network stack, and the
-//! sockets of a box that hangs from filling with frames that would be sent late. (A machine that routes IP between the two
-//! interfaces forwards what is addressed to it, box or not.)
+//! sockets of a box that hangs from filling with frames that would be sent late. On a kernel that is too old to silence
+//! ports, that step can be left out there. (A machine that routes IP between the two interfaces forwards what is addressed to
+//! it, box or not.)
 //!
 //! # What it needs
 //!
-//! Linux 6.6. `CAP_BPF` and `CAP_NET_ADMIN` for the programs, and `CAP_NET_RAW` for packet sockets, all outside of user
-//! namespaces. None is needed any more once ports are silenced and sockets are bound: drop them.
+//! Linux 6.6. `CAP_BPF` and `CAP_NET_ADMIN` for the programs, both outside of user namespaces, and `CAP_NET_RAW`
+//! for packet sockets. None is needed any more once ports are silenced and sockets are bound: drop them.
 //!
 //! # What it does not do
 //!
@@ -108,7 +129,7 @@ impl Switch {
         let deadline = Cell::new(deadline.as_fd()).map_err(SwitchError::system("map the deadline"))?;
         let switch = Self { deadline, filter, ingress, links: Vec::new() };
         // The kernel must call what this process calls now the past, or a box that hangs would be in charge for good.
-        switch.renew(now());
+        switch.set(now());
         let taken = bpf::run(switch.filter()).map_err(SwitchError::system("run the filter"))?;
         switch.hand_over();
         if taken == 0 { Ok(switch) } else { Err(SwitchError::Clock) }
@@ -141,10 +162,23 @@ impl Switch {
         Ok(())
     }
 
-    /// Keeps the box in charge until then, a time of `CLOCK_MONOTONIC`.
+    /// Puts the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, whoever was in charge before.
+    pub fn take_over(&self, now: Nanos, ahead: Nanos) {
+        self.set(now + ahead);
+    }
+
+    /// Keeps the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`. If the deadline had passed by then, all
+    /// stays as it is and the answer is false.
+    ///
+    /// A loop that is stopped in between is not in charge when it goes on: the deadline counts from the time that was compared.
     #[inline]
-    pub fn renew(&self, until: Nanos) {
-        self.deadline.store(until.0, Ordering::Release);
+    #[must_use]
+    pub fn renew(&self, now: Nanos, ahead: Nanos) -> bool {
+        let is_in_time = !self.has_lapsed(now);
+        if is_in_time {
+            self.set(now + ahead);
+        }
+        is_in_time
     }
 
     /// Whether the bridge is in charge at this time.
@@ -156,7 +190,12 @@ impl Switch {
 
     /// Leaves frames to the bridge from now on. What sockets have taken before is still the box's to send.
     pub fn hand_over(&self) {
-        self.renew(Nanos::ZERO);
+        self.set(Nanos::ZERO);
+    }
+
+    #[inline]
+    fn set(&self, deadline: Nanos) {
+        self.deadline.store(deadline.0, Ordering::Release);
     }
 }
 

@@ -14,8 +14,7 @@ fn switch() -> Option<Switch> {
     }
 }
 
-const PAST: Nanos = Nanos(1);
-const HOUR: u64 = 3_600_000_000_000;
+const HOUR: Nanos = Nanos::from_secs(3600);
 
 const WHOLE: u32 = u32::MAX;
 const NEXT: u32 = u32::MAX;
@@ -38,7 +37,7 @@ fn whose_a_frame_is_is_decided_once() {
     let Some(switch) = switch() else { return };
     stay();
     assert_eq!(one_frame(&switch), (0, NEXT), "a new switch leaves all to the bridge");
-    switch.renew(Nanos(now().0 + HOUR));
+    switch.take_over(now(), HOUR);
     assert_eq!(one_frame(&switch), (WHOLE, DROP));
     assert_eq!(bpf::run(switch.ingress.as_fd()).unwrap(), NEXT, "a decision holds for one frame");
     // The deadline passes between the two.
@@ -48,10 +47,10 @@ fn whose_a_frame_is_is_decided_once() {
     assert_eq!(one_frame(&switch), (0, NEXT));
     // And is renewed between them.
     assert_eq!(bpf::run(switch.filter()).unwrap(), 0);
-    switch.renew(Nanos::MAX);
+    switch.take_over(now(), Nanos::MAX);
     assert_eq!(bpf::run(switch.ingress.as_fd()).unwrap(), NEXT);
     assert_eq!(one_frame(&switch), (WHOLE, DROP));
-    switch.renew(PAST);
+    switch.take_over(Nanos::ZERO, Nanos(1));
     assert_eq!(one_frame(&switch), (0, NEXT));
 }
 
@@ -59,8 +58,12 @@ fn whose_a_frame_is_is_decided_once() {
 fn a_lapse_is_when_the_deadline_is_reached() {
     let Some(switch) = switch() else { return };
     assert!(switch.has_lapsed(Nanos::ZERO), "a new switch has");
-    switch.renew(Nanos(500));
+    assert!(!switch.renew(Nanos(100), Nanos(400)) && switch.has_lapsed(Nanos(100)), "a lapse is not undone unnoticed");
+    switch.take_over(Nanos(100), Nanos(400));
     assert!(!switch.has_lapsed(Nanos(499)) && switch.has_lapsed(Nanos(500)));
+    assert!(switch.renew(Nanos(499), Nanos(400)));
+    assert!(!switch.has_lapsed(Nanos(898)) && !switch.renew(Nanos(899), Nanos(400)));
+    assert!(switch.has_lapsed(Nanos(899)));
     switch.hand_over();
     assert!(switch.has_lapsed(Nanos(499)));
 }
