@@ -4,6 +4,7 @@
 use std::{
     env,
     io::{self, BufRead, BufReader, Read},
+    iter,
     os::fd::{AsFd, AsRawFd, OwnedFd},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
     sync::{
@@ -139,47 +140,52 @@ fn run(ahead: Nanos, on_failure: OnFailure) {
     });
 
     let mut frame = vec![0; 80 << 10];
-    let mut forwarded = 0_u64;
+    // Forwards what is in the sockets as long as it may, and says how much that was.
+    let mut forward = |may: &dyn Fn() -> bool| {
+        let mut frames = 0_u64;
+        for [from, to] in [[&sockets[0], &sockets[1]], [&sockets[1], &sockets[0]]] {
+            while let Some(bytes) = receive(from, &mut frame).filter(|_| may()) {
+                transmit(to, &frame[..bytes]);
+                frames += 1;
+            }
+        }
+        frames
+    };
+    let mut forwarded = 0;
     let mut is_in_charge = false;
-    while !stop.load(Relaxed) {
+    loop {
         if !switch.renew(now(), ahead) {
             // Older than what the bridge has forwarded meanwhile.
-            let mut discarded = 0;
-            for socket in &sockets {
-                while receive(socket, &mut frame).is_some() {
-                    discarded += 1;
-                }
-            }
+            let discarded: usize = sockets.iter().map(discard).sum();
             if is_in_charge {
                 println!("lapsed {discarded}");
             }
             is_in_charge = false;
             switch.take_over(now(), ahead);
         }
-        for [from, to] in [[&sockets[0], &sockets[1]], [&sockets[1], &sockets[0]]] {
-            while let Some(bytes) = receive(from, &mut frame) {
-                if !switch.renew(now(), ahead) {
-                    break;
-                }
-                transmit(to, &frame[..bytes]);
-                forwarded += 1;
-                if !is_in_charge {
-                    is_in_charge = true;
-                    println!("takes over");
-                }
-            }
+        let frames = forward(&|| switch.renew(now(), ahead));
+        forwarded += frames;
+        if frames > 0 && !is_in_charge {
+            is_in_charge = true;
+            println!("takes over");
         }
-        let mut polled = sockets.each_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
-        poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 1_000_000 })).unwrap();
+        if frames == 0 {
+            // With nothing in hand there is nothing that the bridge could overtake.
+            if stop.load(Relaxed) {
+                break;
+            }
+            let mut polled = sockets.each_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
+            poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 1_000_000 })).unwrap();
+        }
     }
     switch.hand_over();
-    for [from, to] in [[&sockets[0], &sockets[1]], [&sockets[1], &sockets[0]]] {
-        while let Some(bytes) = receive(from, &mut frame) {
-            transmit(to, &frame[..bytes]);
-            forwarded += 1;
-        }
-    }
+    forwarded += forward(&|| true);
     println!("forwarded {forwarded}");
+}
+
+fn discard(socket: &OwnedFd) -> usize {
+    let mut beginning = [0; 64];
+    iter::from_fn(|| receive(socket, &mut beginning)).count()
 }
 
 fn receive(socket: &OwnedFd, frame: &mut [u8]) -> Option<usize> {

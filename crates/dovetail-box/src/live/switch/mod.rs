@@ -20,7 +20,7 @@
 //! take goes on to the bridge. Whose a frame is is decided once, so **no frame is forwarded twice or by neither**, whatever
 //! the deadline does meanwhile. A frame that the filter takes and
 //! for which the socket has no room is lost, as at any full queue. What the box still has in hand when the bridge takes over
-//! may be overtaken.
+//! may be overtaken, so a box that ends does it best at a moment when it has nothing.
 //!
 //! # The order of things
 //!
