@@ -32,20 +32,28 @@ const NEVER: Duration = Duration::from_secs(3600);
 /// As a box has it.
 const SOON: Duration = Duration::from_millis(20);
 
+/// Whether this kernel has what a switch needs and lets this process have it; says so if not.
+fn is_possible() -> bool {
+    const LOOPBACK: u32 = 1;
+    match Switch::open().and_then(|mut switch| switch.silence(&[LOOPBACK])) {
+        Ok(()) => true,
+        Err(error @ (SwitchError::NotPermitted { .. } | SwitchError::NotBuilt { .. } | SwitchError::Kernel { .. })) => {
+            dovetail_skip::skipped(error);
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
 /// A lab whose hosts know each other, or nothing where there can be none or no switch in it.
 fn lab() -> Option<Lab> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("dvs{}n{}", process::id(), NUMBER.fetch_add(1, Relaxed));
     match Lab::up(&LabSpec { name, ..LabSpec::default() }) {
-        Ok(lab) => {
-            let switch = Switch::open().map(drop);
-            if let Err(error @ (SwitchError::NotBuilt { .. } | SwitchError::Kernel { .. })) = switch {
-                dovetail_skip::skipped(error);
-                return None;
-            }
+        Ok(lab) => is_possible().then(|| {
             introduce(&lab);
-            Some(lab)
-        }
+            lab
+        }),
         Err(error @ (LabError::NotRoot | LabError::Namespace(NetnsError::NoProgram { .. }))) => {
             dovetail_skip::skipped(error);
             None

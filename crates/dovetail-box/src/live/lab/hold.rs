@@ -16,7 +16,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::LabError;
+use super::error::LabError;
 
 const FOLDER: &str = "/run";
 

@@ -25,22 +25,24 @@
 //! # Ok::<(), dovetail_box::live::lab::LabError>(())
 //! ```
 
+mod error;
 mod hold;
 mod show;
 mod spec;
 
 use std::{
-    io, thread,
+    thread,
     time::{Duration, Instant},
 };
 
 use dovetail_netns::{Namespace, NetnsError, exists, remove, tool};
 use rustix::process::geteuid;
 
-use super::switch::ports::{Port, PortError, PortState};
+use super::switch::ports::{Port, PortState};
+pub use error::LabError;
 use hold::{Before, Hold};
 pub use show::{Show, ShowError, show};
-pub use spec::LabSpec;
+pub use spec::{LabSpec, Place};
 
 /// The box's interfaces, and the bridge that they are ports of.
 pub const PORTS: [&str; 2] = ["inside", "outside"];
@@ -53,17 +55,6 @@ pub const HOST_INTERFACE: &str = "eth0";
 const TO_FORWARD: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// One of the three namespaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
-    /// The hosts that the box is in front of.
-    Inside,
-    /// Where the box runs.
-    Box,
-    /// The hosts beyond it.
-    Outside,
-}
-
 /// What can be run in a lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
@@ -71,53 +62,6 @@ pub struct Hint {
     pub what: &'static str,
     /// The command, for a shell of root's.
     pub command: String,
-}
-
-/// Why there is no lab.
-#[derive(Debug, thiserror::Error)]
-pub enum LabError {
-    /// Who runs it may not make network namespaces.
-    #[error("a lab is made of network namespaces, which needs root: run it with sudo")]
-    NotRoot,
-    /// There is one of this name.
-    #[error("process {owner} has a lab of the name '{name}': end it, or give this one another name")]
-    InUse {
-        /// The lab's.
-        name: String,
-        /// Whose it is.
-        owner: String,
-    },
-    /// There is a namespace that no lab made.
-    #[error(
-        "there is a network namespace '{namespace}', which no lab made: 'ip netns del {namespace}', or another name"
-    )]
-    Taken {
-        /// The namespace's.
-        namespace: String,
-    },
-    /// A specification that cannot be followed.
-    #[error("{0}")]
-    Wrong(String),
-    /// `ip` is missing or refuses.
-    #[error(transparent)]
-    Namespace(#[from] NetnsError),
-    /// The ports are not as they were made.
-    #[error(transparent)]
-    Port(#[from] PortError),
-    /// The bridge does not forward.
-    #[error("the bridge does not forward at {port} after {} s", TO_FORWARD.as_secs())]
-    Silent {
-        /// The box's interface.
-        port: &'static str,
-    },
-    /// The system refused.
-    #[error("{what}: {error}")]
-    System {
-        /// What was being done.
-        what: String,
-        /// What the system answered.
-        error: io::Error,
-    },
 }
 
 /// A lab; see the [module](self).
@@ -224,7 +168,7 @@ impl Lab {
         for port in PORTS {
             while look(port)??.above.and_then(|bridge| bridge.state) != Some(PortState::Forwarding) {
                 if begun.elapsed() > TO_FORWARD {
-                    return Err(LabError::Silent { port });
+                    return Err(LabError::Silent { port, waited: TO_FORWARD });
                 }
                 thread::sleep(LOOK);
             }

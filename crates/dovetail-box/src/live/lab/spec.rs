@@ -2,7 +2,18 @@
 
 use std::net::Ipv4Addr;
 
-use super::{LabError, Place};
+use super::error::LabError;
+
+/// One of the three namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The hosts that the box is in front of.
+    Inside,
+    /// Where the box runs.
+    Box,
+    /// The hosts beyond it.
+    Outside,
+}
 
 /// What a lab is to be made of.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -162,7 +162,7 @@ impl Switch {
         Ok(())
     }
 
-    /// Puts the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, whoever was in charge before.
+    /// Puts the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, also after a lapse.
     pub fn take_over(&self, now: Nanos, ahead: Nanos) {
         self.set(now + ahead);
     }
