@@ -119,18 +119,18 @@ impl Live {
     /// What makes it impossible to go on. The bridge carries traffic on.
     pub fn run(mut self) -> Result<(), LiveError> {
         start::settle_in(&self.config)?;
-        self.switch.renew(clock::now() + ALIVE_FOR);
+        self.switch.take_over(clock::now(), ALIVE_FOR);
         for port in &self.inner.ports {
             port.bind()?;
         }
         privileges::drop_capabilities();
         loop {
             let mut now = clock::now();
-            if self.switch.has_lapsed(now) {
+            if !self.switch.renew(now, ALIVE_FOR) {
                 self.start_over()?;
                 now = clock::now();
+                self.switch.take_over(now, ALIVE_FOR);
             }
-            self.switch.renew(now + ALIVE_FOR);
             let is_busy = self.inner.round(now);
             while let Some(command) = self.asked.next() {
                 match command {
@@ -177,7 +177,9 @@ impl Live {
         let until = clock::now() + MOST_DRAIN;
         loop {
             let now = clock::now();
-            self.switch.renew(now + ALIVE_FOR);
+            if !self.switch.renew(now, ALIVE_FOR) {
+                return self.start_over();
+            }
             let is_busy = inner.round(now);
             if (!is_busy && inner.is_empty()) || now >= until {
                 break;

@@ -4,7 +4,7 @@ use std::io;
 
 pub use super::rtnetlink::PortState;
 use super::rtnetlink::{Query, ask};
-use crate::config::OnFailure;
+pub use crate::config::OnFailure;
 
 /// An interface, as it was when it was looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
