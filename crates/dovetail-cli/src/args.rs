@@ -313,6 +313,10 @@ pub(crate) struct ReproduceArgs {
     /// Write a page with the published figures redrawn
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+
+    /// With real packets through the box on this machine, where the experiment has such a trial; as root
+    #[arg(long, conflicts_with = "traces")]
+    pub(crate) live: bool,
 }
 
 #[cfg(feature = "gateway")]

@@ -59,6 +59,7 @@ impl From<dovetail_experiments::Error> for Failure {
             Wrong::Compare(error) => error.into(),
             Wrong::Unknown { .. } => Self::misuse(error),
             Wrong::NothingNamed => Self::misuse("--json: name an experiment, or all"),
+            wrong @ Wrong::NoTrial { .. } => Self::misuse(format!("--{wrong}")),
             Wrong::NoReplay(known) => Self::misuse(format!("--trace: none of these replays a capture; {known} do")),
             Wrong::NothingArrives => Self::new("--trace: the capture spans no time, so there is no load to scale"),
             error => Self::new(error),

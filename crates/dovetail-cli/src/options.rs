@@ -111,7 +111,13 @@ impl From<&AdmitArgs> for AdmitOptions {
 
 impl From<&ReproduceArgs> for ReproduceOptions {
     fn from(args: &ReproduceArgs) -> Self {
-        Self { names: args.names.clone(), traces: args.traces.clone(), json: args.json, report: args.report.clone() }
+        Self {
+            names: args.names.clone(),
+            traces: args.traces.clone(),
+            json: args.json,
+            report: args.report.clone(),
+            live: args.live,
+        }
     }
 }
 
@@ -128,6 +134,7 @@ impl From<&ProfileArgs> for ProfileOptions {
             samples: args.samples.clone(),
             json: args.json,
             report: args.report.clone(),
+            live: args.live,
             seed: args.seed,
         }
     }

@@ -29,6 +29,14 @@ pub enum Error {
     /// Captures were given, and no experiment that was named replays one.
     #[error("traces: none of these replays a capture; {0} do")]
     NoReplay(String),
+    /// There is no field trial of an experiment.
+    #[error("live: {name} has no field trial{}", those(known))]
+    NoTrial {
+        /// The experiment.
+        name: String,
+        /// The experiments that have one.
+        known: String,
+    },
     /// Captures whose packets are not enough to know their load.
     #[error("traces: the capture spans no time, so there is no load to scale")]
     NothingArrives,
@@ -43,6 +51,14 @@ pub enum Error {
 /// What was probably meant, behind what was asked for.
 fn or_meant(name: &str, known: &str) -> String {
     nearest(name, known.split(", ")).map(|meant| format!(" (did you mean {meant}?)")).unwrap_or_default()
+}
+
+fn those(known: &str) -> String {
+    if known.is_empty() {
+        " in this build: one with the feature 'middlebox', on Linux, has".into()
+    } else {
+        format!("; those that have are {known}")
+    }
 }
 
 impl Error {

@@ -14,6 +14,8 @@ mod error;
 mod experiment;
 mod known;
 mod list;
+#[cfg(all(feature = "live", target_os = "linux"))]
+mod live;
 mod msfrs;
 mod once;
 mod reproduce;

@@ -12,12 +12,18 @@ use dovetail_compare::{
 
 use crate::{
     error::Error,
-    experiment::{Experiment, Finding, Given},
+    experiment::{Experiment, Finding, Given, MakeFinding},
     known,
     list::EXPERIMENTS,
     show::{ExperimentJson, page, text},
     tally::Tally,
 };
+
+#[cfg(all(feature = "live", target_os = "linux"))]
+use crate::live::TRIALS;
+/// There are none in this build.
+#[cfg(not(all(feature = "live", target_os = "linux")))]
+const TRIALS: &[(&str, MakeFinding)] = &[];
 
 /// Which experiments to run, and how to show them.
 #[derive(Debug, Clone, Default)]
@@ -30,6 +36,8 @@ pub struct ReproduceOptions {
     pub json: bool,
     /// Write a page with the published figures redrawn.
     pub report: Option<PathBuf>,
+    /// With real packets through the box on this machine.
+    pub live: bool,
 }
 
 /// Runs experiments, and writes to `out` the results beside what was published. How many rows hold is for the caller
@@ -43,6 +51,8 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
         return if options.json { Err(Error::NothingNamed) } else { list(out).map(|()| Tally::default()) };
     }
     let experiments = select(&options.names)?;
+    let trials = options.live.then(|| experiments.iter().map(|one| trial_of(one)).collect::<Result<Vec<_>, _>>());
+    let trials = trials.transpose()?;
     if !options.traces.is_empty() && !experiments.iter().any(|experiment| experiment.by_trace) {
         let known: Vec<_> = EXPERIMENTS.iter().filter(|one| one.by_trace).map(|one| one.name).collect();
         return Err(Error::NoReplay(known.join(", ")));
@@ -54,9 +64,15 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     let traces = options.traces.iter().map(|path| Supply::open(path)).collect::<Result<Vec<_>, _>>()?;
     let given = Given { traces: &traces, bar: bar.as_ref() };
     let mut findings = Vec::new();
-    for &experiment in &experiments {
+    for (at, &experiment) in experiments.iter().enumerate() {
         bar.rename(experiment.name);
-        findings.push((experiment, made(experiment, &given, is_all(&options.names))?));
+        findings.push((
+            experiment,
+            match &trials {
+                Some(trials) => (trials[at])(&given)?,
+                None => made(experiment, &given, is_all(&options.names))?,
+            },
+        ));
     }
     drop(bar);
     let tally = Tally::of(findings.iter().flat_map(|(_, finding)| &finding.rows));
@@ -107,6 +123,13 @@ fn list(out: &mut dyn Write) -> Result<(), Error> {
 
 fn is_all(names: &[String]) -> bool {
     names.iter().any(|name| name == "all")
+}
+
+/// The field trial of an experiment.
+fn trial_of(experiment: &Experiment) -> Result<MakeFinding, Error> {
+    let trial = TRIALS.iter().find(|(name, _)| *name == experiment.name);
+    let known = || TRIALS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    trial.map(|(_, run)| *run).ok_or_else(|| Error::NoTrial { name: experiment.name.into(), known: known() })
 }
 
 fn select(names: &[String]) -> Result<Vec<&'static Experiment>, Error> {

@@ -3,6 +3,7 @@
 use std::{fs::File, os::fd::AsFd, path::Path};
 
 use dovetail_sched::{DropPolicy, Limits, Nanos, Scheduler, Setup, cost::ProgramTable};
+use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 
 use super::{
@@ -18,6 +19,9 @@ use crate::{
     config::{Config, Queues},
     node::{Node, Pace},
 };
+
+/// The nice value of those who go first.
+const HIGHEST: i32 = -20;
 
 /// Resources: CPU, link.
 const RESOURCES: usize = 2;
@@ -75,7 +79,7 @@ pub(super) fn node(config: &Config, classes: &Classes) -> Result<Node, LiveError
     Ok(Node::new(scheduler(config, classes.programs())?, config.link, config.room))
 }
 
-/// Binds this thread to its core, and has it woken in time.
+/// Binds this thread to its core, has it go before others, and has it woken in time.
 pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
     if let Some(core) = config.cpu.core {
         let mut cores = CpuSet::new();
@@ -83,6 +87,10 @@ pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
             cores.set(core.into());
         }
         sched_setaffinity(None, &cores).map_err(|wrong| LiveError::Core { core, source: wrong.into() })?;
+    }
+    // Linux takes this as the calling thread's own.
+    if let Err(wrong) = setpriority_process(None, HIGHEST) {
+        tracing::warn!("priority: {wrong}: on a busy machine packets wait for other programs");
     }
     if super::waiting::wake_in_time().is_err() {
         tracing::warn!("timers cannot be made exact: packets may leave some 50 µs late");

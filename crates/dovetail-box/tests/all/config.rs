@@ -1,0 +1,56 @@
+//! What is wrong with a configuration is said with its line, its key and what to do.
+
+use dovetail_box::config::Config;
+
+const BOX: &str = "[box]\ninside = \"eth1\"\noutside = \"eth2\"\npolicy = \"drfq\"\n[link]\nrate = \"200Mbps\"\n";
+
+fn wrong(text: &str) -> String {
+    Config::parse(text).map(|config| config.describe()).unwrap_err().to_string()
+}
+
+#[test]
+fn the_least_there_is_to_say() {
+    let config = Config::parse(BOX).unwrap();
+    assert_eq!(config.policy.to_string(), "drfq:estimator=ses");
+    assert_eq!((config.classes.len(), &*config.classes[0].name), (1, "default"));
+}
+
+#[test]
+fn errors_say_where_and_what_to_do() {
+    let with = |more: &str| format!("{BOX}{more}");
+    let class = |keys: &str| with(&format!("[[class]]\nname = \"a\"\n{keys}\n"));
+    let cases = [
+        ("", "box.inside: name the interface"),
+        ("[box]\ninside = \"eth1\"\n", "box.outside: name the interface"),
+        ("[bux]\n", "line 1: there is no key 'bux' here; did you mean 'box'?"),
+        (&BOX.replace("eth2", "eth1"), "box.outside: eth1 is the interface inside already"),
+        (&BOX.replace("eth2", "lab/eth2"), "both interfaces are to be in one network namespace"),
+        (&BOX.replace("eth2", "a/b/c"), "line 3: box.outside: \"a/b/c\" is not an interface's name"),
+        (&BOX.replace("drfq", "dfrq"), "line 4: box.policy: unknown policy 'dfrq': did you mean drfq?"),
+        (&BOX.replace("drfq", "wfq-split"), "orders packets before the link too"),
+        (&BOX.replace("drfq", "grants"), "box.policy"),
+        (&BOX.replace("[link]\nrate = \"200Mbps\"\n", ""), "link.rate: give the rate of the narrow link"),
+        (&BOX.replace("200Mbps", "200"), "link.rate"),
+        (
+            &with("buffer = \"1ms\"\nbuffer_packets = 3\n"),
+            "line 8: link.buffer_packets: the buffer has a length in time already",
+        ),
+        (&with("[cpu]\nshare = 20\n"), "line 8: cpu.share: 20 is not a part of a CPU from 0.001 to 1"),
+        (&with("[queues]\nflows = 0\n"), "line 8: queues.flows: 0 is not a whole number from 1 to"),
+        (&class(""), "class \"a\" would take all there is"),
+        (&class("ports = [0]"), "line 9: class.ports: 0 is not a whole number from 1 to 65535"),
+        (
+            &class("ports = [1]\nfunctions = [\"esp\"]"),
+            "there is no function \"esp\": use forwarding, monitoring, ipsec",
+        ),
+        (&class("ports = [1]\nprogram = \"a.wasm\""), "class.program: say where programs are"),
+        (&class("ports = [1]\ntime = \"soon\""), "class.time: 'soon' is not a cost"),
+        (&class("ports = [1]\n[[class]]\nname = \"a\"\nports = [2]"), "there are two classes \"a\": names are unique"),
+        (&with("[[class]]\nname = \"default\"\nports = [1]\n"), "\"default\" takes what no other class does"),
+        (&with("[[class]]\nports = [1]\n"), "class.name: a class has a name"),
+        (&with("[admin]\n"), "admin.listen: say where it listens"),
+    ];
+    let amiss: Vec<_> =
+        cases.iter().map(|&(text, expected)| (wrong(text), expected)).filter(|(got, want)| !got.contains(want)).collect();
+    assert!(amiss.is_empty(), "{amiss:#?}");
+}

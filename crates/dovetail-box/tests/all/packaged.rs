@@ -1,0 +1,41 @@
+//! What is packaged is what is meant.
+
+use std::{fs, path::Path};
+
+use dovetail_box::config::Config;
+
+fn packaged() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/middlebox.toml");
+    fs::read_to_string(file).unwrap()
+}
+
+/// Keys with a default have it in the file: without them it means the same.
+#[test]
+fn the_file_shows_every_default() {
+    let whole = packaged();
+    let needed = ["[", "inside =", "outside =", "policy =", "rate =", "name =", "ports =", "weight =", "functions ="];
+    let bare: String = whole
+        .lines()
+        .filter(|line| needed.iter().any(|needed| line.starts_with(needed)))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let [whole, bare] = [&whole, &bare].map(|text| Config::parse(text).unwrap().describe());
+    assert_eq!(whole, bare);
+}
+
+/// What is commented out can be had as well, one key at a time.
+#[test]
+fn every_key_that_is_shown_is_a_key() {
+    let whole = packaged();
+    let keys: Vec<_> =
+        whole.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' ')).collect();
+    assert!(keys.len() > 5);
+    for key in keys.iter().filter(|key| key.contains('=') && !key.starts_with("listen") && !key.starts_with("token")) {
+        let with = whole.replace(&format!("#{key}\n"), &format!("{key}\n"));
+        // The buffer is in time or in packets.
+        let with = if key.starts_with("buffer_packets") { with.replace("buffer = \"500us\"\n", "") } else { with };
+        Config::parse(&with).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
+    }
+    let admin = whole.replace("#[admin]", "[admin]").replace("#listen", "listen").replace("#token", "token");
+    assert!(Config::parse(&admin).unwrap().admin.is_some());
+}

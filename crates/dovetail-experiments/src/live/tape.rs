@@ -1,0 +1,47 @@
+//! Every packet's way through a box.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dovetail_box::{
+    live::watch::{Arrived, Watch},
+    node::Passage,
+};
+use dovetail_sched::Nanos;
+
+/// A packet that was offered to the policy.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Taped {
+    pub flow: u32,
+    pub bytes: u32,
+    pub arrival: Nanos,
+    pub link: Nanos,
+    /// Its way, if it left.
+    pub passage: Option<Passage>,
+}
+
+/// Packets in the order in which they arrived. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tape(Arc<Mutex<Vec<Taped>>>);
+
+impl Tape {
+    pub(super) fn packets(&self) -> Vec<Taped> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn with(&self, act: impl FnOnce(&mut Vec<Taped>)) {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Watch for Tape {
+    fn arrived(&mut self, packet: &Arrived<'_>) {
+        let Arrived { flow, bytes, arrival, link, .. } = *packet;
+        self.with(|packets| packets.push(Taped { flow: flow.0, bytes, arrival, link, passage: None }));
+    }
+
+    fn left(&mut self, number: u64, passage: &Passage, _: &[u8]) {
+        self.with(|packets| packets[number as usize].passage = Some(*passage));
+    }
+
+    fn dropped(&mut self, _: u64) {}
+}
