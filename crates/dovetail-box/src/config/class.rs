@@ -5,7 +5,6 @@ use std::{net::IpAddr, sync::Arc};
 use dovetail_sched::{Weight, cost::Cost, flow::FiveTuple};
 use ipnet::IpNet;
 
-use super::model::Effect;
 use crate::functions;
 
 /// A class of traffic.
@@ -27,6 +26,15 @@ pub struct Class {
     pub time: Option<Cost>,
     /// By what the time of its work is multiplied before it counts.
     pub cost: f64,
+}
+
+/// Whether what functions make of a frame goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It does.
+    Apply,
+    /// The work is done, and the frame goes on as it came: for trials, where the other end would not understand.
+    Discard,
 }
 
 /// What a packet must have to be of a class: one of each kind that is given. Nothing given: every packet.

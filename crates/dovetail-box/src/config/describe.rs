@@ -5,8 +5,8 @@ use std::fmt::{self, Write};
 use dovetail_toml::values::written_time;
 
 use super::{
-    class::Class,
-    model::{Config, Effect, OnFailure, Segments, Side, Wait},
+    class::{Class, Effect},
+    model::{Config, OnFailure, Segments, Side, Wait},
 };
 use crate::node::{Pace, Room};
 

@@ -17,9 +17,9 @@ use dovetail_toml::{
 use toml::de::DeValue;
 
 use super::{
-    class::{Class, Match},
+    class::{Class, Effect, Match},
     interface::Interface,
-    model::{Admin, Config, Cpu, Effect, OnFailure, Programs, Queues, Segments, Side, Wait},
+    model::{Admin, Config, Cpu, OnFailure, Programs, Queues, Segments, Side, Wait},
 };
 use crate::{
     functions,

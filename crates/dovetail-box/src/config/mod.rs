@@ -9,7 +9,7 @@ mod file;
 mod interface;
 mod model;
 
-pub use class::{Class, Marks, Match};
+pub use class::{Class, Effect, Marks, Match};
 pub use dovetail_toml::ConfigError;
 pub use interface::Interface;
-pub use model::{Admin, Config, Cpu, Effect, OnFailure, Programs, Queues, Segments, Side, Wait};
+pub use model::{Admin, Config, Cpu, OnFailure, Programs, Queues, Segments, Side, Wait};

@@ -115,15 +115,6 @@ pub struct Queues {
     pub timeout: Nanos,
 }
 
-/// Whether what functions make of a frame goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// It does.
-    Apply,
-    /// The work is done, and the frame goes on as it came: for trials, where the other end would not understand.
-    Discard,
-}
-
 /// Where WebAssembly programs are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Programs {

@@ -76,7 +76,7 @@ impl Control {
 }
 
 impl Asked {
-    /// The next command, if there is one. Nobody who could ask any more is no reason to stop.
+    /// The next command, if there is one. That all controls are gone is no reason to stop.
     pub(super) fn next(&self) -> Option<Command> {
         self.commands.try_recv().ok()
     }

@@ -147,7 +147,7 @@ impl Live {
                 self.waiting.busy(now);
             } else {
                 // Frames that wait for room keep the node from going on.
-                let due = if self.inner.is_held_up() { None } else { self.inner.node.poll_at() };
+                let due = if self.inner.is_blocked() { None } else { self.inner.node.poll_at() };
                 self.waiting.wait(&self.inner.ports, due, now)?;
             }
         }
@@ -260,7 +260,7 @@ impl Inner {
         settled || received > 0 || has_sent
     }
 
-    fn is_held_up(&self) -> bool {
+    fn is_blocked(&self) -> bool {
         self.ports[self.toward].outgoing() >= MOST_OUTGOING
     }
 
@@ -271,7 +271,7 @@ impl Inner {
     /// Does what is due at the node.
     fn settle(&mut self, mut now: Nanos) -> bool {
         for done in 0..ROUND {
-            if self.is_held_up() {
+            if self.is_blocked() {
                 return done > 0;
             }
             match self.node.poll(now) {

@@ -50,7 +50,10 @@ fn errors_say_where_and_what_to_do() {
         (&with("[[class]]\nports = [1]\n"), "class.name: a class has a name"),
         (&with("[admin]\n"), "admin.listen: say where it listens"),
     ];
-    let amiss: Vec<_> =
-        cases.iter().map(|&(text, expected)| (wrong(text), expected)).filter(|(got, want)| !got.contains(want)).collect();
+    let amiss: Vec<_> = cases
+        .iter()
+        .map(|&(text, expected)| (wrong(text), expected))
+        .filter(|(got, want)| !got.contains(want))
+        .collect();
     assert!(amiss.is_empty(), "{amiss:#?}");
 }

@@ -77,7 +77,7 @@ pub(super) fn table2(_: &Given<'_>) -> Result<Finding, Error> {
         .tables
         .push(("The box on this machine, and the simulator with the packets that arrived there".into(), table));
     finding.remarks.push(
-        "Expected makespans are those of an independent fluid with these costs. FIFO is quick as well, and fair to nobody: \
+        "Expected makespans are those of an independent fluid with these costs. FIFO is quick as well, and is not fair: \
          no makespan without shares."
             .into(),
     );

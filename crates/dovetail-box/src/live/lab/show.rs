@@ -36,7 +36,7 @@ pub struct Show {
     pub policy: String,
     /// The rate of the link behind it.
     pub link: String,
-    /// How long; without end if not given.
+    /// How long; until a signal arrives if it is not given.
     pub time: Option<Nanos>,
     /// Without traffic.
     pub is_idle: bool,
