@@ -4,8 +4,8 @@ use dovetail_sched::cost::Processing;
 
 /// Something done to packets one by one.
 pub trait NetworkFunction: Send {
-    /// As it is called on the command line.
-    fn name(&self) -> &'static str;
+    /// As it is called on the command line; a program's is that of its file.
+    fn name(&self) -> &str;
 
     /// What its time grows with.
     fn processing(&self) -> Processing;
@@ -40,4 +40,14 @@ pub enum Reason {
     TooLong,
     /// The key may not be used for another packet.
     KeyUsedUp,
+    /// A program decided so.
+    Refused,
+    /// A program trapped on it: divided by zero, left its memory, overflowed its stack.
+    Trapped,
+    /// A program spent all the fuel that it has for a packet.
+    OutOfFuel,
+    /// A program answered what is no answer: an unknown verdict, or a frame that is not in its memory or too long.
+    BadAnswer,
+    /// Its program has failed too often.
+    Quarantined,
 }

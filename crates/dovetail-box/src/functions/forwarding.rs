@@ -96,7 +96,7 @@ impl Forwarding {
 }
 
 impl NetworkFunction for Forwarding {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         NAME
     }
 

@@ -115,7 +115,7 @@ impl Ipsec {
 }
 
 impl NetworkFunction for Ipsec {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         NAME
     }
 

@@ -76,7 +76,7 @@ impl ImageBuffer for Picture<'_> {
 }
 
 impl NetworkFunction for Jpeg {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         NAME
     }
 

@@ -177,7 +177,7 @@ impl Monitoring {
 }
 
 impl NetworkFunction for Monitoring {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         NAME
     }
 

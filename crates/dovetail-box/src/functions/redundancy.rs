@@ -100,7 +100,7 @@ fn whole(frame: &[u8]) -> Result<Ip, Verdict> {
 }
 
 impl NetworkFunction for Redundancy {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         NAME
     }
 
@@ -189,7 +189,7 @@ impl Restoration {
 }
 
 impl NetworkFunction for Restoration {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "restoration"
     }
 
