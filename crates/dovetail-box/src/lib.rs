@@ -19,11 +19,14 @@
 //! | [`wire`] | frames as an interface hands them over: tags, checksums, segments, limits of length | none |
 //! | [`config`] | what a box is configured with | files |
 //! | [`node`] | a policy, a CPU and a link as servers in the caller's time | none |
+//! | `programs` (feature `programs`) | network functions in WebAssembly, loaded while the box runs | files, and a thread that compiles |
 //! | `live` (feature `live`, Linux) | interfaces, the switch that fails open, the loop | all there is |
 
 pub mod config;
 pub mod functions;
 pub mod node;
+#[cfg(feature = "programs")]
+pub mod programs;
 pub mod wire;
 
 #[cfg(all(feature = "live", target_os = "linux"))]

@@ -1,0 +1,99 @@
+//! The number that a program answers a packet with.
+
+use std::ops::Range;
+
+use crate::functions::frame::ETHERNET;
+
+/// The version of what programs export and answer, as `dv_abi` has to answer it.
+pub const ABI: i32 = 1;
+
+/// The fewest bytes of a frame that a program may answer with: an Ethernet header.
+pub const SHORTEST: usize = ETHERNET;
+
+/// Bits of the length, the lowest.
+const LENGTH_BITS: u32 = 24;
+/// Bits of the address, above it.
+const ADDRESS_BITS: u32 = 32;
+
+/// The longest length that fits into an answer.
+pub(super) const LONGEST: usize = (1 << LENGTH_BITS) - 1;
+
+/// What a program wants done to its packet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// To be sent on as it came.
+    Untouched,
+    /// These bytes of the memory are to be sent.
+    Forward(Range<usize>),
+    /// Not to be sent.
+    Drop,
+}
+
+impl Answer {
+    /// Reads an answer of a program with this memory, whose frame may be `most` bytes long; `None` where it is none.
+    pub(super) fn read(answer: i64, memory_bytes: usize, most: usize) -> Option<Self> {
+        let answer = answer.cast_unsigned();
+        let part = |from: u32, bits: u32| usize::try_from(answer >> from & ((1 << bits) - 1)).ok();
+        match answer >> (LENGTH_BITS + ADDRESS_BITS) {
+            0 => Some(Self::Untouched),
+            1 => {
+                let (address, length) = (part(LENGTH_BITS, ADDRESS_BITS)?, part(0, LENGTH_BITS)?);
+                let end = address.checked_add(length).filter(|&end| end <= memory_bytes)?;
+                (SHORTEST..=most).contains(&length).then_some(Self::Forward(address..end))
+            }
+            2 => Some(Self::Drop),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_part_is_where_the_table_has_it() {
+        let read = |answer| Answer::read(answer, 1 << 20, 1600);
+        assert_eq!(read(0), Some(Answer::Untouched));
+        assert_eq!(read(0x01_0000_1000_0005dc), Some(Answer::Forward(0x1000..0x1000 + 1500)));
+        assert_eq!(read(0x02_0000_0000_000000), Some(Answer::Drop));
+        // What stands below another verdict than 1 says nothing.
+        assert_eq!(read(0x00_ffff_ffff_ffffff), Some(Answer::Untouched));
+        assert_eq!(read(0x02_ffff_ffff_ffffff), Some(Answer::Drop));
+    }
+
+    #[test]
+    fn the_bounds_are_those_of_the_memory_and_of_the_length() {
+        let forward = |address: i64, length: i64| Answer::read(1 << 56 | address << 24 | length, 4096, 100);
+        assert_eq!(forward(0, 14), Some(Answer::Forward(0..14)));
+        assert_eq!(forward(0, 13), None);
+        assert_eq!(forward(0, 100), Some(Answer::Forward(0..100)));
+        assert_eq!(forward(0, 101), None);
+        assert_eq!(forward(3996, 100), Some(Answer::Forward(3996..4096)));
+        assert_eq!(forward(3997, 100), None);
+        assert_eq!(forward(0xffff_ffff, 14), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_number_leads_out_of_the_memory(
+            verdict in prop_oneof![Just(1i64), 0..256i64],
+            rest in any::<i64>(),
+            memory in 0usize..1 << 21,
+            most in 0usize..1 << 25,
+        ) {
+            let answer = verdict << 56 | (rest & ((1 << 56) - 1));
+            match Answer::read(answer, memory, most) {
+                Some(Answer::Forward(frame)) => {
+                    prop_assert_eq!(verdict, 1);
+                    prop_assert!(frame.end <= memory && frame.len() <= most && frame.len() >= SHORTEST);
+                }
+                Some(Answer::Untouched) => prop_assert_eq!(verdict, 0),
+                Some(Answer::Drop) => prop_assert_eq!(verdict, 2),
+                None => prop_assert!(verdict != 0 && verdict != 2),
+            }
+        }
+    }
+}

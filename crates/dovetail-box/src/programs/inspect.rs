@@ -1,0 +1,162 @@
+//! What a module is refused for before it is compiled.
+//!
+//! A compiler's time and memory are no linear function of a module's length: they grow with a function's blocks times
+//! the values that live through them, and again with how deep its loops are nested. A function of 8 KiB with a thousand
+//! loops within each other takes half a minute to compile. So the loops are bounded, and the sum over all functions of
+//! bytes times branches, far above what programs need; what remains takes seconds at worst. The rest are counts.
+
+use wasmtime::wasmparser::{BinaryReaderError, Encoding, FunctionBody, Operator, Parser, Payload};
+
+use super::{
+    error::{Flaw, printable},
+    limits::{MODULE_BYTES, ProgramLimits},
+};
+
+/// The longest function, in bytes.
+const FUNCTION_BYTES: u64 = 64 << 10;
+/// The most loops within each other.
+const NESTED_LOOPS: u64 = 16;
+/// The most of a module's work: of all its functions, bytes times branches.
+const WORK: u64 = 1 << 27;
+/// The most locals of a function, its parameters not counted.
+const LOCALS: u64 = 512;
+/// The most parameters and results of a function or a block together.
+const PARAMETERS: u64 = 32;
+/// The most tables.
+pub(super) const TABLES: usize = 16;
+/// The most elements of all tables at first, and of each later.
+pub(super) const TABLE_ELEMENTS: usize = 10_000;
+/// The most of whatever else a module declares.
+const DECLARATIONS: u64 = 10_000;
+/// A page of memory.
+const PAGE_BYTES: u64 = 64 << 10;
+
+/// Refuses what need not be compiled to be refused.
+pub(super) fn inspect(module: &[u8], limits: &ProgramLimits) -> Result<(), Flaw> {
+    if module.len() as u64 > MODULE_BYTES {
+        return Err(Flaw::TooLong);
+    }
+    let (mut functions, mut work) = (0, 0u64);
+    for payload in Parser::new(0).parse_all(module) {
+        match payload.map_err(invalid)? {
+            Payload::Version { encoding: Encoding::Component, .. } => {
+                return Err(Flaw::Invalid("it is a component; build a core module".to_owned()));
+            }
+            Payload::TypeSection(types) => {
+                count("types", types.count().into(), DECLARATIONS)?;
+                for ty in types.into_iter_err_on_gc_types() {
+                    let ty = ty.map_err(invalid)?;
+                    let values = ty.params().len() + ty.results().len();
+                    count("parameters and results of one type", values as u64, PARAMETERS)?;
+                }
+            }
+            Payload::ImportSection(imports) => {
+                if let Some(import) = imports.into_imports().next() {
+                    let import = import.map_err(invalid)?;
+                    return Err(Flaw::Import(printable(format_args!("{}.{}", import.module, import.name))));
+                }
+            }
+            Payload::FunctionSection(section) => count("functions", section.count().into(), DECLARATIONS)?,
+            Payload::TableSection(tables) => {
+                count("tables", tables.count().into(), TABLES as u64)?;
+                let mut elements = 0u64;
+                for table in tables {
+                    elements = elements.saturating_add(table.map_err(invalid)?.ty.initial);
+                }
+                count("table elements", elements, TABLE_ELEMENTS as u64)?;
+            }
+            Payload::MemorySection(memories) => {
+                for memory in memories {
+                    let bytes = memory.map_err(invalid)?.initial.saturating_mul(PAGE_BYTES);
+                    let most = limits.memory_bytes as u64;
+                    if bytes > most {
+                        return Err(Flaw::Memory { bytes, most });
+                    }
+                }
+            }
+            Payload::GlobalSection(section) => count("globals", section.count().into(), DECLARATIONS)?,
+            Payload::ExportSection(section) => count("exports", section.count().into(), DECLARATIONS)?,
+            Payload::ElementSection(section) => {
+                count("element segments", section.count().into(), DECLARATIONS)?;
+            }
+            Payload::DataSection(section) => count("data segments", section.count().into(), DECLARATIONS)?,
+            Payload::CodeSectionEntry(body) => {
+                work = work.saturating_add(function(&body, functions)?);
+                count("bytes times branches in its functions", work, WORK)?;
+                functions += 1;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn count(what: &'static str, count: u64, most: u64) -> Result<(), Flaw> {
+    if count > most { Err(Flaw::TooMany { what, count, most }) } else { Ok(()) }
+}
+
+/// What it adds to the module's work.
+fn function(body: &FunctionBody<'_>, index: usize) -> Result<u64, Flaw> {
+    let bounded = |what, count, most| {
+        if count > most { Err(Flaw::LargeFunction { index, what, count, most }) } else { Ok(()) }
+    };
+    let bytes = body.range().len() as u64;
+    bounded("bytes", bytes, FUNCTION_BYTES)?;
+    let mut locals = 0u64;
+    for local in body.get_locals_reader().map_err(invalid)? {
+        let (many, _) = local.map_err(invalid)?;
+        locals += u64::from(many);
+    }
+    bounded("locals", locals, LOCALS)?;
+    let mut branches = 1;
+    // Of each block that is open, whether it is a loop.
+    let mut open = Vec::new();
+    let mut loops = 0;
+    for operator in body.get_operators_reader().map_err(invalid)? {
+        let operator = operator.map_err(invalid)?;
+        match operator {
+            Operator::Loop { .. } => {
+                open.push(true);
+                loops += 1;
+                bounded("loops within each other", loops, NESTED_LOOPS)?;
+            }
+            Operator::Block { .. } | Operator::If { .. } => open.push(false),
+            Operator::End if open.pop() == Some(true) => loops -= 1,
+            _ => {}
+        }
+        branches += compiled_branches(&operator);
+    }
+    Ok(bytes.saturating_mul(branches))
+}
+
+/// How many branches the machine code has for an instruction.
+fn compiled_branches(operator: &Operator<'_>) -> u64 {
+    match operator {
+        Operator::BrTable { targets } => 1 + u64::from(targets.len()),
+        Operator::Block { .. }
+        | Operator::Loop { .. }
+        | Operator::If { .. }
+        | Operator::Else
+        | Operator::Br { .. }
+        | Operator::BrIf { .. }
+        | Operator::Return
+        | Operator::Unreachable
+        | Operator::CallIndirect { .. }
+        | Operator::TableGet { .. }
+        | Operator::TableSet { .. }
+        | Operator::MemoryCopy { .. }
+        | Operator::MemoryFill { .. }
+        | Operator::MemoryInit { .. } => 1,
+        // Loops over elements, and calls into the host with a loop behind.
+        Operator::TableCopy { .. }
+        | Operator::TableFill { .. }
+        | Operator::TableInit { .. }
+        | Operator::TableGrow { .. }
+        | Operator::MemoryGrow { .. } => 4,
+        _ => 0,
+    }
+}
+
+fn invalid(error: BinaryReaderError) -> Flaw {
+    Flaw::Invalid(printable(error))
+}

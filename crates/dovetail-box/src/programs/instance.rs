@@ -1,0 +1,132 @@
+//! A module's instance, and one call of it.
+
+use wasmtime::{
+    Engine, Memory, Module, Store, StoreLimits, StoreLimitsBuilder, Trap, TypedFunc, WasmParams, WasmResults,
+};
+
+use super::{
+    answer::{ABI, Answer},
+    error::{Failure, Flaw, printable},
+    inspect::{TABLE_ELEMENTS, TABLES},
+    limits::ProgramLimits,
+};
+
+/// What a call made of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Handled {
+    /// The frame is as it came, and to be sent.
+    Untouched,
+    /// The frame is another, and to be sent.
+    Forward,
+    /// The frame is as it came, and not to be sent.
+    Drop,
+}
+
+/// A program in a memory of its own.
+pub(super) struct Instance {
+    store: Store<StoreLimits>,
+    memory: Memory,
+    process: TypedFunc<(i32, i32, i32), i64>,
+    /// Where in its memory frames are written, and [`ProgramLimits::buffer_bytes`] of room.
+    buffer: i32,
+}
+
+impl Instance {
+    /// Makes an instance, of which every call has the fuel of one packet.
+    pub(super) fn new(engine: &Engine, module: &Module, limits: &ProgramLimits) -> Result<Self, Flaw> {
+        let bounds = StoreLimitsBuilder::new()
+            .memory_size(limits.memory_bytes)
+            .table_elements(TABLE_ELEMENTS)
+            .instances(1)
+            .memories(1)
+            .tables(TABLES)
+            .build();
+        let mut store = Store::new(engine, bounds);
+        store.limiter(|bounds| bounds);
+        refuel(&mut store, limits);
+        let instance = wasmtime::Instance::new(&mut store, module, &[]).map_err(|error| match failure(&error) {
+            Some(failure) => Flaw::Setup { what: "its start function, or where its data is copied", failure },
+            None => Flaw::NoInstance(printable(format_args!("{error:#}"))),
+        })?;
+        let memory = instance.get_memory(&mut store, "memory").ok_or(Flaw::NoExport("a memory called 'memory'"))?;
+        let abi: TypedFunc<(), i32> =
+            find(&instance, &mut store, "dv_abi").ok_or(Flaw::NoExport("dv_abi: () -> i32"))?;
+        let make_buffer: TypedFunc<i32, i32> =
+            find(&instance, &mut store, "dv_buffer").ok_or(Flaw::NoExport("dv_buffer: (i32) -> i32"))?;
+        let process =
+            find(&instance, &mut store, "dv_process").ok_or(Flaw::NoExport("dv_process: (i32, i32, i32) -> i64"))?;
+        refuel(&mut store, limits);
+        let version = abi.call(&mut store, ()).map_err(setup("dv_abi"))?;
+        if version != ABI {
+            return Err(Flaw::Abi(version));
+        }
+        let bytes = limits.buffer_bytes();
+        refuel(&mut store, limits);
+        let buffer = make_buffer.call(&mut store, number(bytes)).map_err(setup("dv_buffer"))?;
+        let (address, memory_bytes) = (buffer.cast_unsigned(), memory.data_size(&store));
+        let end = usize::try_from(address).ok().and_then(|address| address.checked_add(bytes));
+        if address == 0 || end.is_none_or(|end| end > memory_bytes) {
+            return Err(Flaw::Buffer { bytes, address, memory: memory_bytes });
+        }
+        Ok(Self { store, memory, process, buffer })
+    }
+
+    /// Has it handle a frame, which is not longer than [`ProgramLimits::frame_bytes`]. After a failure the frame is as
+    /// it was, and the instance is not to be used again.
+    pub(super) fn process(&mut self, frame: &mut Vec<u8>, limits: &ProgramLimits) -> Result<Handled, Failure> {
+        let at = self.buffer.cast_unsigned() as usize;
+        let room = self.memory.data_mut(&mut self.store).get_mut(at..at + frame.len());
+        room.ok_or(Failure::BadAnswer)?.copy_from_slice(frame);
+        refuel(&mut self.store, limits);
+        let most = limits.longest_answer(frame.len());
+        let arguments = (self.buffer, number(frame.len()), number(most));
+        let answer = self.process.call(&mut self.store, arguments);
+        let answer = answer.map_err(|error| failure(&error).unwrap_or(Failure::Trapped))?;
+        let memory = self.memory.data(&self.store);
+        match Answer::read(answer, memory.len(), most).ok_or(Failure::BadAnswer)? {
+            Answer::Untouched => Ok(Handled::Untouched),
+            Answer::Drop => Ok(Handled::Drop),
+            Answer::Forward(new) => {
+                let new = memory.get(new).ok_or(Failure::BadAnswer)?;
+                frame.clear();
+                frame.extend_from_slice(new);
+                Ok(Handled::Forward)
+            }
+        }
+    }
+}
+
+/// An export of this type.
+fn find<P: WasmParams, R: WasmResults>(
+    instance: &wasmtime::Instance,
+    store: &mut Store<StoreLimits>,
+    name: &str,
+) -> Option<TypedFunc<P, R>> {
+    instance.get_typed_func(store, name).ok()
+}
+
+/// A packet's fuel, whatever is left of the last one's.
+fn refuel(store: &mut Store<StoreLimits>, limits: &ProgramLimits) {
+    // An error says that the engine counts no fuel; it does, and a store without any would not run.
+    let _ = store.set_fuel(limits.fuel_per_packet);
+}
+
+/// A length as programs get it; it fits, since answers have 24 bits for it.
+fn number(length: usize) -> i32 {
+    i32::try_from(length).unwrap_or(i32::MAX)
+}
+
+/// How the program failed, if it is the program that did.
+fn failure(error: &wasmtime::Error) -> Option<Failure> {
+    error.downcast_ref().map(|trap| match trap {
+        Trap::OutOfFuel => Failure::OutOfFuel,
+        _ => Failure::Trapped,
+    })
+}
+
+fn setup(what: &'static str) -> impl Fn(wasmtime::Error) -> Flaw {
+    move |error| match failure(&error) {
+        Some(failure) => Flaw::Setup { what, failure },
+        None => Flaw::NoInstance(printable(format_args!("{error:#}"))),
+    }
+}

@@ -1,0 +1,80 @@
+//! Programs: network functions in WebAssembly, loaded, replaced and removed while the box runs.
+//!
+//! A programmable node runs code that its operator did not write and that the box was not built with. Each program is
+//! one module of WebAssembly in a folder; the file's stem is its name. It sees its own memory and nothing else: it
+//! imports nothing, so it has no clock, no files, no network and no way to another program. What it may take is bounded
+//! by [`ProgramLimits`]: memory, and fuel (a count of instructions) for each packet. Fuel is what stops it, and no
+//! clock: what a unit of fuel takes in time varies by a factor of ten, so the time that schedulers reckon with is
+//! measured by whoever calls [`NetworkFunction::process`](crate::functions::NetworkFunction::process), and for a new
+//! program beforehand, by [`measure()`].
+//!
+//! # What a program exports
+//!
+//! | export | type | |
+//! |---|---|---|
+//! | `memory` | memory | its only one |
+//! | `dv_abi` | `() -> i32` | answers [`ABI`], 1: which version of this table it was written for |
+//! | `dv_buffer` | `(capacity: i32) -> i32` | the address of so many bytes, to which the box writes frames; 0: there is no room. Called once, before any packet |
+//! | `dv_process` | `(frame: i32, length: i32, most: i32) -> i64` | handles the frame of `length` bytes at `frame`, which is what `dv_buffer` answered. What it answers may be `most` bytes long |
+//!
+//! `dv_process` answers with one number:
+//!
+//! ```text
+//!  63        56 55                              24 23                      0
+//! ┌────────────┬──────────────────────────────────┬─────────────────────────┐
+//! │  verdict   │  address of the frame to send    │  its length in bytes    │
+//! └────────────┴──────────────────────────────────┴─────────────────────────┘
+//! ```
+//!
+//! Verdict 0: send the frame on as it came. 1: send on the frame at that address, which may be anywhere in the memory,
+//! from [`SHORTEST`] bytes up to `most`. 2: drop it. Address and length count with verdict 1 only. Any other verdict, a
+//! frame that is not wholly in the memory, and a length out of these bounds are failures, as traps are.
+//!
+//! # What happens to one that fails
+//!
+//! The packet is dropped and counted, and the instance is made anew: globals and memory are as they were at first. A
+//! program that fails too often is in quarantine ([`ProgramLimits::traps`]) until its file is another: its packets are
+//! dropped, or forwarded untouched where [`ProgramLimits::quarantined`] says so.
+//!
+//! # Who does what
+//!
+//! [`Library`] is a set of compiled programs, which never changes: reloading a folder makes another one. [`Loader`] does
+//! that on a thread of its own, so that packets never wait for a compiler. [`Program`] is one instance, for one core.
+//! Nothing is ever read from compiled files: a folder holds WebAssembly only, which is validated.
+//!
+//! | module | what |
+//! |---|---|
+//! | `answer` | the number above |
+//! | `limits` | what a program may take |
+//! | `error` | what is wrong with a file |
+//! | `inspect` | what a module is refused for before it is compiled |
+//! | `engine` | the compiler's settings, and what an instruction costs in fuel |
+//! | `instance` | a module's instance, and one call of it |
+//! | `compiled` | a program that is ready to be run |
+//! | `program` | an instance with its counts: the network function |
+//! | `measure` | what a program costs, before it is trusted |
+//! | `folder` | the files |
+//! | `library` | the set |
+//! | `loader` | the thread |
+
+mod answer;
+mod compiled;
+mod engine;
+mod error;
+mod folder;
+mod inspect;
+mod instance;
+mod library;
+mod limits;
+mod loader;
+mod measure;
+mod program;
+
+pub use answer::{ABI, SHORTEST};
+pub use compiled::Generation;
+pub use error::{Failure, Flaw, FolderError, ProgramError};
+pub use library::{Library, Load};
+pub use limits::{MODULE_BYTES, MOST_PROGRAMS, ProgramLimits, Quarantined};
+pub use loader::Loader;
+pub use measure::{LENGTHS, Measured, Sample, measure};
+pub use program::{Counts, Program};

@@ -1,0 +1,149 @@
+//! An instance with its counts: the network function.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    compiled::{Compiled, Generation},
+    error::{Failure, Flaw},
+    instance::{Handled, Instance},
+    limits::{ProgramLimits, Quarantined},
+};
+use crate::functions::{NetworkFunction, Processing, Reason, Verdict, frame::ETHERNET};
+
+/// One instance of a program, for one core. Its memory keeps what the program remembers from packet to packet.
+pub struct Program {
+    compiled: Arc<Compiled>,
+    limits: ProgramLimits,
+    processing: Processing,
+    /// None in quarantine.
+    instance: Option<Instance>,
+    /// Failures that are not forgotten.
+    held_against: u32,
+    handled_since: u32,
+    counts: Counts,
+}
+
+/// What has become of a program's packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Packets that it handled, whatever it answered.
+    pub handled: u64,
+    /// Of those: packets that it had dropped.
+    pub refused: u64,
+    /// Packets on which it trapped.
+    pub trapped: u64,
+    /// Packets for which its fuel did not suffice.
+    pub out_of_fuel: u64,
+    /// Packets to which it gave an answer that is none.
+    pub bad_answers: u64,
+    /// Packets that came while it was in quarantine.
+    pub quarantined: u64,
+}
+
+impl fmt::Debug for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Program");
+        shown.field("name", &self.name()).field("generation", &self.generation()).field("counts", &self.counts);
+        shown.field("is_quarantined", &self.is_quarantined()).finish_non_exhaustive()
+    }
+}
+
+impl Program {
+    pub(super) fn new(compiled: Arc<Compiled>, limits: ProgramLimits, processing: Processing) -> Result<Self, Flaw> {
+        let instance = Some(Instance::new(&compiled.engine, &compiled.module, &limits)?);
+        let counts = Counts::default();
+        Ok(Self { compiled, limits, processing, instance, held_against: 0, handled_since: 0, counts })
+    }
+
+    /// Which version it is.
+    #[must_use]
+    pub fn generation(&self) -> Generation {
+        self.compiled.generation
+    }
+
+    /// What it may take.
+    #[must_use]
+    pub const fn limits(&self) -> &ProgramLimits {
+        &self.limits
+    }
+
+    /// What has become of its packets.
+    #[must_use]
+    pub const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Whether it has failed too often.
+    #[must_use]
+    pub const fn is_quarantined(&self) -> bool {
+        self.instance.is_none()
+    }
+
+    fn succeeded(&mut self) {
+        self.counts.handled += 1;
+        if self.held_against == 0 {
+            return;
+        }
+        self.handled_since += 1;
+        if self.handled_since == self.limits.packets_to_forget_a_trap {
+            self.handled_since = 0;
+            self.held_against -= 1;
+        }
+    }
+
+    fn failed(&mut self, failure: Failure) -> Verdict {
+        let count = match failure {
+            Failure::Trapped => &mut self.counts.trapped,
+            Failure::OutOfFuel => &mut self.counts.out_of_fuel,
+            Failure::BadAnswer => &mut self.counts.bad_answers,
+        };
+        *count += 1;
+        self.held_against = self.held_against.saturating_add(1);
+        // The old instance's memory goes before the new one's comes.
+        self.instance = None;
+        if self.held_against < self.limits.traps {
+            // One that worked at first and does not now lacks the machine's memory: quarantine as well.
+            self.instance = Instance::new(&self.compiled.engine, &self.compiled.module, &self.limits).ok();
+        }
+        Verdict::Drop(failure.reason())
+    }
+}
+
+impl NetworkFunction for Program {
+    fn name(&self) -> &str {
+        &self.compiled.name
+    }
+
+    fn processing(&self) -> Processing {
+        self.processing
+    }
+
+    fn process(&mut self, frame: &mut Vec<u8>) -> Verdict {
+        let Some(instance) = &mut self.instance else {
+            self.counts.quarantined += 1;
+            return match self.limits.quarantined {
+                Quarantined::Drop => Verdict::Drop(Reason::Quarantined),
+                Quarantined::Forward => Verdict::Untouched,
+            };
+        };
+        if frame.len() < ETHERNET {
+            return Verdict::Drop(Reason::Malformed);
+        }
+        if frame.len() > self.limits.frame_bytes {
+            return Verdict::Drop(Reason::TooLong);
+        }
+        let handled = match instance.process(frame, &self.limits) {
+            Ok(handled) => handled,
+            Err(failure) => return self.failed(failure),
+        };
+        self.succeeded();
+        match handled {
+            Handled::Untouched => Verdict::Untouched,
+            Handled::Forward => Verdict::Forward,
+            Handled::Drop => {
+                self.counts.refused += 1;
+                Verdict::Drop(Reason::Refused)
+            }
+        }
+    }
+}

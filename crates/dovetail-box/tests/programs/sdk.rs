@@ -1,0 +1,229 @@
+//! The programs of the folder `programs`, and the one in the book, each against an oracle that shares no code with it or
+//! runs natively.
+
+use std::{
+    cell::{Cell, RefCell},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use dovetail_box::{
+    functions::{NetworkFunction, Reason, Verdict},
+    programs::{Program, ProgramLimits},
+};
+use etherparse::{PacketBuilder, SlicedPacket};
+use proptest::{prelude::*, test_runner::TestRunner};
+
+use crate::writing::{compile, wasm};
+
+#[path = "../../../../programs/rust/mark/src/mark.rs"]
+mod mark;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn from_file(module: &Path) -> Program {
+    compile(&fs::read(module).unwrap(), ProgramLimits::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A UDP or TCP packet, perhaps in a VLAN, perhaps damaged afterwards.
+fn frame() -> impl Strategy<Value = Vec<u8>> {
+    let payload = prop::collection::vec(any::<u8>(), 0..1400);
+    let damage = prop::collection::vec((0usize..80, any::<u8>()), 0..3);
+    (any::<[bool; 3]>(), 0u8..6, any::<u8>(), payload, damage).prop_map(
+        |([v6, tcp, tagged], flow, dscp, payload, damage)| {
+            let link = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+            let mut frame = Vec::new();
+            let (v4, wide) = ([10, 0, 0, flow], [flow; 16]);
+            let link = match (tagged, v6) {
+                (false, false) => link.ipv4(v4, [10, 9, 9, 9], 64),
+                (false, true) => link.ipv6(wide, [9; 16], 64),
+                (true, false) => link.single_vlan(7.try_into().unwrap()).ipv4(v4, [10, 9, 9, 9], 64),
+                (true, true) => link.single_vlan(7.try_into().unwrap()).ipv6(wide, [9; 16], 64),
+            };
+            if tcp {
+                link.tcp(1000 + u16::from(flow), 443, 1, 1000).write(&mut frame, &payload).unwrap();
+            } else {
+                link.udp(1000 + u16::from(flow), 443).write(&mut frame, &payload).unwrap();
+            }
+            if !v6 && !tagged {
+                frame[15] = dscp;
+                rewrite_checksum(&mut frame);
+            }
+            for (at, byte) in damage {
+                if let Some(place) = frame.get_mut(at) {
+                    *place = byte;
+                }
+            }
+            frame
+        },
+    )
+}
+
+fn rewrite_checksum(frame: &mut [u8]) {
+    let sum: u32 =
+        (14..34).step_by(2).filter(|&at| at != 24).map(|at| u32::from(frame[at]) << 8 | u32::from(frame[at + 1])).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let checksum = !((folded & 0xffff) + (folded >> 16)) as u16;
+    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+}
+
+#[test]
+fn the_rust_program_does_what_its_source_does_natively() {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
+    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
+    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").is_dir() {
+        dovetail_skip::skipped(
+            "rustc has no target wasm32-unknown-unknown ('rustup target add wasm32-unknown-unknown')",
+        );
+        return;
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    // The folder has settings of its own, which cargo finds from there. Coverage and the like are this build's.
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--locked", "--quiet", "--offline", "--target-dir"])
+        .arg(&target)
+        .current_dir(root().join("programs/rust"))
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET")
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let program = RefCell::new(from_file(&target.join("wasm32-unknown-unknown/release/mark.wasm")));
+    let native = RefCell::new(mark::Marker::NEW);
+    let mut marked = [0u64; 2];
+    TestRunner::default()
+        .run(&prop::collection::vec(frame(), 1..40), |frames| {
+            for came in frames.iter().filter(|frame| frame.len() >= 14) {
+                let (mut frame, mut expected) = (came.clone(), came.clone());
+                let verdict =
+                    if native.borrow_mut().mark(&mut expected) { Verdict::Forward } else { Verdict::Untouched };
+                prop_assert_eq!(program.borrow_mut().process(&mut frame), verdict);
+                prop_assert_eq!(frame, expected);
+            }
+            Ok(())
+        })
+        .unwrap();
+    assert!(program.borrow().counts().handled > 0);
+    assert_eq!(program.borrow().counts().trapped, 0);
+    // And the source does what it says, by another library: the class, the checksum, nothing else.
+    let mut native = mark::Marker::NEW;
+    for packet in 0..2 * mark::FEW {
+        let mut frame = Vec::new();
+        let link = PacketBuilder::ethernet2([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]);
+        link.ipv4([10, 0, 0, 1], [10, 9, 9, 9], 64).udp(5000, 53).write(&mut frame, &[1, 2, 3]).unwrap();
+        assert!(native.mark(&mut frame));
+        let sliced = SlicedPacket::from_ethernet(&frame).unwrap();
+        let Some(etherparse::NetSlice::Ipv4(ip)) = sliced.net else { panic!("no IPv4") };
+        let header = ip.header().to_header();
+        assert_eq!(header.calc_header_checksum(), header.header_checksum);
+        let expected = if packet < mark::FEW { mark::FIRST } else { mark::LATER };
+        assert_eq!(u8::from(header.dscp), expected);
+        marked[usize::from(packet >= mark::FEW)] += 1;
+    }
+    assert_eq!(marked, [16, 16]);
+}
+
+/// The payload of a packet that `mask` masks, by another library's parser.
+fn masked_part(frame: &[u8]) -> Option<std::ops::Range<usize>> {
+    let is_plain = frame.get(12..14) == Some(&[8, 0]) && frame[14] >> 4 == 4;
+    let header = usize::from(frame.get(14)? & 15) * 4;
+    let total = usize::from(u16::from_be_bytes([*frame.get(16)?, *frame.get(17)?]));
+    let fragment = u16::from_be_bytes([*frame.get(20)?, *frame.get(21)?]) & 0x3fff != 0;
+    let fits = frame.len() >= 42 && header >= 20 && total >= header + 8 && total + 14 <= frame.len();
+    (is_plain && frame[23] == 17 && !fragment && fits).then(|| 14 + header + 8..14 + total)
+}
+
+#[test]
+fn the_c_program_masks_payloads_and_restores_them() {
+    let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has("clang") || !has("wasm-ld") {
+        dovetail_skip::skipped("clang and wasm-ld are not both here");
+        return;
+    }
+    let module = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mask.wasm");
+    let built = Command::new("clang")
+        .args([
+            "--target=wasm32",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-nostdlib",
+            "-Wl,--no-entry,--strip-all",
+            "-o",
+        ])
+        .arg(&module)
+        .arg(root().join("programs/c/mask.c"))
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let (program, other_end) = (RefCell::new(from_file(&module)), RefCell::new(from_file(&module)));
+    let masked = Cell::new(0);
+    TestRunner::default()
+        .run(&frame().prop_filter("a frame", |frame| frame.len() >= 14), |came| {
+            let mut frame = came.clone();
+            let verdict = program.borrow_mut().process(&mut frame);
+            let Some(payload) = masked_part(&came) else {
+                prop_assert_eq!((verdict, frame), (Verdict::Untouched, came));
+                return Ok(());
+            };
+            masked.set(masked.get() + 1);
+            prop_assert_eq!(verdict, Verdict::Forward);
+            let mut without = came.clone();
+            without[payload.start - 2..payload.start].fill(0);
+            prop_assert_eq!(&frame[..payload.start], &without[..payload.start]);
+            prop_assert_eq!(&frame[payload.end..], &without[payload.end..]);
+            let changed = payload.clone().filter(|&at| frame[at] != came[at]).count();
+            prop_assert_eq!(changed, payload.len(), "no byte of the key is 0");
+            prop_assert_eq!(other_end.borrow_mut().process(&mut frame), Verdict::Forward);
+            prop_assert_eq!(frame, without);
+            Ok(())
+        })
+        .unwrap();
+    assert!(masked.get() > 0, "no packet was one to be masked");
+}
+
+#[test]
+fn the_program_in_webassembly_text_appends_the_check_sequence() {
+    let text = fs::read_to_string(root().join("programs/wat/seal.wat")).unwrap();
+    let mut program = compile(&wasm(&text), ProgramLimits::default()).unwrap();
+    // CRC-32 from its definition, bit by bit.
+    let crc = |bytes: &[u8]| {
+        !bytes.iter().fold(!0u32, |crc, &byte| {
+            (0..8).fold(crc ^ u32::from(byte), |crc, _| crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 })
+        })
+    };
+    assert_eq!(crc(b"123456789"), 0xcbf4_3926, "the catalogue's check value");
+    for length in [14usize, 15, 60, 1514, 9018] {
+        let came: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
+        let mut frame = came.clone();
+        assert_eq!(program.process(&mut frame), Verdict::Forward);
+        assert_eq!(frame, [&came[..], &crc(&came).to_le_bytes()].concat());
+    }
+    let narrow = ProgramLimits { growth_bytes: 3, ..ProgramLimits::default() };
+    assert_eq!(compile(&wasm(&text), narrow).unwrap().process(&mut vec![0; 60]), Verdict::Untouched);
+}
+
+/// The code blocks of a language in a page.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_program_in_the_book_is_one() {
+    let page = fs::read_to_string(root().join("docs/programs.md")).unwrap();
+    let [text] = &blocks(&page, "wat")[..] else { panic!("one program in WebAssembly text was expected") };
+    let mut program = compile(&wasm(text), ProgramLimits::default()).unwrap();
+    let mut frame = vec![0; 1514];
+    assert_eq!(program.process(&mut frame), Verdict::Forward);
+    assert_eq!(frame.len(), 1500);
+    assert_eq!(program.process(&mut vec![0; 1000]), Verdict::Untouched);
+    let mut tagged = vec![0; 60];
+    tagged[12..14].copy_from_slice(&[0x81, 0]);
+    assert_eq!(program.process(&mut tagged), Verdict::Drop(Reason::Refused));
+}
