@@ -6,7 +6,7 @@
  *         return length > 1000 ? dv_drop() : dv_untouched();
  *     }
  *
- *     clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry,--strip-all -o short.wasm short.c
+ *     clang --target=wasm32 -O2 -mbulk-memory -nostdlib -Wl,--no-entry,--strip-all -o short.wasm short.c
  *
  * Include it in one file of a program: it defines dv_abi, dv_buffer and the buffer. A trap, for which __builtin_trap()
  * will do, drops the packet, and the program begins again with its variables as they were at first.

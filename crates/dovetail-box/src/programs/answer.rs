@@ -57,11 +57,13 @@ mod tests {
     fn each_part_is_where_the_table_has_it() {
         let read = |answer| Answer::read(answer, 1 << 20, 1600);
         assert_eq!(read(0), Some(Answer::Untouched));
-        assert_eq!(read(0x01_0000_1000_0005dc), Some(Answer::Forward(0x1000..0x1000 + 1500)));
-        assert_eq!(read(0x02_0000_0000_000000), Some(Answer::Drop));
+        // The book's.
+        assert_eq!(read(0x0100_0010_0400_003c), Some(Answer::Forward(4100..4160)));
+        assert_eq!(read(0x0100_0010_0000_05dc), Some(Answer::Forward(0x1000..0x1000 + 1500)));
+        assert_eq!(read(0x0200_0000_0000_0000), Some(Answer::Drop));
         // What stands below another verdict than 1 says nothing.
-        assert_eq!(read(0x00_ffff_ffff_ffffff), Some(Answer::Untouched));
-        assert_eq!(read(0x02_ffff_ffff_ffffff), Some(Answer::Drop));
+        assert_eq!(read(0x00ff_ffff_ffff_ffff), Some(Answer::Untouched));
+        assert_eq!(read(0x02ff_ffff_ffff_ffff), Some(Answer::Drop));
     }
 
     #[test]

@@ -1,4 +1,8 @@
 //! The compiler's settings.
+//!
+//! A program's accesses outside its memory become signals, which the compiler's runtime handles: with the first engine
+//! the process has handlers for SIGSEGV, SIGBUS, SIGILL and SIGFPE, which pass on what is not theirs. Each instance
+//! reserves 4 GiB of addresses, not of memory, so that no access needs a check.
 
 use wasmtime::{Config, Engine, OperatorCost, Strategy, WasmBacktraceDetails, wasmparser::WasmFeatures};
 
@@ -19,7 +23,7 @@ pub(super) fn engine() -> Result<Engine, wasmtime::Error> {
         .consume_fuel(true)
         .operator_cost(costs())
         .max_wasm_stack(STACK_BYTES)
-        // No traces of traps: they take time, and nobody reads them.
+        // Traces of traps take time, and are shown nowhere.
         .wasm_backtrace_max_frames(None)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable)
         .generate_address_map(false);

@@ -14,7 +14,7 @@ use crate::functions::Reason;
 /// How a call of a program failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// A trap: a division by zero, an access outside its memory, a stack that overflowed, or that it gave up.
+    /// A trap: a division by zero, an access outside its memory, an exhausted stack, an instruction that traps.
     Trapped,
     /// The fuel did not suffice.
     OutOfFuel,

@@ -38,7 +38,7 @@ pub struct ProgramLimits {
 /// What happens to the packets of a program in quarantine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Quarantined {
-    /// They are dropped. The default: who can make a program trap must not get past it.
+    /// They are dropped. The default: making a filter trap must not be a way past it.
     #[default]
     Drop,
     /// They are forwarded as they came.

@@ -1,6 +1,6 @@
 //! The thread on which programs are compiled.
 //!
-//! It watches no folder: whoever runs the box says when to look, on a signal or a command. The loop that forwards
+//! It watches no folder: the box is told when to look, by a signal or a command. The loop that forwards
 //! packets asks with [`Loader::reload`] and looks with [`Loader::poll`], neither of which waits. Until the new library
 //! is there it runs on with the old one, so that a program which is being replaced serves on.
 

@@ -5,8 +5,8 @@
 //! imports nothing, so it has no clock, no files, no network and no way to another program. What it may take is bounded
 //! by [`ProgramLimits`]: memory, and fuel (a count of instructions) for each packet. Fuel is what stops it, and no
 //! clock: what a unit of fuel takes in time varies by a factor of ten, so the time that schedulers reckon with is
-//! measured by whoever calls [`NetworkFunction::process`](crate::functions::NetworkFunction::process), and for a new
-//! program beforehand, by [`measure()`].
+//! measured: by the caller of [`NetworkFunction::process`](crate::functions::NetworkFunction::process) for each packet,
+//! and for a new program beforehand by [`measure()`].
 //!
 //! # What a program exports
 //!
@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | `memory` | memory | its only one |
 //! | `dv_abi` | `() -> i32` | answers [`ABI`], 1: which version of this table it was written for |
-//! | `dv_buffer` | `(capacity: i32) -> i32` | the address of so many bytes, to which the box writes frames; 0: there is no room. Called once, before any packet |
+//! | `dv_buffer` | `(capacity: i32) -> i32` | the address of `capacity` bytes, to which the box writes frames; 0: there is no room. Called once, before any packet |
 //! | `dv_process` | `(frame: i32, length: i32, most: i32) -> i64` | handles the frame of `length` bytes at `frame`, which is what `dv_buffer` answered. What it answers may be `most` bytes long |
 //!
 //! `dv_process` answers with one number:
@@ -38,9 +38,9 @@
 //!
 //! # Who does what
 //!
-//! [`Library`] is a set of compiled programs, which never changes: reloading a folder makes another one. [`Loader`] does
-//! that on a thread of its own, so that packets never wait for a compiler. [`Program`] is one instance, for one core.
-//! Nothing is ever read from compiled files: a folder holds WebAssembly only, which is validated.
+//! [`Library`] is a set of compiled programs; reloading a folder makes another one and leaves the first as it is.
+//! [`Loader`] does that on a thread of its own, so that packets never wait for a compiler. [`Program`] is one instance,
+//! for one core. Nothing that was compiled before is ever read: a folder holds WebAssembly only, which is validated.
 //!
 //! | module | what |
 //! |---|---|

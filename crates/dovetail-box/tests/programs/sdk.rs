@@ -10,7 +10,7 @@ use std::{
 
 use dovetail_box::{
     functions::{NetworkFunction, Reason, Verdict},
-    programs::{Program, ProgramLimits},
+    programs::{MODULE_BYTES, MOST_PROGRAMS, Program, ProgramLimits},
 };
 use etherparse::{PacketBuilder, SlicedPacket};
 use proptest::{prelude::*, test_runner::TestRunner};
@@ -26,6 +26,52 @@ fn root() -> PathBuf {
 
 fn from_file(module: &Path) -> Program {
     compile(&fs::read(module).unwrap(), ProgramLimits::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Builds the crate in a folder, if the target is here.
+fn from_rust(folder: &Path, name: &str) -> Option<Program> {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
+    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
+    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").is_dir() {
+        dovetail_skip::skipped(
+            "rustc has no target wasm32-unknown-unknown ('rustup target add wasm32-unknown-unknown')",
+        );
+        return None;
+    }
+    let target = tempfile::tempdir().unwrap();
+    // The folder has settings of its own, which cargo finds from there. Flags for coverage and the like are not for it.
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--release", "--quiet", "--offline", "--target-dir"])
+        .arg(target.path())
+        .current_dir(folder)
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET")
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(from_file(&target.path().join("wasm32-unknown-unknown/release").join(name).with_extension("wasm")))
+}
+
+/// Builds one file of C, if the tools are here.
+fn from_c(source: &Path) -> Option<Program> {
+    let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has("clang") || !has("wasm-ld") {
+        dovetail_skip::skipped("clang and wasm-ld (lld) are not both here");
+        return None;
+    }
+    let target = tempfile::tempdir().unwrap();
+    let module = target.path().join("built.wasm");
+    let built = Command::new("clang")
+        .args(["--target=wasm32", "-O2", "-mbulk-memory", "-Wall", "-Wextra", "-Werror", "-nostdlib"])
+        .args(["-Wl,--no-entry,--strip-all", "-I"])
+        .arg(root().join("programs/c"))
+        .arg("-o")
+        .args([&module, source])
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(from_file(&module))
 }
 
 /// A UDP or TCP packet, perhaps in a VLAN, perhaps damaged afterwards.
@@ -72,27 +118,8 @@ fn rewrite_checksum(frame: &mut [u8]) {
 
 #[test]
 fn the_rust_program_does_what_its_source_does_natively() {
-    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output().unwrap();
-    let sysroot = PathBuf::from(String::from_utf8(sysroot.stdout).unwrap().trim());
-    if !sysroot.join("lib/rustlib/wasm32-unknown-unknown").is_dir() {
-        dovetail_skip::skipped(
-            "rustc has no target wasm32-unknown-unknown ('rustup target add wasm32-unknown-unknown')",
-        );
-        return;
-    }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("programs");
-    // The folder has settings of its own, which cargo finds from there. Coverage and the like are this build's.
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "--quiet", "--offline", "--target-dir"])
-        .arg(&target)
-        .current_dir(root().join("programs/rust"))
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("CARGO_BUILD_TARGET")
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let program = RefCell::new(from_file(&target.join("wasm32-unknown-unknown/release/mark.wasm")));
+    let Some(program) = from_rust(&root().join("programs/rust"), "mark") else { return };
+    let program = RefCell::new(program);
     let native = RefCell::new(mark::Marker::NEW);
     let mut marked = [0u64; 2];
     TestRunner::default()
@@ -139,29 +166,9 @@ fn masked_part(frame: &[u8]) -> Option<std::ops::Range<usize>> {
 
 #[test]
 fn the_c_program_masks_payloads_and_restores_them() {
-    let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !has("clang") || !has("wasm-ld") {
-        dovetail_skip::skipped("clang and wasm-ld are not both here");
-        return;
-    }
-    let module = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mask.wasm");
-    let built = Command::new("clang")
-        .args([
-            "--target=wasm32",
-            "-O2",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-nostdlib",
-            "-Wl,--no-entry,--strip-all",
-            "-o",
-        ])
-        .arg(&module)
-        .arg(root().join("programs/c/mask.c"))
-        .output()
-        .unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let (program, other_end) = (RefCell::new(from_file(&module)), RefCell::new(from_file(&module)));
+    let build = || from_c(&root().join("programs/c/mask.c"));
+    let (Some(program), Some(other_end)) = (build(), build()) else { return };
+    let (program, other_end) = (RefCell::new(program), RefCell::new(other_end));
     let masked = Cell::new(0);
     TestRunner::default()
         .run(&frame().prop_filter("a frame", |frame| frame.len() >= 14), |came| {
@@ -214,16 +221,95 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).map(str::to_owned).collect()
 }
 
+fn page() -> String {
+    fs::read_to_string(root().join("docs/programs.md")).unwrap()
+}
+
+/// The only program of a language in the book.
+fn of_the_book(language: &str) -> String {
+    let mut blocks = blocks(&page(), language);
+    assert_eq!(blocks.len(), 1, "one program in {language} was expected");
+    blocks.remove(0)
+}
+
+/// It takes off tags, as the book says.
+fn assert_untags(mut program: Program) {
+    let frame = |kind: [u8; 2], length: u8| {
+        let mut frame: Vec<u8> = (0..length).collect();
+        frame[12..14].copy_from_slice(&kind);
+        frame
+    };
+    let mut verdict_on = |mut frame: Vec<u8>| (program.process(&mut frame), frame);
+    let tagged = frame([0x81, 0], 64);
+    assert_eq!(verdict_on(tagged.clone()), (Verdict::Forward, [&tagged[..12], &tagged[16..]].concat()));
+    for untouched in [frame([8, 0], 64), frame([0, 0x81], 64), frame([0x81, 0], 17)] {
+        assert_eq!(verdict_on(untouched.clone()), (Verdict::Untouched, untouched));
+    }
+    let dropped = frame([0x88, 0xa8], 64);
+    assert_eq!(verdict_on(dropped.clone()), (Verdict::Drop(Reason::Refused), dropped));
+}
+
 #[test]
-fn the_program_in_the_book_is_one() {
-    let page = fs::read_to_string(root().join("docs/programs.md")).unwrap();
-    let [text] = &blocks(&page, "wat")[..] else { panic!("one program in WebAssembly text was expected") };
-    let mut program = compile(&wasm(text), ProgramLimits::default()).unwrap();
-    let mut frame = vec![0; 1514];
-    assert_eq!(program.process(&mut frame), Verdict::Forward);
-    assert_eq!(frame.len(), 1500);
-    assert_eq!(program.process(&mut vec![0; 1000]), Verdict::Untouched);
-    let mut tagged = vec![0; 60];
-    tagged[12..14].copy_from_slice(&[0x81, 0]);
-    assert_eq!(program.process(&mut tagged), Verdict::Drop(Reason::Refused));
+fn the_book_s_program_in_webassembly_text_runs() {
+    assert_untags(compile(&wasm(&of_the_book("wat")), ProgramLimits::default()).unwrap());
+}
+
+#[test]
+fn the_book_s_program_in_c_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("untag.c");
+    fs::write(&source, of_the_book("c")).unwrap();
+    if let Some(program) = from_c(&source) {
+        assert_untags(program);
+    }
+}
+
+#[test]
+fn the_book_s_program_in_rust_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let sdk = root().join("programs/rust");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("src/lib.rs", &of_the_book("rust"));
+    write(".cargo/config.toml", &fs::read_to_string(sdk.join(".cargo/config.toml")).unwrap());
+    write(
+        "Cargo.toml",
+        &format!(
+            "[workspace]\n[package]\nname = \"untag\"\nedition = \"2024\"\n[lib]\ncrate-type = [\"cdylib\"]\n\
+             [dependencies]\ndovetail-program = {{ path = {:?} }}\n[profile.release]\npanic = \"abort\"\n",
+            sdk.join("dovetail-program")
+        ),
+    );
+    if let Some(program) = from_rust(folder.path(), "untag") {
+        assert_untags(program);
+    }
+}
+
+#[test]
+fn the_book_s_figures_are_the_box_s() {
+    let page = page();
+    let defaults = ProgramLimits::default();
+    for (limit, shown) in [
+        ("fuel_per_packet", grouped(defaults.fuel_per_packet)),
+        ("memory_bytes", format!("{} MiB", defaults.memory_bytes >> 20)),
+        ("frame_bytes", grouped(defaults.frame_bytes as u64)),
+        ("growth_bytes", grouped(defaults.growth_bytes as u64)),
+        ("traps", grouped(defaults.traps.into())),
+        ("packets_to_forget_a_trap", grouped(defaults.packets_to_forget_a_trap.into())),
+        ("quarantined", format!("{:?}", defaults.quarantined).to_lowercase()),
+    ] {
+        assert!(page.contains(&format!("| `{limit}` | {shown} |")), "{limit} is {shown}");
+    }
+    assert!(page.contains(&format!("modules of {} MiB, {MOST_PROGRAMS} programs", MODULE_BYTES >> 20)));
+}
+
+/// With commas between thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
 }
