@@ -28,14 +28,24 @@ pub(super) fn live(packets: &[Taped]) -> Vec<Way> {
     packets.iter().filter_map(way).collect()
 }
 
-/// The ways of the same packets through the simulator's pipeline with `policy`.
-pub(super) fn simulated(packets: &[Taped], policy: &PolicySpec, mode: PipelineMode) -> Result<Vec<Way>, Error> {
+/// A packet that arrives: when, of which flow, how many bytes, and its times on CPU and link.
+pub(super) type Arriving = (Nanos, u32, u32, [Nanos; 2]);
+
+/// The packets of a trial. What one that was dropped would have cost is not known; in trials none is.
+pub(super) fn as_they_arrived(packets: &[Taped]) -> Vec<Arriving> {
+    let arriving = |packet: &Taped| {
+        let passage = packet.passage?;
+        Some((packet.arrival, packet.flow, packet.bytes, [passage.cpu_end - passage.cpu_start, packet.link]))
+    };
+    packets.iter().filter_map(arriving).collect()
+}
+
+/// The ways of packets through the simulator's pipeline with `policy`.
+pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, mode: PipelineMode) -> Result<Vec<Way>, Error> {
     let mut arrivals = Vec::with_capacity(packets.len());
-    for packet in packets {
-        // What a packet that was dropped would have cost is not known; in trials none is.
-        let Some(passage) = packet.passage else { continue };
-        let demand = Demand::new(&[passage.cpu_end - passage.cpu_start, packet.link]).map_err(Error::broken)?;
-        arrivals.push(Arrival::new(packet.arrival, FlowId(packet.flow), packet.bytes, demand));
+    for (at, flow, bytes, times) in packets {
+        let demand = Demand::new(times).map_err(Error::broken)?;
+        arrivals.push(Arrival::new(*at, FlowId(*flow), *bytes, demand));
     }
     let resources = ["cpu", "link"].map(str::to_owned).to_vec();
     let mut workload = Again { resources, arrivals: arrivals.into_iter() };

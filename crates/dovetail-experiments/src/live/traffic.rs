@@ -8,6 +8,7 @@ use std::{
 };
 
 use dovetail_netns::Namespace;
+use rustix::process::setpriority_process;
 
 /// Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 14 + 20 + 8;
@@ -27,7 +28,8 @@ pub(super) struct Flows {
 
 impl Flows {
     /// Sends from one namespace to another until all is sent: in rounds of a millisecond, in which each flow sends its part.
-    pub(super) fn send(&self, from: &Namespace, to: Ipv4Addr) -> io::Result<()> {
+    /// False when it took over a fifth longer than it should.
+    pub(super) fn send(&self, from: &Namespace, to: Ipv4Addr) -> io::Result<bool> {
         const ROUND: Duration = Duration::from_millis(1);
         let sockets = from.within(|| {
             let socket = |&port: &u16| {
@@ -37,6 +39,8 @@ impl Flows {
             };
             self.ports.iter().map(socket).collect::<io::Result<Vec<_>>>()
         })?;
+        // As the box does: what else runs on this machine is no part of the trial. Without the right to it, it is tried as it is.
+        let _ = setpriority_process(None, -20);
         let payload = vec![0; self.frame_bytes - HEADERS];
         let began = Instant::now();
         let mut sent = 0;
@@ -54,10 +58,11 @@ impl Flows {
             }
             sent = due;
             if sent == self.packets {
-                return Ok(());
+                let should = f64::from(self.packets) / f64::from(self.rate);
+                return Ok(began.elapsed().as_secs_f64() < 1.2 * should);
             }
             thread::sleep((ROUND * round).saturating_sub(began.elapsed()));
         }
-        Ok(())
+        Ok(false)
     }
 }
