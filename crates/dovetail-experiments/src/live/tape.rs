@@ -20,10 +20,15 @@ pub(super) struct Taped {
 }
 
 /// Packets in the order in which they arrived. Clones share them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Tape(Arc<Mutex<Vec<Taped>>>);
 
 impl Tape {
+    /// One that grows no more while it has fewer packets than this: to copy it takes the box longer than it may be late.
+    pub(super) fn with_capacity(packets: usize) -> Self {
+        Self(Arc::new(Mutex::new(Vec::with_capacity(packets))))
+    }
+
     pub(super) fn packets(&self) -> Vec<Taped> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
