@@ -26,7 +26,7 @@ use dovetail_netns::NetnsError;
 const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 /// A lab of this process and test, or nothing where there can be none.
-fn lab(test: &str) -> Option<Lab> {
+pub(super) fn lab(test: &str) -> Option<Lab> {
     match Lab::up(&LabSpec { name: format!("dvb{}{test}", process::id()), ..LabSpec::default() }) {
         Ok(lab) => Some(lab),
         Err(error @ (LabError::NotRoot | LabError::Namespace(NetnsError::NoProgram { .. }))) => {
@@ -38,13 +38,13 @@ fn lab(test: &str) -> Option<Lab> {
 }
 
 /// A box that runs in a lab.
-struct Running {
-    control: Control,
+pub(super) struct Running {
+    pub control: Control,
     thread: JoinHandle<Result<(), LiveError>>,
 }
 
 impl Running {
-    fn start(lab: &Lab, settings: &str) -> Self {
+    pub fn start(lab: &Lab, settings: &str) -> Self {
         let config = config(lab, settings);
         let (told, tells) = std::sync::mpsc::channel();
         let thread = thread::spawn(move || {
@@ -59,7 +59,7 @@ impl Running {
     }
 
     /// Waits for a status; a machine that is busy may take its time.
-    fn until(&self, is_so: impl Fn(&Status) -> bool) -> Status {
+    pub fn until(&self, is_so: impl Fn(&Status) -> bool) -> Status {
         let until = Instant::now() + Duration::from_secs(30);
         loop {
             let status = self.control.status();
@@ -71,17 +71,21 @@ impl Running {
         }
     }
 
-    fn stop(self) -> Status {
+    pub fn stop(self) -> Status {
         self.control.stop();
         self.thread.join().unwrap().unwrap();
         self.control.status()
     }
 }
 
-fn config(lab: &Lab, settings: &str) -> Config {
+/// A configuration's text for a lab: what is given begins within `[box]`.
+pub(super) fn settings(lab: &Lab, settings: &str) -> String {
     let namespace = lab.spec().namespace(Place::Box);
-    let text = format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{settings}");
-    Config::parse(&text).unwrap()
+    format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{settings}")
+}
+
+pub(super) fn config(lab: &Lab, text: &str) -> Config {
+    Config::parse(&settings(lab, text)).unwrap()
 }
 
 /// Numbered datagrams from the inside to the outside for as long as it lives, one every 100 µs.
@@ -137,7 +141,7 @@ impl Stream {
 }
 
 /// Why a run cannot be judged: the machine kept the box from running for so long that the bridge had to take over.
-fn is_judged(status: &Status) -> bool {
+pub(super) fn is_judged(status: &Status) -> bool {
     if status.oddities.lapses > 0 {
         eprintln!("the bridge took over {} times: another try", status.oddities.lapses);
     }

@@ -1,4 +1,12 @@
 //! The node against the simulator, and the box between namespaces.
+//!
+//! | file | what |
+//! |---|---|
+//! | `node` | the node in virtual time |
+//! | `live` | the box as a whole: planned changes, TCP |
+//! | `failing` | killed, hung, without a bridge, without capabilities |
+//! | `frames` | every kind of frame comes out as it went in |
+//! | `process`, `traffic` | a box that can be killed, and frames that are counted |
 #![allow(clippy::unwrap_used)]
 
 mod config;
@@ -6,3 +14,15 @@ mod config;
 mod live;
 mod node;
 mod packaged;
+mod node;
+
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod failing;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod frames;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod live;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod process;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod traffic;

@@ -27,11 +27,12 @@
 
 mod error;
 mod hold;
+mod raw;
 mod show;
 mod spec;
 
 use std::{
-    thread,
+    io, thread,
     time::{Duration, Instant},
 };
 
@@ -41,6 +42,7 @@ use rustix::process::geteuid;
 use super::switch::ports::{Port, PortState};
 pub use error::LabError;
 use hold::{Before, Hold};
+pub use raw::Raw;
 pub use show::{Show, ShowError, show};
 pub use spec::{LabSpec, Place};
 
@@ -121,6 +123,14 @@ impl Lab {
             Place::Box => &self.between,
             Place::Outside => &self.outside,
         }
+    }
+
+    /// Frames as they are, at the host of one side.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn raw(&self, side: Place) -> io::Result<Raw> {
+        self.namespace(side).within(|| Raw::open(HOST_INTERFACE))
     }
 
     /// What to run in it, from simple to telling.

@@ -68,6 +68,15 @@
 //! ports, that step can be left out there. (A machine that routes IP between the two interfaces forwards what is addressed to
 //! it, box or not.)
 //!
+//! # Frames that stay on a link
+//!
+//! Frames to the groups 01-80-C2-00-00-01 to -0F are between neighbours: flow control, link aggregation, authentication,
+//! LLDP. A bridge does not forward them (IEEE 802.1Q, 8.6.3), so the box does not take them: they go to the bridge and to the
+//! machine, box or not, and programs there hear them (`lldpd`), or the bridge passes on those that it is told to
+//! (`group_fwd_mask`). Those of the spanning tree, to 01-80-C2-00-00-00, pass the box as they pass a Linux bridge that takes no
+//! part in it: switches on both sides see a loop that leads through the box. Leave the spanning tree of the bridge under the box
+//! off, as it is by default.
+//!
 //! # What it needs
 //!
 //! Linux 6.6. `CAP_BPF` and `CAP_NET_ADMIN` for the programs, both outside of user namespaces, and `CAP_NET_RAW`

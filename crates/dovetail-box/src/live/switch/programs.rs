@@ -16,6 +16,8 @@ const R0: Register = Register(0);
 const R1: Register = Register(1);
 const R2: Register = Register(2);
 const R6: Register = Register(6);
+const R7: Register = Register(7);
+const R8: Register = Register(8);
 /// The end of the stack, which grows down.
 const STACK: Register = Register(10);
 
@@ -35,6 +37,12 @@ const TCX_NEXT: i32 = -1;
 const TCX_DROP: i32 = 2;
 
 const NO: Register = Register(0);
+
+/// The first four bytes of the groups that stay on a link, 01-80-C2-00-00-00 to -0F (IEEE 802.1Q, 8.6.3).
+const ON_LINK: i32 = 0x0180_c200;
+/// Their last two bytes: the first that is left to the bridge, and how many are.
+const PAUSE: i32 = 0x0001;
+const LEFT: i32 = 15;
 
 const fn instruction(code: u8, to: Register, from: Register, offset: i16, immediate: i32) -> Instruction {
     let registers = if cfg!(target_endian = "little") { from.0 << 4 | to.0 } else { to.0 << 4 | from.0 };
@@ -76,6 +84,26 @@ const fn clear_word(address: Register, offset: i16) -> Instruction {
     instruction(0x62, address, NO, offset, 0)
 }
 
+/// r0 = the four bytes at a place of the frame, which r6 refers to; r1 to r5 are lost
+const fn frame_word(at: i32) -> Instruction {
+    instruction(0x20, NO, NO, 0, at)
+}
+
+/// r0 = the two bytes at a place of the frame, which r6 refers to; r1 to r5 are lost
+const fn frame_half(at: i32) -> Instruction {
+    instruction(0x28, NO, NO, 0, at)
+}
+
+/// goes on so many instructions further if the register is not `value`
+const fn skip_if_not(register: Register, value: i32, skipped: i16) -> Instruction {
+    instruction(0x55, register, NO, skipped, value)
+}
+
+/// goes on so many instructions further if the register < value, both without a sign
+const fn skip_if_below(register: Register, value: i32, skipped: i16) -> Instruction {
+    instruction(0xa5, register, NO, skipped, value)
+}
+
 /// r0 = function(r1, …)
 const fn call(function: i32) -> Instruction {
     instruction(0x85, NO, NO, 0, function)
@@ -109,28 +137,34 @@ fn first_value(to: Register, array: BorrowedFd<'_>) -> [Instruction; 2] {
 }
 
 /// The filter of the box's packet sockets: takes the whole frame while the deadline is ahead, else nothing, and leaves in
-/// the slot of its processor whether it took it.
-pub fn filter(deadline: BorrowedFd<'_>, slots: BorrowedFd<'_>) -> [Instruction; 18] {
+/// the slot of its processor whether it took it. Frames to groups that stay on a link are never taken.
+pub fn filter(deadline: BorrowedFd<'_>, slots: BorrowedFd<'_>) -> [Instruction; 24] {
     let [slots, slots_too] = array(R1, slots);
     let [deadline, deadline_too] = first_value(R1, deadline);
     [
+        copy(R6, R1),                 // r6 = the frame
         clear_word(STACK, KEY),       // the index 0
         copy(R2, STACK),              //
         add(R2, i32::from(KEY)),      // r2 = its address
         slots,                        //
         slots_too,                    // r1 = the slots
         call(LOOK_UP),                // r0 = this processor's slot
-        skip_if_zero(R0, 10),         // there always is one
-        copy(R6, R0),                 // r6 = the slot
+        skip_if_zero(R0, 15),         // there always is one
+        copy(R7, R0),                 // r7 = the slot
+        set(R8, NOTHING),             // r8 = the answer
+        frame_word(0),                //
+        skip_if_not(R0, ON_LINK, 3),  // the address is of no such group
+        frame_half(4),                //
+        add(R0, -PAUSE),              // the first of them, below zero, is far above the others
+        skip_if_below(R0, LEFT, 6),   // it is: nothing
         call(NOW),                    // r0 = now
         deadline,                     //
         deadline_too,                 //
         read(R1, R1),                 // r1 = the deadline
-        set(R2, NOTHING),             //
         skip_if_not_below(R0, R1, 1), // it has passed: nothing
-        set(R2, WHOLE),               //
-        write(R6, R2),                // leaves the decision
-        copy(R0, R2),                 //
+        set(R8, WHOLE),               //
+        write(R7, R8),                // leaves the decision
+        copy(R0, R8),                 //
         exit(),                       // answers it
     ]
 }

@@ -1,0 +1,60 @@
+//! Frames as they are, beside a host's network stack.
+
+use std::io;
+
+use super::super::sys::{BATCH, Layout, PacketSocket};
+use crate::{
+    live::switch::ports::Port,
+    wire::{offload::Offload, tag},
+};
+
+/// Sends and receives whole frames at an interface, whatever they hold.
+#[derive(Debug)]
+pub struct Raw {
+    socket: PacketSocket,
+    frame: Vec<u8>,
+}
+
+impl Raw {
+    /// How many frames are sent in one call to the kernel.
+    pub const BATCH: usize = BATCH;
+
+    /// At an interface of this thread's namespace.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn open(interface: &str) -> io::Result<Self> {
+        let port = Port::find(interface).map_err(io::Error::other)?;
+        let socket = PacketSocket::open(Layout::for_mtu(port.mtu_bytes))?;
+        socket.bind(port.index)?;
+        Ok(Self { socket, frame: Vec::new() })
+    }
+
+    /// Sends up to [`BATCH`](Self::BATCH) frames in one call; how many the kernel took.
+    ///
+    /// # Errors
+    /// The system's about the first frame.
+    pub fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+        let none = Offload::NONE.bytes();
+        self.socket.send(frames.map(|frame| (&none, frame)))
+    }
+
+    /// Sends a frame with what the kernel is told of it, right or wrong: `struct virtio_net_hdr`.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn send_with(&self, header: &[u8; Offload::BYTES], frame: &[u8]) -> io::Result<usize> {
+        self.socket.send(std::iter::once((header, frame)))
+    }
+
+    /// The oldest frame that has arrived, with its tag where it was on the wire.
+    pub fn receive(&mut self) -> Option<&[u8]> {
+        let frame = &mut self.frame;
+        self.socket.receive(|received| {
+            if tag::put_back(received.bytes, received.tag, frame).is_err() {
+                frame.clear();
+            }
+        })?;
+        Some(frame)
+    }
+}

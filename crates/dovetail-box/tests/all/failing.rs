@@ -1,0 +1,133 @@
+//! A box that fails, as a process.
+
+use std::{fs, thread, time::Instant};
+
+use dovetail_box::live::lab::{Lab, PORTS, Place};
+use dovetail_netns::tool;
+use rustix::process::Signal;
+
+use crate::{
+    live::lab,
+    process::Process,
+    traffic::{PATIENCE, Record, Traffic},
+};
+
+const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
+
+/// Says what a failure cost, which depends on the machine.
+fn report(what: &str, from: Instant, records: &[Record; 2]) {
+    for (record, way) in records.iter().zip(["out", "in"]) {
+        let silence = record.longest_silence(from);
+        println!(
+            "{what}, {way}: {} of {} lost, {} late, silent for {silence:.1?}",
+            record.lost(),
+            record.sent,
+            record.reordered()
+        );
+    }
+}
+
+fn go_on(traffic: &[Traffic; 2], more: usize) {
+    traffic.iter().for_each(|traffic| traffic.go_on(more));
+}
+
+#[test]
+fn traffic_goes_on_when_the_box_is_killed() {
+    let Some(lab) = lab("kill") else { return };
+    let traffic = Traffic::both_ways(&lab);
+    go_on(&traffic, 200);
+    let mut running = Process::start(&lab, SETTINGS, true);
+    running.passes(500);
+    let killed = Instant::now();
+    running.signal(Signal::KILL);
+    go_on(&traffic, 500);
+    assert!(!running.wait().success());
+    // And so it does when the next one takes over, and ends as it should.
+    let mut next = Process::start(&lab, SETTINGS, true);
+    next.passes(500);
+    next.signal(Signal::TERM);
+    assert!(next.wait().success());
+    go_on(&traffic, 500);
+    let records = traffic.map(Traffic::end);
+    report("killed", killed, &records);
+    assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
+}
+
+#[test]
+fn traffic_goes_on_when_the_box_hangs() {
+    let Some(lab) = lab("hang") else { return };
+    let traffic = Traffic::both_ways(&lab);
+    go_on(&traffic, 200);
+    let mut running = Process::start(&lab, SETTINGS, true);
+    running.passes(500);
+    let lapses: u64 = running.hear("lapsed").parse().unwrap();
+    let stopped = Instant::now();
+    running.signal(Signal::STOP);
+    go_on(&traffic, 1000);
+    running.signal(Signal::CONT);
+    // It takes over anew.
+    while running.hear("lapsed").parse::<u64>().unwrap() == lapses {}
+    running.passes(500);
+    running.signal(Signal::TERM);
+    assert!(running.wait().success());
+    go_on(&traffic, 200);
+    let records = traffic.map(Traffic::end);
+    report("hung", stopped, &records);
+    assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
+}
+
+fn unbridge(lab: &Lab) {
+    for port in PORTS {
+        tool("ip", &format!("-n {} link set {port} nomaster", lab.namespace(Place::Box).name())).unwrap();
+    }
+}
+
+#[test]
+fn a_box_that_fails_closed_stops_traffic() {
+    let Some(lab) = lab("closed") else { return };
+    unbridge(&lab);
+    let traffic = Traffic::both_ways(&lab);
+    traffic.iter().for_each(|traffic| traffic.send_on(100));
+    assert_eq!(traffic.each_ref().map(Traffic::heard), [0, 0], "nothing forwards");
+    let mut running = Process::start(&lab, &format!("on_failure = \"closed\"\n{SETTINGS}"), true);
+    go_on(&traffic, 500);
+    running.signal(Signal::KILL);
+    running.wait();
+    // What it sent last may still be on its way, so this is counted a little later.
+    traffic.iter().for_each(|traffic| traffic.send_on(100));
+    let heard = traffic.each_ref().map(Traffic::heard);
+    traffic.iter().for_each(|traffic| traffic.send_on(100));
+    assert_eq!(traffic.each_ref().map(Traffic::heard), heard, "nothing forwards any more");
+    for record in traffic.map(Traffic::end) {
+        assert_eq!(record.duplicated(), 0);
+    }
+}
+
+/// The effective capabilities of each thread but the first, which is the test harness's and no box has.
+fn capabilities(process: u32) -> Vec<u64> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let tasks = tasks.filter(|task| task.file_name().to_str() != Some(&process.to_string()));
+    let of_task = |status: String| {
+        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    };
+    tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok()).map(of_task).collect()
+}
+
+#[test]
+fn a_box_that_runs_may_do_nothing_any_more() {
+    let Some(lab) = lab("caps") else { return };
+    let running = Process::start(&lab, SETTINGS, false);
+    let asked = Instant::now();
+    let mut seen = capabilities(running.id());
+    while seen.iter().any(|&of_thread| of_thread != 0) {
+        assert!(asked.elapsed() < PATIENCE, "threads' capabilities: {seen:x?}");
+        thread::sleep(std::time::Duration::from_millis(10));
+        seen = capabilities(running.id());
+    }
+    println!("{} threads, none of which has a capability", seen.len());
+    assert!(seen.len() >= 2, "the loop, and who heeds signals");
+    let traffic = Traffic::both_ways(&lab);
+    go_on(&traffic, 200);
+    let _ = traffic.map(Traffic::end);
+}

@@ -1,0 +1,205 @@
+//! Numbered frames of many flows from one side of a lab to the other, and what became of them.
+//!
+//! Their addresses are nobody's, so that no host answers, and neither a host's tables nor its stack matter.
+
+use std::{
+    net::Ipv4Addr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use dovetail_box::live::lab::{Lab, Place, Raw};
+
+/// What the addresses of these frames begin with: local, of no maker.
+const STATION: [u8; 4] = [0x02, 0x77, 0x77, 0x77];
+/// Between two frames, at least: they never catch up in a burst.
+const PAUSE: Duration = Duration::from_micros(100);
+/// Nothing comes any more.
+const QUIET: Duration = Duration::from_secs(1);
+/// How long anything may take that has to happen, on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// Ethernet, IPv4, UDP, a number.
+pub const LEAST: usize = 14 + 20 + 8 + 8;
+pub const PORT: u16 = 4500;
+
+/// A UDP datagram in an Ethernet frame of this length. Flows differ in their source's port.
+pub fn datagram(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
+    let (source, target) = (Ipv4Addr::new(10, 77, 0, 101), Ipv4Addr::new(10, 77, 0, 102));
+    let (source, target) = if from == Place::Inside { (source, target) } else { (target, source) };
+    let mut frame = vec![0; bytes.max(LEAST)];
+    let length = frame.len();
+    let put = |frame: &mut Vec<u8>, at: usize, what: &[u8]| frame[at..at + what.len()].copy_from_slice(what);
+    put(&mut frame, 0, &STATION);
+    put(&mut frame, 4, &[0, target.octets()[3]]);
+    put(&mut frame, 6, &STATION);
+    put(&mut frame, 10, &[0, source.octets()[3]]);
+    put(&mut frame, 12, &[8, 0, 0x45, 0]);
+    put(&mut frame, 16, &(length as u16 - 14).to_be_bytes());
+    put(&mut frame, 22, &[64, 17]);
+    put(&mut frame, 26, &source.octets());
+    put(&mut frame, 30, &target.octets());
+    let sum: u32 = frame[14..34].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    put(&mut frame, 24, &(!(folded as u16)).to_be_bytes());
+    put(&mut frame, 34, &(10_000 + flow).to_be_bytes());
+    put(&mut frame, 36, &PORT.to_be_bytes());
+    put(&mut frame, 38, &(length as u16 - 34).to_be_bytes());
+    put(&mut frame, 42, &number.to_be_bytes());
+    frame
+}
+
+/// The number of one of these frames.
+fn number(frame: &[u8]) -> Option<u64> {
+    let is_ours = frame.get(6..10)? == STATION && frame.get(36..38)? == PORT.to_be_bytes();
+    is_ours.then_some(u64::from_be_bytes(*frame.get(42..)?.first_chunk()?))
+}
+
+/// Frames that are sent until this is ended.
+pub struct Traffic {
+    flows: u16,
+    stop: Arc<AtomicBool>,
+    quit: Arc<AtomicBool>,
+    sent: Arc<AtomicU64>,
+    heard: Arc<Mutex<Vec<(u64, Instant)>>>,
+    threads: [JoinHandle<()>; 2],
+}
+
+impl Traffic {
+    /// Frames of this length, of so many flows in turn, from one side, which is the inside or the outside.
+    pub fn start(lab: &Lab, from: Place, flows: u16, bytes: usize) -> Self {
+        let to = if from == Place::Inside { Place::Outside } else { Place::Inside };
+        let (source, mut target) = (lab.raw(from).unwrap(), lab.raw(to).unwrap());
+        let [stop, quit] = [false, false].map(|flag| Arc::new(AtomicBool::new(flag)));
+        let (sent, heard) = (Arc::new(AtomicU64::new(0)), Arc::new(Mutex::new(Vec::new())));
+        let hears = thread::spawn({
+            let (quit, heard) = (quit.clone(), heard.clone());
+            move || {
+                while !quit.load(Relaxed) {
+                    take(&mut target, &heard);
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        let sends = thread::spawn({
+            let (stop, sent) = (stop.clone(), sent.clone());
+            move || {
+                while !stop.load(Relaxed) {
+                    let number = sent.load(Relaxed);
+                    let frame = datagram(from, (number % u64::from(flows)) as u16, number, bytes);
+                    if source.send(std::iter::once(&*frame)).unwrap() == 1 {
+                        sent.store(number + 1, Relaxed);
+                    }
+                    thread::sleep(PAUSE);
+                }
+            }
+        });
+        Self { flows, stop, quit, sent, heard, threads: [sends, hears] }
+    }
+
+    /// Both ways.
+    pub fn both_ways(lab: &Lab) -> [Self; 2] {
+        [Place::Inside, Place::Outside].map(|from| Self::start(lab, from, 7, 200))
+    }
+
+    /// How many have arrived.
+    pub fn heard(&self) -> usize {
+        self.heard.lock().unwrap().len()
+    }
+
+    /// Waits until so many more have arrived.
+    pub fn go_on(&self, more: usize) {
+        let (from, asked) = (self.heard(), Instant::now());
+        while self.heard() < from + more {
+            assert!(asked.elapsed() < PATIENCE, "{} of {more} frames arrived", self.heard() - from);
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Waits until so many more have been sent.
+    pub fn send_on(&self, more: u64) {
+        let until = self.sent.load(Relaxed) + more;
+        while self.sent.load(Relaxed) < until {
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Stops sending and waits for the rest.
+    pub fn end(self) -> Record {
+        self.stop.store(true, Relaxed);
+        let [sends, hears] = self.threads;
+        sends.join().unwrap();
+        let sent = self.sent.load(Relaxed);
+        let (mut seen, mut last) = (0, Instant::now());
+        while last.elapsed() < QUIET && seen < sent as usize {
+            let now = self.heard.lock().unwrap().len();
+            if now > seen {
+                (seen, last) = (now, Instant::now());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        // What is there twice comes soon after.
+        thread::sleep(Duration::from_millis(100));
+        self.quit.store(true, Relaxed);
+        hears.join().unwrap();
+        let heard = std::mem::take(&mut *self.heard.lock().unwrap());
+        Record { flows: self.flows, sent, heard }
+    }
+}
+
+fn take(target: &mut Raw, heard: &Mutex<Vec<(u64, Instant)>>) {
+    while let Some(frame) = target.receive() {
+        if let Some(number) = number(frame) {
+            heard.lock().unwrap().push((number, Instant::now()));
+        }
+    }
+}
+
+/// What arrived, in the order in which it did.
+#[derive(Debug)]
+pub struct Record {
+    flows: u16,
+    pub sent: u64,
+    heard: Vec<(u64, Instant)>,
+}
+
+impl Record {
+    /// How many did not arrive.
+    pub fn lost(&self) -> usize {
+        self.count().iter().filter(|&&times| times == 0).count()
+    }
+
+    /// How many arrived more than once.
+    pub fn duplicated(&self) -> usize {
+        self.count().iter().filter(|&&times| times > 1).count()
+    }
+
+    /// How many arrived after a later one of their flow.
+    pub fn reordered(&self) -> usize {
+        let mut highest = vec![None; usize::from(self.flows)];
+        let mut late = 0;
+        for &(number, _) in &self.heard {
+            let highest = &mut highest[(number % u64::from(self.flows)) as usize];
+            late += usize::from(highest.is_some_and(|highest| number < highest));
+            *highest = (*highest).max(Some(number));
+        }
+        late
+    }
+
+    /// The longest time without an arrival, from this time on.
+    pub fn longest_silence(&self, from: Instant) -> Duration {
+        let times = self.heard.windows(2).filter(|pair| pair[1].1 > from).map(|pair| pair[1].1 - pair[0].1);
+        times.max().unwrap_or_default()
+    }
+
+    fn count(&self) -> Vec<u32> {
+        let mut times = vec![0; self.sent as usize];
+        for (number, _) in &self.heard {
+            times[*number as usize] += 1;
+        }
+        times
+    }
+}
