@@ -171,6 +171,13 @@ impl Node {
     /// From now on, packets leave on this link.
     pub fn set_link(&mut self, link: Link, room: Room) {
         (self.link, self.room) = (link, room);
+        // Nobody says any more when the device has room.
+        if let Wire::Taken(packet) = &mut self.wire
+            && link.pace == Pace::Own
+            && packet.passage.link_end == Nanos::MAX
+        {
+            packet.passage.link_end = packet.passage.link_start + packet.link_time;
+        }
     }
 
     /// The link as it is.

@@ -25,4 +25,6 @@ mod live;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod process;
 #[cfg(all(target_os = "linux", feature = "live"))]
+mod shaper;
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;

@@ -53,7 +53,7 @@ pub fn datagram(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
 }
 
 /// The number of one of these frames.
-fn number(frame: &[u8]) -> Option<u64> {
+pub fn number(frame: &[u8]) -> Option<u64> {
     let is_ours = frame.get(6..10)? == STATION && frame.get(36..38)? == PORT.to_be_bytes();
     is_ours.then_some(u64::from_be_bytes(*frame.get(42..)?.first_chunk()?))
 }
@@ -167,6 +167,10 @@ pub struct Record {
 }
 
 impl Record {
+    pub fn new(flows: u16, sent: u64, heard: Vec<(u64, Instant)>) -> Self {
+        Self { flows, sent, heard }
+    }
+
     /// How many did not arrive.
     pub fn lost(&self) -> usize {
         self.count().iter().filter(|&&times| times == 0).count()

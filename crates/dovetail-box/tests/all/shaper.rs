@@ -1,0 +1,133 @@
+//! Behind a shaper that paces the box: the rate is used, the shaper drops nothing, flows stay in order.
+
+use std::{thread, time::Instant};
+
+use dovetail_box::live::lab::{Lab, Place};
+use dovetail_netns::{NetnsError, tool};
+
+use crate::{
+    live::{Running, is_judged, lab},
+    traffic::{PATIENCE, Record, datagram, number},
+};
+
+const RATE_BPS: f64 = 20e6;
+const FLOWS: u16 = 8;
+/// What each frame has.
+const BYTES: usize = 1200;
+/// So many arrive in a run: some 3 s.
+const ARRIVALS: usize = 6000;
+/// How often a run may be disturbed by a machine that keeps the box from running.
+const TRIES: usize = 8;
+
+const SETTINGS: &str =
+    "policy = \"drr\"\n[link]\nrate = \"20Mbps\"\npace = \"device\"\n[queues]\npackets_per_flow = 50\n";
+
+/// What a shaper says of itself: a number before a word of its statistics.
+fn told(lab: &Lab, word: &str) -> u64 {
+    let shown = format!("-n {} -s qdisc show dev outside", lab.namespace(Place::Box).name());
+    let shown = String::from_utf8(tool("tc", &shown).unwrap()).unwrap();
+    let words: Vec<&str> = shown.split([' ', '(', ')', ',', '\n']).filter(|word| !word.is_empty()).collect();
+    let at = words.iter().position(|&found| found == word).unwrap_or_else(|| panic!("no '{word}' in {shown}"));
+    words[at + 1].parse().unwrap_or_else(|_| panic!("'{word}' in {shown}"))
+}
+
+/// Offers half as much again as the shaper lets through until so many have arrived; the rate at which they did.
+fn overload(lab: &Lab) -> (Record, f64) {
+    let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
+    let (mut sent, mut heard) = (0_u64, Vec::new());
+    let begun = Instant::now();
+    // The first are those that a full bucket lets through at once.
+    const SETTLED: usize = 500;
+    while heard.len() < ARRIVALS {
+        assert!(begun.elapsed() < PATIENCE, "{} arrived", heard.len());
+        let due = begun.elapsed().as_secs_f64() * 1.5 * RATE_BPS / 8.0 / BYTES as f64;
+        // What a sender that did not run misses, it does not make up for.
+        if sent + 200 < due as u64 {
+            sent = due as u64;
+        }
+        while sent < due as u64 {
+            let frame = datagram(Place::Inside, (sent % u64::from(FLOWS)) as u16, sent, BYTES);
+            source.send(std::iter::once(&*frame)).unwrap();
+            sent += 1;
+        }
+        while let Some(frame) = target.receive() {
+            heard.extend(number(frame).map(|number| (number, Instant::now())));
+        }
+        thread::sleep(std::time::Duration::from_micros(500));
+    }
+    let time = heard[heard.len() - 1].1 - heard[SETTLED].1;
+    let rate = ((heard.len() - SETTLED - 1) * BYTES * 8) as f64 / time.as_secs_f64();
+    (Record::new(FLOWS, sent, heard), rate)
+}
+
+#[test]
+fn a_shaper_behind_the_box_is_kept_busy_and_drops_nothing() {
+    let Some(lab) = lab("tbf") else { return };
+    let name = lab.namespace(Place::Box).name();
+    let shaper = format!("-n {name} qdisc add dev outside root tbf rate 20mbit burst 5kb limit 30kb");
+    if let Err(NetnsError::Refused { said, .. }) = tool("tc", &shaper) {
+        return dovetail_skip::skipped(format_args!("tc qdisc add tbf: {said}"));
+    }
+    let mut used = Vec::new();
+    for _ in 0..TRIES {
+        let running = Running::start(&lab, SETTINGS);
+        let dropped = told(&lab, "dropped");
+        let (record, rate) = overload(&lab);
+        let by_shaper = told(&lab, "dropped") - dropped;
+        let status = running.stop();
+        println!("{:.2} Mbit/s of 20, {by_shaper} dropped by the shaper, {} by the box", rate / 1e6, {
+            status.classes.iter().map(|(_, class)| class.queue_full).sum::<u64>()
+        });
+        assert_eq!((record.duplicated(), record.reordered()), (0, 0));
+        // What the bridge forwards finds a shaper that is full.
+        if !is_judged(&status) {
+            continue;
+        }
+        assert_eq!(by_shaper, 0);
+        assert_eq!(status.ports[1].refused, 0, "{status:#?}");
+        used.push(rate / RATE_BPS);
+        // A machine that keeps the box from running for some milliseconds costs what the bucket has no room for.
+        if (0.97..1.02).contains(&used[used.len() - 1]) {
+            return;
+        }
+    }
+    assert!(used.is_empty(), "of the rate was used: {used:.3?}");
+    dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms each time");
+}
+
+#[test]
+fn a_box_that_stops_behind_a_shaper_sends_what_is_queued() {
+    let Some(lab) = lab("tbfstop") else { return };
+    let name = lab.namespace(Place::Box).name();
+    let shaper = format!("-n {name} qdisc add dev outside root tbf rate 20mbit burst 5kb limit 30kb");
+    if let Err(NetnsError::Refused { said, .. }) = tool("tc", &shaper) {
+        return dovetail_skip::skipped(format_args!("tc qdisc add tbf: {said}"));
+    }
+    for _ in 0..TRIES {
+        let running = Running::start(&lab, SETTINGS);
+        let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
+        // Some 200 ms of the shaper's, which the queues have room for.
+        let sent = 50 * u64::from(FLOWS);
+        for number in 0..sent {
+            let frame = datagram(Place::Inside, (number % u64::from(FLOWS)) as u16, number, BYTES);
+            source.send(std::iter::once(&*frame)).unwrap();
+        }
+        let begun = Instant::now();
+        let status = running.stop();
+        if !is_judged(&status) {
+            continue;
+        }
+        let (mut heard, asked) = (Vec::new(), Instant::now());
+        while heard.len() < sent as usize && asked.elapsed() < PATIENCE / 10 {
+            while let Some(frame) = target.receive() {
+                heard.extend(number(frame).map(|number| (number, Instant::now())));
+            }
+            thread::sleep(std::time::Duration::from_millis(1));
+        }
+        let record = Record::new(FLOWS, sent, heard);
+        println!("{sent} sent, then stopped: {} lost, after {:.1?}", record.lost(), begun.elapsed());
+        assert_eq!((record.lost(), record.duplicated(), record.reordered()), (0, 0, 0));
+        return;
+    }
+    dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms each time");
+}
