@@ -4,7 +4,8 @@
 //! form is resolved into something that makes sense. Either can fail at a place in the text ([`Fault`]), which becomes a
 //! message with the file's name and a line ([`Located`]).
 //!
-//! Where keys have units, ranges and defaults, a [`Section`] is asked for them one by one, with a reader of [`values`].
+//! Where keys have units, ranges and defaults, a [`Section`] is asked for them one by one, with a reader of [`values`]. What
+//! permits changes at an admin port is a [`Token`].
 //!
 //! ```
 //! use dovetail_toml::{Fault, read};
@@ -32,8 +33,10 @@ mod config;
 mod fault;
 mod located;
 mod section;
+mod token;
 
 pub use config::{ConfigError, parse, read_text};
 pub use fault::{Fault, read};
 pub use located::Located;
 pub use section::Section;
+pub use token::Token;

@@ -1,33 +1,18 @@
 //! What is answered at each path.
 
-use std::{
-    cell::RefCell,
-    time::{Duration, Instant},
-};
+use std::{cell::RefCell, sync::LazyLock};
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS},
+use dovetail_admin::{
+    Answer, Asked, Fault, Fresh, JSON, Site, TEXT, body, guard, json, metrics, page, read_only, typed,
 };
-use http_body_util::Full;
-use hyper::body::Incoming;
-use serde::Serialize;
-use tokio::time::sleep;
+use http::{HeaderMap, Method, StatusCode};
 
-use super::{
-    body::body, fault::Fault, guard, history::History, metrics, rates::Rates, scrape::Scrape, seen::Seen,
-    status::Status, weight,
-};
-use crate::auth;
+use super::{history::History, rates::Rates, scrape::Scrape, seen::Seen, status::Status, weight};
 
-const PAGE: &str = include_str!("page.html");
-/// What stands in the page for a number that only this answer knows.
-const NONCE: &str = "NONCE";
-/// For this long an answer is reused for later requests.
-const FRESH: Duration = Duration::from_millis(500);
-const JSON: &str = "application/json";
+static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
+/// What this program is called where it fails.
+const NAME: &str = "gateway";
 
 /// What the admin's port knows besides the gateway.
 #[derive(Debug)]
@@ -35,8 +20,35 @@ pub(super) struct Admin {
     seen: Seen,
     history: RefCell<History>,
     rates: RefCell<Rates>,
-    status: RefCell<Option<(Instant, Bytes)>>,
-    metrics: RefCell<Option<(Instant, Bytes)>>,
+    status: Fresh,
+    metrics: Fresh,
+}
+
+impl Site for Admin {
+    async fn answer(&self, request: Asked) -> Answer {
+        let path = request.uri().path().to_owned();
+        if let Some(class) = path.strip_prefix("/classes/").and_then(|rest| rest.strip_suffix("/weight")) {
+            return self.set_weight(class, request).await;
+        }
+        let answer: fn(&Self) -> Answer = match &*path {
+            "/" => |_| page::answer(NAME, &PAGE),
+            "/status.json" => |admin| Ok(typed(JSON, admin.status()?)),
+            "/history.json" => |admin| Ok(typed(JSON, json(NAME, admin.history.borrow().samples())?)),
+            "/metrics" => |admin| Ok(typed(metrics::CONTENT_TYPE, admin.metrics()?)),
+            "/healthz" => |_| Ok(typed(TEXT, "ok\n")),
+            _ => {
+                let what =
+                    "Available: /, /status.json, /history.json, /metrics, /healthz, and PUT /classes/NAME/weight.";
+                return Err(Fault::new(StatusCode::NOT_FOUND, what));
+            }
+        };
+        read_only(request.method(), || answer(self))
+    }
+
+    fn second(&self) {
+        let goodput = self.seen.settings.config().downlink.goodput_bytes_per_s();
+        self.history.borrow_mut().take(&self.seen.link.dispatcher().totals(), goodput);
+    }
 }
 
 impl Admin {
@@ -45,81 +57,31 @@ impl Admin {
             seen,
             history: RefCell::default(),
             rates: RefCell::default(),
-            status: RefCell::default(),
-            metrics: RefCell::default(),
-        }
-    }
-
-    /// A second is over.
-    pub(super) fn sample(&self) {
-        let goodput = self.seen.settings.config().downlink.goodput_bytes_per_s();
-        self.history.borrow_mut().take(&self.seen.link.dispatcher().totals(), goodput);
-    }
-
-    /// What a request is answered.
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let mut response = self.route(request).await.unwrap_or_else(Fault::response);
-        let headers = response.headers_mut();
-        let always = [
-            (CACHE_CONTROL, "no-store"),
-            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-            (REFERRER_POLICY, "no-referrer"),
-            (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        ];
-        headers.extend(always.map(|(name, value)| (name, HeaderValue::from_static(value))));
-        // The page says more of what it may do.
-        headers
-            .entry(CONTENT_SECURITY_POLICY)
-            .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
-        response
-    }
-
-    async fn route(&self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Fault> {
-        guard::host(request.uri(), request.headers())?;
-        let path = request.uri().path().to_owned();
-        if let Some(class) = path.strip_prefix("/classes/").and_then(|rest| rest.strip_suffix("/weight")) {
-            return self.set_weight(class, request).await;
-        }
-        let answer: fn(&Self) -> Result<Response<Full<Bytes>>, Fault> = match &*path {
-            "/" => |_| page(),
-            "/status.json" => |admin| Ok(typed(JSON, admin.status()?)),
-            "/history.json" => |admin| Ok(typed(JSON, json(admin.history.borrow().samples())?)),
-            "/metrics" => |admin| Ok(typed(metrics::CONTENT_TYPE, admin.metrics()?)),
-            "/healthz" => |_| Ok(typed("text/plain; charset=utf-8", "ok\n")),
-            _ => {
-                let what =
-                    "Available: /, /status.json, /history.json, /metrics, /healthz, and PUT /classes/NAME/weight.";
-                return Err(Fault::new(StatusCode::NOT_FOUND, what));
-            }
-        };
-        if [Method::GET, Method::HEAD].contains(request.method()) {
-            answer(self)
-        } else {
-            Err(Fault::method("GET, HEAD"))
+            status: Fresh::default(),
+            metrics: Fresh::default(),
         }
     }
 
     fn status(&self) -> Result<Bytes, Fault> {
-        fresh(&self.status, || {
-            json(&Status::of(&self.seen, &mut self.rates.borrow_mut(), self.history.borrow().last()))
-        })
+        self.status
+            .get(|| json(NAME, &Status::of(&self.seen, &mut self.rates.borrow_mut(), self.history.borrow().last())))
     }
 
     fn metrics(&self) -> Result<Bytes, Fault> {
-        fresh(&self.metrics, || {
+        self.metrics.get(|| {
             let scrape = Scrape::of(&self.seen, self.history.borrow().last());
-            metrics::encode(scrape).map(Bytes::from).map_err(|error| failed(&error))
+            super::metrics::encode(scrape).map(Bytes::from).map_err(|error| Fault::failed(NAME, &error))
         })
     }
 
-    async fn set_weight(&self, class: &str, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Fault> {
+    async fn set_weight(&self, class: &str, request: Asked) -> Answer {
         if request.method() != Method::PUT {
             return Err(Fault::method("PUT"));
         }
         self.may_change(request.headers()).await?;
         let number = weight::class(&self.seen, class)?;
         let weight = weight::set(&self.seen, number, &body(request.into_body()).await?)?;
-        self.status.take();
+        self.status.forget();
         let said = serde_json::json!({ "class": class, "weight": weight, "until": "the configuration is reloaded" });
         Ok(typed(JSON, said.to_string()))
     }
@@ -127,56 +89,6 @@ impl Admin {
     async fn may_change(&self, headers: &HeaderMap) -> Result<(), Fault> {
         let config = self.seen.settings.config();
         let token = config.admin.as_ref().and_then(|admin| admin.token.as_deref());
-        let checked = guard::may_change(headers, token);
-        if checked.is_err() {
-            // Guessing takes time.
-            sleep(auth::DELAY).await;
-        }
-        checked
+        guard::may_change(headers, token).await
     }
-}
-
-/// The page, with scripts and styles of its own and nothing else.
-fn page() -> Result<Response<Full<Bytes>>, Fault> {
-    let mut number = [0; 18];
-    getrandom::fill(&mut number).map_err(|error| failed(&error))?;
-    let nonce = BASE64_STANDARD.encode(number);
-    let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
-         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    );
-    let mut response = typed("text/html; charset=utf-8", PAGE.replace(NONCE, &nonce));
-    let policy = HeaderValue::try_from(policy).map_err(|error| failed(&error))?;
-    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
-    Ok(response)
-}
-
-fn typed(content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
-}
-
-fn json(value: &impl Serialize) -> Result<Bytes, Fault> {
-    serde_json::to_vec(value).map(Bytes::from).map_err(|error| failed(&error))
-}
-
-fn failed(error: &dyn std::error::Error) -> Fault {
-    Fault::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The gateway failed: {error}."))
-}
-
-/// What was made a moment ago, or what is made now.
-fn fresh(
-    kept: &RefCell<Option<(Instant, Bytes)>>,
-    make: impl FnOnce() -> Result<Bytes, Fault>,
-) -> Result<Bytes, Fault> {
-    let now = Instant::now();
-    if let Some((made, bytes)) = &*kept.borrow()
-        && now - *made < FRESH
-    {
-        return Ok(bytes.clone());
-    }
-    let bytes = make()?;
-    *kept.borrow_mut() = Some((now, bytes.clone()));
-    Ok(bytes)
 }

@@ -1,32 +1,21 @@
-//! Metrics in the text form of [OpenMetrics](https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md).
+//! The gateway's metrics.
 
 use std::fmt::Error;
 
-use prometheus_client::{
-    collector::Collector,
-    encoding::{DescriptorEncoder, EncodeCounterValue, EncodeGaugeValue, NoLabelSet, text},
-    metrics::MetricType,
-    registry::{Registry, Unit},
-};
+use dovetail_admin::metrics::{self, Families, Labels, NOTHING};
+use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, registry::Unit};
 
-use super::scrape::{Class, Durations, Scrape};
+use super::scrape::{Class, Scrape};
 use crate::spent::named;
-
-/// The media type of the response.
-pub(super) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// The metrics as they are scraped.
 pub(super) fn encode(scrape: Scrape) -> Result<String, Error> {
-    let mut registry = Registry::with_prefix("dovetail_gateway");
-    registry.register_collector(Box::new(scrape));
-    let mut text = String::new();
-    text::encode(&mut text, &registry)?;
-    Ok(text)
+    metrics::encode("dovetail_gateway", scrape)
 }
 
 impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), Error> {
-        let mut families = Families(encoder);
+        let mut families = Families::new(encoder);
         self.requests(&mut families)?;
         self.link(&mut families)?;
         self.connections(&mut families)?;
@@ -126,76 +115,14 @@ impl Scrape {
     }
 
     fn process(&self, to: &mut Families<'_>) -> Result<(), Error> {
-        let memory = self.process.map(|process| (NOTHING, process.resident_bytes));
-        to.gauge("process_resident_memory", "Memory in use", Some(Unit::Bytes), memory)?;
-        let processor = self.process.map(|process| (NOTHING, process.cpu_s));
-        to.counter("process_cpu", "Processor time", Some(Unit::Seconds), processor)?;
+        to.process(self.process)?;
         let uptime = [(NOTHING, self.totals.now.as_secs_f64())];
         to.gauge("uptime", "Time since the start", Some(Unit::Seconds), uptime)
     }
 }
 
-type Labels<'a, const N: usize> = [(&'a str, &'a str); N];
-
-const NOTHING: Labels<'_, 0> = [];
-
 fn class_label(class: &Class) -> Labels<'_, 1> {
     [("class", &class.name)]
-}
-
-/// Families of metrics, written one after another. One without members is left out.
-struct Families<'a>(DescriptorEncoder<'a>);
-
-impl Families<'_> {
-    fn gauge<'l, const N: usize, V: EncodeGaugeValue>(
-        &mut self,
-        name: &str,
-        help: &str,
-        unit: Option<Unit>,
-        members: impl IntoIterator<Item = (Labels<'l, N>, V)>,
-    ) -> Result<(), Error> {
-        let mut members = members.into_iter().peekable();
-        if members.peek().is_none() {
-            return Ok(());
-        }
-        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Gauge)?;
-        members.try_for_each(|(labels, value)| {
-            if N == 0 { family.encode_gauge(&value) } else { family.encode_family(&labels)?.encode_gauge(&value) }
-        })
-    }
-
-    fn counter<'l, const N: usize, V: EncodeCounterValue>(
-        &mut self,
-        name: &str,
-        help: &str,
-        unit: Option<Unit>,
-        members: impl IntoIterator<Item = (Labels<'l, N>, V)>,
-    ) -> Result<(), Error> {
-        let mut members = members.into_iter().peekable();
-        if members.peek().is_none() {
-            return Ok(());
-        }
-        let mut family = self.0.encode_descriptor(name, help, unit.as_ref(), MetricType::Counter)?;
-        members.try_for_each(|(labels, value)| {
-            if N == 0 {
-                family.encode_counter::<NoLabelSet, V, u64>(&value, None)
-            } else {
-                family.encode_family(&labels)?.encode_counter::<NoLabelSet, V, u64>(&value, None)
-            }
-        })
-    }
-
-    fn histogram<'l, const N: usize>(
-        &mut self,
-        name: &str,
-        help: &str,
-        mut members: impl Iterator<Item = (Labels<'l, N>, &'l Durations)>,
-    ) -> Result<(), Error> {
-        let mut family = self.0.encode_descriptor(name, help, Some(&Unit::Seconds), MetricType::Histogram)?;
-        members.try_for_each(|(labels, of)| {
-            family.encode_family(&labels)?.encode_histogram::<NoLabelSet>(of.sum_s, of.count, &of.buckets, None)
-        })
-    }
 }
 
 #[cfg(test)]

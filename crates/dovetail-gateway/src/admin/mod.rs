@@ -9,17 +9,13 @@
 //! | `/healthz` | `ok` |
 //! | `PUT /classes/NAME/weight` | `weight`: a new weight, with the token |
 //!
-//! All runs on the gateway's thread. What a look costs is a look's: nothing is kept up between them but a sample a second.
+//! What it has in common with other admin ports is in [`dovetail_admin`]. All runs on the gateway's thread. What a look costs is a look's: nothing is kept up between them but a sample a second.
 //! Looks closer together than half a second see the same.
 
 mod answer;
-mod body;
-mod fault;
-mod guard;
 mod history;
 mod link;
 mod metrics;
-mod process;
 mod rates;
 mod scrape;
 mod seen;

@@ -1,8 +1,9 @@
 //! What a scrape of the metrics tells: copies of what is counted anyway, so that nothing else pays for it.
 
+use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
-use super::{history::Sample, link::Link, process::Process, seen::Seen, status::class_name};
+use super::{history::Sample, link::Link, seen::Seen, status::class_name};
 use crate::{
     counters::{BUCKETS_S, ClassCounters, Histogram},
     who::Who,
@@ -43,14 +44,6 @@ pub(super) struct Class {
     pub(super) sent_bytes: u64,
     pub(super) latency: Durations,
     pub(super) queue: Durations,
-}
-
-/// A histogram's counts by bucket: those of a bucket's own, the last one without a bound.
-#[derive(Debug)]
-pub(super) struct Durations {
-    pub(super) sum_s: f64,
-    pub(super) count: u64,
-    pub(super) buckets: Vec<(f64, u64)>,
 }
 
 #[derive(Debug)]
@@ -117,16 +110,14 @@ impl Class {
             by_status: std::array::from_fn(|digit| counters.by_status[digit].get()),
             tunnels: counters.tunnels.get(),
             sent_bytes: counters.sent_bytes.get(),
-            latency: Durations::of(&counters.latency),
-            queue: Durations::of(&counters.queue),
+            latency: durations(&counters.latency),
+            queue: durations(&counters.queue),
         }
     }
 }
 
-impl Durations {
-    fn of(histogram: &Histogram) -> Self {
-        let bounds = BUCKETS_S.into_iter().chain([f64::INFINITY]);
-        let buckets = bounds.zip(histogram.counts.iter().map(std::cell::Cell::get)).collect();
-        Self { sum_s: histogram.sum_s.get(), count: histogram.count(), buckets }
-    }
+fn durations(histogram: &Histogram) -> Durations {
+    let bounds = BUCKETS_S.into_iter().chain([f64::INFINITY]);
+    let buckets = bounds.zip(histogram.counts.iter().map(std::cell::Cell::get)).collect();
+    Durations { sum_s: histogram.sum_s.get(), count: histogram.count(), buckets }
 }

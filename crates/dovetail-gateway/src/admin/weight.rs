@@ -1,10 +1,11 @@
 //! Another weight for a class, until the file is read again.
 
+use dovetail_admin::Fault;
 use dovetail_sched::Weight;
 use http::StatusCode;
 use serde::Deserialize;
 
-use super::{fault::Fault, seen::Seen};
+use super::seen::Seen;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -2,17 +2,14 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
-    io::Read,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
 use dovetail_sched::request::{RequestSetup, RequestSpec};
 use dovetail_toml::{
-    ConfigError, Fault, Section, read_text,
+    ConfigError, Fault, Section, Token, read_text,
     values::{self, number, text, truth, whole, word},
 };
 use toml::de::DeValue;
@@ -32,9 +29,6 @@ const PAYLOAD: f64 = SEGMENT as f64 / 1514.0;
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
 /// The admin's port, on this machine alone.
 const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9180);
-/// The shortest and the longest token, in characters.
-const SHORTEST_TOKEN: usize = 16;
-const LONGEST_TOKEN: usize = 512;
 
 impl Config {
     /// Reads a configuration. Files that it names are beside the working directory.
@@ -230,13 +224,7 @@ fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Optio
         return Ok(None);
     }
     let listen = section.one("listen", values::address)?.unwrap_or(ADMIN);
-    let written = section.one("token", token)?;
-    let file = section.one("token_file", path(folder))?;
-    let token = match (written, file) {
-        (Some(_), Some(_)) => return Err(section.wrong("token_file", "there is a token as well: set one of them")),
-        (written, None) => written,
-        (None, Some(file)) => Some(token_of(&file).map_err(|what| section.wrong("token_file", what))?),
-    };
+    let token = Token::of(&mut section, folder)?;
     if token.is_none() && !listen.ip().to_canonical().is_loopback() {
         let what =
             format!("{listen} can be reached from other machines: add token or token_file, or listen on {ADMIN}");
@@ -248,35 +236,6 @@ fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Optio
     }
     section.end()?;
     Ok(Some(Admin { listen, token }))
-}
-
-/// A token, which no message shows.
-fn token(value: &DeValue<'_>) -> Result<Arc<str>, String> {
-    let token = value.as_str().filter(|token| is_token(token));
-    token.map(Into::into).ok_or_else(|| format!("it is not {}", expected_token()))
-}
-
-fn is_token(token: &str) -> bool {
-    (SHORTEST_TOKEN..=LONGEST_TOKEN).contains(&token.len()) && token.bytes().all(|byte| byte.is_ascii_graphic())
-}
-
-fn expected_token() -> String {
-    format!("a text of {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and punctuation, without spaces")
-}
-
-fn token_of(path: &Path) -> Result<Arc<str>, String> {
-    use std::os::unix::fs::PermissionsExt;
-    let name = format!("\"{}\"", path.display().to_string().escape_debug());
-    let cannot = |why: std::io::Error| format!("{name} cannot be read: {why}");
-    let file = File::open(path).map_err(cannot)?;
-    let mode = file.metadata().map_err(cannot)?.permissions().mode();
-    if mode & 0o007 != 0 {
-        return Err(format!("{name} is accessible to every user of this machine: chmod 600 it"));
-    }
-    let mut text = String::new();
-    file.take(LONGEST_TOKEN as u64 + 2).read_to_string(&mut text).map_err(cannot)?;
-    let token = text.trim_end();
-    if is_token(token) { Ok(token.into()) } else { Err(format!("{name} does not hold {}", expected_token())) }
 }
 
 fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Fault> {

@@ -3,6 +3,7 @@
 use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use dovetail_sched::{Weight, request::RequestSpec, units::Rate};
+use dovetail_toml::Token;
 
 use super::prefixes::{Prefix, Prefixes};
 
@@ -200,12 +201,12 @@ pub struct Timeouts {
 }
 
 /// `[admin]`
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Admin {
     /// Where.
     pub listen: SocketAddr,
     /// With this token changes are permitted; without one there are none.
-    pub token: Option<Arc<str>>,
+    pub token: Option<Token>,
 }
 
 /// `[log]`
@@ -225,14 +226,6 @@ pub enum LogFormat {
     Squid,
     /// One JSON document a line.
     Json,
-}
-
-/// Without the token: what is printed may be read by others.
-impl fmt::Debug for Admin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let token = self.token.as_ref().map(|_| "…");
-        f.debug_struct("Admin").field("listen", &self.listen).field("token", &token).finish()
-    }
 }
 
 impl Downlink {

@@ -1,10 +1,10 @@
-//! Who can read the admin port, and who can change something.
+//! Who can read an admin port, and who can change something.
 //!
 //! A browser on the admin's machine also runs other sites' pages. One whose name was made to lead here (DNS rebinding)
 //! gives itself away by `Host`: an address and `localhost` lead nowhere else. One that writes from elsewhere is told apart by
 //! `Origin`, and knows no token. None of their answers is readable to others, for nothing here allows it (CORS).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, time::Duration};
 
 use http::{
     HeaderMap, StatusCode, Uri,
@@ -12,11 +12,15 @@ use http::{
     uri::Authority,
 };
 use subtle::ConstantTimeEq;
+use tokio::time::sleep;
 
-use super::fault::Fault;
+use crate::Fault;
+
+/// Guessing takes time: a change that is not permitted is answered after this long.
+const DELAY: Duration = Duration::from_secs(1);
 
 /// Whether the request was meant for this port.
-pub(super) fn host(uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
+pub(crate) fn host(uri: &Uri, headers: &HeaderMap) -> Result<(), Fault> {
     let mut hosts = headers.get_all(HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
     let is_own = second.is_none()
@@ -36,8 +40,19 @@ fn is_own(host: &str) -> bool {
     !host.contains('@') && (name.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok())
 }
 
-/// Whether the request may change something. `token` is what the configuration has.
-pub(super) fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(), Fault> {
+/// Whether a request with these headers may change something. `token` is what the configuration has.
+///
+/// # Errors
+/// Why not, after a second.
+pub async fn may_change(headers: &HeaderMap, token: Option<&str>) -> Result<(), Fault> {
+    let checked = check(headers, token);
+    if checked.is_err() {
+        sleep(DELAY).await;
+    }
+    checked
+}
+
+fn check(headers: &HeaderMap, token: Option<&str>) -> Result<(), Fault> {
     let own = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let is_elsewhere = |origin: &str| origin.split_once("://").is_none_or(|(_, from)| !from.eq_ignore_ascii_case(own));
     if headers.get(ORIGIN).is_some_and(|origin| origin.to_str().map_or(true, is_elsewhere)) {
@@ -95,7 +110,7 @@ mod tests {
     fn changes() {
         let token = Some("0123456789abcdef");
         let status = |pairs: &[(HeaderName, &str)], token| {
-            may_change(&headers(pairs), token).map_or_else(|fault| fault.status().as_u16(), |()| 200)
+            check(&headers(pairs), token).map_or_else(|fault| fault.status().as_u16(), |()| 200)
         };
         let right = (AUTHORIZATION, "Bearer 0123456789abcdef");
         assert_eq!(status(std::slice::from_ref(&right), token), 200);

@@ -4,16 +4,17 @@ use std::fs;
 
 /// Memory and processor time.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Process {
+pub struct Process {
     /// Memory that is in use, in bytes.
-    pub(super) resident_bytes: u64,
+    pub resident_bytes: u64,
     /// Processor time since the start, in user mode and in the kernel.
-    pub(super) cpu_s: f64,
+    pub cpu_s: f64,
 }
 
 impl Process {
     /// This one, where the kernel tells.
-    pub(super) fn own() -> Option<Self> {
+    #[must_use]
+    pub fn own() -> Option<Self> {
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         parse(&fs::read_to_string("/proc/self/stat").ok()?, rustix::param::page_size() as u64, ticks_per_s)
     }

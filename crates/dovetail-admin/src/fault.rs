@@ -1,4 +1,4 @@
-//! Why the admin's port does not answer what it is asked.
+//! Why an admin port does not answer what it is asked.
 
 use std::borrow::Cow;
 
@@ -8,32 +8,44 @@ use http_body_util::Full;
 
 /// A status and a sentence that says what to do.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub struct Fault {
     status: StatusCode,
     what: Cow<'static, str>,
     header: Option<(HeaderName, &'static str)>,
 }
 
 impl Fault {
-    pub(super) fn new(status: StatusCode, what: impl Into<Cow<'static, str>>) -> Self {
+    /// With this status, saying what to do.
+    #[must_use]
+    pub fn new(status: StatusCode, what: impl Into<Cow<'static, str>>) -> Self {
         // RFC 9110, section 15.5.2.
         let header = (status == StatusCode::UNAUTHORIZED).then_some((header::WWW_AUTHENTICATE, "Bearer"));
         Self { status, what: what.into(), header }
     }
 
     /// The path is there, and not with this method.
-    pub(super) fn method(allowed: &'static str) -> Self {
+    #[must_use]
+    pub fn method(allowed: &'static str) -> Self {
         let what = format!("Allowed here: {allowed}.");
         let header = Some((header::ALLOW, allowed));
         Self { status: StatusCode::METHOD_NOT_ALLOWED, what: what.into(), header }
     }
 
-    #[cfg(test)]
-    pub(super) const fn status(&self) -> StatusCode {
+    /// What failed is the program itself, which is called `name`.
+    #[must_use]
+    pub fn failed(name: &str, error: &dyn std::error::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, format!("The {name} failed: {error}."))
+    }
+
+    /// The status.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    pub(super) fn response(self) -> Response<Full<Bytes>> {
+    /// As a response.
+    #[must_use]
+    pub fn response(self) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::from(format!("{}\n", self.what)));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();

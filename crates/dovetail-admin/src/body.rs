@@ -6,15 +6,18 @@ use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use tokio::time::timeout;
 
-use super::fault::Fault;
+use crate::Fault;
 
 /// A body has to be there after so long.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 /// The most that a body has.
 const MOST_BODY_BYTES: usize = 64_000;
 
-/// A request's body.
-pub(super) async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
+/// A request's body, of at most 64 kB and within ten seconds.
+///
+/// # Errors
+/// That it is too long, incomplete or too slow.
+pub async fn body(body: Incoming) -> Result<bytes::Bytes, Fault> {
     let whole = timeout(READ_TIMEOUT, Limited::new(body, MOST_BODY_BYTES).collect()).await;
     match whole {
         Ok(Ok(body)) => Ok(body.to_bytes()),

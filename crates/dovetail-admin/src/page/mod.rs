@@ -1,0 +1,40 @@
+//! Pages: one file each, which loads nothing from elsewhere.
+//!
+//! A page is HTML with `NONCE` where scripts and styles have their number, another in each answer, without which browsers run
+//! and apply none. `/* style.css */` and `/* script.js */` stand for what all pages share: colours for light and dark, cards,
+//! tables and charts; elements, numbers with their units, and the axes of charts.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use http::{HeaderValue, header::CONTENT_SECURITY_POLICY};
+
+use crate::{Answer, Fault, typed};
+
+/// What stands in a page for a number that only this answer knows.
+const NONCE: &str = "NONCE";
+
+const SHARED: [(&str, &str); 2] =
+    [("/* style.css */\n", include_str!("style.css")), ("/* script.js */\n", include_str!("script.js"))];
+
+/// A page with what all pages share in it.
+#[must_use]
+pub fn whole(page: &str) -> String {
+    SHARED.iter().fold(page.to_owned(), |page, (place, shared)| page.replace(place, shared))
+}
+
+/// A [whole](whole()) page with a number of its own. The program whose page it is is called `name`.
+///
+/// # Errors
+/// That the system has no random numbers.
+pub fn answer(name: &str, page: &str) -> Answer {
+    let mut number = [0; 18];
+    getrandom::fill(&mut number).map_err(|error| Fault::failed(name, &error))?;
+    let nonce = BASE64_STANDARD.encode(number);
+    let policy = format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; img-src data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    let mut response = typed("text/html; charset=utf-8", page.replace(NONCE, &nonce));
+    let policy = HeaderValue::try_from(policy).map_err(|error| Fault::failed(name, &error))?;
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    Ok(response)
+}
