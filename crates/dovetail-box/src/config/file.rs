@@ -23,11 +23,11 @@ use super::{
 };
 use crate::{
     functions,
-    node::{Link, Pace, Room},
+    node::{self, Link, Pace, Room},
 };
 
 /// The most classes, the last one included: each is a label of metrics.
-const MOST_CLASSES: usize = 64;
+const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
 /// The most that may be queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
 /// The last class, for all that no other takes.

@@ -165,7 +165,9 @@ impl Live {
         }
         inner.frames.clear();
         inner.flows = Flows::new(&self.config.queues)?;
-        inner.node = start::node(&self.config, &inner.classes)?;
+        let mut node = start::node(&self.config, &inner.classes)?;
+        node.carry_on(&mut inner.node);
+        inner.node = node;
         tracing::warn!("the box was kept from running for over {ALIVE_FOR}, and the bridge took over meanwhile");
         Ok(())
     }
@@ -402,9 +404,10 @@ impl Inner {
         self.frames.change_classes(&moved);
         self.flows.change_classes(&moved);
         let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
-        let counters =
-            config.classes.iter().map(|class| kept(class).map_or_else(Default::default, |at| self.counters[at]));
-        self.counters = counters.collect();
+        let kept: Vec<_> = config.classes.iter().map(kept).collect();
+        self.counters = kept.iter().map(|at| at.map_or_else(Default::default, |at| self.counters[at])).collect();
+        let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();
+        self.node.change_classes(&moved, &kept);
         self.names = names(config);
         self.classes = classes;
         self.segments = config.segments;
@@ -512,7 +515,7 @@ impl Entrance<'_> {
         }
         let handle = self.frames.next_handle();
         let packet = Packet { flow, bytes, arrival: self.now, handle, demand };
-        let Admission { refused, evicted } = self.node.enqueue(&packet, self.now);
+        let Admission { refused, evicted } = self.node.enqueue(&packet, class, self.now);
         if refused.is_some() {
             self.counters[usize::from(class)].queue_full += 1;
             self.watchers.iter_mut().for_each(|watch| watch.dropped(number));

@@ -41,6 +41,10 @@ impl Between {
         self.waiting.is_empty()
     }
 
+    pub(super) fn packets_mut(&mut self) -> impl Iterator<Item = &mut Passing> {
+        self.waiting.iter_mut()
+    }
+
     pub(super) fn push(&mut self, packet: Passing) {
         self.link_time += packet.link_time;
         self.waiting.push_back(packet);

@@ -24,6 +24,15 @@
 //!
 //! How much may wait between CPU and link decides what a policy can do: little, and its order is the order on the wire;
 //! much, and a CPU that is ahead keeps the link busy ([`Room`]).
+//!
+//! # Who makes whom wait
+//!
+//! Packets are of classes, which the policy knows nothing of. From arrival `a` to `e(n)`, a packet's time goes to what it waits
+//! for, to the nanosecond ([`Waited`]):
+//!
+//! ```text
+//! e(n) - a = (S(n) - a) before the CPU + (E(n) - S(n)) on it + (s(n) - E(n)) before the link + (e(n) - s(n)) on it
+//! ```
 
 mod between;
 mod figures;
@@ -31,9 +40,11 @@ mod link;
 mod passing;
 mod schedulers;
 mod server;
+mod waits;
 
 pub use between::Room;
 pub use figures::Figures;
 pub use link::{Link, Pace};
 pub use passing::{Action, Outcome, Passage, Work};
 pub use server::{CREDIT, Node};
+pub use waits::{Cause, MOST_CLASSES, Waited};

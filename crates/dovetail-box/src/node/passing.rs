@@ -59,6 +59,7 @@ pub struct Passage {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passing {
     pub passage: Passage,
+    pub class: u16,
     pub ticket: u64,
     /// Which of two schedulers chose it.
     pub generation: u64,

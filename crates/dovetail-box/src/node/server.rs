@@ -8,11 +8,15 @@ use super::{
     link::{Link, Pace},
     passing::{Action, Outcome, Passage, Passing, Work},
     schedulers::Schedulers,
+    waits::{Cause, MOST_CLASSES, Moves, Waited, Waits},
 };
 
 /// How long servers may be behind the caller's time without losing any of theirs: longer than a busy machine takes to
 /// come back to a thread, and short enough that what is then sent at once is a few milliseconds of link.
 pub const CREDIT: Nanos = Nanos::from_millis(5);
+
+/// Handles below this may be of any class; those beyond are of class 0. More packets than a node may hold.
+const MOST_HANDLES: u64 = 1 << 24;
 
 const CPU: u8 = 0;
 const LINK: u8 = 1;
@@ -29,7 +33,7 @@ const LINK: u8 = 1;
 ///
 /// let demand = Demand::new(&[Nanos::from_micros(10), link.time(1000)])?;
 /// let packet = Packet { flow: FlowId(0), bytes: 1000, arrival: Nanos::ZERO, handle: 7, demand };
-/// assert!(node.enqueue(&packet, Nanos::ZERO).is_queued());
+/// assert!(node.enqueue(&packet, 0, Nanos::ZERO).is_queued());
 ///
 /// let Some(Action::Work(work)) = node.poll(Nanos::ZERO) else { panic!("the CPU is free") };
 /// node.worked(Nanos::from_micros(12), Outcome::Forward { bytes: 1000 });
@@ -52,6 +56,9 @@ pub struct Node {
     /// The scheduler chose none, and neither an arrival nor feedback came since.
     is_holding: bool,
     figures: Figures,
+    waits: Waits,
+    /// The class of each packet that is queued, by its handle.
+    classes: Vec<u16>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,20 +100,30 @@ impl Node {
             at: Nanos::ZERO,
             is_holding: false,
             figures: Figures::default(),
+            waits: Waits::default(),
+            classes: Vec::new(),
         }
     }
 
-    /// Offers a packet that arrived at `now`. What was due before is to be settled first, by [`poll`](Self::poll). Cost:
-    /// the policy's.
-    pub fn enqueue(&mut self, packet: &Packet, now: Nanos) -> Admission {
+    /// Offers a packet of a class that arrived at `now`. What was due before is to be settled first, by
+    /// [`poll`](Self::poll). Handles are small numbers, such as places in a table; those that are queued are all different.
+    /// Cost: the policy's.
+    pub fn enqueue(&mut self, packet: &Packet, class: u16, now: Nanos) -> Admission {
         self.at = self.at.max(now);
-        self.is_holding = false;
-        self.schedulers.enqueue(packet, self.at)
+        self.goes_on();
+        let admission = self.schedulers.enqueue(packet, self.at);
+        if admission.refused.is_none() {
+            let class = self.classify(packet.handle, class);
+            self.waits.cpu.begins(class, packet.arrival, self.at);
+        }
+        admission
     }
 
     /// A packet that lost its place to a later one, until there are no more.
     pub fn poll_evicted(&mut self) -> Option<Packet> {
-        self.schedulers.poll_evicted()
+        let packet = self.schedulers.poll_evicted()?;
+        self.waits.cpu.ends(self.class(packet.handle), self.at);
+        Some(packet)
     }
 
     /// What is due at `now`, the earliest first; `None` when nothing is until [`poll_at`](Self::poll_at), or while the
@@ -143,6 +160,7 @@ impl Node {
             packet.passage.bytes = bytes;
             packet.link_time = self.link.time(bytes);
         }
+        self.waits.cpu.lasts(packet.passage.cpu_end);
         self.cpu = Cpu::Busy(packet, outcome);
     }
 
@@ -152,20 +170,45 @@ impl Node {
             && self.link.pace == Pace::Device
         {
             packet.passage.link_end = packet.passage.link_start.max(now);
+            self.waits.link.lasts(packet.passage.link_end);
         }
     }
 
     /// The policy, whose knobs and weights may be changed.
     pub fn scheduler(&mut self) -> &mut dyn Scheduler {
-        self.is_holding = false;
+        self.goes_on();
         self.schedulers.in_force()
     }
 
     /// Puts another policy in force. What is queued goes first, in the order of the old one. Weights and programs of flows
     /// are to be told to the new one again.
     pub fn replace(&mut self, scheduler: Box<dyn Scheduler>) {
-        self.is_holding = false;
+        self.goes_on();
         self.schedulers.replace(scheduler);
+    }
+
+    /// Classes are others from now on: packets of class `c` are of `to[c]`, and class `n` goes on with the sums of
+    /// `from[n]`, where it was there before. There is a place in `to` for whatever classes packets have been of so far.
+    pub fn change_classes(&mut self, to: &[u16], from: &[Option<u16>]) {
+        let known = self.waits.classes();
+        let from = &from[..from.len().min(MOST_CLASSES.into())];
+        let Some(last) = from.len().checked_sub(1) else { return };
+        let new = |class: u16| to.get(usize::from(class)).map_or(last, |&new| usize::from(new).min(last)) as u16;
+        let to: Vec<_> = (0..known).map(new).collect();
+        let from: Vec<_> = from.iter().map(|old| old.filter(|&old| old < known)).collect();
+        self.waits.change(&Moves { to: &to, from: &from }, self.at);
+        let on_cpu = match &mut self.cpu {
+            Cpu::Working(packet) | Cpu::Busy(packet, _) | Cpu::Blocked(packet) => Some(&mut packet.class),
+            Cpu::Free => None,
+        };
+        let on_link = match &mut self.wire {
+            Wire::Taken(packet) => Some(&mut packet.class),
+            Wire::Free => None,
+        };
+        let between = self.between.packets_mut().map(|packet| &mut packet.class);
+        for class in self.classes.iter_mut().chain(on_cpu).chain(on_link).chain(between) {
+            *class = to.get(usize::from(*class)).copied().unwrap_or(0);
+        }
     }
 
     /// From now on, packets leave on this link.
@@ -207,6 +250,45 @@ impl Node {
     #[must_use]
     pub fn figures(&self) -> Figures {
         self.figures
+    }
+
+    /// What packets have waited for, by the last instant at which anything happened. O(classes²).
+    pub fn waited(&mut self) -> Waited {
+        self.waits.waited(self.at)
+    }
+
+    /// Counts on from where a node before it ended, whose packets are lost.
+    pub fn carry_on(&mut self, before: &mut Self) {
+        self.figures = before.figures;
+        self.waits.carry_on(before.waited());
+    }
+
+    /// The policy is asked again: from here on, a CPU that stands idle is not the policy's doing.
+    fn goes_on(&mut self) {
+        if self.is_holding {
+            self.is_holding = false;
+            if matches!(self.cpu, Cpu::Free) {
+                self.waits.cpu.becomes(Cause::Late, self.at, Nanos::MAX);
+            }
+        }
+    }
+
+    fn class(&self, handle: u64) -> u16 {
+        self.classes.get(handle as usize).copied().unwrap_or(0)
+    }
+
+    /// Notes a packet's class; what it counts as.
+    fn classify(&mut self, handle: u64, class: u16) -> u16 {
+        if handle >= MOST_HANDLES {
+            return self.waits.class(0, self.at);
+        }
+        let class = self.waits.class(class, self.at);
+        let at = handle as usize;
+        if self.classes.len() <= at {
+            self.classes.resize(at + 1, 0);
+        }
+        self.classes[at] = class;
+        class
     }
 
     fn next(&self) -> Option<(Nanos, Event)> {
@@ -254,6 +336,8 @@ impl Node {
         if let Wire::Taken(packet) = std::mem::replace(&mut self.wire, Wire::Free) {
             let took = packet.passage.link_end - packet.passage.link_start;
             self.figures.link_busy += took;
+            self.waits.link.served(packet.class, took);
+            self.waits.link.becomes(Cause::Late, self.at, Nanos::MAX);
             self.tell(&packet, LINK, Stage::Finished, took);
             self.schedulers.ended(&packet);
         }
@@ -262,13 +346,13 @@ impl Node {
             && (self.between.has(self.room) || next.is_none())
         {
             self.figures.cpu_blocked += self.at - blocked.passage.cpu_end;
-            self.cpu = Cpu::Free;
+            self.cpu_is_free();
             match next {
                 Some(_) => self.between.push(blocked),
-                None => return Some(self.send(blocked)),
+                None => return Some(self.send_on(blocked)),
             }
         }
-        Some(self.send(next?))
+        Some(self.send_on(next?))
     }
 
     fn work_ends(&mut self) -> Option<Action> {
@@ -276,32 +360,47 @@ impl Node {
         let took = packet.passage.cpu_end - packet.passage.cpu_start;
         self.figures.worked += 1;
         self.figures.cpu_busy += took;
+        self.waits.cpu.served(packet.class, took);
+        self.cpu_is_free();
         self.tell(&packet, CPU, Stage::Finished, took);
-        match (outcome, self.wire) {
-            (Outcome::Drop, _) => {
+        match outcome {
+            Outcome::Drop => {
                 self.figures.dropped += 1;
                 self.tell(&packet, LINK, Stage::Dropped, Nanos::ZERO);
                 self.schedulers.ended(&packet);
                 None
             }
-            (_, Wire::Free) => Some(self.send(packet)),
-            _ if self.between.has(self.room) => {
-                self.between.push(packet);
-                None
-            }
-            _ => {
-                self.cpu = Cpu::Blocked(packet);
+            Outcome::Forward { .. } => {
+                self.waits.link.begins(packet.class, packet.passage.cpu_end, self.at);
+                match self.wire {
+                    Wire::Free => return Some(self.send_on(packet)),
+                    Wire::Taken(_) if self.between.has(self.room) => self.between.push(packet),
+                    Wire::Taken(_) => {
+                        self.cpu = Cpu::Blocked(packet);
+                        self.waits.cpu.becomes(Cause::Stalled, self.at, Nanos::MAX);
+                    }
+                }
                 None
             }
         }
     }
 
+    fn cpu_is_free(&mut self) {
+        self.cpu = Cpu::Free;
+        self.waits.cpu.becomes(Cause::Late, self.at, Nanos::MAX);
+    }
+
     fn choose(&mut self) -> Option<Action> {
         let Some((dispatch, generation)) = self.schedulers.dequeue(self.at) else {
             self.is_holding = true;
+            let until = self.schedulers.poll_at().unwrap_or(Nanos::MAX);
+            self.waits.cpu.becomes(Cause::Held, self.at, until);
             return None;
         };
         let packet = dispatch.packet;
+        let class = self.class(packet.handle);
+        self.waits.cpu.ends(class, self.at);
+        self.waits.cpu.becomes(Cause::Class(class), self.at, Nanos::MAX);
         let passage = Passage {
             flow: packet.flow,
             handle: packet.handle,
@@ -313,16 +412,19 @@ impl Node {
             link_end: Nanos::MAX,
         };
         let link_time = self.link.time(packet.bytes);
-        let packet = Passing { passage, ticket: dispatch.ticket, generation, link_time };
+        let packet = Passing { passage, class, ticket: dispatch.ticket, generation, link_time };
         self.cpu = Cpu::Working(packet);
         self.tell(&packet, CPU, Stage::Started, Nanos::ZERO);
         Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at }))
     }
 
-    fn send(&mut self, mut packet: Passing) -> Action {
+    /// Sends a packet that waits for the link.
+    fn send_on(&mut self, mut packet: Passing) -> Action {
+        self.waits.link.ends(packet.class, self.at);
         packet.passage.link_start = self.at;
         let passage = Passage { link_end: self.at + packet.link_time, ..packet.passage };
         packet.passage.link_end = if self.link.pace == Pace::Own { passage.link_end } else { Nanos::MAX };
+        self.waits.link.becomes(Cause::Class(packet.class), self.at, packet.passage.link_end);
         self.wire = Wire::Taken(packet);
         self.figures.sent += 1;
         self.figures.sent_bytes += u64::from(passage.bytes);
@@ -331,7 +433,7 @@ impl Node {
     }
 
     fn tell(&mut self, packet: &Passing, resource: u8, stage: Stage, took: Nanos) {
-        self.is_holding = false;
+        self.goes_on();
         self.schedulers.tell(packet, resource, stage, took, self.at);
     }
 }

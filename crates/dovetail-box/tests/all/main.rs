@@ -28,3 +28,4 @@ mod process;
 mod shaper;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
+mod waits;

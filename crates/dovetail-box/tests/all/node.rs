@@ -120,7 +120,7 @@ fn through_node(policy: &str, arrivals: &[Arrival], link: Link, room: Room, late
         let demand = Demand::new(&[cpu, arrival.demand.times()[1]]).unwrap();
         let packet =
             Packet { flow: arrival.flow, bytes: arrival.bytes, arrival: arrival.at, handle: handle as u64, demand };
-        let _ = caller.node.enqueue(&packet, arrival.at);
+        let _ = caller.node.enqueue(&packet, (arrival.flow.0 % 3) as u16, arrival.at);
         while caller.node.poll_evicted().is_some() {}
     }
     while let Some(due) = caller.node.poll_at() {

@@ -1,0 +1,293 @@
+//! What packets wait for, by class.
+//!
+//! While packets of class `h` wait before a server that is in state `g`, each of them owes its time to `g`. With `W_h` of them
+//! waiting
+//!
+//! ```text
+//! owed[g][h] += W_h · dt
+//! ```
+//!
+//! A server is in the state of the class that it serves, or in one of three without a packet ([`Cause`]). All rows are brought
+//! up to date when the state changes, as if each `W_h` had been so since it began; for a packet that came or went in between,
+//! its row is corrected then. So a packet costs O(1) as it comes and goes and O(classes) for each state that it brings about,
+//! and nothing is kept for it: one matrix for the CPU and one for the link.
+//!
+//! What was owed is of all packets that were queued, whether they have left, still wait, or lost their places.
+
+use dovetail_sched::Nanos;
+
+/// The most classes that are told apart. Further ones count as the last of these.
+pub const MOST_CLASSES: u16 = 64;
+
+/// What keeps a packet waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// A packet of this class is served, perhaps of the same class or flow.
+    Class(u16),
+    /// The CPU is taken by a packet that finds no room before the link.
+    Stalled,
+    /// The CPU is free, and the policy chose none.
+    Held,
+    /// The server is free and a packet could go on, and whoever drives the node comes too late, or has no room for more.
+    Late,
+}
+
+impl Cause {
+    const WITHOUT_CLASS: usize = 3;
+
+    const fn column(self) -> usize {
+        match self {
+            Self::Stalled => 0,
+            Self::Held => 1,
+            Self::Late => 2,
+            Self::Class(class) => Self::WITHOUT_CLASS + class as usize,
+        }
+    }
+}
+
+/// What packets of each class have waited for so far. Sums of nanoseconds over packets: ten packets that wait for a second
+/// have waited for ten.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Waited {
+    cpu: Owed,
+    link: Owed,
+}
+
+impl Waited {
+    /// The classes that there were packets of are below this.
+    #[must_use]
+    pub fn classes(&self) -> u16 {
+        self.cpu.waiting.len() as u16
+    }
+
+    /// How long packets of a class waited for the CPU because of `cause`, in nanoseconds.
+    #[must_use]
+    pub fn before_cpu(&self, class: u16, cause: Cause) -> u128 {
+        self.cpu.at(cause, class)
+    }
+
+    /// The same for the link, which a packet waits for from the end of its work on, be it on the CPU. [`Cause::Stalled`] and
+    /// [`Cause::Held`] there are none of.
+    #[must_use]
+    pub fn before_link(&self, class: u16, cause: Cause) -> u128 {
+        self.link.at(cause, class)
+    }
+
+    /// How long the CPU worked on packets of a class, which those waited neither for nor behind.
+    #[must_use]
+    pub fn on_cpu(&self, class: u16) -> Nanos {
+        self.cpu.served.get(usize::from(class)).copied().unwrap_or_default()
+    }
+
+    /// How long the link was taken by packets of a class.
+    #[must_use]
+    pub fn on_link(&self, class: u16) -> Nanos {
+        self.link.served.get(usize::from(class)).copied().unwrap_or_default()
+    }
+
+    /// How many packets of a class wait for the CPU now.
+    #[must_use]
+    pub fn waiting_before_cpu(&self, class: u16) -> u64 {
+        self.cpu.waiting.get(usize::from(class)).copied().unwrap_or_default()
+    }
+
+    /// How many packets of a class wait for the link now.
+    #[must_use]
+    pub fn waiting_before_link(&self, class: u16) -> u64 {
+        self.link.waiting.get(usize::from(class)).copied().unwrap_or_default()
+    }
+}
+
+/// What is owed at one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Owed {
+    /// By class: how many wait, and how long the server took for those that it served.
+    waiting: Vec<u64>,
+    served: Vec<Nanos>,
+    /// By column, then by class. Below zero only for as long as its column lasts.
+    sums: Vec<i128>,
+}
+
+impl Owed {
+    fn at(&self, cause: Cause, class: u16) -> u128 {
+        let classes = self.waiting.len();
+        let is_there = usize::from(class) < classes && cause.column() < Cause::WITHOUT_CLASS + classes;
+        let at = cause.column() * classes + usize::from(class);
+        if is_there { u128::try_from(self.sums[at]).unwrap_or_default() } else { 0 }
+    }
+
+    fn add(&mut self, column: usize, class: usize, packets: u64, time: Nanos) {
+        self.sums[column * self.waiting.len() + class] += (u128::from(packets) * u128::from(time.0)) as i128;
+    }
+
+    /// The same for other classes.
+    fn moved(&self, moves: &Moves<'_>) -> Self {
+        let (before, classes) = (self.waiting.len(), moves.from.len());
+        let mut next = Self {
+            waiting: vec![0; classes],
+            served: moves.from.iter().map(|old| old.map_or(Nanos::ZERO, |old| self.served[usize::from(old)])).collect(),
+            sums: vec![0; (Cause::WITHOUT_CLASS + classes) * classes],
+        };
+        for (&waiting, &new) in self.waiting.iter().zip(moves.to) {
+            next.waiting[usize::from(new)] += waiting;
+        }
+        let own = (0..Cause::WITHOUT_CLASS).map(|column| (column, column));
+        let column = |class: u16| Cause::Class(class).column();
+        let kept = || moves.from.iter().enumerate().filter_map(|(new, old)| Some((new as u16, (*old)?)));
+        for (to, from) in own.chain(kept().map(|(new, old)| (column(new), column(old)))) {
+            for (new, old) in kept() {
+                next.sums[to * classes + usize::from(new)] = self.sums[from * before + usize::from(old)];
+            }
+        }
+        next
+    }
+}
+
+/// How classes change places.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moves<'a> {
+    /// Of which class the packets of each class are from now on.
+    pub to: &'a [u16],
+    /// Which class each one was, if it was there: whose sums it goes on with.
+    pub from: &'a [Option<u16>],
+}
+
+/// A server, and what it keeps waiting.
+#[derive(Debug)]
+pub(super) struct Server {
+    owed: Owed,
+    cause: Cause,
+    /// Since when the cause has been so, and until when; later than that the node was not told of anything.
+    since: Nanos,
+    until: Nanos,
+    /// How many packets wait in all.
+    waiting: u64,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let owed = Owed::default();
+        Self { owed, cause: Cause::Late, since: Nanos::ZERO, until: Nanos::MAX, waiting: 0 }
+    }
+}
+
+impl Server {
+    /// From `now` on it is the cause of waiting as long as nothing else is said, but not beyond `until`. O(classes) if
+    /// packets wait.
+    pub(super) fn becomes(&mut self, cause: Cause, now: Nanos, until: Nanos) {
+        if self.waiting > 0 && now > self.since {
+            let (in_time, late) = self.split(now);
+            let (column, late_column) = (self.cause.column(), Cause::Late.column());
+            for class in 0..self.owed.waiting.len() {
+                let packets = self.owed.waiting[class];
+                self.owed.add(column, class, packets, in_time);
+                if late > Nanos::ZERO {
+                    self.owed.add(late_column, class, packets, late);
+                }
+            }
+        }
+        (self.cause, self.since, self.until) = (cause, now, until);
+    }
+
+    /// What it does lasts until then.
+    pub(super) fn lasts(&mut self, until: Nanos) {
+        self.until = until;
+    }
+
+    /// A packet that could be served since `from` waits, as is known `now`.
+    pub(super) fn begins(&mut self, class: u16, from: Nanos, now: Nanos) {
+        self.correct(class, now, |nanos| -nanos);
+        self.owed.add(Cause::Late.column(), usize::from(class), 1, now - from);
+        self.owed.waiting[usize::from(class)] += 1;
+        self.waiting += 1;
+    }
+
+    /// One that waited does no longer.
+    pub(super) fn ends(&mut self, class: u16, now: Nanos) {
+        self.correct(class, now, |nanos| nanos);
+        // There is none that did not begin.
+        let waiting = &mut self.owed.waiting[usize::from(class)];
+        *waiting = waiting.saturating_sub(1);
+        self.waiting = self.waiting.saturating_sub(1);
+    }
+
+    /// It has served a packet.
+    pub(super) fn served(&mut self, class: u16, took: Nanos) {
+        self.owed.served[usize::from(class)] += took;
+    }
+
+    /// For a packet that comes or goes while the cause lasts.
+    fn correct(&mut self, class: u16, now: Nanos, sign: impl Fn(i128) -> i128) {
+        let (in_time, late) = self.split(now);
+        let (classes, class) = (self.owed.waiting.len(), usize::from(class));
+        self.owed.sums[self.cause.column() * classes + class] += sign(in_time.0.into());
+        self.owed.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
+    }
+
+    /// The time since the cause began: as long as it lasted, and after that.
+    fn split(&self, now: Nanos) -> (Nanos, Nanos) {
+        let ended = self.until.min(now).max(self.since);
+        (ended - self.since, now - ended)
+    }
+
+    /// Brings the sums up to date. The cause goes on.
+    fn settle(&mut self, now: Nanos) {
+        self.becomes(self.cause, now, self.until);
+    }
+
+    fn change(&mut self, moves: &Moves<'_>, now: Nanos) {
+        self.settle(now);
+        self.owed = self.owed.moved(moves);
+        if let Cause::Class(class) = &mut self.cause {
+            *class = moves.to[usize::from(*class)];
+        }
+    }
+}
+
+/// Both servers.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    pub cpu: Server,
+    pub link: Server,
+    classes: u16,
+}
+
+impl Waits {
+    /// The classes that there were packets of are below this.
+    pub(super) fn classes(&self) -> u16 {
+        self.classes
+    }
+
+    /// A class as it is counted; there is room for it from now on.
+    pub(super) fn class(&mut self, class: u16, now: Nanos) -> u16 {
+        let class = class.min(MOST_CLASSES - 1);
+        if class >= self.classes {
+            let known: Vec<_> = (0..self.classes).collect();
+            let from: Vec<_> = (0..=class).map(|class| known.get(usize::from(class)).copied()).collect();
+            self.change(&Moves { to: &known, from: &from }, now);
+        }
+        class
+    }
+
+    pub(super) fn change(&mut self, moves: &Moves<'_>, now: Nanos) {
+        self.cpu.change(moves, now);
+        self.link.change(moves, now);
+        self.classes = moves.from.len() as u16;
+    }
+
+    /// What was waited for by `now`. O(classes²).
+    pub(super) fn waited(&mut self, now: Nanos) -> Waited {
+        self.cpu.settle(now);
+        self.link.settle(now);
+        Waited { cpu: self.cpu.owed.clone(), link: self.link.owed.clone() }
+    }
+
+    /// The sums go on from those of a node whose packets are lost.
+    pub(super) fn carry_on(&mut self, before: Waited) {
+        self.classes = before.classes();
+        for (server, before) in [(&mut self.cpu, before.cpu), (&mut self.link, before.link)] {
+            let waiting = vec![0; before.waiting.len()];
+            *server = Server { owed: Owed { waiting, ..before }, ..Server::default() };
+        }
+    }
+}
