@@ -7,7 +7,7 @@
 //! | what is at hand | by | precise to |
 //! |---|---|---|
 //! | all samples, in order | [`quantile()`] | exact |
-//! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile |
+//! | samples as they come | [`Histogram`] | at most 0.1 % over the exact quantile; at most 1 % in [fixed memory](Histogram::fixed) |
 //! | durations, of which some have not ended | [`Durations`] | exact, or a lower bound that says so |
 //!
 //! Repeated runs are something else: few, and compared with each other. Their median is [`median_of_runs`].
