@@ -6,22 +6,21 @@
 //! | `live` | the box as a whole: planned changes, TCP |
 //! | `failing` | killed, hung, without a bridge, without capabilities |
 //! | `frames` | every kind of frame comes out as it went in |
+//! | `shaper` | behind a shaper that pushes back |
+//! | `waits` | what packets waited for, against a brute force |
+//! | `config`, `packaged` | configurations and what is wrong with them |
 //! | `process`, `traffic` | a box that can be killed, and frames that are counted |
 #![allow(clippy::unwrap_used)]
 
 mod config;
-#[cfg(all(target_os = "linux", feature = "live"))]
-mod live;
-mod node;
-mod packaged;
-mod node;
-
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod failing;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
+mod node;
+mod packaged;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod process;
 #[cfg(all(target_os = "linux", feature = "live"))]
