@@ -134,7 +134,6 @@ impl From<&ProfileArgs> for ProfileOptions {
             samples: args.samples.clone(),
             json: args.json,
             report: args.report.clone(),
-            live: args.live,
             seed: args.seed,
         }
     }

@@ -15,6 +15,8 @@ mod explain;
 mod explain_access;
 mod files;
 mod hostile;
+#[cfg(all(target_os = "linux", feature = "middlebox"))]
+mod middlebox;
 mod network;
 mod page;
 #[cfg(unix)]
