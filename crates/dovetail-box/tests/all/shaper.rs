@@ -2,12 +2,12 @@
 
 use std::{thread, time::Instant};
 
-use dovetail_box::live::lab::{Lab, Place};
+use dovetail_box::live::lab::{Lab, Place, datagram};
 use dovetail_netns::{NetnsError, tool};
 
 use crate::{
     live::{Running, is_judged, lab},
-    traffic::{PATIENCE, Record, datagram, number},
+    traffic::{PATIENCE, Record},
 };
 
 const RATE_BPS: f64 = 20e6;
@@ -46,12 +46,12 @@ fn overload(lab: &Lab) -> (Record, f64) {
             sent = due as u64;
         }
         while sent < due as u64 {
-            let frame = datagram(Place::Inside, (sent % u64::from(FLOWS)) as u16, sent, BYTES);
+            let frame = datagram::frame(Place::Inside, (sent % u64::from(FLOWS)) as u16, sent, BYTES);
             source.send(std::iter::once(&*frame)).unwrap();
             sent += 1;
         }
         while let Some(frame) = target.receive() {
-            heard.extend(number(frame).map(|number| (number, Instant::now())));
+            heard.extend(datagram::number(frame).map(|number| (number, Instant::now())));
         }
         thread::sleep(std::time::Duration::from_micros(500));
     }
@@ -109,7 +109,7 @@ fn a_box_that_stops_behind_a_shaper_sends_what_is_queued() {
         // Some 200 ms of the shaper's, which the queues have room for.
         let sent = 50 * u64::from(FLOWS);
         for number in 0..sent {
-            let frame = datagram(Place::Inside, (number % u64::from(FLOWS)) as u16, number, BYTES);
+            let frame = datagram::frame(Place::Inside, (number % u64::from(FLOWS)) as u16, number, BYTES);
             source.send(std::iter::once(&*frame)).unwrap();
         }
         let begun = Instant::now();
@@ -120,7 +120,7 @@ fn a_box_that_stops_behind_a_shaper_sends_what_is_queued() {
         let (mut heard, asked) = (Vec::new(), Instant::now());
         while heard.len() < sent as usize && asked.elapsed() < PATIENCE / 10 {
             while let Some(frame) = target.receive() {
-                heard.extend(number(frame).map(|number| (number, Instant::now())));
+                heard.extend(datagram::number(frame).map(|number| (number, Instant::now())));
             }
             thread::sleep(std::time::Duration::from_millis(1));
         }

@@ -1,9 +1,6 @@
 //! Numbered frames of many flows from one side of a lab to the other, and what became of them.
-//!
-//! Their addresses are nobody's, so that no host answers, and neither a host's tables nor its stack matter.
 
 use std::{
-    net::Ipv4Addr,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -12,52 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{Lab, Place, Raw};
+use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
 
-/// What the addresses of these frames begin with: local, of no maker.
-const STATION: [u8; 4] = [0x02, 0x77, 0x77, 0x77];
 /// Between two frames, at least: they never catch up in a burst.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Nothing comes any more.
 const QUIET: Duration = Duration::from_secs(1);
 /// How long anything may take that has to happen, on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// Ethernet, IPv4, UDP, a number.
-pub const LEAST: usize = 14 + 20 + 8 + 8;
-pub const PORT: u16 = 4500;
-
-/// A UDP datagram in an Ethernet frame of this length. Flows differ in their source's port.
-pub fn datagram(from: Place, flow: u16, number: u64, bytes: usize) -> Vec<u8> {
-    let (source, target) = (Ipv4Addr::new(10, 77, 0, 101), Ipv4Addr::new(10, 77, 0, 102));
-    let (source, target) = if from == Place::Inside { (source, target) } else { (target, source) };
-    let mut frame = vec![0; bytes.max(LEAST)];
-    let length = frame.len();
-    let put = |frame: &mut Vec<u8>, at: usize, what: &[u8]| frame[at..at + what.len()].copy_from_slice(what);
-    put(&mut frame, 0, &STATION);
-    put(&mut frame, 4, &[0, target.octets()[3]]);
-    put(&mut frame, 6, &STATION);
-    put(&mut frame, 10, &[0, source.octets()[3]]);
-    put(&mut frame, 12, &[8, 0, 0x45, 0]);
-    put(&mut frame, 16, &(length as u16 - 14).to_be_bytes());
-    put(&mut frame, 22, &[64, 17]);
-    put(&mut frame, 26, &source.octets());
-    put(&mut frame, 30, &target.octets());
-    let sum: u32 = frame[14..34].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
-    let folded = (sum & 0xffff) + (sum >> 16);
-    put(&mut frame, 24, &(!(folded as u16)).to_be_bytes());
-    put(&mut frame, 34, &(10_000 + flow).to_be_bytes());
-    put(&mut frame, 36, &PORT.to_be_bytes());
-    put(&mut frame, 38, &(length as u16 - 34).to_be_bytes());
-    put(&mut frame, 42, &number.to_be_bytes());
-    frame
-}
-
-/// The number of one of these frames.
-pub fn number(frame: &[u8]) -> Option<u64> {
-    let is_ours = frame.get(6..10)? == STATION && frame.get(36..38)? == PORT.to_be_bytes();
-    is_ours.then_some(u64::from_be_bytes(*frame.get(42..)?.first_chunk()?))
-}
-
 /// Frames that are sent until this is ended.
 pub struct Traffic {
     flows: u16,
@@ -89,7 +48,7 @@ impl Traffic {
             move || {
                 while !stop.load(Relaxed) {
                     let number = sent.load(Relaxed);
-                    let frame = datagram(from, (number % u64::from(flows)) as u16, number, bytes);
+                    let frame = datagram::frame(from, (number % u64::from(flows)) as u16, number, bytes);
                     if source.send(std::iter::once(&*frame)).unwrap() == 1 {
                         sent.store(number + 1, Relaxed);
                     }
@@ -152,7 +111,7 @@ impl Traffic {
 
 fn take(target: &mut Raw, heard: &Mutex<Vec<(u64, Instant)>>) {
     while let Some(frame) = target.receive() {
-        if let Some(number) = number(frame) {
+        if let Some(number) = datagram::number(frame) {
             heard.lock().unwrap().push((number, Instant::now()));
         }
     }

@@ -25,6 +25,7 @@
 //! # Ok::<(), dovetail_box::live::lab::LabError>(())
 //! ```
 
+pub mod datagram;
 mod error;
 mod hold;
 mod raw;

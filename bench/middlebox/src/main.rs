@@ -1,0 +1,106 @@
+//! What a middlebox carries, beside a bridge of the kernel's between the same interfaces, as one table.
+//!
+//! | module | what is measured |
+//! |---|---|
+//! | [`overload`] | packets a second of 60 flows that offer more than anything carries |
+//! | [`steady`] | packets lost of a stream below that |
+//! | [`latency`] | how long a packet takes through an idle box |
+//! | [`transfer`] | TCP with all offloads on |
+//! | [`shaper`] | how much of a narrow shaper behind the box is used |
+//! | [`memory`] | what a box with full queues holds |
+//!
+//! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
+//! round, so that a slow moment of the machine weighs on all of them, and figures are medians.
+
+#[cfg(target_os = "linux")]
+mod latency;
+#[cfg(target_os = "linux")]
+mod memory;
+#[cfg(target_os = "linux")]
+mod overload;
+#[cfg(target_os = "linux")]
+mod shaper;
+#[cfg(target_os = "linux")]
+mod source;
+#[cfg(target_os = "linux")]
+mod steady;
+#[cfg(target_os = "linux")]
+mod subject;
+#[cfg(target_os = "linux")]
+mod table;
+#[cfg(target_os = "linux")]
+mod transfer;
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+
+/// Prints one table of what a middlebox carries, beside the kernel's bridge. Needs root.
+#[derive(Parser)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+struct Args {
+    /// Measure only this
+    #[arg(long)]
+    only: Option<Part>,
+    /// How often each subject is measured
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Seconds of each measurement
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// The function that packets go through in the box, or none
+    #[arg(long, default_value = "monitoring")]
+    function: String,
+    /// Another build of this program whose box is measured as well
+    #[arg(long, value_name = "PROGRAM")]
+    beside: Option<PathBuf>,
+    /// Run a box with this configuration, as the measurements do
+    #[arg(long, hide = true, value_name = "FILE")]
+    box_of: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Overload,
+    Steady,
+    Latency,
+    Transfer,
+    Shaper,
+    Memory,
+}
+
+#[cfg(target_os = "linux")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let args = Args::parse();
+    if let Some(file) = &args.box_of {
+        return subject::run_box(file);
+    }
+    let is_asked = |part: Part| args.only.is_none_or(|only| only == part);
+    let mut table = table::Table::default();
+    if is_asked(Part::Overload) {
+        overload::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Steady) {
+        steady::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Latency) {
+        latency::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Transfer) {
+        transfer::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Shaper) {
+        shaper::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Memory) {
+        memory::measure(&args, &mut table)?;
+    }
+    println!("{table}");
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn main() {
+    let _ = Args::parse();
+    println!("the middlebox needs Linux");
+}

@@ -1,0 +1,60 @@
+//! Packets a second of 60 flows that offer more than anything carries.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Args,
+    source::{Source, arrived},
+    subject::{Failed, Subject, lab},
+    table::Table,
+};
+
+pub const FLOWS: u16 = 60;
+const BYTES: [usize; 2] = [60, 1514];
+const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
+const WARM_UP: Duration = Duration::from_millis(300);
+
+pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
+    let lab = lab()?;
+    let boxes = POLICIES.map(|policy| Subject::fast(policy, "sleep", &args.function)).to_vec();
+    let mut subjects = vec![Subject::bridge()];
+    subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
+    for bytes in BYTES {
+        let mut kpps = vec![Vec::new(); subjects.len()];
+        let mut offered = Vec::new();
+        for _ in 0..args.rounds {
+            for (subject, kpps) in subjects.iter().zip(&mut kpps) {
+                let running = subject.start(&lab)?;
+                let (delivered, sent) = thread::scope(|scope| {
+                    let source = scope.spawn(|| -> Result<_, String> {
+                        let once = || -> Result<_, Failed> {
+                            let mut source = Source::new(&lab, FLOWS, bytes)?;
+                            source.blast(WARM_UP)?;
+                            let (begun, before) = (Instant::now(), arrived(&lab)?.0);
+                            let sent = source.blast(Duration::from_secs_f64(args.seconds))?;
+                            let (after, time) = (arrived(&lab)?.0, begun.elapsed().as_secs_f64());
+                            Ok(((after - before) as f64 / time / 1e3, sent as f64 / time / 1e3))
+                        };
+                        once().map_err(|wrong| wrong.to_string())
+                    });
+                    source.join().map_err(|_| "the source ended")?
+                })?;
+                drop(running);
+                eprintln!("{bytes} B, {}: {delivered:.0} kpps of {sent:.0}", subject.label);
+                kpps.push(delivered);
+                offered.push(sent);
+            }
+        }
+        table.push(format!("overload, {bytes} B, offered"), "all", &offered, "kpps");
+        for (subject, of_subject) in subjects.iter().zip(&kpps) {
+            table.push(format!("overload, {bytes} B"), &subject.label, of_subject, "kpps");
+        }
+        for (subject, of_subject) in subjects.iter().zip(&kpps).skip(1) {
+            table.push_ratio(format!("overload, {bytes} B"), &subject.label, of_subject, &kpps[0]);
+        }
+    }
+    Ok(())
+}
