@@ -22,7 +22,14 @@ pub(super) struct Frame {
 pub(super) struct Frames {
     held: Slab<Frame>,
     spare: Vec<Vec<u8>>,
+    /// Of long frames: a short one must not keep so much.
+    long: Vec<Vec<u8>>,
 }
+
+/// What is longer has a buffer of its own kind, in bytes: a frame that is several packets' worth of a stream.
+const LONG: usize = 1 << 14;
+/// Buffers for such frames that are kept, of 64 KiB at most: as many as leave in one call.
+const MOST_LONG: usize = 64;
 
 impl Frames {
     /// The handle that the next frame will have.
@@ -30,18 +37,22 @@ impl Frames {
         self.held.vacant_key() as u64
     }
 
-    /// An empty buffer.
-    pub(super) fn buffer(&mut self) -> Vec<u8> {
-        self.spare.pop().unwrap_or_default()
+    /// An empty buffer for a frame of this length.
+    pub(super) fn buffer(&mut self, bytes: usize) -> Vec<u8> {
+        if bytes <= LONG {
+            return self.spare.pop().unwrap_or_default();
+        }
+        self.long.pop().unwrap_or_else(|| Vec::with_capacity(bytes))
     }
 
     /// A buffer that is no longer needed.
     pub(super) fn give_back(&mut self, mut buffer: Vec<u8>) {
-        /// Buffers that grew for a whole GSO frame are not worth keeping.
-        const WORTH_KEEPING: usize = 1 << 14;
-        if buffer.capacity() <= WORTH_KEEPING && self.spare.len() <= self.held.capacity() {
+        let is_long = buffer.capacity() > LONG;
+        let (kept, most) =
+            if is_long { (&mut self.long, MOST_LONG) } else { (&mut self.spare, self.held.capacity() + 1) };
+        if kept.len() < most {
             buffer.clear();
-            self.spare.push(buffer);
+            kept.push(buffer);
         }
     }
 

@@ -322,7 +322,7 @@ impl Inner {
         let now = clock::now();
         if now >= self.answered_at + ANSWER_EVERY && wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok()
         {
-            let mut answer = self.frames.buffer();
+            let mut answer = self.frames.buffer(self.answer.len());
             answer.extend_from_slice(&self.answer);
             self.answered_at = now;
             self.ports[1 - self.toward].push(Offload::NONE, answer);
@@ -372,7 +372,7 @@ impl Inner {
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
         let room = MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND);
         let mut pass = |received: Received<'_>| {
-            let mut bytes = frames.buffer();
+            let mut bytes = frames.buffer(received.bytes.len());
             match whole(&received, &mut bytes) {
                 Ok(offload) => {
                     if let Some((v4, v6)) = clamp {
@@ -520,7 +520,7 @@ impl Entrance<'_> {
             self.counters[usize::from(class)].queue_full += 1;
             self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
         } else {
-            let mut buffer = self.frames.buffer();
+            let mut buffer = self.frames.buffer(bytes as usize);
             let offload = write(&mut buffer).unwrap_or(Offload::NONE);
             if let Some((v4, v6)) = self.clamp {
                 wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
