@@ -70,7 +70,8 @@ impl Config {
             line("programs", programs.folder.display().to_string())?;
         }
         if let Some(admin) = &self.admin {
-            line("admin", format!("http://{}", admin.listen))?;
+            let token = if admin.token.is_some() { "changes need the token" } else { "read-only: no token" };
+            line("admin", format!("http://{} ({token})", admin.listen))?;
         }
         writeln!(text, "\nclasses, tried in this order:")?;
         for class in &self.classes {

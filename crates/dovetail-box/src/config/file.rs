@@ -11,7 +11,7 @@ use dovetail_sched::{
     cost::{Cost, CostError},
 };
 use dovetail_toml::{
-    ConfigError, Fault, Section, read_text,
+    ConfigError, Fault, Section, Token, read_text,
     values::{self, number, quoted, text, whole, word},
 };
 use toml::de::DeValue;
@@ -30,6 +30,8 @@ use crate::{
 const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
 /// The most that may be queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
+/// An admin port on this machine alone, beside a gateway's.
+const ADMIN: &str = "127.0.0.1:9181";
 /// The last class, for all that no other takes.
 const DEFAULT: &str = "default";
 /// How long `spin-then-sleep` spins: longer than a sleep and a wake-up cost, 83 µs of CPU and lateness in a prototype.
@@ -290,11 +292,16 @@ fn programs(mut section: Section<'_>, folder: &Path) -> Result<Option<Programs>,
 
 fn admin(mut section: Section<'_>, folder: &Path) -> Result<Option<Admin>, Fault> {
     let listen = section.one("listen", values::address)?;
-    let token_file = section.one("token_file", text("a file", |text| Some(folder.join(text))))?;
+    let token = Token::of(&mut section, folder)?;
     section.end()?;
-    match listen {
-        Some(listen) => Ok(Some(Admin { listen, token_file })),
-        None if section.is_there() => Err(section.wrong("listen", "say where it listens, such as \"127.0.0.1:9181\"")),
-        None => Ok(None),
+    let Some(listen) = listen else {
+        let lacking = || section.wrong("listen", format!("say where it listens, such as \"{ADMIN}\""));
+        return if section.is_there() { Err(lacking()) } else { Ok(None) };
+    };
+    if token.is_none() && !listen.ip().to_canonical().is_loopback() {
+        let what =
+            format!("{listen} can be reached from other machines: add token or token_file, or listen on {ADMIN}");
+        return Err(section.wrong("listen", what));
     }
+    Ok(Some(Admin { listen, token }))
 }

@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use dovetail_sched::{Nanos, PolicySpec};
+use dovetail_toml::Token;
 
 use super::{class::Class, interface::Interface};
 use crate::node::{Link, Room};
@@ -127,6 +128,6 @@ pub struct Programs {
 pub struct Admin {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// The file with the token that changes need.
-    pub token_file: Option<PathBuf>,
+    /// With this token changes are permitted; without one there are none.
+    pub token: Option<Token>,
 }

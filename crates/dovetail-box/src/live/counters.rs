@@ -7,6 +7,8 @@ use dovetail_sched::Nanos;
 pub struct ClassCounters {
     /// That arrived.
     pub arrived: u64,
+    /// Bytes of those.
+    pub arrived_bytes: u64,
     /// That left.
     pub sent: u64,
     /// Bytes of those, as they left.
@@ -17,12 +19,16 @@ pub struct ClassCounters {
     pub refused: u64,
     /// That had become too long for the interface.
     pub too_long: u64,
+    /// That were queued or worked on when the bridge took over, and were lost.
+    pub lapsed: u64,
     /// Time of their work, as the CPU that the policy shares out counts it.
     pub cpu: Nanos,
     /// Packets whose work was interrupted while it was timed.
     pub preempted: u64,
     /// Sum of the times between arrival and the start on the link.
     pub waited: Nanos,
+    /// Sum of the times between arrival and the end on the link, in nanoseconds.
+    pub latency_nanos: u128,
 }
 
 /// What became of frames that are no packets of any class.

@@ -1,12 +1,18 @@
 //! Which flow a packet is of.
 
+use std::sync::Arc;
+
 use dovetail_sched::{
     FlowId, Nanos,
     cost::ProgramId,
     flow::{FiveTuple, FlowTable},
 };
 
-use super::{LiveError, classes::Classes};
+use super::{
+    LiveError,
+    busiest::{Activity, Busiest, Had},
+    classes::Classes,
+};
 use crate::{
     config::{Marks, Queues},
     node::Node,
@@ -25,15 +31,16 @@ pub(super) struct Flows {
     table: FlowTable<Key>,
     /// The class of each flow's last packet, by its id.
     classes: Vec<u16>,
+    activity: Activity,
 }
 
 impl Flows {
-    pub(super) fn new(queues: &Queues) -> Result<Self, LiveError> {
+    pub(super) fn new(queues: &Queues, now: Nanos) -> Result<Self, LiveError> {
         let mut key = [0; 16];
         getrandom::fill(&mut key).map_err(|wrong| LiveError::Flows(wrong.to_string()))?;
         let table = FlowTable::new(queues.flows, queues.timeout, key);
         let table = table.map_err(|wrong| LiveError::Flows(wrong.to_string()))?;
-        Ok(Self { table, classes: Vec::new() })
+        Ok(Self { table, classes: Vec::new(), activity: Activity::new(now) })
     }
 
     /// The flow of a packet, made known to the node if it is new. `None` when there is no place for another flow.
@@ -50,6 +57,9 @@ impl Flows {
         let at = found.flow.index();
         if self.classes.len() <= at {
             self.classes.resize(at + 1, class);
+        }
+        if found.new {
+            self.activity.appears(found.flow);
         }
         if found.new || self.classes[at] != class {
             self.classes[at] = class;
@@ -73,6 +83,21 @@ impl Flows {
         for class in &mut self.classes {
             *class = moved[usize::from(*class)];
         }
+    }
+
+    /// What a flow had of late, to add to.
+    pub(super) fn had(&mut self, flow: FlowId) -> &mut Had {
+        self.activity.of(flow)
+    }
+
+    /// The busiest flows, when another second is over. `names`: the classes'.
+    pub(super) fn busiest(&mut self, now: Nanos, names: &[Arc<str>]) -> Option<Busiest> {
+        let Self { table, classes, activity } = self;
+        activity.tell(now, |flow| {
+            let key = table.key(flow)?;
+            let class = names.get(usize::from(*classes.get(flow.index())?))?;
+            Some((key.tuple, key.vlan, class.clone()))
+        })
     }
 
     pub(super) fn len(&self) -> usize {

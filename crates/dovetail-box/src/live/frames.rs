@@ -81,12 +81,11 @@ impl Frames {
         }
     }
 
-    /// The numbers of all packets.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
-        self.held.iter().map(|(_, frame)| frame.number)
-    }
-
-    pub(super) fn clear(&mut self) {
+    /// Forgets all of them; the class and the number of each are told.
+    pub(super) fn clear(&mut self, mut lost: impl FnMut(u16, u64)) {
+        for (_, frame) in &self.held {
+            lost(frame.class, frame.number);
+        }
         *self = Self::default();
     }
 }

@@ -12,6 +12,7 @@
 //! | `port` | an interface: packet socket, what is to leave |
 //! | `frames` | the frames that the box holds |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
+//! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`switch`] | who carries traffic on when the box does not |
 //! | [`watch`] | files of what passed, to look at and to run again |
 //! | [`lab`] | two hosts round a box on one machine |
@@ -19,6 +20,7 @@
 //!
 //! [`Node`]: crate::node::Node
 
+mod busiest;
 mod classes;
 mod clock;
 mod control;
@@ -39,6 +41,7 @@ mod sys;
 mod waiting;
 pub mod watch;
 
+pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
 pub use counters::{ClassCounters, Oddities};
 pub use error::LiveError;

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use dovetail_sched::{Admission, Demand, FlowId, Nanos, Packet, Scheduler, units::Rate};
+use dovetail_stats::Histogram;
 
 use super::{
     LiveError,
+    busiest::Busiest,
     classes::Classes,
     clock,
     control::{Asked, Command, Control, pair},
@@ -25,7 +27,7 @@ use super::{
 use crate::{
     config::{self, Config, Segments},
     functions::frame::Version,
-    node::{Action, Link, Node, Outcome, Pace, Passage, Room},
+    node::{Action, Link, Node, Outcome, Pace, Passage, Room, Work},
     wire::{self, Refused, offload::Offload, tag},
 };
 
@@ -42,6 +44,9 @@ const MOST_DRAIN: Nanos = Nanos::from_secs(1);
 /// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
 /// path.
 const ANSWER_EVERY: Nanos = Nanos::from_millis(1);
+
+/// The longest time in the box that is told from longer ones, in nanoseconds.
+const MOST_LATENCY: u64 = 100_000_000_000;
 
 /// A box between two interfaces. Its thread is in their namespace.
 pub struct Live {
@@ -61,7 +66,10 @@ struct Inner {
     classes: Classes,
     frames: Frames,
     counters: Vec<ClassCounters>,
+    latencies: Vec<Histogram>,
+    busiest: Arc<Busiest>,
     names: Vec<Arc<str>>,
+    started: Nanos,
     oddities: Oddities,
     toward: usize,
     segments: Segments,
@@ -89,9 +97,12 @@ impl Live {
         let inner = Inner {
             ports,
             node: start::node(&config, &classes)?,
-            flows: Flows::new(&config.queues)?,
+            flows: Flows::new(&config.queues, clock::now())?,
             frames: Frames::default(),
             counters: vec![ClassCounters::default(); config.classes.len()],
+            latencies: vec![Histogram::fixed(MOST_LATENCY); config.classes.len()],
+            busiest: Arc::default(),
+            started: clock::now(),
             names: names(&config),
             oddities: Oddities::default(),
             toward: config.toward.index(),
@@ -160,11 +171,12 @@ impl Live {
             port.empty();
         }
         inner.oddities.lapses += 1;
-        for number in inner.frames.numbers() {
-            inner.watchers.iter_mut().for_each(|watch| watch.dropped(number));
-        }
-        inner.frames.clear();
-        inner.flows = Flows::new(&self.config.queues)?;
+        let Inner { frames, counters, watchers, .. } = inner;
+        frames.clear(|class, number| {
+            counters[usize::from(class)].lapsed += 1;
+            watchers.iter_mut().for_each(|watch| watch.dropped(number));
+        });
+        inner.flows = Flows::new(&self.config.queues, clock::now())?;
         let mut node = start::node(&self.config, &inner.classes)?;
         node.carry_on(&mut inner.node);
         inner.node = node;
@@ -279,7 +291,7 @@ impl Inner {
             match self.node.poll(now) {
                 None => return done > 0,
                 Some(Action::Work(work)) => {
-                    let (took, outcome) = self.work(work.handle);
+                    let (took, outcome) = self.work(&work);
                     self.node.worked(took, outcome);
                     now = clock::now();
                 }
@@ -289,15 +301,19 @@ impl Inner {
         true
     }
 
-    fn work(&mut self, handle: u64) -> (Nanos, Outcome) {
+    fn work(&mut self, work: &Work) -> (Nanos, Outcome) {
+        let handle = work.handle;
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
         let worked = self.classes.work(frame.class, &mut frame.bytes);
+        let had = self.flows.had(work.flow);
+        had.cpu += worked.took;
         let counters = &mut self.counters[usize::from(frame.class)];
         counters.cpu += worked.took;
         counters.preempted += u64::from(worked.is_preempted);
         if !worked.goes_on {
             counters.refused += 1;
             let number = frame.number;
+            had.dropped += 1;
             self.frames.drop(handle);
             self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
             return (worked.took, Outcome::Drop);
@@ -308,6 +324,7 @@ impl Inner {
             counters.too_long += 1;
             let number = frame.number;
             self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
+            had.dropped += 1;
             if let Some(grown) = self.frames.take(handle) {
                 self.tell_too_long(grown, mtu);
             }
@@ -336,6 +353,13 @@ impl Inner {
         counters.sent += 1;
         counters.sent_bytes += frame.bytes.len() as u64;
         counters.waited += passage.link_start - passage.arrival;
+        let latency = passage.link_end - passage.arrival;
+        counters.latency_nanos += u128::from(latency.0);
+        self.latencies[usize::from(frame.class)].record(latency.0);
+        let had = self.flows.had(passage.flow);
+        had.sent += 1;
+        had.sent_bytes += frame.bytes.len() as u64;
+        had.link += passage.link_end - passage.link_start;
         for watch in &mut self.watchers {
             watch.left(frame.number, passage, &frame.bytes);
         }
@@ -406,6 +430,9 @@ impl Inner {
         let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
         let kept: Vec<_> = config.classes.iter().map(kept).collect();
         self.counters = kept.iter().map(|at| at.map_or_else(Default::default, |at| self.counters[at])).collect();
+        let none = Histogram::fixed(MOST_LATENCY);
+        self.latencies =
+            kept.iter().map(|at| at.map_or_else(|| none.clone(), |at| self.latencies[at].clone())).collect();
         let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();
         self.node.change_classes(&moved, &kept);
         self.names = names(config);
@@ -423,14 +450,26 @@ impl Inner {
         for port in &mut self.ports {
             port.count_missed();
         }
+        if let Some(busiest) = self.flows.busiest(at, &self.names) {
+            self.busiest = Arc::new(busiest);
+        }
         Status {
             at,
+            started: self.started,
             policy: config.policy.to_string(),
+            interfaces: config.interfaces.each_ref().map(|interface| interface.to_string().into()),
+            toward: Some(config.toward),
+            cpu_share: config.cpu.share,
+            link_rate: Some(config.link.rate),
             figures: self.node.figures(),
+            waited: self.node.waited(),
             backlog: self.node.backlog(),
             flows: self.flows.len(),
             ports: self.ports.each_ref().map(|port| port.counters),
             classes: self.names.iter().cloned().zip(self.counters.iter().copied()).collect(),
+            weights: config.classes.iter().map(|class| class.weight).collect(),
+            latencies: self.latencies.clone(),
+            busiest: self.busiest.clone(),
             oddities: self.oddities,
         }
     }
@@ -502,7 +541,9 @@ impl Entrance<'_> {
 
     /// Offers a packet, and copies it if it is queued.
     fn admit(&mut self, flow: FlowId, class: u16, bytes: usize, write: impl FnOnce(&mut Vec<u8>) -> Option<Offload>) {
-        self.counters[usize::from(class)].arrived += 1;
+        let counters = &mut self.counters[usize::from(class)];
+        counters.arrived += 1;
+        counters.arrived_bytes += bytes as u64;
         let bytes = bytes as u32;
         // What it costs on the CPU is learnt.
         let link = self.node.link().time(bytes);
@@ -519,6 +560,7 @@ impl Entrance<'_> {
         if refused.is_some() {
             self.counters[usize::from(class)].queue_full += 1;
             self.watchers.iter_mut().for_each(|watch| watch.dropped(number));
+            self.flows.had(flow).dropped += 1;
         } else {
             let mut buffer = self.frames.buffer(bytes as usize);
             let offload = write(&mut buffer).unwrap_or(Offload::NONE);
@@ -529,6 +571,7 @@ impl Entrance<'_> {
         }
         if evicted {
             while let Some(packet) = self.node.poll_evicted() {
+                self.flows.had(packet.flow).dropped += 1;
                 if let Some(frame) = self.frames.take(packet.handle) {
                     self.counters[usize::from(frame.class)].queue_full += 1;
                     self.watchers.iter_mut().for_each(|watch| watch.dropped(frame.number));

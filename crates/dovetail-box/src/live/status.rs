@@ -2,23 +2,40 @@
 
 use std::sync::Arc;
 
-use dovetail_sched::{Backlog, Nanos};
+use dovetail_sched::{Backlog, Nanos, Weight, units::Rate};
+use dovetail_stats::Histogram;
 
 use super::{
+    busiest::Busiest,
     counters::{ClassCounters, Oddities},
     port::PortCounters,
 };
-use crate::node::Figures;
+use crate::{
+    config::Side,
+    node::{Figures, Waited},
+};
 
 /// A box at one instant. Rates are differences of two of these.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
     /// When, in nanoseconds of CLOCK_MONOTONIC.
     pub at: Nanos,
+    /// When the box began, likewise.
+    pub started: Nanos,
     /// The policy in force.
     pub policy: String,
+    /// Inside and outside, as they are configured.
+    pub interfaces: [Arc<str>; 2],
+    /// The side on which what is scheduled leaves.
+    pub toward: Option<Side>,
+    /// Which part of a CPU functions have, 0 to 1.
+    pub cpu_share: f64,
+    /// The link's rate.
+    pub link_rate: Option<Rate>,
     /// CPU and link.
     pub figures: Figures,
+    /// What packets waited for; classes as in `classes`.
+    pub waited: Waited,
     /// What is queued.
     pub backlog: Backlog,
     /// Flows that are known.
@@ -27,6 +44,12 @@ pub struct Status {
     pub ports: [PortCounters; 2],
     /// The classes, by name.
     pub classes: Vec<(Arc<str>, ClassCounters)>,
+    /// Their flows' weights.
+    pub weights: Vec<Weight>,
+    /// How long their packets were in the box, from arrival to the end on the link at its rate, in nanoseconds.
+    pub latencies: Vec<Histogram>,
+    /// The busiest flows of the last second.
+    pub busiest: Arc<Busiest>,
     /// What is not of any class.
     pub oddities: Oddities,
 }
