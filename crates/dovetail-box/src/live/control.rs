@@ -5,6 +5,8 @@ use std::sync::{
     mpsc::{Receiver, Sender, channel},
 };
 
+use dovetail_sched::Nanos;
+
 use super::status::Status;
 use crate::config::Config;
 
@@ -65,6 +67,12 @@ impl Control {
     #[must_use]
     pub fn status(&self) -> Status {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When that was, in nanoseconds of CLOCK_MONOTONIC; zero for never.
+    #[must_use]
+    pub fn told_at(&self) -> Nanos {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).at
     }
 
     fn ask(&self, command: impl FnOnce(Sender<Result<(), String>>) -> Command) -> Result<(), String> {

@@ -31,6 +31,25 @@ pub struct ClassCounters {
     pub latency_nanos: u128,
 }
 
+impl ClassCounters {
+    /// Packets that were dropped, by reason.
+    #[must_use]
+    pub const fn dropped_by(&self) -> [(&'static str, u64); 4] {
+        [
+            ("queue_full", self.queue_full),
+            ("function", self.refused),
+            ("too_long", self.too_long),
+            ("lapse", self.lapsed),
+        ]
+    }
+
+    /// Packets that were dropped.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped_by().into_iter().map(|(_, count)| count).sum()
+    }
+}
+
 /// What became of frames that are no packets of any class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Oddities {

@@ -13,6 +13,7 @@
 //! | `frames` | the frames that the box holds |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
+//! | [`admin`] | the admin port |
 //! | [`switch`] | who carries traffic on when the box does not |
 //! | [`watch`] | files of what passed, to look at and to run again |
 //! | [`lab`] | two hosts round a box on one machine |
@@ -20,6 +21,7 @@
 //!
 //! [`Node`]: crate::node::Node
 
+pub mod admin;
 mod busiest;
 mod classes;
 mod clock;

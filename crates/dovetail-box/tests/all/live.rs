@@ -23,10 +23,10 @@ use dovetail_box::{
 };
 use dovetail_netns::NetnsError;
 
-const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
 /// A lab of this process and test, or nothing where there can be none.
-pub(super) fn lab(test: &str) -> Option<Lab> {
+pub fn lab(test: &str) -> Option<Lab> {
     match Lab::up(&LabSpec { name: format!("dvb{}{test}", process::id()), ..LabSpec::default() }) {
         Ok(lab) => Some(lab),
         Err(error @ (LabError::NotRoot | LabError::Namespace(NetnsError::NoProgram { .. }))) => {
@@ -78,8 +78,7 @@ impl Running {
     }
 }
 
-/// A configuration's text for a lab: what is given begins within `[box]`.
-pub(super) fn settings(lab: &Lab, settings: &str) -> String {
+pub fn config(lab: &Lab, settings: &str) -> Config {
     let namespace = lab.spec().namespace(Place::Box);
     format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{settings}")
 }
@@ -141,7 +140,7 @@ impl Stream {
 }
 
 /// Why a run cannot be judged: the machine kept the box from running for so long that the bridge had to take over.
-pub(super) fn is_judged(status: &Status) -> bool {
+pub fn is_judged(status: &Status) -> bool {
     if status.oddities.lapses > 0 {
         eprintln!("the bridge took over {} times: another try", status.oddities.lapses);
     }

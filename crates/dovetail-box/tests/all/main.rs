@@ -18,6 +18,11 @@ mod failing;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]
+mod admin;
+#[cfg(all(target_os = "linux", feature = "live"))]
+#[path = "../../../dovetail-gateway/tests/admin/browser.rs"]
+mod browser;
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod node;
 mod packaged;
@@ -27,4 +32,7 @@ mod process;
 mod shaper;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
+#[cfg(all(target_os = "linux", feature = "live"))]
+#[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]
+mod openmetrics;
 mod waits;

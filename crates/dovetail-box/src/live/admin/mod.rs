@@ -1,0 +1,81 @@
+//! The box's admin port: a page of what happens now, the same as JSON, metrics, and a policy that can be retuned.
+//!
+//! | path | what |
+//! |---|---|
+//! | `/` | the page (`page.html`) |
+//! | `/status.json` | `status`, of which `recent` is over the last seconds |
+//! | `/history.json` | `sample`: the last ten minutes |
+//! | `/metrics` | `metrics`: for Prometheus |
+//! | `/healthz` | `ok` while the loop runs |
+//! | `POST /retune`, `POST /reload` | `changes`: the policy's knobs, the configuration; with the token |
+//!
+//! All runs on a thread of its own, which sees the box as what it [tells](super::Control::status) of itself every 200 ms: `looks`
+//! keeps one of these a second, and rates are their differences.
+
+mod changes;
+mod looks;
+mod metrics;
+mod recent;
+mod sample;
+mod site;
+mod status;
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+};
+
+use dovetail_admin::Served;
+use dovetail_toml::Token;
+
+use super::Control;
+
+/// Has a box go by its configuration, read again.
+pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// An admin port that is served for as long as this lives.
+///
+/// ```no_run
+/// use dovetail_box::{config::Config, live::{Live, admin}};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let config = Config::read("box.toml".as_ref())?;
+/// // In the namespace of whoever starts the box: opening it enters that of the interfaces.
+/// let listener = config.admin.as_ref().map(|admin| admin::listen(admin.listen)).transpose()?;
+/// let token = config.admin.as_ref().and_then(|admin| admin.token.clone());
+/// let (live, control) = Live::open(config)?;
+/// // Before the box runs: its thread may be bound to a core, and threads that it starts then are too.
+/// let admin = listener.map(|listener| admin::Admin::serve(listener, control, token, None)).transpose()?;
+/// live.run()?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Admin {
+    _served: Served,
+}
+
+/// Listens in the network namespace of this thread, and stays there whatever namespace the thread enters.
+///
+/// # Errors
+/// What the system refuses: an address that is taken or that this machine does not have.
+pub fn listen(at: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(at)
+}
+
+impl Admin {
+    /// Serves those who connect here, on a thread of its own. Without a token nothing can be changed, without `reload` the
+    /// configuration cannot be read again.
+    ///
+    /// # Errors
+    /// What the system refuses.
+    pub fn serve(
+        listener: TcpListener,
+        control: Control,
+        token: Option<Token>,
+        reload: Option<Reload>,
+    ) -> io::Result<Self> {
+        Served::start("admin", listener, move || site::BoxSite::new(control, token, reload))
+            .map(|served| Self { _served: served })
+    }
+}
