@@ -22,9 +22,10 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
         tracing::warn!("{warning}");
     }
     let [inside, outside] = config.interfaces.clone();
+    let admin = config.admin.as_ref().map_or(String::new(), |admin| format!(", admin at http://{}", admin.listen));
     let files = Files { records: args.records.clone(), capture: args.pcap.clone() };
     run_until_signalled(config, args.config.clone(), &files, |_| {
-        tracing::info!("running between {inside} and {outside}")
+        tracing::info!("running between {inside} and {outside}{admin}")
     })
     .map_err(Failure::new)
 }

@@ -43,6 +43,9 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// The admin port cannot be opened.
+    #[error("admin.listen: {0}")]
+    Admin(io::Error),
     /// Signals cannot be heeded.
     #[error("signals: {0}")]
     Signals(io::Error),

@@ -1,7 +1,10 @@
 //! A box as a service: from the command line's arguments to its end by a signal.
 
 use std::{
+    io,
+    net::TcpListener,
     path::{Path, PathBuf},
+    sync::mpsc,
     thread,
 };
 
@@ -11,10 +14,12 @@ use signal_hook::{
 };
 
 use super::{
-    Control, Live, LiveError, privileges, start,
+    Control, Live, LiveError,
+    admin::{self, Admin},
+    privileges, start,
     watch::{Capture, Records},
 };
-use crate::config::{Config, Effect, OnFailure};
+use crate::config::{self, Config, Effect, OnFailure};
 
 /// What may be wrong with a configuration on this machine although a box can run with it.
 ///
@@ -91,27 +96,53 @@ pub fn run_until_signalled(
     ready: impl FnOnce(&Control),
 ) -> Result<(), LiveError> {
     let signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).map_err(LiveError::Signals)?;
+    // In the namespace in which the command was started, which opening may leave.
+    let port = config.admin.clone().map(|port| Ok((admin::listen(port.listen)?, port))).transpose();
+    let port = port.map_err(LiveError::Admin)?;
     let policy = config.policy.to_string();
     let (mut live, control) = Live::open(config)?;
     files.begin(&mut live, &policy)?;
+    let (started, starts) = mpsc::channel();
     thread::spawn({
         let control = control.clone();
-        move || heed(signals, &control, &file)
+        move || {
+            privileges::drop_capabilities();
+            let served = port.map(|(listener, port)| serve(listener, port, &control, &file)).transpose();
+            let is_served =
+                served.as_ref().map(|_| ()).map_err(|wrong| io::Error::new(wrong.kind(), wrong.to_string()));
+            // Whoever waits for it is there.
+            let _ = started.send(is_served);
+            if served.is_ok() {
+                heed(signals, &control, &file);
+            }
+        }
     });
+    starts.recv().unwrap_or(Ok(())).map_err(LiveError::Admin)?;
     ready(&control);
     live.run()
 }
 
+fn serve(listener: TcpListener, port: config::Admin, control: &Control, file: &Path) -> io::Result<Admin> {
+    let reload = {
+        let (control, file) = (control.clone(), file.to_owned());
+        move || reload(&control, &file)
+    };
+    Admin::serve(listener, control.clone(), port.token, Some(Box::new(reload)))
+}
+
+fn reload(control: &Control, file: &Path) -> Result<(), String> {
+    let config = Config::read(file).map_err(|wrong| wrong.to_string())?;
+    control.reload(config)?;
+    tracing::info!("{} was reloaded", file.display());
+    Ok(())
+}
+
 fn heed(mut signals: Signals, control: &Control, file: &Path) {
-    privileges::drop_capabilities();
     for signal in &mut signals {
-        if signal == SIGHUP {
-            match Config::read(file).map_err(|wrong| wrong.to_string()).and_then(|config| control.reload(config)) {
-                Ok(()) => tracing::info!("{} was reloaded", file.display()),
-                Err(wrong) => tracing::warn!("{wrong}: nothing is changed"),
-            }
-        } else {
+        if signal != SIGHUP {
             control.stop();
+        } else if let Err(wrong) = reload(control, file) {
+            tracing::warn!("{wrong}: nothing is changed");
         }
     }
 }

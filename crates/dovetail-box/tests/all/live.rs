@@ -78,12 +78,13 @@ impl Running {
     }
 }
 
-pub fn config(lab: &Lab, settings: &str) -> Config {
+/// A configuration's text: `more` behind the interfaces of a lab.
+pub fn settings(lab: &Lab, more: &str) -> String {
     let namespace = lab.spec().namespace(Place::Box);
-    format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{settings}")
+    format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{more}")
 }
 
-pub(super) fn config(lab: &Lab, text: &str) -> Config {
+pub fn config(lab: &Lab, text: &str) -> Config {
     Config::parse(&settings(lab, text)).unwrap()
 }
 

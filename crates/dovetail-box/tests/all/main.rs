@@ -12,19 +12,22 @@
 //! | `process`, `traffic` | a box that can be killed, and frames that are counted |
 #![allow(clippy::unwrap_used)]
 
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod admin;
+#[cfg(all(target_os = "linux", feature = "live"))]
+#[path = "../../../dovetail-gateway/tests/admin/browser.rs"]
+mod browser;
 mod config;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod failing;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]
-mod admin;
-#[cfg(all(target_os = "linux", feature = "live"))]
-#[path = "../../../dovetail-gateway/tests/admin/browser.rs"]
-mod browser;
-#[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod node;
+#[cfg(all(target_os = "linux", feature = "live"))]
+#[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]
+mod openmetrics;
 mod packaged;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod process;
@@ -32,7 +35,4 @@ mod process;
 mod shaper;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
-#[cfg(all(target_os = "linux", feature = "live"))]
-#[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]
-mod openmetrics;
 mod waits;
