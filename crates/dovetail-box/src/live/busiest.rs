@@ -160,6 +160,7 @@ mod tests {
         activity.of(FlowId(3)).dropped += 1;
         let told = activity.tell(Nanos::from_millis(2_500), nameless).expect("another second is over");
         assert_eq!((told.active, told.over), (1, Nanos::from_millis(1_500)));
+        assert_eq!(size_of::<Count>(), 48, "as the book says");
         assert_eq!(told.flows[0].had, Had { dropped: 1, ..Had::default() }, "nothing of the second before");
     }
 

@@ -18,7 +18,7 @@ use dovetail_box::{
     live::{
         Control, Live, LiveError, Status,
         admin::{Admin, Reload, listen},
-        lab::{Lab, Place},
+        lab::{Lab, LabSpec, Place},
     },
     node::Cause,
 };
@@ -532,9 +532,14 @@ fn use_token(token: &str) -> String {
 
 #[test]
 fn the_page_shows_what_happens_fits_a_phone_and_retunes() {
-    let Some(lab) = lab("page") else { return };
+    let screenshots = std::env::var_os("DOVETAIL_SCREENSHOTS");
+    // In pictures the lab has the name that it has elsewhere.
+    let lab = if screenshots.is_some() { Lab::up(&LabSpec::default()).ok() } else { lab("page") };
+    let Some(lab) = lab else { return };
     let Some(mut browser) = Browser::open() else { return };
-    let boxed = Boxed::start(&lab, &SETTINGS.replace("drfq", "tradeoff:alpha=0.9"), true, none);
+    // Work that is seen.
+    let settings = SETTINGS.replace("drfq", "tradeoff:alpha=0.9").replace("weight = 2", "weight = 2\ncost = 20");
+    let boxed = Boxed::start(&lab, &format!("{settings}[cpu]\nshare = 0.05\n"), true, none);
     let _stream = Stream::start(&lab);
     let mut lightness = Vec::new();
     for (name, width, dark) in [("light", 1180, false), ("dark", 1180, true), ("phone", 390, false)] {
@@ -544,13 +549,13 @@ fn the_page_shows_what_happens_fits_a_phone_and_retunes() {
             "document.querySelectorAll('#classes tr').length === 3 && document.querySelectorAll('#flows tr').length >= 4 \
              && document.querySelectorAll('#spent .stack').length === 3 && document.querySelectorAll('#latency-chart path').length === 3",
         );
-        if let Some(folder) = std::env::var_os("DOVETAIL_SCREENSHOTS") {
+        if let Some(folder) = &screenshots {
             if name == "light" {
                 browser.run(&use_token(TOKEN));
             }
             // What there is to see takes a while.
             thread::sleep(Duration::from_secs(if name == "light" { 40 } else { 2 }));
-            std::fs::write(std::path::Path::new(&folder).join(format!("{name}.png")), browser.screenshot()).unwrap();
+            std::fs::write(std::path::Path::new(folder).join(format!("{name}.png")), browser.screenshot()).unwrap();
         }
         let fits = "document.scrollingElement.scrollWidth <= innerWidth";
         assert_eq!(browser.text(fits), "true", "{name}: {}", browser.text("document.scrollingElement.scrollWidth"));
