@@ -9,6 +9,10 @@
 //! | `shaper` | behind a shaper that pushes back |
 //! | `waits` | what packets waited for, against a brute force |
 //! | `config`, `packaged` | configurations and what is wrong with them |
+//! | `shaper` | behind a shaper that paces the box |
+//! | `links` | links that go down, or are narrower than others |
+//! | `hostile` | nonsense |
+//! | `changes` | configurations that change under traffic |
 //! | `process`, `traffic` | a box that can be killed, and frames that are counted |
 #![allow(clippy::unwrap_used)]
 
@@ -19,9 +23,15 @@ mod admin;
 mod browser;
 mod config;
 #[cfg(all(target_os = "linux", feature = "live"))]
+mod changes;
+#[cfg(all(target_os = "linux", feature = "live"))]
 mod failing;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod frames;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod hostile;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod links;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
 mod node;

@@ -1,0 +1,125 @@
+//! Configurations that change under traffic.
+
+use std::{
+    env, thread,
+    time::{Duration, Instant},
+};
+
+use dovetail_box::live::lab::{Place, datagram};
+use rustix::process::Signal;
+
+use crate::{
+    live::{Running, config, is_judged, lab},
+    process::Process,
+    traffic::Traffic,
+};
+
+/// How often a run may be disturbed by a machine that keeps the box from running.
+const TRIES: usize = 6;
+
+fn class(name: &str, ports: &str, function: &str) -> String {
+    format!("[[class]]\nname = \"{name}\"\nports = [{ports}]\nfunctions = [\"{function}\"]\neffect = \"discard\"\n")
+}
+
+/// Settings one after the other; their classes take the traffic's flows (ports 10000 to 10006) apart in different ways.
+fn settings() -> Vec<String> {
+    let head =
+        |policy: &str, queues: &str| format!("policy = \"{policy}\"\n[link]\nrate = \"1Gbps\"\n[queues]\n{queues}\n");
+    let (low, high) = ("10000, 10001, 10002", "10003, 10004");
+    let (first, second) = (class("first", low, "monitoring"), class("second", high, "ipsec"));
+    vec![
+        head("drfq", "") + &first + &second,
+        // The other way round, renamed, one less, none, one with other ports.
+        head("drfq", "") + &second + &first,
+        head("drfq", "") + &class("third", low, "redundancy") + &second,
+        head("tradeoff:alpha=0.9", "") + &second,
+        head("mr3", "packets_per_flow = 20\npackets = 100"),
+        head("fifo", "packets_per_flow = 5\npackets = 30") + &class("second", "4500", "monitoring"),
+        head("atfq", "packets_per_flow = 200") + &first + &class("second", low, "forwarding"),
+    ]
+}
+
+#[test]
+fn changes_under_traffic_cost_no_packet() {
+    let Some(lab) = lab("change") else { return };
+    for _ in 0..TRIES {
+        let settings = settings();
+        let running = Running::start(&lab, &settings[0]);
+        let traffic = Traffic::both_ways(&lab);
+        let mut changes = 0;
+        for round in 0..6 {
+            for (at, next) in settings.iter().enumerate() {
+                running.control.reload(config(&lab, next)).unwrap();
+                changes += 1;
+                // Every other one follows at once, while packets of two policies before are there.
+                if (at + round) % 2 == 0 {
+                    traffic.iter().for_each(|traffic| traffic.send_on(40));
+                }
+            }
+        }
+        traffic.iter().for_each(|traffic| traffic.send_on(100));
+        let records = traffic.map(Traffic::end);
+        let status = running.stop();
+        let full: u64 = status.classes.iter().map(|(_, class)| class.queue_full).sum();
+        println!(
+            "{changes} changes: lost {:?}, duplicated {:?}, late {:?} of {:?}",
+            records.each_ref().map(|record| record.lost()),
+            records.each_ref().map(|record| record.duplicated()),
+            records.each_ref().map(|record| record.reordered()),
+            records.each_ref().map(|record| record.sent)
+        );
+        for record in &records {
+            assert_eq!(record.duplicated(), 0);
+        }
+        // Counters of classes that went are gone, so a run in which a queue may have been full is none.
+        if is_judged(&status) && full == 0 {
+            for record in &records {
+                assert_eq!((record.lost(), record.reordered()), (0, 0));
+            }
+            return;
+        }
+    }
+    dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms each time");
+}
+
+#[test]
+fn churn_costs_no_memory() {
+    let Some(lab) = lab("churn") else { return };
+    let is_long = env::var("DOVETAIL_LONG").is_ok_and(|value| value == "1");
+    let time = Duration::from_secs(if is_long { 60 } else { 4 });
+    let changing = |at: usize| {
+        let settings = settings();
+        // As many flows as come within a second, twice.
+        settings[at % settings.len()].replace("[queues]\n", "[queues]\nflows = 4096\ntimeout = \"1s\"\n")
+    };
+    let mut running = Process::start(&lab, &changing(0), true);
+    let source = lab.raw(Place::Inside).unwrap();
+    let (begun, mut round, mut warm) = (Instant::now(), 0, None);
+    while begun.elapsed() < time || round < 40 {
+        for flow in 0..2000_u16 {
+            let frame = datagram::frame(
+                Place::Inside,
+                flow.wrapping_add((round as u16).wrapping_mul(2000)),
+                0,
+                60 + usize::from(flow % 1400),
+            );
+            source.send(std::iter::once(&*frame)).unwrap();
+            if flow % 100 == 0 {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        round += 1;
+        running.reload(&lab, &changing(round));
+        // Time to work on what came.
+        thread::sleep(Duration::from_millis(30));
+        if round == 20 {
+            warm = Some(running.resident_kb());
+        }
+    }
+    let (warm, end) = (warm.unwrap(), running.resident_kb());
+    running.signal(Signal::TERM);
+    assert!(running.wait().success());
+    println!("{round} rounds of 2,000 flows and a change: {warm} kB after 20, {end} kB at the end");
+    // Queues, tables and buffers have their size by then.
+    assert!(end < warm + warm / 4, "{warm} kB after 20 rounds, {end} kB after {round}");
+}

@@ -1,0 +1,139 @@
+//! Links that go down and come up again, and links of which one is narrower.
+
+use std::{
+    io::{Read, Write},
+    net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
+    thread,
+    time::{Duration, Instant},
+};
+
+use dovetail_box::live::lab::{Lab, PORTS, Place, Raw};
+use dovetail_netns::tool;
+
+use crate::{
+    live::{Running, lab},
+    traffic::{PATIENCE, Traffic},
+};
+
+const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
+const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
+
+fn ip(lab: &Lab, place: Place, words: &str) {
+    tool("ip", &format!("-n {} {words}", lab.namespace(place).name())).unwrap();
+}
+
+#[test]
+fn the_box_goes_on_after_a_link_was_down() {
+    let Some(lab) = lab("down") else { return };
+    let traffic = Traffic::both_ways(&lab);
+    let running = Running::start(&lab, SETTINGS);
+    for port in PORTS {
+        traffic.iter().for_each(|traffic| traffic.go_on(200));
+        ip(&lab, Place::Box, &format!("link set {port} down"));
+        traffic.iter().for_each(|traffic| traffic.send_on(200));
+        ip(&lab, Place::Box, &format!("link set {port} up"));
+        traffic.iter().for_each(|traffic| traffic.go_on(500));
+        // By the box, not by the bridge.
+        let before = running.control.status();
+        running.until(|status| (0..2).all(|side| status.ports[side].sent > before.ports[side].sent + 500));
+    }
+    let status = running.stop();
+    println!("refused while a link was down: {:?}", status.ports.map(|port| port.refused));
+    for record in traffic.map(Traffic::end) {
+        assert_eq!(record.duplicated(), 0);
+    }
+}
+
+#[test]
+fn udp_learns_how_much_fits_a_narrower_link() {
+    let Some(lab) = lab("mtu") else { return };
+    ip(&lab, Place::Box, "link set outside mtu 1300");
+    let running = Running::start(&lab, SETTINGS);
+    let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
+    target.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    // Linux sets DF until it has learnt what fits, and fragments then.
+    let source = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
+    source.connect((FAR, 4500)).unwrap();
+    let (asked, mut bytes, mut sent) = (Instant::now(), [0; 2000], 0);
+    loop {
+        assert!(asked.elapsed() < PATIENCE, "nothing arrives");
+        // The answer to an earlier one may be this one's error.
+        let _ = source.send(&[7; 1400]);
+        sent += 1;
+        if target.recv(&mut bytes).is_ok_and(|got| got == 1400) {
+            break;
+        }
+    }
+    let told = tool("ip", &format!("-n {} route get {FAR}", lab.namespace(Place::Inside).name())).unwrap();
+    let told = String::from_utf8(told).unwrap();
+    assert!(told.contains("mtu 1300"), "{told}");
+    let status = running.stop();
+    println!("{sent} datagrams until one arrived");
+    assert!(status.classes[0].1.too_long >= 1, "{status:#?}");
+}
+
+/// Sends bytes to an echo outside and compares what comes back.
+fn echo(lab: &Lab) {
+    const BYTES: usize = 1_000_000;
+    let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
+    let answers = thread::spawn(move || {
+        let (mut stream, _) = listener.accept()?;
+        let mut got = vec![0; BYTES];
+        stream.read_exact(&mut got)?;
+        stream.write_all(&got)
+    });
+    let mut stream = lab.namespace(Place::Inside).within(|| TcpStream::connect((FAR, 80))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let bytes: Vec<u8> = (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    stream.write_all(&bytes).unwrap();
+    let mut back = vec![0; BYTES];
+    stream.read_exact(&mut back).unwrap();
+    answers.join().unwrap().unwrap();
+    assert!(back == bytes);
+}
+
+#[test]
+fn tcp_adapts_to_a_narrower_link() {
+    let Some(lab) = lab("mtutcp") else { return };
+    ip(&lab, Place::Box, "link set outside mtu 1300");
+    let running = Running::start(&lab, SETTINGS);
+    echo(&lab);
+    let status = running.stop();
+    println!("{} were too long", status.classes[0].1.too_long);
+    assert!(status.classes[0].1.too_long >= 1, "{status:#?}");
+}
+
+/// The MSS that the next SYN has.
+fn mss(raw: &mut Raw) -> u16 {
+    let asked = Instant::now();
+    loop {
+        assert!(asked.elapsed() < PATIENCE, "no SYN");
+        let Some(frame) = raw.receive() else {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        };
+        let is_syn = frame.get(12..14) == Some(&[8, 0]) && frame.get(23) == Some(&6) && frame[47] & 2 != 0;
+        // Linux puts it first.
+        if is_syn && frame[54..56] == [2, 4] {
+            return u16::from_be_bytes([frame[56], frame[57]]);
+        }
+    }
+}
+
+#[test]
+fn where_functions_lengthen_packets_tcp_sends_shorter_ones() {
+    let Some(lab) = lab("mss") else { return };
+    let settings = format!("{SETTINGS}[[class]]\nname = \"vpn\"\nports = [4500]\nfunctions = [\"ipsec\"]\n");
+    for is_grown in [false, true] {
+        let running = Running::start(&lab, if is_grown { &settings } else { SETTINGS });
+        let mut sides = [Place::Inside, Place::Outside].map(|side| lab.raw(side).unwrap());
+        echo(&lab);
+        let seen = sides.each_mut().map(mss);
+        let status = running.stop();
+        println!("MSS of the answer and of the question: {seen:?}");
+        let growth = dovetail_box::functions::find("ipsec").unwrap().growth_bytes as u16;
+        if status.oddities.lapses == 0 {
+            assert_eq!(seen, [1460 - if is_grown { growth } else { 0 }; 2]);
+        }
+    }
+}
