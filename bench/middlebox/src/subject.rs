@@ -20,7 +20,7 @@ use dovetail_box::{
     },
 };
 use rustix::{
-    process::{Pid, Signal, kill_process},
+    process::{Pid, Signal, kill_process, set_parent_process_death_signal},
     thread::{CpuSet, sched_setaffinity},
 };
 
@@ -129,6 +129,8 @@ impl Drop for Running {
 
 /// Runs a box until it is told to stop.
 pub fn run_box(file: &Path) -> Result<(), Failed> {
+    // It ends with the measurement, however that ends.
+    set_parent_process_death_signal(Some(Signal::TERM))?;
     let config = Config::read(file)?;
     Ok(run_until_signalled(config, file.to_owned(), &Files::default(), |_| println!("runs"))?)
 }

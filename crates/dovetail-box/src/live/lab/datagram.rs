@@ -1,10 +1,10 @@
 //! Numbered datagrams of many flows, as [`Raw`](super::Raw) sends them through a lab.
 //!
-//! Their Ethernet addresses are nobody's, so that no host answers, and neither tables nor stacks of hosts matter.
+//! Their Ethernet addresses are no host's, so that none answers, and neither tables nor stacks of hosts matter.
 
 use std::net::Ipv4Addr;
 
-use super::Place;
+use super::spec::Place;
 use crate::functions::frame::{ETHERNET, IPV4, UDP, finish, read_u16, sum, write};
 
 /// The port that all of them go to.
