@@ -8,13 +8,15 @@ use crate::{args::MiddleboxArgs, failure::Failure};
 pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failure> {
     use dovetail_box::{
         config::Config,
-        live::{Files, check, run_until_signalled},
+        live::{Files, check, check_programs, run_until_signalled},
     };
 
     crate::logging::install()?;
     let config = Config::read(&args.config).map_err(Failure::new)?;
-    let warnings = check(&config).map_err(Failure::new)?;
+    let mut warnings = check(&config).map_err(Failure::new)?;
     if args.check {
+        // A box that starts compiles them itself, and warns then.
+        warnings.extend(check_programs(&config).map_err(Failure::new)?);
         let warnings: String = warnings.into_iter().map(|warning| format!("warning: {warning}\n")).collect();
         return Ok(dovetail_compare::output::print(out, &format!("{}{warnings}", config.describe()))?);
     }

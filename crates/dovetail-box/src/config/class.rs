@@ -18,7 +18,7 @@ pub struct Class {
     pub weight: Weight,
     /// The functions that its packets go through, in this order.
     pub functions: Vec<&'static functions::Entry>,
-    /// The program that its packets run after them.
+    /// The program that its packets run after them: its name, without the `.wasm` of its file.
     pub program: Option<Arc<str>>,
     /// Whether the result goes on.
     pub effect: Effect,

@@ -6,7 +6,7 @@ use dovetail_toml::values::written_time;
 
 use super::{
     class::{Class, Effect},
-    model::{Config, OnFailure, Segments, Side, Wait},
+    model::{Config, OnFailure, Programs, Segments, Side, Wait},
 };
 use crate::node::{Pace, Room};
 
@@ -67,7 +67,7 @@ impl Config {
         let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
         line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
         if let Some(programs) = &self.programs {
-            line("programs", programs.folder.display().to_string())?;
+            line("programs", in_words(programs))?;
         }
         if let Some(admin) = &self.admin {
             let token = if admin.token.is_some() { "changes need the token" } else { "read-only: no token" };
@@ -79,6 +79,26 @@ impl Config {
         }
         Ok(())
     }
+}
+
+#[cfg(feature = "programs")]
+fn in_words(programs: &Programs) -> String {
+    use crate::programs::Quarantined;
+
+    let (folder, limits) = (programs.folder.display(), &programs.limits);
+    let then = match limits.quarantined {
+        Quarantined::Drop => "its packets are dropped",
+        Quarantined::Forward => "its packets pass it by",
+    };
+    let (fuel, bytes, traps) = (limits.fuel_per_packet, limits.memory_bytes, limits.traps);
+    format!(
+        "of {folder}, with {fuel} instructions a packet and {bytes} bytes of memory; after {traps} failures of one, {then}"
+    )
+}
+
+#[cfg(not(feature = "programs"))]
+fn in_words(programs: &Programs) -> String {
+    programs.folder.display().to_string()
 }
 
 fn described(class: &Class) -> String {

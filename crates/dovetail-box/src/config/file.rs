@@ -1,10 +1,6 @@
 //! Reading the file: every key with its default and its range.
 
-use std::{
-    collections::HashSet,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
 
 use dovetail_sched::{
     Limits, Nanos, PolicySpec, Setup, Weight,
@@ -19,7 +15,8 @@ use toml::de::DeValue;
 use super::{
     class::{Class, Effect, Match},
     interface::Interface,
-    model::{Admin, Config, Cpu, OnFailure, Programs, Queues, Segments, Side, Wait},
+    model::{Admin, Config, Cpu, OnFailure, Queues, Segments, Side, Wait},
+    programs::{self, programs},
 };
 use crate::{
     functions,
@@ -84,7 +81,8 @@ impl Config {
 fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (mut in_box, in_cpu, in_link) = (root.section("box")?, root.section("cpu")?, root.section("link")?);
     let (in_queues, in_classes) = (root.section("queues")?, root.sections("class")?);
-    let (in_programs, in_admin) = (root.section("programs")?, root.section("admin")?);
+    let in_admin = root.section("admin")?;
+    let programs = programs(&mut root, folder)?;
     // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
     let interfaces = [interface(&mut in_box, "inside")?, interface(&mut in_box, "outside")?];
@@ -111,7 +109,6 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let Some(policy) = policy else {
         return Err(in_box.wrong("policy", "name a policy, such as \"drfq\"; `dovetail policies` lists them"));
     };
-    let programs = programs(in_programs, folder)?;
     let classes = classes(in_classes, programs.is_some())?;
     let (link, room) = link(in_link)?;
     Ok(Config {
@@ -193,7 +190,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>,
             return Err(section.wrong("name", format!("there are two classes {name}: names are unique")));
         }
         if class.program.is_some() && !has_programs {
-            return Err(section.wrong("program", "say where programs are: [programs] folder = \"programs\""));
+            return Err(section.wrong("program", programs::MISSING));
         }
         if &*class.name == DEFAULT {
             if class.matches != Match::default() {
@@ -251,8 +248,7 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
     let weight =
         section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or(Weight::ONE);
     let functions = section.list("functions", function)?.unwrap_or_default();
-    let program =
-        section.one("program", values::name(64, is_in_name, "the name of a program's file, such as \"count.wasm\""))?;
+    let program = section.one("program", program)?;
     let effects = [("apply", Effect::Apply), ("discard", Effect::Discard)];
     let effect = section.one("effect", word(&effects))?.unwrap_or(Effect::Apply);
     let factor = |number: f64| (1e-3..=1e6).contains(&number).then_some(number);
@@ -268,6 +264,16 @@ fn time(value: &DeValue<'_>) -> Result<Cost, String> {
     text.parse().map_err(|wrong: CostError| wrong.to_string())
 }
 
+/// A program's name, or that of its file.
+fn program(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let expected = "a program's name, such as \"count\" or \"count.wasm\"";
+    let text = values::written(value, expected)?;
+    let name = text.strip_suffix(".wasm").unwrap_or(text);
+    let is_name = (1..=64).contains(&name.len())
+        && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    if is_name { Ok(name.into()) } else { Err(format!("{} is not {expected}", quoted(text))) }
+}
+
 fn is_in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-_.".contains(letter)
 }
@@ -278,16 +284,6 @@ fn function(value: &DeValue<'_>) -> Result<&'static functions::Entry, String> {
         let known: Vec<_> = functions::REGISTRY.iter().map(|entry| entry.name).collect();
         format!("there is no function {}: use {}", quoted(name), known.join(", "))
     })
-}
-
-fn programs(mut section: Section<'_>, folder: &Path) -> Result<Option<Programs>, Fault> {
-    let found = section.one("folder", text("a folder", |text| Some(PathBuf::from(text))))?;
-    section.end()?;
-    match found {
-        Some(found) => Ok(Some(Programs { folder: folder.join(found) })),
-        None if section.is_there() => Err(section.wrong("folder", "say where programs are")),
-        None => Ok(None),
-    }
 }
 
 fn admin(mut section: Section<'_>, folder: &Path) -> Result<Option<Admin>, Fault> {

@@ -8,6 +8,7 @@ mod describe;
 mod file;
 mod interface;
 mod model;
+mod programs;
 
 pub use class::{Class, Effect, Marks, Match};
 pub use dovetail_toml::ConfigError;

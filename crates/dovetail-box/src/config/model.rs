@@ -121,6 +121,9 @@ pub struct Queues {
 pub struct Programs {
     /// The folder.
     pub folder: PathBuf,
+    /// What each may take.
+    #[cfg(feature = "programs")]
+    pub limits: crate::programs::ProgramLimits,
 }
 
 /// The admin port.

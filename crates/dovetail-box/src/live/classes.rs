@@ -2,10 +2,14 @@
 
 use dovetail_sched::{
     Nanos, Weight,
-    cost::{Processing, Program, ProgramTable},
+    cost::{Cost, Processing, Program, ProgramTable},
 };
 
-use super::clock;
+use super::{
+    clock,
+    counters::ClassCounters,
+    programs::{Programs, Slot},
+};
 use crate::{
     config::{self, Effect, Marks},
     functions::{NetworkFunction, Verdict},
@@ -26,6 +30,8 @@ pub(super) struct Classes {
 struct Class {
     config: config::Class,
     chain: Vec<Box<dyn NetworkFunction>>,
+    /// What comes after it.
+    program: Option<Slot>,
     /// What a packet's work took lately, unstretched.
     usual: Option<f64>,
 }
@@ -42,13 +48,51 @@ pub(super) struct Worked {
 }
 
 impl Classes {
-    pub(super) fn new(config: &config::Config) -> Self {
+    /// Classes whose programs still lack instances: [`fill`](Self::fill) gives them some.
+    pub(super) fn new(config: &config::Config, programs: Option<&Programs>) -> Self {
         let class = |class: &config::Class| Class {
             chain: class.functions.iter().map(|entry| entry.example(SEED)).collect(),
+            program: class.program.as_deref().map(|name| Slot::new(name, programs)),
             config: class.clone(),
             usual: None,
         };
         Self { classes: config.classes.iter().map(class).collect(), share: config.cpu.share, scratch: Vec::new() }
+    }
+
+    /// Gives each class the instance of its program: the one that ran in the same class before, where that is the same
+    /// version, and else a new one.
+    pub(super) fn fill(&mut self, programs: Option<&Programs>, mut before: Option<&mut Self>) {
+        for class in &mut self.classes {
+            if let Some(slot) = &mut class.program {
+                let name = &class.config.name;
+                let before = before.as_deref_mut().and_then(|before| before.named_mut(name)?.program.as_mut());
+                slot.fill(name, programs, before);
+            }
+        }
+    }
+
+    fn named_mut(&mut self, name: &str) -> Option<&mut Class> {
+        self.classes.iter_mut().find(|class| *class.config.name == *name)
+    }
+
+    /// Whether the class of this name does the same work in both, down to the version of its program.
+    pub(super) fn does_the_same(&self, before: &Self, name: &str) -> bool {
+        let [new, old] = [self, before].map(|all| all.classes.iter().find(|class| *class.config.name == *name));
+        new.zip(old).is_some_and(|(new, old)| new.does_the_same(old))
+    }
+
+    /// Whether every class does the same work in both.
+    pub(super) fn all_do_the_same(&self, before: &Self) -> bool {
+        self.classes.iter().all(|class| self.does_the_same(before, &class.config.name))
+    }
+
+    /// By how much functions and programs may make a packet longer.
+    pub(super) fn growth_bytes(&self) -> u32 {
+        let of_class = |class: &Class| {
+            let functions: u32 = class.config.functions.iter().map(|entry| entry.growth_bytes).sum();
+            functions + class.program.as_ref().map_or(0, Slot::growth_bytes)
+        };
+        self.classes.iter().map(of_class).max().unwrap_or(0)
     }
 
     /// The first class that a packet fits. O(what classes match).
@@ -64,9 +108,17 @@ impl Classes {
     /// What the policy is told of the programs that packets run: one for each class.
     pub(super) fn programs(&self) -> ProgramTable {
         let program = |class: &Class| {
-            let reads_all = class.chain.iter().any(|function| function.processing() == Processing::Payload);
+            let measured = class.program.as_ref().and_then(Slot::facts);
+            let reads_all = class.chain.iter().any(|function| function.processing() == Processing::Payload)
+                || measured.is_some_and(|program| program.processing == Processing::Payload);
             let processing = if reads_all { Processing::Payload } else { Processing::Header };
-            Program { processing, ..Program::new(&class.config.name) }
+            let applied = measured.filter(|_| class.config.effect == Effect::Apply);
+            Program {
+                processing,
+                cost: measured.and_then(|program| class.known_cost(program.cost?, self.share)),
+                expansion: applied.map_or(1.0, |program| program.expansion),
+                ..Program::new(&class.config.name)
+            }
         };
         ProgramTable::new(self.classes.iter().map(program).collect())
     }
@@ -80,21 +132,22 @@ impl Classes {
     }
 
     /// Does a class's work on a frame, and times it.
-    pub(super) fn work(&mut self, class: u16, frame: &mut Vec<u8>) -> Worked {
+    pub(super) fn work(&mut self, class: u16, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> Worked {
         let class = &mut self.classes[usize::from(class)];
         let bytes = frame.len() as u32;
         let counted = |ns: f64| Nanos::from_f64(ns * class.config.cost / self.share);
         let given = class.config.time.map(|time| counted(time.mean_ns(bytes.into())));
-        if class.chain.is_empty() {
+        if class.chain.is_empty() && class.program.is_none() {
             return Worked { took: given.unwrap_or(Nanos::ZERO), goes_on: true, is_preempted: false };
         }
+        let failed = counters.programs.failed();
         let started = clock::now();
         let goes_on = match class.config.effect {
-            Effect::Apply => class.run(frame),
+            Effect::Apply => class.run(frame, counters),
             Effect::Discard => {
                 self.scratch.clear();
                 self.scratch.extend_from_slice(frame);
-                class.run(&mut self.scratch);
+                class.run(&mut self.scratch, counters);
                 true
             }
         };
@@ -102,14 +155,35 @@ impl Classes {
             return Worked { took, goes_on, is_preempted: false };
         }
         let measured = (clock::now() - started).as_f64();
-        let (usual, is_preempted) = class.usual_for(measured);
+        // A packet on which a program fails may take far longer than others, and that is the program's own time.
+        let has_failed = counters.programs.failed() > failed;
+        let (usual, is_preempted) = if has_failed { (measured, false) } else { class.usual_for(measured) };
         Worked { took: Nanos::from_f64(usual * class.config.cost / self.share), goes_on, is_preempted }
     }
 }
 
 impl Class {
-    fn run(&mut self, frame: &mut Vec<u8>) -> bool {
-        self.chain.iter_mut().all(|function| !matches!(function.process(frame), Verdict::Drop(_)))
+    fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> bool {
+        let goes_on = |verdict| !matches!(verdict, Verdict::Drop(_));
+        self.chain.iter_mut().all(|function| goes_on(function.process(frame)))
+            && self.program.as_mut().is_none_or(|slot| goes_on(slot.process(frame, &mut counters.programs)))
+    }
+
+    fn does_the_same(&self, before: &Self) -> bool {
+        let names = |class: &Self| class.config.functions.iter().map(|entry| entry.name).collect::<Vec<_>>();
+        let is_same_program = match (&self.program, &before.program) {
+            (Some(new), Some(old)) => new.is_same(old),
+            (new, old) => new.is_none() && old.is_none(),
+        };
+        is_same_program && names(self) == names(before)
+    }
+
+    /// What a packet's work takes, where it is that of a program alone, which was measured to take `program`.
+    fn known_cost(&self, program: Cost, share: f64) -> Option<Cost> {
+        let factor = self.config.cost / share;
+        let is_alone = self.chain.is_empty() && self.config.time.is_none();
+        let stretched = || Cost::new(program.per_byte_ns() * factor, program.per_packet_ns() * factor).ok();
+        is_alone.then(stretched).flatten()
     }
 
     /// A measured time, or the usual one where the thread was interrupted while it measured, and which it is.

@@ -17,12 +17,15 @@ pub struct Control {
     status: Arc<Mutex<Status>>,
 }
 
+/// Where the answer to a command goes.
+pub(super) type Answer = Sender<Result<(), String>>;
+
 /// What a box can be asked while it runs.
 #[derive(Debug)]
 pub(super) enum Command {
     Stop,
-    Reload(Box<Config>, Sender<Result<(), String>>),
-    Retune(String, Sender<Result<(), String>>),
+    Reload(Box<Config>, Answer),
+    Retune(String, Answer),
 }
 
 /// The box's end of it.
@@ -47,7 +50,8 @@ impl Control {
     }
 
     /// Has it go by another configuration, without losing or reordering a packet. Waits for the answer, which is there
-    /// within milliseconds.
+    /// within milliseconds, or, where there are programs,
+    /// once those that are new are compiled.
     ///
     /// # Errors
     /// What cannot be changed while it runs, and then nothing has changed.
@@ -75,7 +79,7 @@ impl Control {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).at
     }
 
-    fn ask(&self, command: impl FnOnce(Sender<Result<(), String>>) -> Command) -> Result<(), String> {
+    fn ask(&self, command: impl FnOnce(Answer) -> Command) -> Result<(), String> {
         let (answer, answered) = channel();
         let has_ended = |_| "the box has ended".to_owned();
         self.commands.send(command(answer)).map_err(|_| has_ended(()))?;

@@ -29,6 +29,8 @@ pub struct ClassCounters {
     pub waited: Nanos,
     /// Sum of the times between arrival and the end on the link, in nanoseconds.
     pub latency_nanos: u128,
+    /// What became of them in the program of the class.
+    pub programs: ProgramCounters,
 }
 
 impl ClassCounters {
@@ -47,6 +49,31 @@ impl ClassCounters {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped_by().into_iter().map(|(_, count)| count).sum()
+    }
+}
+
+/// What became of a class's packets in its program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProgramCounters {
+    /// Packets that it had dropped.
+    pub refused: u64,
+    /// Packets on which it trapped.
+    pub trapped: u64,
+    /// Packets for which its fuel did not suffice.
+    pub out_of_fuel: u64,
+    /// Packets to which it gave an answer that is none.
+    pub bad_answers: u64,
+    /// Packets that came while it was in quarantine.
+    pub quarantined: u64,
+    /// Packets that went on without it, since there is no such program.
+    pub missing: u64,
+}
+
+impl ProgramCounters {
+    /// Packets on which it failed.
+    #[must_use]
+    pub const fn failed(&self) -> u64 {
+        self.trapped + self.out_of_fuel + self.bad_answers
     }
 }
 

@@ -60,6 +60,9 @@ pub enum LiveError {
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),
+    /// Programs cannot be loaded.
+    #[error("programs: {0}")]
+    Programs(String),
     /// The flow table cannot be made.
     #[error("queues.flows: {0}")]
     Flows(String),

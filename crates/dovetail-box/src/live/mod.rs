@@ -14,6 +14,7 @@
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`admin`] | the admin port |
+//! | `programs` | the folder of programs, and the instance of each class; `no_programs` without the feature `programs` |
 //! | [`switch`] | who carries traffic on when the box does not |
 //! | [`watch`] | files of what passed, to look at and to run again |
 //! | [`lab`] | two hosts round a box on one machine |
@@ -34,6 +35,11 @@ pub mod lab;
 mod marks;
 mod port;
 mod privileges;
+#[cfg(feature = "programs")]
+mod programs;
+#[cfg(not(feature = "programs"))]
+#[path = "no_programs.rs"]
+mod programs;
 mod running;
 mod serve;
 mod start;
@@ -45,9 +51,9 @@ pub mod watch;
 
 pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
-pub use counters::{ClassCounters, Oddities};
+pub use counters::{ClassCounters, Oddities, ProgramCounters};
 pub use error::LiveError;
 pub use port::PortCounters;
 pub use running::Live;
-pub use serve::{Files, check, run_until_signalled};
+pub use serve::{Files, check, check_programs, run_until_signalled};
 pub use status::Status;

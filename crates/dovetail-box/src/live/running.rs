@@ -1,8 +1,8 @@
 //! The loop.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
-use dovetail_sched::{Admission, Demand, FlowId, Nanos, Packet, Scheduler, units::Rate};
+use dovetail_sched::{Admission, Demand, FlowId, Nanos, Packet, Scheduler, cost::ProgramTable, units::Rate};
 use dovetail_stats::Histogram;
 
 use super::{
@@ -10,13 +10,14 @@ use super::{
     busiest::Busiest,
     classes::Classes,
     clock,
-    control::{Asked, Command, Control, pair},
+    control::{Answer, Asked, Command, Control, pair},
     counters::{ClassCounters, Oddities},
     flows::Flows,
     frames::{Frame, Frames},
     marks::marks,
     port::Port,
     privileges,
+    programs::Programs,
     start::{self, ALIVE_FOR},
     status::Status,
     switch::Switch,
@@ -38,6 +39,8 @@ const ROUND: usize = 64;
 const MOST_OUTGOING: usize = 4 * ROUND;
 /// How often the box tells of itself.
 const TELL_EVERY: Nanos = Nanos::from_millis(200);
+/// How often it looks whether programs are compiled, while it waits for some.
+const LOOK_EVERY: Nanos = Nanos::from_millis(2);
 /// How long a box that is told to stop goes on sending what is queued.
 const MOST_DRAIN: Nanos = Nanos::from_secs(1);
 
@@ -56,6 +59,10 @@ pub struct Live {
     waiting: Waiting,
     asked: Asked,
     tell_at: Nanos,
+    programs: Option<Programs>,
+    /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
+    pending: VecDeque<(Box<Config>, Answer)>,
+    look_at: Nanos,
 }
 
 /// What a frame passes through.
@@ -91,9 +98,12 @@ impl Live {
     /// # Errors
     /// What lacks, and what to do.
     pub fn open(config: Config) -> Result<(Self, Control), LiveError> {
+        // Compiled while the bridge carries traffic, and on a thread that stays behind when this one goes before others.
+        let programs = Programs::open(&config)?;
         start::enter_namespace(&config)?;
         let (switch, ports) = start::open_ports(&config)?;
-        let classes = Classes::new(&config);
+        let mut classes = Classes::new(&config, programs.as_ref());
+        classes.fill(programs.as_ref(), None);
         let inner = Inner {
             ports,
             node: start::node(&config, &classes)?,
@@ -107,7 +117,7 @@ impl Live {
             oddities: Oddities::default(),
             toward: config.toward.index(),
             segments: config.segments,
-            growth_bytes: growth(&config),
+            growth_bytes: classes.growth_bytes(),
             watchers: Vec::new(),
             offered: 0,
             answer: Vec::new(),
@@ -116,7 +126,9 @@ impl Live {
         };
         let (control, asked) = pair();
         let waiting = Waiting::new(config.wait);
-        Ok((Self { config, switch, inner, waiting, asked, tell_at: Nanos::ZERO }, control))
+        let (tell_at, look_at) = (Nanos::ZERO, Nanos::ZERO);
+        let pending = VecDeque::new();
+        Ok((Self { config, switch, inner, waiting, asked, tell_at, programs, pending, look_at }, control))
     }
 
     /// Has every packet shown to `watch` as well, on the box's own thread.
@@ -146,9 +158,13 @@ impl Live {
             while let Some(command) = self.asked.next() {
                 match command {
                     Command::Stop => return self.stop(),
-                    Command::Reload(config, answer) => drop(answer.send(self.reload(*config))),
+                    Command::Reload(config, answer) => self.reload(config, answer),
                     Command::Retune(policy, answer) => drop(answer.send(self.retune(&policy))),
                 }
+            }
+            if !self.pending.is_empty() && now >= self.look_at {
+                self.look_at = now + LOOK_EVERY;
+                self.go_on_reloading();
             }
             if now >= self.tell_at {
                 self.tell_at = now + TELL_EVERY;
@@ -207,7 +223,35 @@ impl Live {
         Ok(())
     }
 
-    fn reload(&mut self, config: Config) -> Result<(), String> {
+    /// Goes by another configuration, once its programs are there.
+    fn reload(&mut self, config: Box<Config>, answer: Answer) {
+        if let Err(wrong) = self.can_become(&config) {
+            drop(answer.send(Err(wrong)));
+        } else if let Some(programs) = &mut self.programs {
+            if self.pending.is_empty() {
+                programs.reload();
+            }
+            self.pending.push_back((config, answer));
+        } else {
+            drop(answer.send(self.become_like(*config)));
+        }
+    }
+
+    /// Looks whether the programs of the first pending configuration are there.
+    fn go_on_reloading(&mut self) {
+        let Some(programs) = &mut self.programs else { return };
+        if !programs.poll() {
+            return;
+        }
+        if let Some((config, answer)) = self.pending.pop_front() {
+            if !self.pending.is_empty() {
+                programs.reload();
+            }
+            drop(answer.send(self.become_like(*config)));
+        }
+    }
+
+    fn can_become(&self, config: &Config) -> Result<(), String> {
         let fixed = [
             ("box.inside and box.outside", config.interfaces != self.config.interfaces),
             ("box.on_failure", config.on_failure != self.config.on_failure),
@@ -218,21 +262,32 @@ impl Live {
                 let (new, old) = (&config.queues, &self.config.queues);
                 (new.flows, new.timeout) != (old.flows, old.timeout)
             }),
+            ("[programs]", config.programs != self.config.programs),
             ("[admin]", config.admin != self.config.admin),
         ];
-        if let Some((what, _)) = fixed.iter().find(|(_, is_changed)| *is_changed) {
-            return Err(format!("{what} cannot be changed while the box runs: start it anew"));
+        match fixed.iter().find(|(_, is_changed)| *is_changed) {
+            Some((what, _)) => Err(format!("{what} cannot be changed while the box runs: start it anew")),
+            None => Ok(()),
         }
-        let classes = Classes::new(&config);
+    }
+
+    fn become_like(&mut self, config: Config) -> Result<(), String> {
+        let mut classes = Classes::new(&config, self.programs.as_ref());
         let mut programs = classes.programs();
         if let Some(learning) = self.inner.node.scheduler().learning() {
-            programs.take_over(&learning.learnt());
+            // What was learnt of a program holds for its other versions no more.
+            let learnt = learning.learnt();
+            let known = learnt.programs().iter();
+            let known = known.filter(|program| classes.does_the_same(&self.inner.classes, &program.name));
+            programs.take_over(&ProgramTable::new(known.cloned().collect()));
         }
         let is_same = config.policy == self.config.policy
             && config.queues == self.config.queues
-            && names(&config) == self.inner.names;
+            && names(&config) == self.inner.names
+            && classes.all_do_the_same(&self.inner.classes);
         let next =
             if is_same { None } else { Some(start::scheduler(&config, programs).map_err(|wrong| wrong.to_string())?) };
+        classes.fill(self.programs.as_ref(), Some(&mut self.inner.classes));
         self.inner.change(&config, classes, next);
         self.waiting.set(config.wait);
         self.config = config;
@@ -250,11 +305,6 @@ impl Live {
 
 fn names(config: &Config) -> Vec<Arc<str>> {
     config.classes.iter().map(|class| class.name.clone()).collect()
-}
-
-fn growth(config: &Config) -> u32 {
-    let of_class = |functions: &[&crate::functions::Entry]| functions.iter().map(|entry| entry.growth_bytes).sum();
-    config.classes.iter().map(|class| of_class(&class.functions)).max().unwrap_or(0)
 }
 
 impl Inner {
@@ -304,10 +354,10 @@ impl Inner {
     fn work(&mut self, work: &Work) -> (Nanos, Outcome) {
         let handle = work.handle;
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
-        let worked = self.classes.work(frame.class, &mut frame.bytes);
+        let counters = &mut self.counters[usize::from(frame.class)];
+        let worked = self.classes.work(frame.class, &mut frame.bytes, counters);
         let had = self.flows.had(work.flow);
         had.cpu += worked.took;
-        let counters = &mut self.counters[usize::from(frame.class)];
         counters.cpu += worked.took;
         counters.preempted += u64::from(worked.is_preempted);
         if !worked.goes_on {
@@ -436,9 +486,9 @@ impl Inner {
         let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();
         self.node.change_classes(&moved, &kept);
         self.names = names(config);
+        self.growth_bytes = classes.growth_bytes();
         self.classes = classes;
         self.segments = config.segments;
-        self.growth_bytes = growth(config);
         self.node.set_link(config.link, config.room);
         if let Some(next) = next {
             self.node.replace(next);

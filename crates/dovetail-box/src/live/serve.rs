@@ -4,7 +4,7 @@ use std::{
     io,
     net::TcpListener,
     path::{Path, PathBuf},
-    sync::mpsc,
+    sync::mpsc::{Receiver, channel, sync_channel},
     thread,
 };
 
@@ -16,7 +16,7 @@ use signal_hook::{
 use super::{
     Control, Live, LiveError,
     admin::{self, Admin},
-    privileges, start,
+    privileges, programs, start,
     watch::{Capture, Records},
 };
 use crate::config::{self, Config, Effect, OnFailure};
@@ -57,6 +57,14 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
         }
     }
     Ok(warnings)
+}
+
+/// What is wrong with the programs of a configuration. Compiles them.
+///
+/// # Errors
+/// Where their folder cannot be read, or nothing can be compiled.
+pub fn check_programs(config: &Config) -> Result<Vec<String>, LiveError> {
+    programs::check(config)
 }
 
 /// Files of what passes.
@@ -102,7 +110,7 @@ pub fn run_until_signalled(
     let policy = config.policy.to_string();
     let (mut live, control) = Live::open(config)?;
     files.begin(&mut live, &policy)?;
-    let (started, starts) = mpsc::channel();
+    let (started, starts) = channel();
     thread::spawn({
         let control = control.clone();
         move || {
@@ -138,10 +146,25 @@ fn reload(control: &Control, file: &Path) -> Result<(), String> {
 }
 
 fn heed(mut signals: Signals, control: &Control, file: &Path) {
+    // A reload takes as long as programs compile; a signal to stop does not wait for that.
+    let (asks, asked) = sync_channel(1);
+    thread::spawn({
+        let (control, file) = (control.clone(), file.to_owned());
+        move || reload_when_asked(&asked, &control, &file)
+    });
     for signal in &mut signals {
-        if signal != SIGHUP {
+        if signal == SIGHUP {
+            // One that is queued reads the file when its turn comes.
+            let _ = asks.try_send(());
+        } else {
             control.stop();
-        } else if let Err(wrong) = reload(control, file) {
+        }
+    }
+}
+
+fn reload_when_asked(asked: &Receiver<()>, control: &Control, file: &Path) {
+    for () in asked {
+        if let Err(wrong) = reload(control, file) {
             tracing::warn!("{wrong}: nothing is changed");
         }
     }

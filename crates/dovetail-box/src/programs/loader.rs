@@ -8,7 +8,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     sync::mpsc::{Receiver, SyncSender, sync_channel},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use dovetail_sched::Nanos;
@@ -26,6 +26,7 @@ const STACK_BYTES: usize = 16 << 20;
 pub struct Loader {
     asks: SyncSender<PathBuf>,
     loads: Receiver<Result<Load, FolderError>>,
+    thread: JoinHandle<()>,
 }
 
 impl Loader {
@@ -53,8 +54,8 @@ impl Loader {
             }
         };
         // It ends when the loader is dropped; nothing is lost with it.
-        thread::Builder::new().name("programs".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
-        Ok(Self { asks, loads })
+        let thread = thread::Builder::new().name("programs".to_owned()).stack_size(STACK_BYTES).spawn(work)?;
+        Ok(Self { asks, loads, thread })
     }
 
     /// Has the folder loaded again. Never waits. `false` where a reload is queued already: that one will see what the
@@ -66,5 +67,16 @@ impl Loader {
     /// A folder that has been loaded since the last call, the oldest first. Never waits.
     pub fn poll(&self) -> Option<Result<Load, FolderError>> {
         self.loads.try_recv().ok()
+    }
+
+    /// As [`poll`](Self::poll), but waits: before there are packets. `None` once the thread has ended.
+    pub fn wait(&self) -> Option<Result<Load, FolderError>> {
+        self.loads.recv().ok()
+    }
+
+    /// Whether the thread has ended, which it does only where the compiler failed in a way that it could not say. Nothing
+    /// will be loaded any more.
+    pub fn has_ended(&self) -> bool {
+        self.thread.is_finished()
     }
 }

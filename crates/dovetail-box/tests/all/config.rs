@@ -43,7 +43,7 @@ fn errors_say_where_and_what_to_do() {
             &class("ports = [1]\nfunctions = [\"esp\"]"),
             "there is no function \"esp\": use forwarding, monitoring, ipsec",
         ),
-        (&class("ports = [1]\nprogram = \"a.wasm\""), "class.program: say where programs are"),
+        (&class("ports = [1]\nprogram = \"a.so\""), "line 10: class.program: \"a.so\" is not a program's name"),
         (&class("ports = [1]\ntime = \"soon\""), "class.time: 'soon' is not a cost"),
         (&class("ports = [1]\n[[class]]\nname = \"a\"\nports = [2]"), "there are two classes \"a\": names are unique"),
         (&with("[[class]]\nname = \"default\"\nports = [1]\n"), "\"default\" takes what no other class does"),
@@ -56,4 +56,48 @@ fn errors_say_where_and_what_to_do() {
         .filter(|(got, want)| !got.contains(want))
         .collect();
     assert!(amiss.is_empty(), "{amiss:#?}");
+}
+
+#[cfg(not(feature = "programs"))]
+#[test]
+fn a_build_without_programs_says_so() {
+    let missing = "this build has no programs: build it with --features programs";
+    let error = wrong(&format!("{BOX}[programs]\nfolder = \"programs\"\n"));
+    assert!(error.contains("line 7: programs: ") && error.contains(missing), "{error}");
+    let error = wrong(&format!("{BOX}[[class]]\nname = \"a\"\nports = [1]\nprogram = \"count\"\n"));
+    assert!(error.contains("line 10: class.program: ") && error.contains(missing), "{error}");
+}
+
+#[cfg(feature = "programs")]
+#[test]
+fn programs_are_named_by_name_or_file() {
+    use dovetail_box::programs::{ProgramLimits, Quarantined};
+
+    let with = |programs: &str, name: &str| {
+        format!("{BOX}{programs}[[class]]\nname = \"a\"\nports = [1]\nprogram = \"{name}\"\n")
+    };
+    for name in ["count", "count.wasm"] {
+        let config = Config::parse(&with("[programs]\nfolder = \"of\"\n", name)).unwrap();
+        assert_eq!(config.classes[0].program.as_deref(), Some("count"));
+        assert_eq!(config.programs.unwrap().limits, ProgramLimits::default());
+    }
+    let keys = "[programs]\nfolder = \"of\"\nfuel_per_packet = 5000\nmemory = \"2MiB\"\ntraps = 3\nquarantined = \"forward\"\n";
+    let limits = Config::parse(&with(keys, "count")).unwrap().programs.unwrap().limits;
+    assert_eq!((limits.fuel_per_packet, limits.memory_bytes, limits.traps), (5000, 2 << 20, 3));
+    assert_eq!(limits.quarantined, Quarantined::Forward);
+
+    let folder = "[programs]\nfolder = \"of\"\n";
+    for (programs, expected) in [
+        (String::new(), "class.program: say where programs are"),
+        ("[programs]\n".to_owned(), "programs.folder: say where programs are"),
+        (
+            format!("{folder}fuel_per_packet = 10\n"),
+            "line 9: programs.fuel_per_packet: 10 is not a whole number from 1000",
+        ),
+        (format!("{folder}memory = \"1kB\"\n"), "line 9: programs.memory: \"1kB\" is out of range: from 131072"),
+        (format!("{folder}quarantined = \"open\"\n"), "line 9: programs.quarantined: \"open\" is none of"),
+    ] {
+        let error = wrong(&with(&programs, "count"));
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -89,7 +89,7 @@ pub fn config(lab: &Lab, text: &str) -> Config {
 }
 
 /// Numbered datagrams from the inside to the outside for as long as it lives, one every 100 µs.
-struct Stream {
+pub(crate) struct Stream {
     is_over: Arc<AtomicBool>,
     sender: JoinHandle<io::Result<u64>>,
     receiver: JoinHandle<io::Result<Vec<u64>>>,
@@ -97,9 +97,15 @@ struct Stream {
 
 impl Stream {
     fn start(lab: &Lab, bytes: usize) -> Self {
+        Self::to_port(lab, 4500, bytes)
+    }
+
+    pub(crate) fn to_port(lab: &Lab, port: u16, bytes: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let to = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
+        let to = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, port))).unwrap();
         to.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        // A receiver that is kept from running is to lose nothing itself.
+        rustix::net::sockopt::set_socket_recv_buffer_size_force(&to, 1 << 24).unwrap();
         let receiver = thread::spawn({
             let is_over = is_over.clone();
             move || {
@@ -115,7 +121,7 @@ impl Stream {
             }
         });
         let from = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
-        from.connect((FAR, 4500)).unwrap();
+        from.connect((FAR, port)).unwrap();
         let sender = thread::spawn({
             let is_over = is_over.clone();
             move || {
@@ -134,7 +140,7 @@ impl Stream {
     }
 
     /// How many were sent, and which arrived.
-    fn end(self) -> (u64, Vec<u64>) {
+    pub(crate) fn end(self) -> (u64, Vec<u64>) {
         self.is_over.store(true, Ordering::Relaxed);
         (self.sender.join().unwrap().unwrap(), self.receiver.join().unwrap().unwrap())
     }

@@ -21,9 +21,9 @@ mod admin;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[path = "../../../dovetail-gateway/tests/admin/browser.rs"]
 mod browser;
-mod config;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod changes;
+mod config;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod failing;
 #[cfg(all(target_os = "linux", feature = "live"))]
@@ -34,6 +34,8 @@ mod hostile;
 mod links;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod live;
+#[cfg(all(target_os = "linux", feature = "live", feature = "programs"))]
+mod live_programs;
 mod node;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]

@@ -30,7 +30,10 @@ fn every_key_that_is_shown_is_a_key() {
     let keys: Vec<_> =
         whole.lines().filter_map(|line| line.strip_prefix('#')).filter(|line| !line.starts_with(' ')).collect();
     assert!(keys.len() > 5);
-    for key in keys.iter().filter(|key| key.contains('=') && !key.starts_with("listen") && !key.starts_with("token")) {
+    // Sections that are not there by default are tried whole.
+    let in_sections = ["listen", "token", "folder", "fuel", "memory", "traps", "quarantined", "program ="];
+    let alone = |key: &&&str| key.contains('=') && !in_sections.iter().any(|start| key.starts_with(start));
+    for key in keys.iter().filter(alone) {
         let with = whole.replace(&format!("#{key}\n"), &format!("{key}\n"));
         // The buffer is in time or in packets.
         let with = if key.starts_with("buffer_packets") { with.replace("buffer = \"500us\"\n", "") } else { with };
@@ -38,4 +41,22 @@ fn every_key_that_is_shown_is_a_key() {
     }
     let admin = whole.replace("#[admin]", "[admin]").replace("#listen", "listen").replace("#token", "token");
     assert!(Config::parse(&admin).unwrap().admin.is_some());
+}
+
+/// The section of programs shows its defaults, and a build without programs refuses it.
+#[test]
+fn programs_can_be_had_with_the_defaults_shown() {
+    let mut whole = packaged();
+    for start in ["[programs]", "folder", "fuel", "memory", "traps", "quarantined", "program ="] {
+        whole = whole.replace(&format!("#{start}"), start);
+    }
+    let config = Config::parse(&whole);
+    #[cfg(feature = "programs")]
+    {
+        let config = config.unwrap();
+        assert_eq!(config.programs.unwrap().limits, dovetail_box::programs::ProgramLimits::default());
+        assert_eq!(config.classes[0].program.as_deref(), Some("count"));
+    }
+    #[cfg(not(feature = "programs"))]
+    assert!(config.unwrap_err().to_string().contains("this build has no programs"));
 }

@@ -1,0 +1,57 @@
+//! What stands for `programs.rs` in a build without the feature `programs`: there are none.
+
+use dovetail_sched::cost;
+
+use super::{LiveError, counters::ProgramCounters};
+use crate::{config::Config, functions::Verdict};
+
+/// There are none.
+#[derive(Debug)]
+pub(super) enum Programs {}
+
+impl Programs {
+    pub(super) fn open(_: &Config) -> Result<Option<Self>, LiveError> {
+        Ok(None)
+    }
+
+    pub(super) fn reload(&mut self) {
+        match *self {}
+    }
+
+    pub(super) fn poll(&mut self) -> bool {
+        match *self {}
+    }
+}
+
+pub(super) fn check(_: &Config) -> Result<Vec<String>, LiveError> {
+    Ok(Vec::new())
+}
+
+/// A class's program, which is missing: files that name one are refused, but a [`Config`] can be made without a file.
+#[derive(Debug)]
+pub(super) struct Slot(());
+
+impl Slot {
+    pub(super) fn new(_: &str, _: Option<&Programs>) -> Self {
+        Self(())
+    }
+
+    pub(super) fn is_same(&self, _: &Self) -> bool {
+        true
+    }
+
+    pub(super) fn fill(&mut self, _: &str, _: Option<&Programs>, _: Option<&mut Self>) {}
+
+    pub(super) fn facts(&self) -> Option<&cost::Program> {
+        None
+    }
+
+    pub(super) fn growth_bytes(&self) -> u32 {
+        0
+    }
+
+    pub(super) fn process(&mut self, _: &mut Vec<u8>, counters: &mut ProgramCounters) -> Verdict {
+        counters.missing += 1;
+        Verdict::Untouched
+    }
+}
