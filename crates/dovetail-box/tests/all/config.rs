@@ -101,3 +101,14 @@ fn programs_are_named_by_name_or_file() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+#[cfg(feature = "programs")]
+#[test]
+fn the_example_of_the_page_on_programs_is_one() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/programs.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, section) = page.split_once("## In the middlebox").unwrap();
+    let example = section.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    let config = Config::parse(example).unwrap();
+    assert_eq!(config.classes[0].program.as_deref(), Some("mark"));
+}
