@@ -38,3 +38,22 @@ pub fn answer(name: &str, page: &str) -> Answer {
     response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
     Ok(response)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_share_a_style_and_a_script_and_each_answer_has_its_number() {
+        let page = whole(
+            "<style nonce=\"NONCE\">\n/* style.css */\n</style><script nonce=\"NONCE\">\n/* script.js */\nlook();",
+        );
+        assert!(page.contains("--page: #f6f7f8") && page.contains("const by = (id)") && page.ends_with("look();"));
+        let policy = || {
+            let response = answer("test", &page).expect("a page");
+            response.headers()[CONTENT_SECURITY_POLICY].to_str().expect("text").to_owned()
+        };
+        let (one, other) = (policy(), policy());
+        assert!(one.contains("script-src 'nonce-") && !one.contains(NONCE) && one != other, "{one}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Which flows had the most of the box lately.
 //!
 //! Packets are counted by flow for a second, then the few with the most are kept and counting begins anew. A flow's place is
-//! emptied by its first packet of a second, so that no more flows are looked at than had packets: O(1) a packet, over time.
+//! emptied by its first packet of a second, so that no more flows are gone through than had packets: O(1) a packet, over time.
 
 use std::{cmp::Reverse, sync::Arc};
 

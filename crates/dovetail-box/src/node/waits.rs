@@ -28,7 +28,7 @@ pub enum Cause {
     Stalled,
     /// The CPU is free, and the policy chose none.
     Held,
-    /// The server is free and a packet could go on, and whoever drives the node comes too late, or has no room for more.
+    /// The server is free and a packet could go on, and the caller comes too late, or has no room for more.
     Late,
 }
 

@@ -1,7 +1,7 @@
 //! What can be changed from outside while the box runs.
 //!
 //! The box answers within milliseconds, and reading a configuration may take a little longer. Both are waited for on another
-//! thread, so that nobody else has to. There is one change at a time, and so one such thread.
+//! thread, so that no other request has to. There is one change at a time, and so one such thread.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,8 +9,13 @@ use dovetail_admin::Fault;
 use http::StatusCode;
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 
-use super::Reload;
 use crate::{config::Config, live::Control};
+
+/// Has a box go by its configuration, read again.
+pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// What this program is called where it fails.
+pub(super) const NAME: &str = "middlebox";
 
 /// A change has to be made after so long.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -63,7 +68,7 @@ impl Changes {
         });
         match timeout(LONGEST, made).await {
             Ok(Ok(made)) => made.map_err(|what| Fault::new(StatusCode::CONFLICT, what)),
-            Ok(Err(error)) => Err(Fault::failed(super::site::NAME, &error)),
+            Ok(Err(error)) => Err(Fault::failed(NAME, &error)),
             Err(_) => Err(unavailable("The box has not answered. It may still make the change.")),
         }
     }

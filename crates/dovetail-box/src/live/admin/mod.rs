@@ -29,9 +29,7 @@ use dovetail_admin::Served;
 use dovetail_toml::Token;
 
 use super::Control;
-
-/// Has a box go by its configuration, read again.
-pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+pub use changes::Reload;
 
 /// An admin port that is served for as long as this lives.
 ///
@@ -40,7 +38,7 @@ pub type Reload = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let config = Config::read("box.toml".as_ref())?;
-/// // In the namespace of whoever starts the box: opening it enters that of the interfaces.
+/// // In the namespace in which the box is started: opening it enters that of the interfaces.
 /// let listener = config.admin.as_ref().map(|admin| admin::listen(admin.listen)).transpose()?;
 /// let token = config.admin.as_ref().and_then(|admin| admin.token.clone());
 /// let (live, control) = Live::open(config)?;

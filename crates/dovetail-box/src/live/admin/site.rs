@@ -11,8 +11,7 @@ use dovetail_toml::Token;
 use http::{Method, StatusCode};
 
 use super::{
-    Reload,
-    changes::Changes,
+    changes::{Changes, NAME, Reload},
     looks::Looks,
     metrics::Scrape,
     status::{Permitted, Shown},
@@ -20,8 +19,6 @@ use super::{
 use crate::live::{Control, clock};
 
 static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
-/// What this program is called where it fails.
-pub(super) const NAME: &str = "middlebox";
 /// A box that has not told of itself for so long does not run: it does so every 200 ms.
 const SILENT: Nanos = Nanos::from_secs(3);
 
