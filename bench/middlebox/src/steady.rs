@@ -10,7 +10,8 @@ use crate::{
     table::Table,
 };
 
-const PER_S: f64 = 300e3;
+/// More than the 300,000 that are to pass: what the source misses while it is kept from running, it does not make up for.
+const PER_S: f64 = 330e3;
 const TIME: Duration = Duration::from_secs(10);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
