@@ -110,6 +110,16 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         return Err(in_box.wrong("policy", "name a policy, such as \"drfq\"; `dovetail policies` lists them"));
     };
     let classes = classes(in_classes, programs.is_some())?;
+    let changes =
+        |class: &&Class| class.effect == Effect::Apply && class.functions.iter().any(|entry| entry.changes_frames);
+    if let (Segments::Whole, Some(class)) = (segments, classes.iter().find(changes)) {
+        let what = format!(
+            "class {} has functions that change frames, which no interface can split afterwards: use \"split\", or effect = \
+             \"discard\" there",
+            quoted(&class.name)
+        );
+        return Err(in_box.wrong("segments", what));
+    }
     let (link, room) = link(in_link)?;
     Ok(Config {
         interfaces: [inside, outside],

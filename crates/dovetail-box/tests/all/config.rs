@@ -48,6 +48,10 @@ fn errors_say_where_and_what_to_do() {
         (&class("ports = [1]\n[[class]]\nname = \"a\"\nports = [2]"), "there are two classes \"a\": names are unique"),
         (&with("[[class]]\nname = \"default\"\nports = [1]\n"), "\"default\" takes what no other class does"),
         (&with("[[class]]\nports = [1]\n"), "class.name: a class has a name"),
+        (
+            &class("ports = [1]\nfunctions = [\"ipsec\"]").replace("[link]", "segments = \"whole\"\n[link]"),
+            "box.segments: class \"a\" has functions that change frames",
+        ),
         (&with("[admin]\n"), "admin.listen: say where it listens"),
     ];
     let amiss: Vec<_> = cases

@@ -150,11 +150,12 @@ fn nonsense_stops_no_function() {
     let Some(lab) = lab("hostile") else { return };
     let mut nonsense = 0;
     for entry in functions::REGISTRY {
-        for segments in ["split", "whole"] {
+        // Frames that were changed cannot be split afterwards, and a configuration that has both is refused.
+        for (segments, effect) in [("split", "apply"), ("whole", "discard")] {
             let name = entry.name;
             let settings = format!(
                 "policy = \"drfq\"\nsegments = \"{segments}\"\n[link]\nrate = \"10Gbps\"\n[[class]]\nname = \"clean\"\n\
-                 ports = [{}]\n[[class]]\nname = \"default\"\nfunctions = [\"{name}\"]\n",
+                 ports = [{}]\n[[class]]\nname = \"default\"\nfunctions = [\"{name}\"]\neffect = \"{effect}\"\n",
                 datagram::PORT
             );
             let running = Running::start(&lab, &settings);

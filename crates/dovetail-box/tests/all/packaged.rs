@@ -39,8 +39,11 @@ fn every_key_that_is_shown_is_a_key() {
         let with = if key.starts_with("buffer_packets") { with.replace("buffer = \"500us\"\n", "") } else { with };
         Config::parse(&with).unwrap_or_else(|wrong| panic!("{key}: {wrong}"));
     }
-    let admin = whole.replace("#[admin]", "[admin]").replace("#listen", "listen").replace("#token", "token");
+    let admin = whole.replace("#[admin]", "[admin]").replace("#listen", "listen");
     assert!(Config::parse(&admin).unwrap().admin.is_some());
+    // The key is one: what lacks here is its file.
+    let token = Config::parse(&admin.replace("#token", "token")).unwrap_err().to_string();
+    assert!(token.contains("admin.token_file: \"/etc/dovetail/token\" cannot be read"), "{token}");
 }
 
 /// The section of programs shows its defaults, and a build without programs refuses it.
