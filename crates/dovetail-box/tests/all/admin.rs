@@ -8,6 +8,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{Sender, channel},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -50,7 +51,7 @@ impl Boxed {
         has_token: bool,
         reload: impl FnOnce(&Control) -> Option<Reload> + Send + 'static,
     ) -> Self {
-        let (at, control, thread) = open(config(lab, settings), has_token, reload, true);
+        let (at, control, thread, _) = open(config(lab, settings), has_token, reload, true);
         let boxed = Self { at, control, thread };
         boxed.until("it runs", |status| status.at.0 > 0);
         boxed
@@ -100,16 +101,17 @@ impl Boxed {
     }
 }
 
-type Opened = (SocketAddr, Control, JoinHandle<Result<(), LiveError>>);
+/// The last is what a box that does not run ends with.
+type Opened = (SocketAddr, Control, JoinHandle<Result<(), LiveError>>, Sender<()>);
 
-/// Opens a box and its port as a program does, and perhaps runs it; one that does not run ends with its control.
+/// Opens a box and its port as a program does, and perhaps runs it.
 fn open(
     config: Config,
     has_token: bool,
     reload: impl FnOnce(&Control) -> Option<Reload> + Send + 'static,
     runs: bool,
 ) -> Opened {
-    let (told, tells) = std::sync::mpsc::channel();
+    let (told, tells) = channel();
     let thread = thread::spawn(move || {
         let listener = listen("127.0.0.1:0".parse().unwrap()).unwrap();
         let at = listener.local_addr().unwrap();
@@ -117,7 +119,7 @@ fn open(
         let token = has_token.then(|| dovetail_toml::Token::parse(TOKEN).unwrap());
         let reload = reload(&control);
         let _admin = Admin::serve(listener, control.clone(), token, reload).unwrap();
-        let (ended, ends) = std::sync::mpsc::channel::<()>();
+        let (ended, ends) = channel::<()>();
         told.send((at, control, ended)).unwrap();
         if runs {
             return live.run();
@@ -126,11 +128,7 @@ fn open(
         Ok(())
     });
     let (at, control, ended) = tells.recv().unwrap_or_else(|_| panic!("{}", "the box did not open"));
-    if !runs {
-        // Until the test ends.
-        std::mem::forget(ended);
-    }
-    (at, control, thread)
+    (at, control, thread, ended)
 }
 
 fn none(_: &Control) -> Option<Reload> {
@@ -484,7 +482,7 @@ fn who_is_slow_or_wrong_does_not_hold_up_others() {
 #[test]
 fn a_box_that_does_not_run_is_said_not_to() {
     let Some(lab) = lab("still") else { return };
-    let (at, control, _thread) = open(config(&lab, SETTINGS), true, none, false);
+    let (at, control, thread, ended) = open(config(&lab, SETTINGS), true, none, false);
     let answer = ask(at, "GET", "/healthz", "", "");
     assert_eq!((answer.status, &*answer.body), (503, "The box is not running yet.\n"));
     assert_eq!(ask(at, "GET", "/status.json", "", "").status, 200);
@@ -511,7 +509,9 @@ fn a_box_that_does_not_run_is_said_not_to() {
     };
     assert_eq!(String::from_utf8_lossy(&another), "HTTP/1.1 503");
     assert_eq!(ask(at, "GET", "/healthz", "", "").status, 503);
-    drop(control);
+    drop((control, ended));
+    thread.join().unwrap().unwrap();
+    assert!(TcpStream::connect(at).is_err(), "whoever waits for the box does not keep the port open");
 }
 
 #[test]
