@@ -195,7 +195,8 @@ fn watch<E>(
             print(&head()).map_err(ShowError::Print)?;
             is_first = false;
         }
-        if now.at > before.at {
+        // A box that has not told of itself yet has no classes.
+        if now.at > before.at && before.at > Nanos::ZERO {
             print(&line(config, &before, &now)).map_err(ShowError::Print)?;
         }
         before = now;
