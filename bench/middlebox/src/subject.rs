@@ -86,8 +86,7 @@ impl Subject {
     /// Puts it in charge.
     pub fn start(&self, lab: &Lab) -> Result<Running, Failed> {
         let Some(settings) = &self.settings else { return Ok(Running { child: None, file: None }) };
-        let namespace = lab.spec().namespace(Place::Box);
-        let text = format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{settings}");
+        let text = lab.spec().box_section() + settings;
         let file = env::temp_dir().join(format!("dovetail-bench-{}.toml", process::id()));
         fs::write(&file, text)?;
         let program = self.program.clone().map_or_else(env::current_exe, Ok)?;

@@ -18,6 +18,17 @@ use crate::{
 /// Seed of the keys and tables of functions, which are examples.
 const SEED: u64 = 1;
 
+/// The functions of each class of a configuration.
+pub(super) struct Chains(Vec<Vec<Box<dyn NetworkFunction>>>);
+
+impl Chains {
+    /// Builds their tables, which may take longer than the box may be silent: not for its own thread while it runs.
+    pub(super) fn build(config: &config::Config) -> Self {
+        let chain = |class: &config::Class| class.functions.iter().map(|entry| entry.example(SEED)).collect();
+        Self(config.classes.iter().map(chain).collect())
+    }
+}
+
 /// The classes of a box.
 pub(super) struct Classes {
     classes: Vec<Class>,
@@ -49,14 +60,15 @@ pub(super) struct Worked {
 
 impl Classes {
     /// Classes whose programs still lack instances: [`fill`](Self::fill) gives them some.
-    pub(super) fn new(config: &config::Config, programs: Option<&Programs>) -> Self {
-        let class = |class: &config::Class| Class {
-            chain: class.functions.iter().map(|entry| entry.example(SEED)).collect(),
+    pub(super) fn new(config: &config::Config, chains: Chains, programs: Option<&Programs>) -> Self {
+        let class = |(class, chain): (&config::Class, _)| Class {
+            chain,
             program: class.program.as_deref().map(|name| Slot::new(name, programs)),
             config: class.clone(),
             usual: None,
         };
-        Self { classes: config.classes.iter().map(class).collect(), share: config.cpu.share, scratch: Vec::new() }
+        let classes = config.classes.iter().zip(chains.0).map(class).collect();
+        Self { classes, share: config.cpu.share, scratch: Vec::new() }
     }
 
     /// Gives each class the instance of its program: the one that ran in the same class before, where that is the same

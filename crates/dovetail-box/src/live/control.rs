@@ -7,7 +7,7 @@ use std::sync::{
 
 use dovetail_sched::Nanos;
 
-use super::status::Status;
+use super::{classes::Chains, status::Status};
 use crate::config::Config;
 
 /// A running box, for those who look at it and steer it. Can be cloned and sent to other threads.
@@ -20,11 +20,16 @@ pub struct Control {
 /// Where the answer to a command goes.
 pub(super) type Answer = Sender<Result<(), String>>;
 
+/// What a box is to go by next.
+pub(super) struct Next {
+    pub config: Config,
+    pub chains: Chains,
+}
+
 /// What a box can be asked while it runs.
-#[derive(Debug)]
 pub(super) enum Command {
     Stop,
-    Reload(Box<Config>, Answer),
+    Reload(Box<Next>, Answer),
     Retune(String, Answer),
 }
 
@@ -50,13 +55,13 @@ impl Control {
     }
 
     /// Has it go by another configuration, without losing or reordering a packet. Waits for the answer, which is there
-    /// within milliseconds, or, where there are programs,
-    /// once those that are new are compiled.
+    /// within milliseconds, or, where there are programs, once those that are new are compiled.
     ///
     /// # Errors
     /// What cannot be changed while it runs, and then nothing has changed.
     pub fn reload(&self, config: Config) -> Result<(), String> {
-        self.ask(|answer| Command::Reload(Box::new(config), answer))
+        let chains = Chains::build(&config);
+        self.ask(|answer| Command::Reload(Box::new(Next { config, chains }), answer))
     }
 
     /// Has it turn the knobs of its policy: a policy's string such as `tradeoff:alpha=0.9`. Waits for the answer.

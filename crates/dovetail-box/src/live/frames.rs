@@ -68,12 +68,6 @@ impl Frames {
         self.held.try_remove(handle as usize)
     }
 
-    pub(super) fn drop(&mut self, handle: u64) {
-        if let Some(frame) = self.take(handle) {
-            self.give_back(frame.bytes);
-        }
-    }
-
     /// Class `c` is `moved[c]` from now on.
     pub(super) fn change_classes(&mut self, moved: &[u16]) {
         for (_, frame) in &mut self.held {

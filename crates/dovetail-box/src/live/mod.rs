@@ -7,6 +7,8 @@
 //! | file | what |
 //! |---|---|
 //! | `running` | the loop |
+//! | `plane`, `entrance` | what a frame passes through, and where it comes in |
+//! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
 //! | `port` | an interface: packet socket, what is to leave |
@@ -28,11 +30,13 @@ mod classes;
 mod clock;
 mod control;
 mod counters;
+mod entrance;
 mod error;
 mod flows;
 mod frames;
 pub mod lab;
 mod marks;
+mod plane;
 mod port;
 mod privileges;
 #[cfg(feature = "programs")]
@@ -42,6 +46,7 @@ mod programs;
 mod programs;
 mod running;
 mod serve;
+mod spawned;
 mod start;
 mod status;
 pub mod switch;
@@ -56,4 +61,5 @@ pub use error::LiveError;
 pub use port::PortCounters;
 pub use running::Live;
 pub use serve::{Files, check, check_programs, run_until_signalled};
+pub use spawned::Spawned;
 pub use status::Status;

@@ -17,7 +17,7 @@ use std::{
 use dovetail_box::{
     config::Config,
     live::{
-        Control, Live, LiveError, Status,
+        Control, Spawned, Status,
         lab::{Lab, LabError, LabSpec, Place},
     },
 };
@@ -40,20 +40,13 @@ pub fn lab(test: &str) -> Option<Lab> {
 /// A box that runs in a lab.
 pub(super) struct Running {
     pub control: Control,
-    thread: JoinHandle<Result<(), LiveError>>,
+    spawned: Spawned,
 }
 
 impl Running {
     pub fn start(lab: &Lab, settings: &str) -> Self {
-        let config = config(lab, settings);
-        let (told, tells) = std::sync::mpsc::channel();
-        let thread = thread::spawn(move || {
-            let (live, control) = Live::open(config)?;
-            told.send(control).unwrap();
-            live.run()
-        });
-        let control = tells.recv().unwrap_or_else(|_| panic!("{}", "the box did not open"));
-        let running = Self { control, thread };
+        let spawned = Spawned::start(config(lab, settings), |_| {}).unwrap();
+        let running = Self { control: spawned.control().clone(), spawned };
         running.until(|status| status.at.0 > 0);
         running
     }
@@ -66,22 +59,20 @@ impl Running {
             if is_so(&status) {
                 return status;
             }
-            assert!(Instant::now() < until && !self.thread.is_finished(), "{status:#?}");
+            assert!(Instant::now() < until && !self.spawned.has_ended(), "{status:#?}");
             thread::sleep(Duration::from_millis(20));
         }
     }
 
     pub fn stop(self) -> Status {
-        self.control.stop();
-        self.thread.join().unwrap().unwrap();
+        self.spawned.stop().unwrap();
         self.control.status()
     }
 }
 
 /// A configuration's text: `more` behind the interfaces of a lab.
 pub fn settings(lab: &Lab, more: &str) -> String {
-    let namespace = lab.spec().namespace(Place::Box);
-    format!("[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\n{more}")
+    lab.spec().box_section() + more
 }
 
 pub fn config(lab: &Lab, text: &str) -> Config {

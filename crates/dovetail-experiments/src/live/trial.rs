@@ -3,7 +3,6 @@
 use std::{
     net::UdpSocket,
     panic::resume_unwind,
-    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -11,7 +10,7 @@ use std::{
 use dovetail_box::{
     config::Config,
     live::{
-        ClassCounters, Control, Live, LiveError, Status,
+        ClassCounters, Control, Spawned, Status,
         lab::{Lab, LabError, LabSpec, Place},
     },
 };
@@ -56,28 +55,12 @@ fn run_once(settings: &str, flows: &Flows) -> Result<Result<Trial, String>, Erro
         LabError::NotRoot | LabError::Namespace(_) => Error::lacking(wrong),
         wrong => Error::broken(wrong),
     })?;
-    let namespace = spec.namespace(Place::Box);
-    let text = format!(
-        "[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\nwait = \"spin\"\n{settings}"
-    );
+    let text = format!("{}wait = \"spin\"\n{settings}", spec.box_section());
     let config = Config::parse(&text).map_err(Error::broken)?;
     // Some frames are not of the traffic, such as those that ask for addresses.
     let tape = Tape::with_capacity(flows.packets as usize * flows.ports.len() + 1000);
-    let (told, tells) = mpsc::channel();
-    let running = thread::spawn({
-        let tape = tape.clone();
-        move || {
-            let (mut live, control) = Live::open(config)?;
-            live.watch(Box::new(tape));
-            // Whoever waits for it is there.
-            let _ = told.send(control);
-            live.run()
-        }
-    });
-    let Ok(control) = tells.recv() else {
-        ended(running)?;
-        return Err(Error::broken("the box ended before it began"));
-    };
+    let watch = Box::new(tape.clone());
+    let running = Spawned::start(config, |live| live.watch(watch)).map_err(Error::lacking)?;
     let far = spec.outside[0];
     // Sockets that nobody reads: without them each datagram is answered.
     let sinks = lab.namespace(Place::Outside).within(|| {
@@ -91,9 +74,8 @@ fn run_once(settings: &str, flows: &Flows) -> Result<Result<Trial, String>, Erro
         let sender = scope.spawn(|| flows.send(lab.namespace(Place::Inside), far));
         sender.join().unwrap_or_else(|panic| resume_unwind(panic))
     });
-    let came = sent.map_err(Error::broken).and_then(|in_time| Ok((in_time, until_all_left(&control)?)));
-    control.stop();
-    ended(running)?;
+    let came = sent.map_err(Error::broken).and_then(|in_time| Ok((in_time, until_all_left(running.control())?)));
+    running.stop().map_err(Error::lacking)?;
     let (in_time, status) = came?;
     let (lapses, late) = (status.oddities.lapses, status.figures.late);
     let is_fit = in_time && lapses == 0 && late < MOST_LATE;
@@ -103,10 +85,6 @@ fn run_once(settings: &str, flows: &Flows) -> Result<Result<Trial, String>, Erro
     } else {
         Err(format!("{late} in all, {lapses} times for over 25 ms{delayed}"))
     })
-}
-
-fn ended(running: thread::JoinHandle<Result<(), LiveError>>) -> Result<(), Error> {
-    running.join().unwrap_or_else(|panic| resume_unwind(panic)).map_err(Error::lacking)
 }
 
 /// Waits until all packets that arrived have left or were dropped, and no more arrive. A few may have been lost on their

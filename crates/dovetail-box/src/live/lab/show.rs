@@ -11,7 +11,6 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
-        mpsc,
     },
     thread,
     time::{Duration, Instant},
@@ -26,7 +25,7 @@ use signal_hook::{
 use super::{Lab, LabError, LabSpec, Place};
 use crate::{
     config::{Config, ConfigError},
-    live::{Control, Live, LiveError, Status},
+    live::{Control, LiveError, Spawned, Status},
 };
 
 /// What to show.
@@ -84,40 +83,23 @@ pub fn show<E>(show: &Show, print: &mut dyn FnMut(&str) -> Result<(), E>) -> Res
     let spec = LabSpec::default();
     let config = Config::parse(&text(show, &spec))?;
     let lab = Lab::up(&spec)?;
-    let (told, tells) = mpsc::channel();
-    let running = thread::spawn({
-        let config = config.clone();
-        move || {
-            let (live, control) = Live::open(config)?;
-            // Whoever waits for it is there.
-            let _ = told.send(control);
-            live.run()
-        }
-    });
-    let ended = |running: thread::JoinHandle<Result<(), LiveError>>| {
-        running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    };
-    let Ok(control) = tells.recv() else { return Ok(ended(running)?) };
+    let running = Spawned::start(config.clone(), |_| {})?;
     let shown = (|| {
         if !show.is_idle {
             traffic(&lab, spec.outside[0].into(), &is_over)?;
         }
         print(&introduction(&lab, show)).map_err(ShowError::Print)?;
-        watch(show, &config, &control, &is_over, print)
+        watch(show, &config, running.control(), &is_over, print)
     })();
     is_over.store(true, Ordering::Relaxed);
-    control.stop();
-    ended(running)?;
+    running.stop()?;
     shown
 }
 
 fn text(show: &Show, spec: &LabSpec) -> String {
-    let namespace = spec.namespace(Place::Box);
     let (policy, link) = (show.policy.escape_debug(), show.link.escape_debug());
-    let mut text = format!(
-        "[box]\ninside = \"{namespace}/inside\"\noutside = \"{namespace}/outside\"\npolicy = \"{policy}\"\n\
-         [cpu]\nshare = 0.2\n[link]\nrate = \"{link}\"\n"
-    );
+    let mut text =
+        format!("{}policy = \"{policy}\"\n[cpu]\nshare = 0.2\n[link]\nrate = \"{link}\"\n", spec.box_section());
     for (name, port, function) in CLASSES {
         // Writing to a text cannot fail.
         let _ = write!(

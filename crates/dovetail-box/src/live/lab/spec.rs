@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::error::LabError;
+use super::{PORTS, error::LabError};
 
 /// One of the three namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,14 @@ impl LabSpec {
             Place::Outside => "outside",
         };
         format!("{}-{place}", self.name)
+    }
+
+    /// The beginning of a configuration for a box in this lab: the section `[box]` with its interfaces, and open for more.
+    #[must_use]
+    pub fn box_section(&self) -> String {
+        let namespace = self.namespace(Place::Box);
+        let [inside, outside] = PORTS.map(|port| format!("{namespace}/{port}"));
+        format!("[box]\ninside = \"{inside}\"\noutside = \"{outside}\"\n")
     }
 
     /// # Errors

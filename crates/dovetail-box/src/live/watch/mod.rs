@@ -23,6 +23,20 @@ pub trait Watch: Send {
     fn dropped(&mut self, number: u64);
 }
 
+impl Watch for Vec<Box<dyn Watch>> {
+    fn arrived(&mut self, packet: &Arrived<'_>) {
+        self.iter_mut().for_each(|watch| watch.arrived(packet));
+    }
+
+    fn left(&mut self, number: u64, passage: &Passage, frame: &[u8]) {
+        self.iter_mut().for_each(|watch| watch.left(number, passage, frame));
+    }
+
+    fn dropped(&mut self, number: u64) {
+        self.iter_mut().for_each(|watch| watch.dropped(number));
+    }
+}
+
 /// A packet that was offered to the policy.
 #[derive(Debug, Clone, Copy)]
 pub struct Arrived<'a> {

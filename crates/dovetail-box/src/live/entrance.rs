@@ -1,0 +1,120 @@
+//! Where frames come in: of which flow and class they are, into which packets they are split, and whether the policy takes
+//! them.
+
+use std::sync::Arc;
+
+use dovetail_sched::{Admission, Demand, FlowId, Nanos, Packet};
+
+use super::{
+    classes::Classes,
+    counters::{ClassCounters, Oddities},
+    flows::Flows,
+    frames::{Frame, Frames},
+    marks::marks,
+    sys::Received,
+    watch::{Arrived, Watch},
+};
+use crate::{
+    config::Segments,
+    node::Node,
+    wire::{self, Refused, offload::Offload, tag},
+};
+
+/// Where frames come in.
+pub(super) struct Entrance<'b> {
+    pub(super) node: &'b mut Node,
+    pub(super) flows: &'b mut Flows,
+    pub(super) classes: &'b Classes,
+    pub(super) frames: &'b mut Frames,
+    pub(super) counters: &'b mut [ClassCounters],
+    pub(super) oddities: &'b mut Oddities,
+    pub(super) names: &'b [Arc<str>],
+    pub(super) watchers: &'b mut Vec<Box<dyn Watch>>,
+    pub(super) offered: &'b mut u64,
+    pub(super) segments: Segments,
+    pub(super) clamp: Option<(u16, u16)>,
+    pub(super) now: Nanos,
+}
+
+impl Entrance<'_> {
+    pub(super) fn take(&mut self, received: &Received<'_>) {
+        if self.take_in(received).is_err() {
+            self.oddities.malformed += 1;
+        }
+    }
+
+    fn take_in(&mut self, received: &Received<'_>) -> Result<(), Refused> {
+        let marks = marks(received.bytes, received.tag);
+        let class = self.classes.of(&marks);
+        let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
+            self.oddities.no_flow += 1;
+            return Ok(());
+        };
+        let offload = Offload::parse(&received.offload)?;
+        let frames = match wire::received::Received::new(received.bytes, offload, received.tag) {
+            Ok(frames) if self.segments == Segments::Split || offload.segmented.is_none() => frames,
+            Err(wrong) if offload.segmented.is_none() => return Err(wrong),
+            // One that stays whole, or that cannot be split here, such as a stream within a tunnel.
+            _ => {
+                let bytes = received.bytes.len() + tag::bytes(received.tag);
+                self.admit(flow, class, bytes, |into| whole(received, into).ok());
+                return Ok(());
+            }
+        };
+        for index in 0..frames.count() {
+            let bytes = frames.length(index).unwrap_or_default();
+            self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
+        }
+        Ok(())
+    }
+
+    /// Offers a packet, and copies it if it is queued.
+    fn admit(&mut self, flow: FlowId, class: u16, bytes: usize, write: impl FnOnce(&mut Vec<u8>) -> Option<Offload>) {
+        let counters = &mut self.counters[usize::from(class)];
+        counters.arrived += 1;
+        counters.arrived_bytes += bytes as u64;
+        let bytes = bytes as u32;
+        // What it costs on the CPU is learnt.
+        let link = self.node.link().time(bytes);
+        let Ok(demand) = Demand::new(&[Nanos::ZERO, link]) else { return };
+        let number = *self.offered;
+        *self.offered += 1;
+        let name = &self.names[usize::from(class)];
+        self.watchers.arrived(&Arrived { number, flow, class: name, bytes, arrival: self.now, link });
+        let handle = self.frames.next_handle();
+        let packet = Packet { flow, bytes, arrival: self.now, handle, demand };
+        let Admission { refused, evicted } = self.node.enqueue(&packet, class, self.now);
+        if refused.is_some() {
+            self.counters[usize::from(class)].queue_full += 1;
+            self.watchers.dropped(number);
+            self.flows.had(flow).dropped += 1;
+        } else {
+            let mut buffer = self.frames.buffer(bytes as usize);
+            let offload = write(&mut buffer).unwrap_or(Offload::NONE);
+            if let Some((v4, v6)) = self.clamp {
+                wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
+            }
+            self.frames.hold(Frame { bytes: buffer, class, offload, number });
+        }
+        if evicted {
+            while let Some(packet) = self.node.poll_evicted() {
+                self.flows.had(packet.flow).dropped += 1;
+                if let Some(frame) = self.frames.take(packet.handle) {
+                    self.counters[usize::from(frame.class)].queue_full += 1;
+                    self.watchers.dropped(frame.number);
+                    self.frames.give_back(frame.bytes);
+                }
+            }
+        }
+    }
+}
+
+/// A frame as it is to be handed on without being split, and what the kernel is to do to it.
+pub(super) fn whole(received: &Received<'_>, into: &mut Vec<u8>) -> Result<Offload, Refused> {
+    let offload = Offload::parse(&received.offload)?;
+    tag::put_back(received.bytes, received.tag, into)?;
+    match received.tag {
+        Some(_) => offload.behind(tag::TAG as u16),
+        None => Ok(offload),
+    }
+}

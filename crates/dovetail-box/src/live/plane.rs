@@ -1,0 +1,350 @@
+//! What a frame passes through, from one interface to the other: entrance, policy, work, link.
+
+use std::sync::Arc;
+
+use dovetail_sched::{Nanos, Scheduler, units::Rate};
+use dovetail_stats::Histogram;
+
+use super::{
+    LiveError,
+    busiest::Busiest,
+    classes::Classes,
+    clock,
+    counters::{ClassCounters, Oddities},
+    entrance::{Entrance, whole},
+    flows::Flows,
+    frames::{Frame, Frames},
+    port::Port,
+    start,
+    status::Status,
+    sys::Received,
+    watch::Watch,
+};
+use crate::{
+    config::{self, Config, Segments},
+    functions::frame::Version,
+    node::{Action, Link, Node, Outcome, Pace, Passage, Room, Work},
+    wire::{self, offload::Offload},
+};
+
+/// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
+/// enough that a system call is shared.
+const ROUND: usize = 64;
+/// Frames that may be ready to leave before the node is asked for more.
+const MOST_OUTGOING: usize = 4 * ROUND;
+
+/// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
+/// path.
+const ANSWER_EVERY: Nanos = Nanos::from_millis(1);
+
+/// The longest time in the box that is told from longer ones, in nanoseconds.
+const MOST_LATENCY: u64 = 100_000_000_000;
+
+/// What a frame passes through.
+pub(super) struct Plane {
+    ports: [Port; 2],
+    pub(super) node: Node,
+    flows: Flows,
+    pub(super) classes: Classes,
+    frames: Frames,
+    counters: Vec<ClassCounters>,
+    latencies: Vec<Histogram>,
+    busiest: Arc<Busiest>,
+    pub(super) names: Vec<Arc<str>>,
+    started: Nanos,
+    oddities: Oddities,
+    toward: usize,
+    segments: Segments,
+    /// By how much functions may make a packet longer.
+    growth_bytes: u32,
+    watchers: Vec<Box<dyn Watch>>,
+    /// Packets that were offered to the policy so far.
+    offered: u64,
+    /// The answer to a packet that is too long, while it is made.
+    answer: Vec<u8>,
+    /// When the last one was sent.
+    answered_at: Nanos,
+}
+
+impl Plane {
+    /// One without packets.
+    pub(super) fn new(config: &Config, ports: [Port; 2], classes: Classes) -> Result<Self, LiveError> {
+        Ok(Self {
+            ports,
+            node: start::node(config, &classes)?,
+            flows: Flows::new(&config.queues, clock::now())?,
+            frames: Frames::default(),
+            counters: vec![ClassCounters::default(); config.classes.len()],
+            latencies: vec![Histogram::fixed(MOST_LATENCY); config.classes.len()],
+            busiest: Arc::default(),
+            started: clock::now(),
+            names: names(config),
+            oddities: Oddities::default(),
+            toward: config.toward.index(),
+            segments: config.segments,
+            growth_bytes: classes.growth_bytes(),
+            watchers: Vec::new(),
+            offered: 0,
+            answer: Vec::new(),
+            answered_at: Nanos::ZERO,
+            classes,
+        })
+    }
+
+    /// Has every packet shown to `watch` as well.
+    pub(super) fn watch(&mut self, watch: Box<dyn Watch>) {
+        self.watchers.push(watch);
+    }
+
+    /// Begins to receive.
+    pub(super) fn bind(&self) -> Result<(), LiveError> {
+        self.ports.iter().try_for_each(Port::bind)
+    }
+
+    pub(super) fn ports(&self) -> &[Port; 2] {
+        &self.ports
+    }
+
+    /// When something is due, if it is not a frame that arrives.
+    pub(super) fn poll_at(&self) -> Option<Nanos> {
+        // Frames that wait for room keep the node from going on.
+        if self.is_blocked() { None } else { self.node.poll_at() }
+    }
+
+    /// Forgets what it holds, which is older than what the bridge has forwarded meanwhile.
+    pub(super) fn start_over(&mut self, config: &Config) -> Result<(), LiveError> {
+        for port in &mut self.ports {
+            port.empty();
+        }
+        self.oddities.lapses += 1;
+        let Self { frames, counters, watchers, .. } = self;
+        frames.clear(|class, number| {
+            counters[usize::from(class)].lapsed += 1;
+            watchers.dropped(number);
+        });
+        self.flows = Flows::new(&config.queues, clock::now())?;
+        let mut node = start::node(config, &self.classes)?;
+        node.carry_on(&mut self.node);
+        self.node = node;
+        Ok(())
+    }
+
+    /// Settles, receives, sends; whether there was anything to do.
+    pub(super) fn round(&mut self, now: Nanos) -> bool {
+        let settled = self.settle(now);
+        let received = self.receive(1 - self.toward, clock::now()) + self.pass_on(self.toward);
+        let settled = self.settle(clock::now()) || settled;
+        let had_outgoing = self.ports.iter().any(Port::has_outgoing);
+        for port in &mut self.ports {
+            port.flush(&mut self.frames);
+        }
+        if self.node.link().pace == Pace::Device && !self.ports[self.toward].has_outgoing() {
+            self.node.link_freed(clock::now());
+        }
+        let has_sent = had_outgoing && !self.ports.iter().any(Port::has_outgoing);
+        settled || received > 0 || has_sent
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.ports[self.toward].outgoing() >= MOST_OUTGOING
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.node.is_empty() && !self.ports.iter().any(Port::has_outgoing)
+    }
+
+    /// Does what is due at the node.
+    fn settle(&mut self, mut now: Nanos) -> bool {
+        for done in 0..ROUND {
+            if self.is_blocked() {
+                return done > 0;
+            }
+            match self.node.poll(now) {
+                None => return done > 0,
+                Some(Action::Work(work)) => {
+                    let (took, outcome) = self.work(&work);
+                    self.node.worked(took, outcome);
+                    now = clock::now();
+                }
+                Some(Action::Send(passage)) => self.send(&passage),
+            }
+        }
+        true
+    }
+
+    fn work(&mut self, work: &Work) -> (Nanos, Outcome) {
+        let handle = work.handle;
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        let worked = self.classes.work(frame.class, &mut frame.bytes, counters);
+        let had = self.flows.had(work.flow);
+        had.cpu += worked.took;
+        counters.cpu += worked.took;
+        counters.preempted += u64::from(worked.is_preempted);
+        let mtu = self.ports[self.toward].mtu_bytes;
+        let is_too_long =
+            worked.goes_on && frame.offload.segmented.is_none() && !wire::fits::socket_takes(&frame.bytes, mtu);
+        if worked.goes_on && !is_too_long {
+            return (worked.took, Outcome::Forward { bytes: frame.bytes.len() as u32 });
+        }
+        let reason = if is_too_long { &mut counters.too_long } else { &mut counters.refused };
+        *reason += 1;
+        had.dropped += 1;
+        self.watchers.dropped(frame.number);
+        if let Some(frame) = self.frames.take(handle) {
+            if is_too_long {
+                self.tell_too_long(&frame, mtu);
+            }
+            self.frames.give_back(frame.bytes);
+        }
+        (worked.took, Outcome::Drop)
+    }
+
+    /// Tells the sender of a packet that is too long for the interface behind.
+    fn tell_too_long(&mut self, frame: &Frame, mtu: u32) {
+        let fits = mtu.saturating_sub(self.growth_bytes);
+        let now = clock::now();
+        if now >= self.answered_at + ANSWER_EVERY && wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok()
+        {
+            let mut answer = self.frames.buffer(self.answer.len());
+            answer.extend_from_slice(&self.answer);
+            self.answered_at = now;
+            self.ports[1 - self.toward].push(Offload::NONE, answer);
+        }
+    }
+
+    fn send(&mut self, passage: &Passage) {
+        let Some(frame) = self.frames.take(passage.handle) else { return };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        counters.sent += 1;
+        counters.sent_bytes += frame.bytes.len() as u64;
+        counters.waited += passage.link_start - passage.arrival;
+        let latency = passage.link_end - passage.arrival;
+        counters.latency_nanos += u128::from(latency.0);
+        self.latencies[usize::from(frame.class)].record(latency.0);
+        let had = self.flows.had(passage.flow);
+        had.sent += 1;
+        had.sent_bytes += frame.bytes.len() as u64;
+        had.link += passage.link_end - passage.link_start;
+        self.watchers.left(frame.number, passage, &frame.bytes);
+        self.ports[self.toward].push(frame.offload, frame.bytes);
+    }
+
+    /// Takes in what arrived on the side from which packets are scheduled.
+    fn receive(&mut self, from: usize, now: Nanos) -> usize {
+        let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
+        let mtu = ports[1 - from].mtu_bytes;
+        let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
+        let mut entrance = Entrance {
+            node,
+            flows,
+            classes,
+            frames,
+            counters,
+            oddities,
+            names,
+            watchers,
+            offered,
+            segments: *segments,
+            clamp: clamp(mtu, *growth_bytes),
+            now,
+        };
+        (0..ROUND).take_while(|_| ports[from].receive(|received| entrance.take(&received)).is_some()).count()
+    }
+
+    /// Passes on at once what arrived on the other side.
+    fn pass_on(&mut self, from: usize) -> usize {
+        let Self { ports, frames, oddities, growth_bytes, .. } = self;
+        let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
+        let [inside, outside] = ports;
+        let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
+        let room = MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND);
+        let mut pass = |received: Received<'_>| {
+            let mut bytes = frames.buffer(received.bytes.len());
+            match whole(&received, &mut bytes) {
+                Ok(offload) => {
+                    if let Some((v4, v6)) = clamp {
+                        wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
+                    }
+                    to.push(offload, bytes);
+                }
+                Err(_) => {
+                    oddities.malformed += 1;
+                    frames.give_back(bytes);
+                }
+            }
+        };
+        (0..room).take_while(|_| from.receive(&mut pass).is_some()).count()
+    }
+
+    /// From now on packets take no time but that of their work.
+    pub(super) fn hurry(&mut self) {
+        self.classes.hurry();
+        let link = self.node.link();
+        let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
+        self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
+    }
+
+    pub(super) fn change(&mut self, config: &Config, classes: Classes, next: Option<Box<dyn Scheduler>>) {
+        let last = config.classes.len() - 1;
+        let new_class = |name: &Arc<str>| config.classes.iter().position(|class| class.name == *name).unwrap_or(last);
+        let moved: Vec<_> = self.names.iter().map(|name| new_class(name) as u16).collect();
+        self.frames.change_classes(&moved);
+        self.flows.change_classes(&moved);
+        let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
+        let kept: Vec<_> = config.classes.iter().map(kept).collect();
+        self.counters = kept.iter().map(|at| at.map_or_else(Default::default, |at| self.counters[at])).collect();
+        let none = Histogram::fixed(MOST_LATENCY);
+        self.latencies =
+            kept.iter().map(|at| at.map_or_else(|| none.clone(), |at| self.latencies[at].clone())).collect();
+        let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();
+        self.node.change_classes(&moved, &kept);
+        self.names = names(config);
+        self.growth_bytes = classes.growth_bytes();
+        self.classes = classes;
+        self.segments = config.segments;
+        self.node.set_link(config.link, config.room);
+        if let Some(next) = next {
+            self.node.replace(next);
+        }
+        self.flows.introduce_all(&mut self.node, &self.classes);
+    }
+
+    pub(super) fn status(&mut self, at: Nanos, config: &Config) -> Status {
+        for port in &mut self.ports {
+            port.count_missed();
+        }
+        if let Some(busiest) = self.flows.busiest(at, &self.names) {
+            self.busiest = Arc::new(busiest);
+        }
+        Status {
+            at,
+            started: self.started,
+            policy: config.policy.to_string(),
+            interfaces: config.interfaces.each_ref().map(|interface| interface.to_string().into()),
+            toward: Some(config.toward),
+            cpu_share: config.cpu.share,
+            link_rate: Some(config.link.rate),
+            figures: self.node.figures(),
+            waited: self.node.waited(),
+            backlog: self.node.backlog(),
+            flows: self.flows.len(),
+            ports: self.ports.each_ref().map(|port| port.counters),
+            classes: self.names.iter().cloned().zip(self.counters.iter().copied()).collect(),
+            weights: config.classes.iter().map(|class| class.weight).collect(),
+            latencies: self.latencies.clone(),
+            busiest: self.busiest.clone(),
+            oddities: self.oddities,
+        }
+    }
+}
+
+pub(super) fn names(config: &Config) -> Vec<Arc<str>> {
+    config.classes.iter().map(|class| class.name.clone()).collect()
+}
+
+/// The MSS for IPv4 and IPv6, where functions make packets longer.
+fn clamp(mtu: u32, growth_bytes: u32) -> Option<(u16, u16)> {
+    let fits = |version| wire::clamp::mss_that_fits(version, mtu, growth_bytes);
+    if growth_bytes == 0 { None } else { fits(Version::V4).zip(fits(Version::V6)) }
+}
