@@ -1,12 +1,15 @@
 //! The packets of a trial once more, in the simulator.
 
-use dovetail_sched::{Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
+use dovetail_sched::{
+    Demand, FlowId, Limits, Nanos, Packet, PolicySpec, Setup, Weight,
+    cost::{ProgramId, ProgramTable},
+};
 use dovetail_sim::{
     Observer, Options, Passage, PipelineMode, Profile, simulate,
     workload::{Arrival, Notice, Workload, WorkloadError},
 };
 
-use super::tape::Taped;
+use super::{setting::Setting, tape::Taped};
 use crate::error::Error;
 
 /// When a packet arrived, and started and ended on CPU and link.
@@ -28,45 +31,73 @@ pub(super) fn live(packets: &[Taped]) -> Vec<Way> {
     packets.iter().filter_map(way).collect()
 }
 
-/// A packet that arrives: when, of which flow, how many bytes, and its times on CPU and link.
-pub(super) type Arriving = (Nanos, u32, u32, [Nanos; 2]);
+/// A packet that arrives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arriving {
+    pub at: Nanos,
+    pub flow: u32,
+    pub class: Option<u16>,
+    pub bytes: u32,
+    /// On CPU and link.
+    pub times: [Nanos; 2],
+}
 
 /// The packets of a trial. What one that was dropped would have cost is not known; in trials none is.
 pub(super) fn as_they_arrived(packets: &[Taped]) -> Vec<Arriving> {
     let arriving = |packet: &Taped| {
         let passage = packet.passage?;
-        Some((packet.arrival, packet.flow, packet.bytes, [passage.cpu_end - passage.cpu_start, packet.link]))
+        let Taped { flow, class, bytes, arrival: at, link, .. } = *packet;
+        Some(Arriving { at, flow, class, bytes, times: [passage.cpu_end - passage.cpu_start, link] })
     };
     packets.iter().filter_map(arriving).collect()
 }
 
-/// The ways of packets through the simulator's pipeline with `policy`.
-pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, mode: PipelineMode) -> Result<Vec<Way>, Error> {
-    let mut arrivals = Vec::with_capacity(packets.len());
-    for (at, flow, bytes, times) in packets {
-        let demand = Demand::new(times).map_err(Error::broken)?;
-        arrivals.push(Arrival::new(*at, FlowId(*flow), *bytes, demand));
+/// The ways of packets through the simulator's pipeline with a policy and the classes of a setting.
+pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, setting: &Setting) -> Result<Vec<Way>, Error> {
+    let (mut classes, mut arrivals) = (Vec::new(), Vec::with_capacity(packets.len()));
+    for packet in packets {
+        let demand = Demand::new(&packet.times).map_err(Error::broken)?;
+        let program = packet.class.map_or(ProgramId::UNKNOWN, |class| ProgramId(class.into()));
+        arrivals.push(Arrival { program, ..Arrival::new(packet.at, FlowId(packet.flow), packet.bytes, demand) });
+        let at = packet.flow as usize;
+        if classes.len() <= at {
+            classes.resize(at + 1, None);
+        }
+        classes[at] = packet.class;
     }
     let resources = ["cpu", "link"].map(str::to_owned).to_vec();
-    let mut workload = Again { resources, arrivals: arrivals.into_iter() };
-    let mut scheduler = policy.build(&Setup::new(2, Limits::UNLIMITED))?;
-    let mut ways = Ways::default();
+    let mut workload = Again { resources, arrivals: arrivals.into_iter(), classes: &classes, setting };
+    let setup = Setup { programs: setting.programs(), ..Setup::new(2, Limits::UNLIMITED) };
+    let mut scheduler = policy.build(&setup)?;
+    let mut ways = Ways(Vec::with_capacity(packets.len()));
+    let mode = PipelineMode::Buffer(setting.places);
     simulate(&mut workload, &mut *scheduler, mode, &mut ways, Options::default()).map_err(Error::broken)?;
     Ok(ways.0)
 }
 
-struct Again {
+struct Again<'p> {
     resources: Vec<String>,
     arrivals: std::vec::IntoIter<Arrival>,
+    /// Of each flow.
+    classes: &'p [Option<u16>],
+    setting: &'p Setting,
 }
 
-impl Workload for Again {
+impl Workload for Again<'_> {
     fn resources(&self) -> &[String] {
         &self.resources
     }
 
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
         Ok(self.arrivals.next())
+    }
+
+    fn weight(&self, flow: FlowId) -> Weight {
+        self.setting.weight(self.classes[flow.index()])
+    }
+
+    fn programs(&self) -> ProgramTable {
+        self.setting.programs()
     }
 
     fn label(&self, flow: FlowId) -> String {
@@ -78,7 +109,6 @@ impl Workload for Again {
     }
 }
 
-#[derive(Default)]
 struct Ways(Vec<Way>);
 
 impl Observer for Ways {

@@ -9,15 +9,29 @@
 //! | `trial` | one run: lab, box, traffic |
 //! | `tape` | every packet's way, as the box told it |
 //! | `again` | the same packets in the simulator |
-//! | `testbed` | Table 2 of the trade-off paper |
+//! | `setting`, `traffic` | how the box is set up, and what is sent |
+//! | `beside` | what both came to, side by side |
+//! | `tradeoff` | Table 2 of the trade-off paper |
+//! | `atfq` | Fig. 9 of the ATFQ paper |
+//! | `cbcs` | CBCS-WFQ with programs whose costs the box learns |
 
 mod again;
+mod atfq;
+mod beside;
+#[cfg(feature = "programs")]
+mod cbcs;
+mod setting;
 mod tape;
-mod testbed;
+mod tradeoff;
 mod traffic;
 mod trial;
 
 use crate::experiment::MakeFinding;
 
 /// The trials there are, by the experiment's name.
-pub(crate) const TRIALS: &[(&str, MakeFinding)] = &[("tradeoff-table2", testbed::table2)];
+pub(crate) const TRIALS: &[(&str, MakeFinding)] = &[
+    ("tradeoff-table2", tradeoff::table2),
+    ("atfq-fig9", atfq::fig9),
+    #[cfg(feature = "programs")]
+    ("cbcs-table4", cbcs::table4),
+];

@@ -8,10 +8,14 @@ use dovetail_box::{
 };
 use dovetail_sched::Nanos;
 
+use super::setting::Setting;
+
 /// A packet that was offered to the policy.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Taped {
     pub flow: u32,
+    /// Its class, as the trial's setting counts them.
+    pub class: Option<u16>,
     pub bytes: u32,
     pub arrival: Nanos,
     pub link: Nanos,
@@ -21,27 +25,31 @@ pub(super) struct Taped {
 
 /// Packets in the order in which they arrived. Clones share them.
 #[derive(Debug, Clone)]
-pub(super) struct Tape(Arc<Mutex<Vec<Taped>>>);
+pub(super) struct Tape {
+    packets: Arc<Mutex<Vec<Taped>>>,
+    setting: Arc<Setting>,
+}
 
 impl Tape {
     /// One that grows no more while it has fewer packets than this: to copy it takes the box longer than it may be late.
-    pub(super) fn with_capacity(packets: usize) -> Self {
-        Self(Arc::new(Mutex::new(Vec::with_capacity(packets))))
+    pub(super) fn new(setting: &Setting, packets: usize) -> Self {
+        Self { packets: Arc::new(Mutex::new(Vec::with_capacity(packets))), setting: Arc::new(setting.clone()) }
     }
 
     pub(super) fn packets(&self) -> Vec<Taped> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.packets.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn with(&self, act: impl FnOnce(&mut Vec<Taped>)) {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        act(&mut self.packets.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
 impl Watch for Tape {
     fn arrived(&mut self, packet: &Arrived<'_>) {
-        let Arrived { flow, bytes, arrival, link, .. } = *packet;
-        self.with(|packets| packets.push(Taped { flow: flow.0, bytes, arrival, link, passage: None }));
+        let Arrived { flow, class, bytes, arrival, link, .. } = *packet;
+        let class = self.setting.class(class);
+        self.with(|packets| packets.push(Taped { flow: flow.0, class, bytes, arrival, link, passage: None }));
     }
 
     fn left(&mut self, number: u64, passage: &Passage, _: &[u8]) {

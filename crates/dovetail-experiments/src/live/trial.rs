@@ -17,6 +17,7 @@ use dovetail_box::{
 use dovetail_sched::Nanos;
 
 use super::{
+    setting::Setting,
     tape::{Tape, Taped},
     traffic::Flows,
 };
@@ -35,11 +36,11 @@ const MOST_LATE: Nanos = Nanos::from_millis(50);
 /// How long a box may need after the traffic has ended.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends `flows` through a box that is configured by `settings`, the interfaces excepted.
-pub(super) fn run(settings: &str, flows: &Flows) -> Result<Trial, Error> {
+/// Sends `flows` through a box.
+pub(super) fn run(setting: &Setting, flows: &Flows) -> Result<Trial, Error> {
     let mut kept = Vec::new();
     for _ in 0..TRIES {
-        match run_once(settings, flows)? {
+        match run_once(setting, flows)? {
             Ok(trial) => return Ok(trial),
             Err(why) => kept.push(why),
         }
@@ -49,22 +50,22 @@ pub(super) fn run(settings: &str, flows: &Flows) -> Result<Trial, Error> {
 }
 
 /// A run, or in which way the machine was too busy for it.
-fn run_once(settings: &str, flows: &Flows) -> Result<Result<Trial, String>, Error> {
+fn run_once(setting: &Setting, flows: &Flows) -> Result<Result<Trial, String>, Error> {
     let spec = LabSpec { name: "dovetail-trial".into(), ..LabSpec::default() };
     let lab = Lab::up(&spec).map_err(|wrong| match wrong {
         LabError::NotRoot | LabError::Namespace(_) => Error::lacking(wrong),
         wrong => Error::broken(wrong),
     })?;
-    let text = format!("{}wait = \"spin\"\n{settings}", spec.box_section());
+    let text = format!("{}wait = \"spin\"\n{}", spec.box_section(), setting.text());
     let config = Config::parse(&text).map_err(Error::broken)?;
     // Some frames are not of the traffic, such as those that ask for addresses.
-    let tape = Tape::with_capacity(flows.packets as usize * flows.ports.len() + 1000);
+    let tape = Tape::new(setting, flows.packets() + 1000);
     let watch = Box::new(tape.clone());
     let running = Spawned::start(config, |live| live.watch(watch)).map_err(Error::lacking)?;
     let far = spec.outside[0];
     // Sockets that nobody reads: without them each datagram is answered.
     let sinks = lab.namespace(Place::Outside).within(|| {
-        let mut ports = flows.ports.clone();
+        let mut ports: Vec<_> = flows.0.iter().map(|flow| flow.port).collect();
         ports.sort_unstable();
         ports.dedup();
         ports.into_iter().map(|port| UdpSocket::bind((far, port))).collect::<Result<Vec<_>, _>>()
