@@ -23,6 +23,8 @@ use crate::config::Config;
 const TELL_EVERY: Nanos = Nanos::from_millis(200);
 /// How often it looks whether programs are compiled, while it waits for some.
 const LOOK_EVERY: Nanos = Nanos::from_millis(2);
+/// How often it warns that it was kept from running: a machine that does it once does it often.
+const WARN_EVERY: Nanos = Nanos::from_secs(10);
 /// How long a box that is told to stop goes on sending what is queued.
 const MOST_DRAIN: Nanos = Nanos::from_secs(1);
 
@@ -38,6 +40,9 @@ pub struct Live {
     /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
     pending: VecDeque<(Box<Next>, Answer)>,
     look_at: Nanos,
+    /// When it may warn of the next lapse, and of how many it has not.
+    warn_at: Nanos,
+    lapses_untold: u64,
 }
 
 impl Live {
@@ -56,9 +61,20 @@ impl Live {
         let plane = Plane::new(&config, ports, classes)?;
         let (control, asked) = pair();
         let waiting = Waiting::new(config.wait);
-        let (tell_at, look_at) = (Nanos::ZERO, Nanos::ZERO);
-        let pending = VecDeque::new();
-        Ok((Self { config, switch, plane, waiting, asked, tell_at, programs, pending, look_at }, control))
+        let live = Self {
+            config,
+            switch,
+            plane,
+            waiting,
+            asked,
+            tell_at: Nanos::ZERO,
+            programs,
+            pending: VecDeque::new(),
+            look_at: Nanos::ZERO,
+            warn_at: Nanos::ZERO,
+            lapses_untold: 0,
+        };
+        Ok((live, control))
     }
 
     /// Has every packet shown to `watch` as well, on the box's own thread.
@@ -109,7 +125,15 @@ impl Live {
     /// The bridge has taken over meanwhile: what is here is older than what it has forwarded.
     fn start_over(&mut self) -> Result<(), LiveError> {
         self.plane.start_over(&self.config)?;
-        tracing::warn!("the box was kept from running for over {ALIVE_FOR}, and the bridge took over meanwhile");
+        self.lapses_untold += 1;
+        let now = clock::now();
+        if now >= self.warn_at {
+            let times = if self.lapses_untold == 1 { String::new() } else { format!(", {} times", self.lapses_untold) };
+            tracing::warn!(
+                "the box was kept from running for over {ALIVE_FOR}{times}, and the bridge took over meanwhile"
+            );
+            (self.warn_at, self.lapses_untold) = (now + WARN_EVERY, 0);
+        }
         Ok(())
     }
 
