@@ -6,7 +6,7 @@
 //! | `live` | the box as a whole: planned changes, TCP |
 //! | `failing` | killed, hung, without a bridge, without capabilities |
 //! | `frames` | every kind of frame comes out as it went in |
-//! | `shaper` | behind a shaper that pushes back |
+//! | `shares` | what transfers over TCP have of CPU and link |
 //! | `waits` | what packets waited for, against a brute force |
 //! | `config`, `packaged` | configurations and what is wrong with them |
 //! | `shaper` | behind a shaper that paces the box |
@@ -45,6 +45,8 @@ mod packaged;
 mod process;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod shaper;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod shares;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
 mod waits;

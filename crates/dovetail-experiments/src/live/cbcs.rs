@@ -41,7 +41,7 @@ const PACKETS_OF_EACH: u32 = 2000;
 const RATE: u32 = 4000;
 
 /// Learning policies with those that are told.
-const POLICIES: [(&str, &str); 2] = [("cbcs-wfq:estimator=ses", "cbcs-wfq"), ("drfq:estimator=ses", "drfq")];
+const POLICIES: [(&str, &str); 2] = [("cbcs:estimator=ses", "cbcs"), ("drfq:estimator=ses", "drfq")];
 
 pub(super) fn table4(_: &Given<'_>) -> Result<Finding, Error> {
     let folder = tempfile::tempdir().map_err(Error::broken)?;
