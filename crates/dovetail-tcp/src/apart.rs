@@ -58,6 +58,9 @@ impl Apart {
         while let Some(range) = all.ranges.first_entry().filter(|range| *range.key() <= nxt) {
             nxt = nxt.max(range.remove());
         }
+        if all.ranges.is_empty() {
+            self.0 = None;
+        }
         nxt
     }
 
@@ -115,5 +118,6 @@ mod tests {
         assert_eq!((told(&apart), apart.bytes()), (vec![(10, 40)], 30));
         assert_eq!((apart.join(9), apart.join(10)), (9, 40));
         assert!(apart.is_empty() && told(&apart).is_empty());
+        assert!(apart.0.is_none(), "no memory is kept");
     }
 }

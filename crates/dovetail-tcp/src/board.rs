@@ -15,7 +15,7 @@
 //! not read again, so a block costs what is new in it. Segments believed lost are found from a place below which none is;
 //! numbers that do not change when the front goes (`first + index`) make such places last.
 
-use alloc::collections::VecDeque;
+use alloc::{boxed::Box, collections::VecDeque};
 
 use dovetail_sched::Nanos;
 
@@ -63,8 +63,15 @@ pub(crate) struct Board {
     pub(crate) losses: u64,
     /// One after the furthest place that was sacked.
     pub(crate) furthest_sacked: u64,
-    /// Retransmissions in the order in which they were sent: number and time.
-    pub(crate) again: VecDeque<(u64, Nanos)>,
+    // Most of the time there is nothing of it.
+    trouble: Option<Box<Trouble>>,
+}
+
+/// What is known of segments that did not arrive in order.
+#[derive(Debug, Clone, Default)]
+struct Trouble {
+    // Retransmissions in the order in which they were sent: number and time.
+    again: VecDeque<(u64, Nanos)>,
     // Blocks of the acknowledgement before.
     read: [(u64, u64); 4],
 }
@@ -143,7 +150,8 @@ impl Board {
             front.start = una;
         }
         if self.sent.is_empty() {
-            self.again.clear();
+            // An idle end keeps no memory of how much it once had in flight.
+            (self.sent, self.trouble) = (VecDeque::new(), None);
         }
         self.lost_from = self.lost_from.max(self.first);
         self.fresh_from = self.fresh_from.max(self.first);
@@ -151,8 +159,9 @@ impl Board {
 
     /// Marks what blocks say that the other end has; `each` sees every segment that was not known to be there.
     pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], mut each: impl FnMut(&Sent)) {
+        let trouble = self.trouble.get_or_insert_default();
         for &(start, end) in blocks {
-            let new = without(&self.read, (start, end));
+            let new = without(&trouble.read, (start, end));
             // From the segment that has the first new place.
             let from = self.sent.partition_point(|sent| sent.end() <= new.0);
             let mut at = from;
@@ -170,8 +179,8 @@ impl Board {
                 self.furthest_sacked = self.furthest_sacked.max(sent.end());
             }
         }
-        self.read = [(0, 0); 4];
-        self.read.iter_mut().zip(blocks).for_each(|(read, block)| *read = *block);
+        trouble.read = [(0, 0); 4];
+        trouble.read.iter_mut().zip(blocks).for_each(|(read, block)| *read = *block);
     }
 
     /// An acknowledgement said again what was said before, without a block: one more segment is there.
@@ -214,7 +223,10 @@ impl Board {
         for sent in &mut self.sent {
             sent.sacked = false;
         }
-        (self.sacked, self.duplicates, self.read, self.furthest_sacked) = (0, 0, [(0, 0); 4], 0);
+        (self.sacked, self.duplicates, self.furthest_sacked) = (0, 0, 0);
+        if let Some(trouble) = &mut self.trouble {
+            trouble.read = [(0, 0); 4];
+        }
         self.fresh_from = self.first;
     }
 
@@ -239,13 +251,25 @@ impl Board {
         (sent.in_flight_again, sent.again, sent.at, sent.snapshot) = (true, true, now, snapshot);
         self.in_flight_again += u32::from(!was_again);
         // What is no longer so is of no use, and without blocks nobody else takes it off.
-        while let Some(&(number, at)) = self.again.front() {
+        while let Some((number, at)) = self.again(0) {
             if self.by_number(number).is_some_and(|sent| sent.in_flight_again && sent.at == at) {
                 break;
             }
-            self.again.pop_front();
+            self.forget_again(0);
         }
-        self.again.push_back((number, now));
+        self.trouble.get_or_insert_default().again.push_back((number, now));
+    }
+
+    /// Retransmissions in the order in which they were sent: number and time.
+    pub(crate) fn again(&self, at: usize) -> Option<(u64, Nanos)> {
+        self.trouble.as_ref()?.again.get(at).copied()
+    }
+
+    /// A retransmission is of no more interest.
+    pub(crate) fn forget_again(&mut self, at: usize) {
+        if let Some(trouble) = &mut self.trouble {
+            trouble.again.remove(at);
+        }
     }
 
     /// The next number from `from` on of a segment that was sent once and is neither sacked nor lost.
@@ -273,4 +297,25 @@ fn without(read: &[(u64, u64)], (mut start, mut end): (u64, u64)) -> (u64, u64) 
         }
     }
     (start, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_in_flight_takes_no_memory_afterwards() {
+        let mut board = Board::default();
+        let (now, snapshot) = (Nanos(1), Snapshot::default());
+        for at in 0..100 {
+            let [sacked, lost, in_flight_again, again] = [false; 4];
+            board.push(Sent { start: at, length: 1, sacked, lost, in_flight_again, again, at: now, snapshot });
+        }
+        board.sack(&[(1, 100)], |_| {});
+        board.lose(0);
+        board.resend(0, now, snapshot);
+        assert!(board.sent.capacity() >= 100 && board.again(0).is_some());
+        board.acknowledge(100, |_| {});
+        assert!(board.sent.capacity() == 0 && board.trouble.is_none());
+    }
 }

@@ -24,9 +24,11 @@ pub(crate) struct Delivery {
     first_sent_at: Nanos,
     // Until so much is delivered the application, not the path, has set the rate.
     app_limited_until: u64,
-    // The newest segment of the acknowledgement at hand: what was delivered when it was sent, and when that was.
-    newest: Option<(Snapshot, Nanos)>,
 }
+
+/// The newest segment that an acknowledgement delivers: what was delivered when it was sent, and when that was.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Newest(Option<(Snapshot, Nanos)>);
 
 /// A sample of the path's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,20 +66,20 @@ impl Delivery {
     }
 
     /// A segment sent at `at` was delivered.
-    pub(crate) fn deliver(&mut self, snapshot: Snapshot, at: Nanos, now: Nanos) {
+    pub(crate) fn deliver(&mut self, snapshot: Snapshot, at: Nanos, newest: &mut Newest, now: Nanos) {
         self.delivered += 1;
         self.delivered_at = now;
-        if self.newest.is_none_or(|(newest, _)| snapshot.delivered >= newest.delivered) {
-            self.newest = Some((snapshot, at));
+        if newest.0.is_none_or(|(newest, _)| snapshot.delivered >= newest.delivered) {
+            newest.0 = Some((snapshot, at));
         }
     }
 
-    /// What the acknowledgement at hand says of the rate. A sample over less than the least round trip is none.
-    pub(crate) fn sample(&mut self, least_rtt: Option<Nanos>) -> Option<Rate> {
+    /// What an acknowledgement says of the rate. A sample over less than the least round trip is none.
+    pub(crate) fn sample(&mut self, newest: Newest, least_rtt: Option<Nanos>) -> Option<Rate> {
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;
         }
-        let (snapshot, sent_at) = self.newest.take()?;
+        let (snapshot, sent_at) = newest.0?;
         let sending = sent_at - snapshot.first_sent_at;
         let acknowledging = self.delivered_at - snapshot.delivered_at;
         self.first_sent_at = sent_at;

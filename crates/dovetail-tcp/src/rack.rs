@@ -126,17 +126,17 @@ impl Rack {
         }
         // Sent again, in the order of that.
         let mut kept = 0;
-        while let Some(&(number, at)) = board.again.get(kept) {
+        while let Some((number, at)) = board.again(kept) {
             let sent = board.by_number(number).filter(|sent| sent.in_flight_again && sent.at == at);
             let Some(&sent) = sent else {
-                board.again.remove(kept);
+                board.forget_again(kept);
                 continue;
             };
             if (sent.at, sent.end()) >= self.newest {
                 break;
             }
             if due(sent.at) <= now {
-                board.again.remove(kept);
+                board.forget_again(kept);
                 board.lose(number);
             } else {
                 longest = longest.max(Some(due(sent.at) - now));

@@ -6,7 +6,7 @@ use super::state::{News, Phase, Sender, Timer};
 use crate::{
     board::Sent,
     congestion::{Acked, Repair, Report},
-    delivery::Rate,
+    delivery::{Newest, Rate},
 };
 
 /// An acknowledgement that came, in places of this end's stream.
@@ -40,6 +40,8 @@ struct Seen {
     is_late: bool,
     // What was sacked furthest before.
     furthest: u64,
+    // The segment that was sent last.
+    newest: Newest,
 }
 
 impl Sender {
@@ -65,7 +67,7 @@ impl Sender {
             self.nothing_in_flight(&news, now);
             return;
         }
-        let rate = self.delivery.sample(self.rtt.least());
+        let rate = self.delivery.sample(seen.newest, self.rtt.least());
         if self.has_sack {
             self.rack.widen(rate.map(|rate| rate.prior_delivered), self.delivery.delivered);
         }
@@ -162,7 +164,7 @@ impl Sender {
                 seen.last_sacked = Some(sent.at);
             }
             rack.deliver(sent, least, now);
-            delivery.deliver(sent.snapshot, sent.at, now);
+            delivery.deliver(sent.snapshot, sent.at, &mut seen.newest, now);
         });
     }
 
@@ -193,7 +195,7 @@ impl Sender {
                 if counted > 0 {
                     counted -= 1;
                 } else {
-                    delivery.deliver(sent.snapshot, sent.at, now);
+                    delivery.deliver(sent.snapshot, sent.at, &mut seen.newest, now);
                 }
             }
         });

@@ -296,6 +296,10 @@ impl Sender {
         self.timeouts
     }
 
+    pub(crate) const fn timers(&self) -> Timers {
+        self.timers
+    }
+
     pub(super) const fn is_reducing(&self) -> bool {
         matches!(self.phase, Phase::Reduced | Phase::Recovery)
     }
