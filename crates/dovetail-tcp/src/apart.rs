@@ -64,6 +64,11 @@ impl Apart {
         nxt
     }
 
+    /// Which of the ranges that changed last, the latest being the first, would grow by this one; else how many there are.
+    pub(crate) fn place_of(&self, start: u64, end: u64) -> usize {
+        self.latest().take_while(|&(from, to)| start > to || from > end).count()
+    }
+
     /// The ranges that changed last, the latest first.
     pub(crate) fn latest(&self) -> impl Iterator<Item = (u64, u64)> {
         let mut told = [(0, 0); RECENT];

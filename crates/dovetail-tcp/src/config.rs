@@ -12,6 +12,10 @@ pub struct Config {
     pub segment_bytes: u32,
     /// Room for what was received and not read: the longest window. Up to 1 GiB (RFC 7323, section 2.3).
     pub receive_bytes: u32,
+    /// Whether the window begins at 82,944 bytes and grows up to `receive_bytes` with what the application reads in a round
+    /// trip (`tcp_moderate_rcvbuf`). Without it there is room for all from the start, and the window grows by two segments
+    /// for each that comes.
+    pub receive_grows: bool,
     /// Room for what was written and not acknowledged.
     pub send_bytes: u64,
     /// Who says how much may be in flight.
@@ -27,6 +31,9 @@ pub struct Config {
     pub ack_delay: Nanos,
     /// Whether the first segments are each acknowledged at once (`TCP_MAX_QUICKACKS`, and while the window grows).
     pub quick_acks: bool,
+    /// Whether acknowledgements of what came out of order, after the third that says so, wait for one another up to a
+    /// millisecond (`tcp_comp_sack_delay_ns`).
+    pub compressed_acks: bool,
     /// RFC 2018; and with it loss detection by RACK and probes of the tail (RFC 8985), proportional rate reduction (RFC
     /// 6937), and the undoing of reductions that were not due. Without it: RFC 6582.
     pub sack: bool,
@@ -60,6 +67,7 @@ impl Config {
         Self {
             segment_bytes: 1460,
             receive_bytes: 1 << 18,
+            receive_grows: false,
             send_bytes: 1 << 22,
             congestion: Congestion::Cubic,
             initial_window: 10,
@@ -67,6 +75,7 @@ impl Config {
             timeout_floors_variance: true,
             ack_delay: Nanos::from_millis(40),
             quick_acks: true,
+            compressed_acks: true,
             sack: true,
             timestamps: false,
             ecn: false,
@@ -92,6 +101,7 @@ impl Config {
             timeout_floors_variance: false,
             ack_delay: Nanos::from_millis(100),
             quick_acks: false,
+            compressed_acks: false,
             sack: false,
             hystart: false,
             validates_window: false,

@@ -80,7 +80,7 @@ const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 ///     while let Some(segment) = here.poll_transmit(now) {
 ///         there.receive(&segment, now);
 ///     }
-///     read += there.read(u64::MAX);
+///     read += there.read(u64::MAX, now);
 ///     while let Some(segment) = there.poll_transmit(now) {
 ///         here.receive(&segment, now);
 ///     }
@@ -108,7 +108,8 @@ pub struct Connection {
     sends_reset: bool,
     // An acknowledgement that data may not take the place of.
     sends_bare: bool,
-    answered: Option<Nanos>,
+    // When what is out of place may be answered again.
+    answers_at: Nanos,
     gone_at: Nanos,
 }
 
@@ -165,7 +166,7 @@ impl Connection {
             their_stamp: None,
             sends_reset: false,
             sends_bare: false,
-            answered: None,
+            answers_at: Nanos::ZERO,
             gone_at: Nanos::MAX,
         }
     }
@@ -194,9 +195,9 @@ impl Connection {
     }
 
     /// Reads up to `bytes` bytes; how many there were.
-    pub fn read(&mut self, bytes: u64) -> u64 {
+    pub fn read(&mut self, bytes: u64, now: Nanos) -> u64 {
         let read = self.receiver.readable().min(bytes);
-        self.receiver.read(read);
+        self.receiver.read(read, now);
         read
     }
 
@@ -309,7 +310,9 @@ impl Connection {
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Segment> {
         if core::mem::take(&mut self.sends_reset) {
             let sequence = self.ours.number(self.sender.nxt());
-            return Some(self.fill(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now));
+            return Some(
+                self.acknowledges(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now),
+            );
         }
         match self.state {
             State::Closed | State::Listen => return None,
@@ -322,6 +325,10 @@ impl Connection {
         }
         if core::mem::take(&mut self.sends_bare) {
             return Some(self.acknowledgement(now));
+        }
+        if let Some(blocks) = self.receiver.early_blocks(self.theirs, self.most_blocks()) {
+            let sequence = self.ours.number(self.sender.nxt());
+            return Some(self.fill(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, blocks, now));
         }
         if self.state != State::TimeWait {
             if self.sender.timer_at().is_some_and(|at| at <= now) {
@@ -393,25 +400,36 @@ impl Connection {
         }
         let sequence = self.ours.number(chunk.start);
         let segment = Segment { sequence, flags, ecn, payload_bytes: chunk.bytes, ..Segment::default() };
-        self.fill(segment, now)
+        self.acknowledges(segment, now)
     }
 
     fn acknowledgement(&mut self, now: Nanos) -> Segment {
         let sequence = self.ours.number(self.sender.nxt());
-        self.fill(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, now)
+        self.acknowledges(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, now)
+    }
+
+    /// How many blocks an acknowledgement has room for.
+    const fn most_blocks(&self) -> usize {
+        if self.their_stamp.is_some() { Blocks::MOST - 1 } else { Blocks::MOST }
+    }
+
+    /// What a segment says that acknowledges all that came.
+    fn acknowledges(&mut self, segment: Segment, now: Nanos) -> Segment {
+        let blocks = self.receiver.blocks(self.theirs, self.most_blocks());
+        let segment = self.fill(segment, blocks, now);
+        self.receiver.acknowledged();
+        segment
     }
 
     /// What every segment of an open connection says.
-    fn fill(&mut self, mut segment: Segment, now: Nanos) -> Segment {
+    fn fill(&mut self, mut segment: Segment, blocks: Blocks, now: Nanos) -> Segment {
         let timestamps = self.their_stamp.map(|echo| (stamp(now), echo));
-        let most = if timestamps.is_some() { Blocks::MOST - 1 } else { Blocks::MOST };
-        segment.options = Options { timestamps, sack: self.receiver.blocks(self.theirs, most), ..Options::default() };
+        segment.options = Options { timestamps, sack: blocks, ..Options::default() };
         if self.receiver.echoes_mark() {
             segment.flags = segment.flags | Flags::ECE;
         }
         segment.acknowledgement = self.theirs.number(self.receiver.nxt());
         segment.window = self.receiver.tell_window(true);
-        self.receiver.acknowledged();
         segment
     }
 
@@ -632,6 +650,7 @@ impl Connection {
         }
         let ecn = if self.has_ecn { segment.ecn } else { Ecn::NotCapable };
         let [fin, push] = [Flags::FIN, Flags::PSH].map(|flag| segment.flags.has(flag));
+        self.receiver.compresses_for(self.sender.rtt.smoothed());
         self.receiver.take(start, segment.payload_bytes, fin, ecn, push, now);
     }
 
@@ -654,8 +673,8 @@ impl Connection {
 
     /// Acknowledges what is out of place, not too often.
     fn answers(&mut self, now: Nanos) {
-        if self.answered.is_none_or(|at| now - at >= ANSWER_EVERY) {
-            self.answered = Some(now);
+        if now >= self.answers_at {
+            self.answers_at = now + ANSWER_EVERY;
             self.receiver.owes();
         }
     }

@@ -15,7 +15,7 @@
 //! | `config` | what a host is set to, and presets |
 //! | `segment`, `sequence` | segments, and numbers that wrap |
 //! | `connection`, `handshake` | an end's life |
-//! | `receiver`, `apart` | what came, in order or not, and when to acknowledge |
+//! | `receiver`, `apart`, `autotune` | what came, in order or not, when to acknowledge, and how much room there is |
 //! | `sender` | what is in flight, what is lost, what goes out next |
 //! | `board`, `rack`, `rtt`, `delivery`, `bandwidth` | the scoreboard, losses told by time, round trips, delivery rates |
 //! | `ticks` | when timers run: exactly, or with the grain of a kernel's |
@@ -25,8 +25,10 @@
 extern crate alloc;
 
 mod apart;
+mod autotune;
 mod bandwidth;
 mod board;
+mod compress;
 mod config;
 mod congestion;
 mod connection;

@@ -8,19 +8,25 @@
 //! acknowledged at once, so that slow start is not slowed down. So is the end of what the other application wrote, once it is
 //! read. None of this holds while data goes back and forth: an answer then soon carries the acknowledgement.
 //!
-//! **How much may come.** The window grows by two segments for each that comes in order, up to the room that there is; its
-//! edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
+//! **How much may come.** The window grows by two segments for each that comes in order, up to the room that there is, which may grow too
+//! (`autotune`); its edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
 //! the edge where it wants it.
+
+use alloc::boxed::Box;
 
 use dovetail_sched::Nanos;
 
 use crate::{
     apart::Apart,
+    autotune::{Autotune, FIRST_ROOM},
+    compress::Compress,
     config::Config,
     segment::{Blocks, Ecn},
     sequence::Sequence,
 };
 
+/// Blocks that a sender surely hears of again, where several acknowledgements are one (`TCP_SACK_BLOCKS_EXPECTED`).
+const FEW_BLOCKS: usize = 2;
 /// Segments that are acknowledged at once at the start (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: u32 = 16;
 /// The window at the start: as much as goes into its field, scaled or not.
@@ -32,6 +38,10 @@ enum Due {
     At(Nanos),
     Now,
 }
+
+/// Blocks of an acknowledgement.
+#[derive(Debug, Clone, Copy)]
+struct Early([Option<(u64, u64)>; Blocks::MOST]);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Receiver {
@@ -47,6 +57,7 @@ pub(crate) struct Receiver {
     duplicate: Option<(u64, u64)>,
     // Room, how much of it the window has grown to, what the application allows, and the edge that was told.
     room: u64,
+    tunes: Option<Box<Autotune>>,
     grown: u64,
     allowed: Option<u64>,
     told: u64,
@@ -58,6 +69,9 @@ pub(crate) struct Receiver {
     is_quick: bool,
     delay: Nanos,
     last_came: Nanos,
+    // Acknowledgements of what came out of order; and the blocks of one that was to leave before the last segment came.
+    compress: Compress,
+    early: Option<Box<Early>>,
     // Whether the end of something written came and is not acknowledged, and whether answers carry acknowledgements.
     is_pushed: bool,
     answers: bool,
@@ -67,7 +81,12 @@ pub(crate) struct Receiver {
 
 impl Receiver {
     pub(crate) fn new(config: &Config, shift: u8) -> Self {
-        let room = u64::from(config.receive_bytes);
+        let most = u64::from(config.receive_bytes);
+        let room = if config.receive_grows { most.min(FIRST_ROOM) } else { most };
+        let tunes = config.receive_grows.then(|| Box::new(Autotune::new(most, config.segment_bytes)));
+        // Whole segments (`tcp_select_initial_window`).
+        let segment = u64::from(config.segment_bytes.max(1));
+        let first = FIRST_WINDOW / segment * segment;
         Self {
             segment: config.segment_bytes,
             has_sack: config.sack,
@@ -77,7 +96,8 @@ impl Receiver {
             apart: Apart::default(),
             duplicate: None,
             room,
-            grown: room.min(FIRST_WINDOW),
+            tunes,
+            grown: room.min(first.max(1)),
             allowed: None,
             told: 0,
             shift,
@@ -87,6 +107,8 @@ impl Receiver {
             is_quick: config.quick_acks,
             delay: config.ack_delay,
             last_came: Nanos::ZERO,
+            compress: Compress::new(config.compressed_acks),
+            early: None,
             is_pushed: false,
             answers: false,
             echoes_mark: false,
@@ -140,8 +162,14 @@ impl Receiver {
     }
 
     /// The application read so much.
-    pub(crate) fn read(&mut self, bytes: u64) {
-        self.read += bytes.min(self.readable());
+    pub(crate) fn read(&mut self, bytes: u64, now: Nanos) {
+        let bytes = bytes.min(self.readable());
+        if let Some(tunes) = self.tunes.as_mut().filter(|_| bytes > 0) {
+            // It is asked after each segment; of those that are read at one instant the first ends a round trip.
+            let first = self.read + bytes.min(u64::from(self.segment));
+            self.room = self.room.max(tunes.read(first, self.segment, now));
+        }
+        self.read += bytes;
         if self.is_quick && self.is_pushed && !self.answers && self.readable() == 0 && self.due != Due::No {
             self.due = Due::Now;
         }
@@ -183,7 +211,7 @@ impl Receiver {
         // Beyond the window is no room.
         let end = end.min(self.told.max(self.nxt));
         if start > self.nxt {
-            self.came_apart(start, end);
+            self.came_apart(start, end, now);
             return;
         }
         if start < self.nxt {
@@ -202,9 +230,21 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    fn came_apart(&mut self, start: u64, end: u64) {
-        self.due = Due::Now;
+    fn came_apart(&mut self, start: u64, end: u64, now: Nanos) {
+        let is_early = self.compress.waits() && self.apart.place_of(start, end) >= FEW_BLOCKS;
+        if is_early {
+            // What waits to be told would soon be told no more.
+            let mut early = Early([None; Blocks::MOST]);
+            let told = self.duplicate.take().into_iter().chain(self.apart.latest());
+            early.0.iter_mut().zip(told).for_each(|(place, range)| *place = Some(range));
+            self.early = Some(Box::new(early));
+            self.acknowledged();
+        }
         self.grow(end.saturating_sub(start));
+        // What has made an acknowledgement leave asks for none of its own.
+        if !is_early && (self.is_at_once() || !self.has_sack || self.compress.leaves_at_once(self.nxt, now)) {
+            self.due = Due::Now;
+        }
         self.quick = self.quick.saturating_sub(1);
         if start >= end {
             return;
@@ -221,24 +261,44 @@ impl Receiver {
             self.quick = QUICK_ACKS;
         }
         self.unacknowledged += places;
+        if let Some(tunes) = &mut self.tunes {
+            tunes.came(self.nxt, now);
+        }
         self.grow(u64::from(bytes));
         let is_second = self.unacknowledged > u64::from(self.segment);
-        if had_holes
-            || self.is_finished()
-            || is_second
-            || (self.quick > 0 && !self.answers)
-            || self.delay == Nanos::ZERO
-        {
+        let is_plain = self.is_finished() || is_second || self.is_at_once() || self.delay == Nanos::ZERO;
+        if !self.apart.is_empty() && !self.is_at_once() {
+            // One of those that leave at once.
+            self.compress.leaves_at_once(self.nxt, now);
+        }
+        if had_holes || is_plain {
             self.due = Due::Now;
         } else if self.due == Due::No {
             self.due = Due::At(now + self.delay);
         }
     }
 
+    /// Whether whatever comes is acknowledged at once.
+    const fn is_at_once(&self) -> bool {
+        self.quick > 0 && !self.answers
+    }
+
+    /// Acknowledgements of what comes out of order wait for a part of this round trip.
+    pub(crate) fn compresses_for(&mut self, round_trip: Option<Nanos>) {
+        // Linux counts none before a whole window came.
+        let round_trip = if self.nxt > FIRST_WINDOW { round_trip } else { Some(Nanos::ZERO) };
+        self.compress.waits_for(round_trip);
+    }
+
     /// A segment of so much came: the window grows, and one more is acknowledged at once (the kernel sets the lowest bit).
     fn grow(&mut self, bytes: u64) {
-        if self.grown < self.room && bytes >= u64::from(self.segment.min(SMALL)) {
-            self.grown = (self.grown + 2 * u64::from(self.segment)).min(self.room);
+        if self.grown >= self.room || bytes < u64::from(self.segment.min(SMALL)) {
+            return;
+        }
+        // What waits takes of the room.
+        let most = self.room.saturating_sub(self.readable() + self.bytes_apart());
+        if self.grown < most {
+            self.grown = (self.grown + 2 * u64::from(self.segment)).min(most);
             self.quick |= u32::from(self.is_quick);
         }
     }
@@ -266,6 +326,9 @@ impl Receiver {
         // Rounded up where the room allows it, or a window of less than a step would be none.
         let field = u16::try_from(self.window().div_ceil(1 << shift)).unwrap_or(u16::MAX);
         self.told = self.told.max(self.nxt + (u64::from(field) << shift));
+        if let Some(tunes) = &mut self.tunes {
+            tunes.told(u64::from(field) << shift);
+        }
         field
     }
 
@@ -287,13 +350,25 @@ impl Receiver {
         blocks
     }
 
+    /// Blocks of an acknowledgement that leaves before any other.
+    pub(crate) fn early_blocks(&mut self, stream: Sequence, most: usize) -> Option<Blocks> {
+        let early = self.early.take()?;
+        let mut blocks = Blocks::default();
+        for (from, to) in early.0.into_iter().flatten().take(most) {
+            blocks.push((stream.number(from), stream.number(to)));
+        }
+        Some(blocks)
+    }
+
     /// When an acknowledgement is due; now, if that is not later.
     pub(crate) fn due_at(&self, now: Nanos) -> Option<Nanos> {
-        match self.due {
+        let due = match self.due {
+            _ if self.early.is_some() => Some(now),
             Due::No => None,
             Due::At(at) => Some(at),
             Due::Now => Some(now),
-        }
+        };
+        due.into_iter().chain(self.compress.due_at()).min()
     }
 
     /// An acknowledgement is due.
@@ -307,6 +382,7 @@ impl Receiver {
             self.quick = self.quick.saturating_sub(1);
         }
         (self.due, self.unacknowledged, self.is_pushed) = (Due::No, 0, false);
+        self.compress.acknowledged();
     }
 
     /// Data leaves: where it answers what came a moment ago, answers carry acknowledgements.

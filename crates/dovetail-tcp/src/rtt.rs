@@ -29,7 +29,8 @@ pub(crate) struct Rtt {
     // Where the round trip ends whose largest deviation is sought.
     round_ends: u64,
     timeout: Nanos,
-    least: Option<(Nanos, Nanos)>,
+    // The least, at first the longest, and when that was.
+    least: (Nanos, Nanos),
 }
 
 impl Rtt {
@@ -43,7 +44,7 @@ impl Rtt {
             variance4: 0,
             round_ends: 0,
             timeout: INITIAL_TIMEOUT,
-            least: None,
+            least: (Nanos::MAX, Nanos::ZERO),
         }
     }
 
@@ -92,8 +93,9 @@ impl Rtt {
     /// A round trip, for the least of all; also of what may have been sent twice.
     pub(crate) fn bound(&mut self, took: Nanos, now: Nanos) {
         let took = took.max(Nanos(1));
-        if self.least.is_none_or(|(least, at)| took <= least || now - at > LEAST_KEPT) {
-            self.least = Some((took, now));
+        let (least, at) = self.least;
+        if took <= least || now - at > LEAST_KEPT {
+            self.least = (took, now);
         }
     }
 
@@ -126,7 +128,7 @@ impl Rtt {
 
     /// The least round trip that is known.
     pub(crate) fn least(&self) -> Option<Nanos> {
-        self.least.map(|(least, _)| least)
+        Some(self.least.0).filter(|&least| least < Nanos::MAX)
     }
 }
 

@@ -120,7 +120,7 @@ impl End {
         match &mut self.connection {
             Connection::Tcp(tcp) => {
                 application.to_send -= tcp.write(application.to_send);
-                let read = tcp.read(application.to_read);
+                let read = tcp.read(application.to_read, now);
                 application.has_read(read);
                 if (application.closes && application.to_send == 0) || tcp.state() == State::CloseWait {
                     tcp.close();

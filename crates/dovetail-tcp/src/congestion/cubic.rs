@@ -41,7 +41,8 @@ pub(crate) struct Cubic {
     // The window and the time at the last look, and what came of it.
     looked: (u32, Nanos),
     per: u32,
-    least_rtt: Option<Nanos>,
+    // At first the longest.
+    least_rtt: Nanos,
     hystart: Option<Hystart>,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Cubic {
 struct Epoch {
     since: Nanos,
     origin: u32,
-    k_ms: u64,
+    k_ms: u32,
     // Reno's window, and what was acknowledged of its next segment.
     reno: u32,
     acked: u32,
@@ -59,7 +60,7 @@ struct Epoch {
 impl Cubic {
     pub(super) fn new(hystart: bool) -> Self {
         let hystart = hystart.then(Hystart::new);
-        Self { w_max: 0, epoch: None, looked: (0, Nanos::ZERO), per: 0, least_rtt: None, hystart }
+        Self { w_max: 0, epoch: None, looked: (0, Nanos::ZERO), per: 0, least_rtt: Nanos::MAX, hystart }
     }
 
     /// A timeout: everything begins anew.
@@ -78,8 +79,8 @@ impl Cubic {
         if self.epoch.is_some_and(|epoch| now - epoch.since < CALM_AFTER) {
             return;
         }
-        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt)).max(Nanos(1));
-        self.least_rtt = Some(least);
+        let least = self.least_rtt.min(rtt).max(Nanos(1));
+        self.least_rtt = least;
         if let Some(hystart) = self.hystart.as_mut().filter(|_| window.is_in_slow_start())
             && hystart.is_full(rtt, least, acked, window.segments, now)
         {
@@ -99,7 +100,8 @@ impl Cubic {
     /// For how many segments acknowledged the window grows by one.
     pub(super) fn segments_per_growth(&mut self, window: &Window, acked: u32, now: Nanos) -> u32 {
         let segments = window.segments.max(1);
-        let (w_max, least_rtt) = (self.w_max, self.least_rtt.unwrap_or(Nanos::ZERO));
+        let w_max = self.w_max;
+        let least_rtt = if self.least_rtt == Nanos::MAX { Nanos::ZERO } else { self.least_rtt };
         if let Some(epoch) = &mut self.epoch {
             epoch.acked = epoch.acked.saturating_add(acked);
         }
@@ -110,15 +112,16 @@ impl Cubic {
         self.looked = (segments, now);
         let epoch = self.epoch.get_or_insert_with(|| {
             let short = u64::from(w_max.saturating_sub(segments));
-            let k_ms = cube_root(short * CUBE_MS_PER_SEGMENT);
+            let k_ms = cube_root(short * CUBE_MS_PER_SEGMENT) as u32;
             Epoch { since: now, origin: w_max.max(segments), k_ms, reno: segments, acked }
         });
         if !is_same_instant {
             let at_ms = (now + least_rtt - epoch.since).0 / 1_000_000;
-            let apart_ms = at_ms.abs_diff(epoch.k_ms).min(FURTHEST_MS);
+            let k_ms = u64::from(epoch.k_ms);
+            let apart_ms = at_ms.abs_diff(k_ms).min(FURTHEST_MS);
             let off = apart_ms.pow(3) / CUBE_MS_PER_SEGMENT;
             let origin = u64::from(epoch.origin);
-            let target = if at_ms < epoch.k_ms { origin.saturating_sub(off) } else { origin + off };
+            let target = if at_ms < k_ms { origin.saturating_sub(off) } else { origin + off };
             let target = u32::try_from(target).unwrap_or(u32::MAX);
             self.per = match target.checked_sub(segments) {
                 None | Some(0) => segments.saturating_mul(100),

@@ -131,7 +131,9 @@ impl Sender {
             self.used(self.board.in_flight() >= self.window.segments, now);
         }
         let says_reduced = core::mem::take(&mut self.says_reduced);
-        Chunk { start, bytes, fin, push: start + u64::from(bytes) == self.written, is_new: true, says_reduced }
+        let end = start + u64::from(bytes);
+        let push = self.pushes.takes(end) || end == self.written;
+        Chunk { start, bytes, fin, push, is_new: true, says_reduced }
     }
 
     /// As much as goes into a segment, and no more than half of what the other end ever had room for.

@@ -2,6 +2,7 @@
 
 use dovetail_sched::Nanos;
 
+use super::pushes::Pushes;
 use crate::{
     board::{Board, Sent},
     config::{Config, Congestion},
@@ -151,6 +152,7 @@ pub(crate) struct Sender {
     pub(super) nxt: u64,
     pub(super) written: u64,
     pub(super) closes: bool,
+    pub(super) pushes: Pushes,
     // The first place that may not be sent, and the segment that said so.
     pub(super) edge: u64,
     pub(super) edge_said_at: u64,
@@ -201,6 +203,7 @@ impl Sender {
             nxt: 1,
             written: 1,
             closes: false,
+            pushes: Pushes::new(),
             edge: 1,
             edge_said_at: 0,
             longest_offer: 0,
@@ -236,8 +239,11 @@ impl Sender {
     }
 
     /// This end's SYN is acknowledged: the other end takes this many bytes.
-    pub(crate) const fn opens(&mut self, window: u64) {
+    pub(crate) fn opens(&mut self, window: u64) {
         (self.edge, self.longest_offer) = (1 + window, window);
+        // What was written before counts as written now.
+        let bytes = core::mem::replace(&mut self.written, 1) - 1;
+        self.write(bytes);
     }
 
     /// The handshake had to be repeated, so the path is thought congested (RFC 5681, section 3.1).
@@ -258,9 +264,11 @@ impl Sender {
         self.nagle = false;
     }
 
-    /// The application wrote so much more.
+    /// The application wrote so much more, at once.
     pub(crate) fn write(&mut self, bytes: u64) {
+        let before = self.written;
         self.written += bytes;
+        self.pushes.wrote(before..self.written, self.nxt, self.segment, self.longest_offer);
     }
 
     /// The application writes no more.

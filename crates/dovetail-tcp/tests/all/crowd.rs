@@ -14,7 +14,7 @@ use crate::{
 
 fn simulated(kernel: &Crowd, phase: impl Fn(u64) -> Nanos) -> Vec<Got> {
     let flow = |at: u64| {
-        let mut config = config(&kernel.congestion, kernel.receive_buffer_bytes, 0);
+        let mut config = config(&kernel.congestion, kernel.receive_buffer_bytes);
         config.timers = Timers::Wheel { phase: phase(at) };
         // As in `kernel/src/cases.rs`.
         let begins = Nanos::from_micros(at * (51_341 + 2 * kernel.stagger) % 100_000);

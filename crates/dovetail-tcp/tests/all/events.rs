@@ -15,7 +15,7 @@ fn events() {
     for kernel in &Recorded::read().events {
         let row = format!("{}, {}", kernel.congestion, kernel.name);
         let Event { segments, pauses_us, mark_above, .. } = *kernel;
-        let mut config = config(&kernel.congestion, kernel.receive_buffer_bytes, kernel.window_bytes);
+        let mut config = config(&kernel.congestion, kernel.receive_buffer_bytes);
         config.ecn = mark_above < 1000;
         let flow = Flow { begins: Nanos::ZERO, bytes: segments * 1460, pauses: Nanos::from_micros(pauses_us), config };
         let got = run(&kernel.path(), &kernel.mishaps(), &[flow], Nanos::from_secs(20));

@@ -20,6 +20,8 @@ struct Row {
     jain: f64,
     drops: f64,
     again: f64,
+    // The first receiver's largest, in kilobytes.
+    window: f64,
 }
 
 impl Row {
@@ -33,6 +35,7 @@ impl Row {
             jain: mean(&|run| jain(&run.late_bytes)),
             drops: mean(&|run| run.drops.iter().sum::<u64>() as f64),
             again: mean(&|run| run.retransmissions.iter().sum::<u64>() as f64),
+            window: mean(&|run| run.window_bytes[0] as f64 / 1e3),
         }
     }
 }
@@ -48,7 +51,7 @@ fn simulated(kernel: &Goodput) -> Goodput {
         begins: Nanos::from_micros(at * (kernel.stagger * 7300 + 1300)),
         bytes: UNLIMITED,
         pauses: Nanos::ZERO,
-        config: config(&kernel.congestion, kernel.receive_buffer_bytes, kernel.window_bytes[at as usize]),
+        config: config(&kernel.congestion, kernel.receive_buffer_bytes),
     };
     let flows: Vec<_> = (0..kernel.flows as u64).map(flow).collect();
     let got = run(&kernel.path(), &Mishaps::default(), &flows, Nanos::from_secs(SECONDS));
@@ -58,6 +61,7 @@ fn simulated(kernel: &Goodput) -> Goodput {
         late_bytes: sum(EARLY_S as usize * 10, SECONDS as usize * 10),
         drops: got.iter().map(|flow| flow.drops).collect(),
         retransmissions: got.iter().map(|flow| flow.retransmissions).collect(),
+        window_bytes: got.iter().map(|flow| flow.window_bytes).collect(),
         ..kernel.clone()
     }
 }
@@ -115,6 +119,7 @@ fn compare(
         } else {
             let few = (kernel.drops * 0.1).max(3.0);
             cells.push(comparison.distance(&name, "drops", simulator.drops, kernel.drops, few));
+            cells.push(comparison.ratio(&name, "window", simulator.window, kernel.window, tolerance));
         }
         cells.push(format!("sent again {:.1} / {:.1}", simulator.again, kernel.again));
         println!("{name}: {}", cells.join(", "));

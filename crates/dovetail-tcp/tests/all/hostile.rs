@@ -79,7 +79,7 @@ proptest! {
             now += Nanos(later);
             end.write(5_000);
             end.receive(&segment, now);
-            end.read(700);
+            end.read(700, now);
             let mut sent = 0;
             while end.poll_transmit(now).is_some() {
                 sent += 1;

@@ -79,7 +79,7 @@ impl End {
             self.connection.close();
         }
         if now >= self.reads_from {
-            self.read += self.connection.read(u64::MAX);
+            self.read += self.connection.read(u64::MAX, now);
         }
         assert!(
             self.read + self.connection.readable_bytes() <= self.came.without_gap(),

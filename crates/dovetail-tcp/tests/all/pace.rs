@@ -31,7 +31,7 @@ fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
     while now < until {
         while let Some(segment) = due(&mut to_receiver, now) {
             receiver.receive(&segment, now);
-            seen.read += receiver.read(u64::MAX);
+            seen.read += receiver.read(u64::MAX, now);
         }
         while let Some(segment) = receiver.poll_transmit(now) {
             to_sender.push_back((now + EACH_WAY, segment));

@@ -140,7 +140,7 @@ fn plays(config: &Config, script: &str) -> Connection {
             match words[1] {
                 "<" => end.receive(&arriving(&words[2..]), now),
                 "write" => assert_eq!(end.write(words[2].parse().unwrap()).to_string(), words[2]),
-                "read" => assert_eq!(end.read(words[2].parse().unwrap()).to_string(), words[2]),
+                "read" => assert_eq!(end.read(words[2].parse().unwrap(), now).to_string(), words[2]),
                 "close" => end.close(),
                 ">" => {}
                 other => panic!("what is {other}?"),

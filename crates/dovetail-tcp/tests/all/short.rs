@@ -11,14 +11,13 @@ use crate::{
 
 /// The same run in the simulator.
 fn simulated(kernel: &Short) -> Short {
-    let flow = |begins, bytes, window| {
-        let config = config(&kernel.congestion, kernel.receive_buffer_bytes, window);
+    let flow = |begins, bytes| {
+        let config = config(&kernel.congestion, kernel.receive_buffer_bytes);
         Flow { begins, bytes, pauses: Nanos::ZERO, config }
     };
-    let long =
-        (0..kernel.flows as u64).map(|at| flow(Nanos::from_micros(at * 1300), UNLIMITED, kernel.long_window_bytes));
+    let long = (0..kernel.flows as u64).map(|at| flow(Nanos::from_micros(at * 1300), UNLIMITED));
     let begins = |at| Nanos::from_secs(5) + Nanos::from_millis(kernel.gap_ms * at);
-    let short = (0..kernel.transfers).map(|at| flow(begins(at), kernel.segments * 1460, kernel.window_bytes));
+    let short = (0..kernel.transfers).map(|at| flow(begins(at), kernel.segments * 1460));
     let flows: Vec<_> = long.chain(short).collect();
     let until = Nanos::from_secs(15 + kernel.transfers * kernel.gap_ms / 1000);
     let got = run(&kernel.path(), &Mishaps::default(), &flows, until);
@@ -37,6 +36,18 @@ fn figures(runs: &[Short]) -> [f64; 2] {
         sums[1] += took[took.len() / 2] as f64 / 1e3;
     }
     sums.map(|sum| sum / runs.len() as f64)
+}
+
+/// How far ratios of two sets of such runs of the kernel may be from one by chance: two standard errors of the difference.
+fn by_chance(runs: &[Short]) -> [f64; 2] {
+    let mean = figures(runs);
+    let mut squares = [0.0; 2];
+    for run in runs.chunks(1) {
+        let figures = figures(run);
+        (0..2).for_each(|at| squares[at] += (figures[at] / mean[at] - 1.0).powi(2));
+    }
+    let count = runs.len() as f64;
+    squares.map(|squares: f64| 2.0 * (2.0 * squares / (count - 1.0) / count).sqrt())
 }
 
 /// Every transfer of the runs, the shortest first.
@@ -68,7 +79,10 @@ fn compare(recorded: &[Short], not_yet: &'static [(&'static str, &'static str)])
         let mean = comparison.ratio(&name, "mean", simulator[0], kernel[0], 0.10);
         let median = comparison.ratio(&name, "median", simulator[1], kernel[1], 0.05);
         let apart = distance(&all(runs), &all(&simulated));
-        println!("{name}: {mean}, {median}, distributions {apart:.2} apart");
+        let [by_mean, by_median] = by_chance(runs);
+        println!(
+            "{name}: {mean} (by chance ±{by_mean:.3}), {median} (±{by_median:.3}), distributions {apart:.2} apart"
+        );
     }
     comparison.end();
 }

@@ -26,7 +26,7 @@ pub fn drive(config: &Config, opens: bool, steps: impl IntoIterator<Item = Step>
         now += later;
         match does % 8 {
             0 => drop(end.write(u64::from(does) * 1000)),
-            1 => drop(end.read(u64::from(does) * 100)),
+            1 => drop(end.read(u64::from(does) * 100, now)),
             2 if does > 250 => end.close(),
             3 if does > 250 => end.abort(),
             4 => end.allow(u64::from(does) * 1000),

@@ -14,6 +14,8 @@ use link::{Link, Queued};
 
 /// What is written is unlimited.
 pub const UNLIMITED: u64 = u64::MAX / 4;
+/// What is written at once, as by `kernel`.
+const WRITE_BYTES: u64 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
@@ -59,6 +61,8 @@ pub struct Got {
     /// Segments that were sent again, SYNs among them.
     pub retransmissions: u64,
     pub timeouts: u64,
+    /// The largest window that the receiver offered.
+    pub window_bytes: u64,
 }
 
 /// A packet on its way.
@@ -80,6 +84,8 @@ struct Run<'a> {
     left: Vec<u64>,
     read: Vec<u64>,
     sent: Vec<u64>,
+    // How receivers scale their windows.
+    shifts: Vec<u8>,
     heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     order: u64,
     link: Link,
@@ -105,6 +111,7 @@ pub fn run(path: &Path, mishaps: &Mishaps, flows: &[Flow], until: Nanos) -> Vec<
         left: flows.iter().map(|flow| flow.bytes).collect(),
         read: vec![0; flows.len()],
         sent: vec![0; flows.len()],
+        shifts: vec![0; flows.len()],
         heap: BinaryHeap::new(),
         order: 0,
         link: Link::new(*path),
@@ -202,7 +209,18 @@ impl Run<'_> {
     /// The sender writes and sends what it can. It closes when that is done: what it could send is gone by then, as it is when
     /// a program writes to a socket and closes it.
     fn send(&mut self, flow: usize, now: Nanos) {
-        self.left[flow] -= self.ends[flow][0].write(self.left[flow]);
+        // As a program does that is told when a third of its buffer is free (`sk_stream_write_space`).
+        let room = self.flows[flow].config.send_bytes;
+        let is_open = self.ends[flow][0].state() == State::Established;
+        if is_open && self.ends[flow][0].unacknowledged_bytes() <= room / 3 * 2 {
+            while self.left[flow] > 0 {
+                let wrote = self.ends[flow][0].write(self.left[flow].min(WRITE_BYTES));
+                self.left[flow] -= wrote;
+                if wrote < WRITE_BYTES {
+                    break;
+                }
+            }
+        }
         self.transmit(flow, now);
         if self.left[flow] == 0 && self.ends[flow][0].state() == State::Established {
             self.ends[flow][0].close();
@@ -259,7 +277,7 @@ impl Run<'_> {
         let Flow { begins, bytes, pauses, .. } = self.flows[flow];
         let end = &mut self.ends[flow][1];
         if now >= begins + pauses {
-            let read = end.read(u64::MAX);
+            let read = end.read(u64::MAX, now);
             let tenth = (now.0 / 100_000_000) as usize;
             let got = &mut self.got[flow];
             got.tenths.resize(got.tenths.len().max(tenth + 1), 0);
@@ -271,7 +289,14 @@ impl Run<'_> {
             }
         }
         while let Some(segment) = self.ends[flow][1].poll_transmit(now) {
-            let is_lost = segment.flags.has(Flags::SYN) && take_one(&mut self.mishaps.syn_acks);
+            let is_syn = segment.flags.has(Flags::SYN);
+            if is_syn {
+                self.shifts[flow] = segment.options.window_scale.unwrap_or(0);
+            } else {
+                let largest = &mut self.got[flow].window_bytes;
+                *largest = (*largest).max(u64::from(segment.window) << self.shifts[flow]);
+            }
+            let is_lost = is_syn && take_one(&mut self.mishaps.syn_acks);
             let packet = Packet { flow, is_forward: false, segment };
             if !is_lost {
                 self.arrive(packet, now + self.path.delay);

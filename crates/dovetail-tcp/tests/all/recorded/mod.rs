@@ -86,9 +86,6 @@ pub struct Short {
     pub segments: u64,
     pub transfers: u64,
     pub gap_ms: u64,
-    /// The largest windows that receivers of unlimited flows offered, and those of the transfers.
-    pub long_window_bytes: u64,
-    pub window_bytes: u64,
     pub took_us: Vec<u64>,
 }
 
@@ -114,8 +111,6 @@ pub struct Event {
     pub lost: Vec<(u32, u32)>,
     pub late: Vec<u32>,
     pub pauses_us: u64,
-    /// The largest window that the receiver offered.
-    pub window_bytes: u64,
     pub took_us: u64,
     pub retransmissions: u64,
     pub timeouts: u64,
@@ -136,8 +131,8 @@ fn path(bits_per_s: u64, delay_us: u64, buffer_packets: usize) -> Path {
 }
 
 /// A host as the recorded ones were set. Its window grows as far as a receiver's buffer lets it, of which the kernel's
-/// overhead takes a part; or, where that was not fixed, as far as it did.
-pub fn config(congestion: &str, receive_buffer_bytes: u64, window_bytes: u64) -> Config {
+/// overhead takes a part; where that was not fixed, the buffer grows up to what `tcp_rmem` says.
+pub fn config(congestion: &str, receive_buffer_bytes: u64) -> Config {
     let mut config = Config::linux();
     config.congestion = match congestion {
         "reno" => Congestion::Reno,
@@ -145,7 +140,11 @@ pub fn config(congestion: &str, receive_buffer_bytes: u64, window_bytes: u64) ->
         "bbr" => Congestion::Bbr,
         other => panic!("{other}"),
     };
-    let window = if receive_buffer_bytes == 0 { window_bytes } else { receive_buffer_bytes * 162 / 256 };
+    config.receive_grows = receive_buffer_bytes == 0;
+    let buffer = if receive_buffer_bytes == 0 { 6_291_456 } else { receive_buffer_bytes };
+    let window = buffer * 162 / 256;
     config.receive_bytes = u32::try_from(window).unwrap();
+    // `tcp_wmem`, of which a segment takes 2,304 bytes.
+    config.send_bytes = 4_194_304_u64.div_ceil(2304) * 1460;
     config
 }
