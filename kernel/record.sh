@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Records what the kernel's TCP does: builds Debian's Linux as User-mode Linux, boots it in virtual time with this crate's
-# program, and writes crates/dovetail-tcp/tests/all/recorded/linux-6.12.toml. Equal kernels give equal files.
+# program, and writes crates/dovetail-tcp/tests/all/recorded/linux-6.12.toml. Equal kernels give equal figures, but for BBR, which
+# draws phases, and for a few runs of many connections.
 #
 #   kernel/record.sh              # everything: under an hour on two processors
 #   kernel/record.sh short bbr    # only these groups are recorded again; the others stay

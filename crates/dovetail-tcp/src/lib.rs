@@ -15,7 +15,9 @@
 //! | `config` | what a host is set to, and presets |
 //! | `segment`, `sequence` | segments, and numbers that wrap |
 //! | `connection`, `handshake` | an end's life |
-//! | `receiver`, `apart`, `autotune` | what came, in order or not, when to acknowledge, and how much room there is |
+//! | `receiver`, `apart` | what came, in order or not, and when to acknowledge |
+//! | `compress` | acknowledgements out of order that wait for one another |
+//! | `autotune` | room that grows with what is read |
 //! | `sender` | what is in flight, what is lost, what goes out next |
 //! | `board`, `rack`, `rtt`, `delivery`, `bandwidth` | the scoreboard, losses told by time, round trips, delivery rates |
 //! | `ticks` | when timers run: exactly, or with the grain of a kernel's |

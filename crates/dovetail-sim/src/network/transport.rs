@@ -119,7 +119,7 @@ struct Knob {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const KNOBS: [Knob; 10] = [
+const KNOBS: [Knob; 11] = [
     Knob {
         name: "congestion",
         values: "reno, cubic or bbr",
@@ -164,6 +164,11 @@ const KNOBS: [Knob; 10] = [
     },
     Knob { name: "nagle", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.nagle = is_on) },
     Knob { name: "hystart", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.hystart = is_on) },
+    Knob {
+        name: "autotune",
+        values: "on or off",
+        set: |tcp, value| switch(value).map(|is_on| tcp.receive_grows = is_on),
+    },
     Knob { name: "pacing", values: "on or off", set: |tcp, value| switch(value).map(|is_on| tcp.pacing = is_on) },
 ];
 
@@ -250,6 +255,8 @@ mod tests {
         assert!(eager.ack_delay == Nanos::ZERO && eager.congestion == Congestion::Reno && eager.ecn);
         let Named { tcp: model, .. } = "linux:congestion=bbr".parse().expect("an algorithm");
         assert_eq!(model, Config { congestion: Congestion::Bbr, ..Config::linux() });
+        let Named { tcp: grows, .. } = "linux:autotune=on".parse().expect("a knob");
+        assert_eq!(grows, Config { receive_grows: true, ..Config::linux() });
         let Named { tcp: paced, .. } = "linux:pacing=on".parse().expect("a knob");
         assert_eq!(paced, Config { pacing: true, ..Config::linux() });
     }
