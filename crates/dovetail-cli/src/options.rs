@@ -18,6 +18,7 @@ impl From<&InputArgs> for InputOptions {
     fn from(args: &InputArgs) -> Self {
         Self {
             scenario: args.scenario.clone(),
+            text: None,
             trace: args.trace.first().cloned(),
             workload: args.workload.clone(),
             pipeline: args.pipeline,

@@ -4,16 +4,18 @@ use std::{
     fs::File,
     io::{self, Read},
     path::Path,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use dovetail_sched::{
-    Nanos,
+    FlowId, Nanos,
     units::{Rate, parse_rate},
 };
 use dovetail_sim::{
     PipelineMode,
     workload::{
-        Capture, CaptureOptions, ClassSet, Csv, CsvOptions, Scenario, Survey, Workload, scale_for_load, survey,
+        Arrival, Capture, CaptureOptions, ClassSet, Csv, CsvOptions, Notice, Scenario, Survey, Workload, WorkloadError,
+        scale_for_load, survey,
     },
 };
 
@@ -323,7 +325,10 @@ pub fn builtin_scenario_with(name: &str, change: impl FnOnce(&str) -> String) ->
 /// The text of the scenario or network that is named, by its path or as one that comes with the command. Read once: it may
 /// be a pipe.
 pub fn scenario_text(args: &InputOptions) -> Result<Option<String>, Error> {
-    args.scenario.as_deref().map(find).transpose()
+    match &args.text {
+        Some(text) => Ok(Some(text.clone())),
+        None => args.scenario.as_deref().map(find).transpose(),
+    }
 }
 
 /// Opens files beside the one at `path`.
@@ -444,10 +449,44 @@ fn scale(found: &Survey, load: f64, path: &Path) -> Result<f64, Error> {
 /// Reads a workload once, to know how much there is. Refuses one without packets: there is nothing to compare.
 fn look_through(workload: &mut dyn Workload, path: &Path, progress: &dyn Progress) -> Result<Survey, Error> {
     let reading = progress.begin(Task { name: "reading", width: 0, counts: "packets", total: None });
-    let found = survey(workload)?;
+    let found = match reading.stop() {
+        None => survey(workload)?,
+        Some(stop) => survey(&mut Stoppable { workload, stop, path, turns: 0 })?,
+    };
     drop(reading);
     if found.packets == 0 {
         return Err(Error::NoPackets(path.to_owned()));
     }
     Ok(found)
+}
+
+/// A workload whose reading can be stopped.
+struct Stoppable<'a> {
+    workload: &'a mut dyn Workload,
+    stop: &'a AtomicBool,
+    path: &'a Path,
+    turns: u32,
+}
+
+impl Workload for Stoppable<'_> {
+    fn resources(&self) -> &[String] {
+        self.workload.resources()
+    }
+
+    fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
+        self.turns = self.turns.wrapping_add(1);
+        if self.turns.is_multiple_of(1 << 12) && self.stop.load(Ordering::Relaxed) {
+            let (file, source) = (self.path.display().to_string(), io::Error::other("stopped"));
+            return Err(WorkloadError::Read { file, source });
+        }
+        self.workload.next()
+    }
+
+    fn label(&self, flow: FlowId) -> String {
+        self.workload.label(flow)
+    }
+
+    fn notices(&self) -> Vec<Notice> {
+        self.workload.notices()
+    }
 }

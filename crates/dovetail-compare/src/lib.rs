@@ -32,6 +32,7 @@ pub mod input;
 pub mod network;
 pub mod options;
 pub mod output;
+mod overrides;
 pub mod provenance;
 pub mod report;
 pub mod run;
@@ -42,10 +43,12 @@ pub mod table;
 
 pub use admit::admit;
 pub use builtin::scenarios;
-pub use compare::compare;
+pub use compare::{Simulated, compare, compare_in_full, simulate};
 pub use error::{Error, Misuse};
 pub use explain::{Selection, explain};
+pub use overrides::overridden;
 #[cfg(feature = "profile")]
 pub use profile::profile;
 pub use progress::{Meter, Progress, Silent, Task};
+pub use summary::{Column, Summary};
 pub use tune::tune;

@@ -10,6 +10,9 @@ use dovetail_sim::{PipelineMode, blame::Selection, network::Contender, records::
 pub struct InputOptions {
     /// Scenario or network to run; with a trace, a scenario's resources and classes are used for the capture.
     pub scenario: Option<PathBuf>,
+    /// The scenario's text, where it is not read from [`scenario`](Self::scenario), which then is what it is called and
+    /// beside which its files are.
+    pub text: Option<String>,
     /// Capture to replay: pcap or pcapng, also gzip.
     pub trace: Option<PathBuf>,
     /// Packets with measured costs, as CSV; without a trace and a scenario.

@@ -1,4 +1,6 @@
-//! The progress of runs, for a display.
+//! The progress of runs, for a display, and whether they are to go on.
+
+use std::sync::atomic::AtomicBool;
 
 /// Something that takes a while.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,11 @@ pub trait Meter: Send + Sync {
 
     /// What it is about now.
     fn rename(&self, name: &str);
+
+    /// What is set once the task is to end early, with an error; by default nothing.
+    fn stop(&self) -> Option<&AtomicBool> {
+        None
+    }
 }
 
 /// Shows nothing.

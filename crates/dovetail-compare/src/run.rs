@@ -234,7 +234,7 @@ impl<'a> Plan<'a> {
             bar.inc(progress.arrived - told);
             told = progress.arrived;
         };
-        let options = Options { stop_at: None, progress: Some(&mut progress) };
+        let options = Options { stop_at: None, progress: Some(&mut progress), stop: bar.stop() };
         let mut recording =
             self.records.map(|records| self.record(policy, *pipeline, records, &resources)).transpose()?;
         let begun = Instant::now();

@@ -68,6 +68,35 @@ impl Observer for () {
     fn sent(&mut self, _: &Packet, _: &Passage) {}
 }
 
+/// An observer, if there is one.
+impl<O: Observer> Observer for Option<O> {
+    fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
+        if let Some(observer) = self {
+            observer.appeared(flow, profile);
+        }
+    }
+    fn arrived(&mut self, packet: &Packet) {
+        if let Some(observer) = self {
+            observer.arrived(packet);
+        }
+    }
+    fn dropped(&mut self, packet: &Packet, now: Nanos) {
+        if let Some(observer) = self {
+            observer.dropped(packet, now);
+        }
+    }
+    fn sent(&mut self, packet: &Packet, passage: &Passage) {
+        if let Some(observer) = self {
+            observer.sent(packet, passage);
+        }
+    }
+    fn left(&mut self, packet: &Packet) {
+        if let Some(observer) = self {
+            observer.left(packet);
+        }
+    }
+}
+
 /// Both watch.
 impl<A: Observer, B: Observer> Observer for (&mut A, &mut B) {
     fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {

@@ -4,6 +4,7 @@ use std::{io::Write, path::Path};
 
 use dovetail_sim::network::Network;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     contenders::contenders,
@@ -22,7 +23,7 @@ use crate::{
     provenance::Provenance,
     report::{Block, Page, charts},
     setting::{Traffic, closing},
-    summary::{Place, Sampled, Summary},
+    summary::{Sampled, Summary},
     table::{Table, bounded, count, figure},
 };
 
@@ -36,18 +37,27 @@ pub(super) fn compare(
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<Summary, Error> {
     let network = &asked.network;
     let contenders = contenders(options, DEFAULT)?;
     let under: Vec<Under<'_>> = contenders.iter().map(Under::Gateway).collect();
     let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
     let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
     let comparison = Comparison { network, provenance: provenance(asked, &under), runs: &runs, figures: &figures };
-    failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
+    let table = comparison.summary()?;
+    failures.extend(summary.and_then(|place| table.write(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
-    Error::unless_none(failures)
+    Error::unless_none(failures).map(|()| table)
+}
+
+/// What runs under these came to, as a table and as the JSON document.
+pub(super) fn as_data(asked: &Asked, under: &[Under<'_>], runs: &[NetworkRun]) -> Result<(Summary, Value), Error> {
+    let network = &asked.network;
+    let figures: Vec<Figures> = runs.iter().map(|run| Figures::of(network, &run.outcome, &run.load)).collect();
+    let comparison = Comparison { network, provenance: provenance(asked, under), runs, figures: &figures };
+    Ok((comparison.summary()?, serde_json::to_value(comparison.json())?))
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -79,10 +89,10 @@ impl Comparison<'_> {
         self.runs.iter().zip(self.figures)
     }
 
-    fn summarise(&self, place: Place) -> Result<(), Error> {
+    fn summary(&self) -> Result<Summary, Error> {
         let documents = self.json().policies.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
         let sample = Sampled { trace: None, provenance: &self.provenance, policies: &documents };
-        Summary::of(&[sample]).write(place)
+        Ok(Summary::of(&[sample]))
     }
 
     fn json(&self) -> ComparisonJson<'_> {

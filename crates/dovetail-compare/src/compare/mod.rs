@@ -10,6 +10,7 @@ mod json;
 mod network;
 mod pipeline;
 mod samples;
+mod simulated;
 mod verdict;
 
 use std::io::Write;
@@ -21,13 +22,28 @@ use crate::{
     options::CompareOptions,
     progress::Progress,
     sampling::are_asked_for,
+    summary::Summary,
 };
+
+pub use simulated::{Simulated, simulate};
 
 /// Compares policies, and writes to `out` how they did.
 ///
 /// # Errors
 /// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
 pub fn compare(options: &CompareOptions, progress: &dyn Progress, out: &mut dyn Write) -> Result<(), Error> {
+    compare_in_full(options, progress, out).map(drop)
+}
+
+/// The same, and every figure as a table.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_in_full(
+    options: &CompareOptions,
+    progress: &dyn Progress,
+    out: &mut dyn Write,
+) -> Result<Summary, Error> {
     let text = scenario_text(&options.input)?;
     let network = resolve(&options.input, text.as_deref())?;
     if network.is_some() && are_asked_for(&options.seeds, &options.further_traces) {

@@ -8,6 +8,7 @@ use dovetail_sim::{
     network::{Echoes, Kind, Network, Protocol},
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use super::{
     contenders::policies,
@@ -42,17 +43,18 @@ pub(super) fn compare(
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<Summary, Error> {
     let network = &asked.network;
     let policies = policies(options, DEFAULT_POLICIES)?;
     let under: Vec<Under<'_>> = policies.iter().map(Under::Policy).collect();
     let Runs { runs, report, summary, mut failures } = runs(network, scenario, &under, options, progress)?;
     let comparison = Comparison { network, provenance: provenance(asked, &under), runs: &runs };
-    failures.extend(summary.and_then(|place| comparison.summarise(place).err()));
+    let figures = comparison.summary()?;
+    failures.extend(summary.and_then(|place| figures.write(place).err()));
     let OutputOptions { records, json, .. } = &options.output;
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
-    Error::unless_none(failures)
+    Error::unless_none(failures).map(|()| figures)
 }
 
 /// Runs that were made, and what is still to be done with them.
@@ -66,6 +68,17 @@ pub(super) struct Runs {
     pub(super) failures: Vec<Error>,
 }
 
+/// Options that speak of pipelines.
+pub(super) fn refuse_what_pipelines_have(options: &CompareOptions) -> Result<(), Error> {
+    if options.programs.is_some() {
+        return Err(Misuse::option(&["programs"], "packets of a network run no programs").into());
+    }
+    if options.window.is_some() {
+        return Err(Misuse::option(&["window"], "the figures of a network have no such windows").into());
+    }
+    Ok(())
+}
+
 /// Each of `examined` over the network, in order.
 pub(super) fn runs(
     network: &Network,
@@ -74,12 +87,7 @@ pub(super) fn runs(
     options: &CompareOptions,
     progress: &dyn Progress,
 ) -> Result<Runs, Error> {
-    if options.programs.is_some() {
-        return Err(Misuse::option(&["programs"], "packets of a network run no programs").into());
-    }
-    if options.window.is_some() {
-        return Err(Misuse::option(&["window"], "the figures of a network have no such windows").into());
-    }
+    refuse_what_pipelines_have(options)?;
     let OutputOptions { report, records, format, jobs, .. } = &options.output;
     let mut files = Files::of(&options.input, scenario);
     let report = files.writes("report", report.as_deref())?;
@@ -92,6 +100,13 @@ pub(super) fn runs(
     let mut runs = side_by_side_on(jobs, examined, |&under| run(network, under, keep, bar.as_ref()))?;
     let failures = runs.iter_mut().flat_map(|run| mem::take(&mut run.run.unwritten)).collect();
     Ok(Runs { runs, report, summary, failures })
+}
+
+/// What runs under these came to, as a table and as the JSON document.
+pub(super) fn as_data(asked: &Asked, under: &[Under<'_>], runs: &[NetworkRun]) -> Result<(Summary, Value), Error> {
+    let network = &asked.network;
+    let comparison = Comparison { network, provenance: provenance(asked, under), runs };
+    Ok((comparison.summary()?, serde_json::to_value(comparison.json())?))
 }
 
 /// Runs side by side, in every form they are shown in.
@@ -182,10 +197,10 @@ impl Comparison<'_> {
         streams.collect()
     }
 
-    fn summarise(&self, place: Place) -> Result<(), Error> {
+    fn summary(&self) -> Result<Summary, Error> {
         let documents = self.json().policies.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?;
         let sample = Sampled { trace: None, provenance: &self.provenance, policies: &documents };
-        Summary::of(&[sample]).write(place)
+        Ok(Summary::of(&[sample]))
     }
 
     fn json(&self) -> ComparisonJson {

@@ -52,7 +52,7 @@ pub(super) fn compare(
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<Summary, Error> {
     refuse_captures(options)?;
     let policies = policies(options, DEFAULT_POLICIES)?;
     let recalled = options.programs.as_deref().map(|path| recall(path, &policies)).transpose()?;
@@ -85,11 +85,9 @@ pub(super) fn compare(
     let [plan] = plans;
     let provenance = plan.provenance(&policies);
     let documents = documents(&runs, input.resources())?;
-    if let Some(place) = summary {
-        let trace = options.input.trace.as_ref().map(|_| input.name());
-        let sample = Sampled { trace, provenance: &provenance, policies: &documents };
-        failures.extend(Summary::of(&[sample]).write(place).err());
-    }
+    let trace = options.input.trace.as_ref().map(|_| input.name());
+    let figures = Summary::of(&[Sampled { trace, provenance: &provenance, policies: &documents }]);
+    failures.extend(summary.and_then(|place| figures.write(place).err()));
     let comparison = Comparison {
         plan: &plan,
         provenance,
@@ -101,7 +99,7 @@ pub(super) fn compare(
     };
     let text = |report: Option<&Path>| comparison.text(report, records.as_deref());
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
-    Error::unless_none(failures)
+    Error::unless_none(failures).map(|()| figures)
 }
 
 /// A pipeline writes no captures.

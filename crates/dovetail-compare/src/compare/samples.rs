@@ -72,7 +72,7 @@ pub(super) fn compare(
     options: &CompareOptions,
     progress: &dyn Progress,
     out: &mut dyn Write,
-) -> Result<(), Error> {
+) -> Result<Summary, Error> {
     refuse_captures(options)?;
     refuse_what_one_run_has(options)?;
     let policies = policies(options, DEFAULT_POLICIES)?;
@@ -99,11 +99,11 @@ pub(super) fn compare(
     let idle = idle(&plans, &policies, &idleness)?;
     let others = if idle.is_none() { under_other_pipelines(&plans, &policies)? } else { Vec::new() };
     let comparison = Samples { policies: &policies, samples: &samples, idle, others };
-    let mut failures: Vec<Error> =
-        summary.and_then(|place| comparison.summary().write(place).err()).into_iter().collect();
+    let figures = comparison.summary();
+    let mut failures: Vec<Error> = summary.and_then(|place| figures.write(place).err()).into_iter().collect();
     let text = |report: Option<&Path>| comparison.text(report);
     failures.extend(deliver(out, report, *json, || comparison.page(), || comparison.json(), text).err());
-    Error::unless_none(failures)
+    Error::unless_none(failures).map(|()| figures)
 }
 
 /// Options that speak of a single run.

@@ -211,6 +211,16 @@ pub fn run(network: &Network, under: Under<'_>, keep: Keep<'_>, bar: &dyn Meter)
     run_blamed(network, under, keep, bar, Blame::Nothing)
 }
 
+/// The same; `observer` sees the packets of the watched link.
+pub(crate) fn run_watched<O: Observer>(
+    network: &Network,
+    under: Under<'_>,
+    bar: &dyn Meter,
+    observer: &mut O,
+) -> Result<NetworkRun, Error> {
+    run_seen(network, under, Keep::default(), bar, Blame::Nothing, observer)
+}
+
 /// The same; `blame` finds out what transfers or requests wait for.
 pub(crate) fn run_blamed(
     network: &Network,
@@ -218,6 +228,17 @@ pub(crate) fn run_blamed(
     keep: Keep<'_>,
     bar: &dyn Meter,
     blame: Blame<'_>,
+) -> Result<NetworkRun, Error> {
+    run_seen(network, under, keep, bar, blame, &mut ())
+}
+
+fn run_seen<O: Observer>(
+    network: &Network,
+    under: Under<'_>,
+    keep: Keep<'_>,
+    bar: &dyn Meter,
+    blame: Blame<'_>,
+    observer: &mut O,
 ) -> Result<NetworkRun, Error> {
     let (mut meters, mut load) = (Meters::new(1, DEFAULT_WINDOW), LinkLoad::default());
     let mut told = 0;
@@ -238,15 +259,17 @@ pub(crate) fn run_blamed(
         capture: capture.as_mut().map(|capture| capture as &mut dyn Write),
         blame,
         requests,
+        stop: bar.stop(),
     };
     let recording =
         keep.records.map(|(folder, format)| Recording::begin(folder, &name, format, &[LINK.to_owned()], &[]));
     let mut recording = recording.transpose()?;
     let begun = Instant::now();
-    let mut meters_and_load = (&mut meters, &mut load);
+    let mut figures = (&mut meters, &mut load);
+    let mut seen = (&mut figures, observer);
     let outcome = match &mut recording {
-        None => play(network, under, &mut meters_and_load, options)?,
-        Some(recording) => play(network, under, &mut (&mut meters_and_load, &mut recording.records), options)?,
+        None => play(network, under, &mut seen, options)?,
+        Some(recording) => play(network, under, &mut (&mut seen, &mut recording.records), options)?,
     };
     let wall = begun.elapsed();
     let mut unwritten = Vec::new();

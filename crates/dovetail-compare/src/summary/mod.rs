@@ -5,6 +5,7 @@
 //! of and where it comes from, so that rows of several files can be put below each other. Where there are several samples, a
 //! policy has three rows more: of each figure the median, the 5th and the 95th percentile over the samples that have it.
 
+mod column;
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -15,7 +16,8 @@ use std::{io, path::Path};
 use dovetail_stats::median_of_runs;
 use serde_json::Value;
 
-pub(crate) use table::Summary;
+pub use column::Column;
+pub use table::Summary;
 use table::{Cell, Row};
 
 use crate::{

@@ -14,9 +14,9 @@ pub(super) enum Cell {
 /// One policy in one sample, or over all of them.
 pub(super) type Row = BTreeMap<String, Cell>;
 
-/// The table.
+/// Figures as a table.
 #[derive(Debug, Default)]
-pub(crate) struct Summary {
+pub struct Summary {
     /// In order of appearance.
     pub(super) columns: Vec<String>,
     pub(super) rows: Vec<Row>,

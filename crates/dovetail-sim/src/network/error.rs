@@ -2,7 +2,7 @@
 
 use std::io;
 
-use dovetail_sched::PolicyError;
+use dovetail_sched::{Nanos, PolicyError};
 use thiserror::Error;
 
 /// Why a network cannot be run.
@@ -17,6 +17,12 @@ pub enum NetworkError {
     /// The capture cannot be written.
     #[error("the capture cannot be written: {0}")]
     Capture(#[from] io::Error),
+    /// The run was asked to stop.
+    #[error("stopped at {now}")]
+    Stopped {
+        /// At which virtual time.
+        now: Nanos,
+    },
     /// This build has no TCP.
     #[error("this build cannot run networks: build it with the feature 'network'")]
     LeftOut,

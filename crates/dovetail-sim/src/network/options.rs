@@ -1,6 +1,6 @@
 //! How to run a network.
 
-use std::io::Write;
+use std::{io::Write, sync::atomic::AtomicBool};
 
 use dovetail_sched::Nanos;
 
@@ -17,6 +17,8 @@ pub struct NetworkOptions<'a> {
     pub blame: Option<&'a mut TransferBlame>,
     /// Finds out what users' requests wait for, where they are behind a gateway.
     pub requests: Option<&'a mut RequestBlame>,
+    /// Looked at often: once it is set, the run ends with [`NetworkError::Stopped`](super::NetworkError::Stopped).
+    pub stop: Option<&'a AtomicBool>,
 }
 
 #[cfg(feature = "network")]
@@ -31,6 +33,7 @@ impl<'a> NetworkOptions<'a> {
             capture: self.capture.map(|file| file as &mut dyn Write),
             blame: self.blame,
             requests: self.requests,
+            stop: self.stop,
         }
     }
 }

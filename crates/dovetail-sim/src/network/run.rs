@@ -33,7 +33,7 @@ pub fn simulate_network<O: Observer>(
     if network.access.is_some() {
         return Err(NetworkError::Network("users send requests through a gateway here: set its policy".into()));
     }
-    let NetworkOptions { progress, capture, blame, .. } = options.lend();
+    let NetworkOptions { progress, capture, blame, stop, .. } = options.lend();
     if blame.is_some() && network.transport.protocol == Protocol::Quic {
         let why = "transfers over QUIC are not explained: what they wait for is told by TCP's sequence numbers";
         return Err(NetworkError::Network(why.into()));
@@ -44,7 +44,7 @@ pub fn simulate_network<O: Observer>(
     });
     let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blamed);
     let net = Net::new(network, policy, &[], watch)?;
-    World::new(net, NoUsers, progress).run()
+    World::new(net, NoUsers, progress, stop).run()
 }
 
 /// Runs a network whose users ask through a gateway that does this.
@@ -59,7 +59,7 @@ pub fn simulate_access<O: Observer>(
 ) -> Result<NetworkOutcome, NetworkError> {
     network.check()?;
     let laid = lay_out(network, gateway)?;
-    let NetworkOptions { progress, capture, requests, .. } = options.lend();
+    let NetworkOptions { progress, capture, requests, stop, .. } = options.lend();
     let blamed = requests.map_or(Blamed::Nothing, |blame| {
         let name = |at: usize| network.traffic[at].name.as_str();
         let user = |(at, node): (usize, usize)| (network.nodes[node].name.as_str(), name(network.class_of(at)));
@@ -71,5 +71,5 @@ pub fn simulate_access<O: Observer>(
     let watch = Watch::new(observer, capture.map(Capture::begin).transpose()?, blamed);
     let mut net = Net::new(&laid.network, &laid.far_end, &laid.by_traffic, watch)?;
     let gateway = RequestGateway::begin(&laid.access, &laid.requests, &mut net)?;
-    World::new(net, gateway, progress).run()
+    World::new(net, gateway, progress, stop).run()
 }

@@ -1,5 +1,7 @@
 //! The event loop.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::{
     access_model::{AccessModel, NetOf},
     agenda::Event,
@@ -14,18 +16,27 @@ use super::{
 /// How often progress is told, in events.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// How often a run looks whether it is to stop, in events: a few milliseconds at most.
+const STOP_EVERY: u64 = 1 << 12;
+
 /// A network, its hosts, and its users' access.
 pub(super) struct World<'a, M: AccessModel> {
     net: NetOf<'a, M>,
     hosts: Hosts,
     access: M,
     progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
+    stop: Option<&'a AtomicBool>,
 }
 
 impl<'a, M: AccessModel> World<'a, M> {
-    pub(super) fn new(mut net: NetOf<'a, M>, access: M, progress: Option<&'a mut dyn FnMut(NetworkProgress)>) -> Self {
+    pub(super) fn new(
+        mut net: NetOf<'a, M>,
+        access: M,
+        progress: Option<&'a mut dyn FnMut(NetworkProgress)>,
+        stop: Option<&'a AtomicBool>,
+    ) -> Self {
         let hosts = Hosts::begin(&mut net);
-        Self { net, hosts, access, progress }
+        Self { net, hosts, access, progress, stop }
     }
 
     pub(super) fn run(mut self) -> Result<NetworkOutcome, NetworkError> {
@@ -58,6 +69,9 @@ impl<'a, M: AccessModel> World<'a, M> {
             events += 1;
             if events.is_multiple_of(PROGRESS_EVERY) {
                 self.tell_progress();
+            }
+            if events.is_multiple_of(STOP_EVERY) && self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(NetworkError::Stopped { now: self.net.now });
             }
         }
         self.tell_progress();

@@ -5,6 +5,7 @@
 //! or `left` for what still waits where a network stops. Rows come in the order in which it was decided what becomes of the
 //! packet.
 
+mod columns;
 mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -19,6 +20,7 @@ use std::{
 
 use dovetail_sched::{FlowId, Nanos, Packet};
 
+pub use self::columns::{Columns, Outcome};
 use self::row::{Fate, Row, Sink};
 use crate::{Observer, Passage, Profile};
 

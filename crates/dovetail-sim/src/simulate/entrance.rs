@@ -1,5 +1,7 @@
 //! Arrivals, drops and releases at the first resource.
 
+use std::sync::atomic::Ordering;
+
 use dovetail_sched::{Nanos, Packet, Scheduler, cost::ProgramId};
 
 use super::{
@@ -17,6 +19,9 @@ const MOST_AT_ONCE: u64 = 1 << 20;
 /// How often progress is told, in arrivals.
 const PROGRESS_EVERY: u64 = 1 << 16;
 
+/// How often a run looks whether it is to stop, in turns of its loop: a few milliseconds at most.
+const STOP_EVERY: u32 = 1 << 12;
+
 pub(super) struct Entrance<'a, O> {
     pub(super) scheduler: &'a mut dyn Scheduler,
     pub(super) observer: &'a mut O,
@@ -26,6 +31,8 @@ pub(super) struct Entrance<'a, O> {
     /// Whether the scheduler chose no packet and nothing has happened since.
     pub(super) held: bool,
     truths: Truths,
+    /// Turns of the loop since it was looked whether to stop.
+    turns: u32,
     /// How many packets came in the place of others at the same time.
     refilled: (Nanos, u64),
     // The program that the scheduler was last told of each flow; none before the flow's first packet.
@@ -36,7 +43,17 @@ impl<'a, O: Observer> Entrance<'a, O> {
     pub(super) fn new(scheduler: &'a mut dyn Scheduler, observer: &'a mut O) -> Self {
         let truths = Truths::for_scheduler(scheduler);
         let (outcome, programs) = (Outcome::default(), Vec::new());
-        Self { scheduler, observer, outcome, waiting: 0, held: false, truths, refilled: (Nanos::ZERO, 0), programs }
+        Self {
+            scheduler,
+            observer,
+            outcome,
+            waiting: 0,
+            held: false,
+            truths,
+            turns: 0,
+            refilled: (Nanos::ZERO, 0),
+            programs,
+        }
     }
 
     /// All arrivals up to `now`, `next` first, which becomes the one after them.
@@ -55,8 +72,23 @@ impl<'a, O: Observer> Entrance<'a, O> {
             if self.outcome.arrived.is_multiple_of(PROGRESS_EVERY) {
                 self.tell_progress(options, now);
             }
+            self.go_on(options, now)?;
         }
         Ok(())
+    }
+
+    /// Called in every turn of a loop: refuses another once the run is to stop.
+    #[inline]
+    pub(super) fn go_on(&mut self, options: &Options<'_>, now: Nanos) -> Result<(), SimulateError> {
+        self.turns += 1;
+        if self.turns < STOP_EVERY {
+            return Ok(());
+        }
+        self.turns = 0;
+        match options.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(SimulateError::Stopped { now }),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses an arrival beyond what the clock can tell.

@@ -1,5 +1,7 @@
 //! How to run, and how a run ended.
 
+use std::sync::atomic::AtomicBool;
+
 use dovetail_sched::Nanos;
 
 use crate::workload::WorkloadError;
@@ -11,6 +13,8 @@ pub struct Options<'a> {
     pub stop_at: Option<Nanos>,
     /// Told now and then how far the run is.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
+    /// Looked at often: once it is set, the run ends with [`SimulateError::Stopped`].
+    pub stop: Option<&'a AtomicBool>,
 }
 
 /// How far a run is.
@@ -66,6 +70,12 @@ pub enum SimulateError {
         /// How many wait.
         packets: u64,
         /// Since when.
+        now: Nanos,
+    },
+    /// The run was asked to stop.
+    #[error("stopped at {now}")]
+    Stopped {
+        /// At which virtual time.
         now: Nanos,
     },
 }

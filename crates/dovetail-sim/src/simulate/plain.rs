@@ -34,6 +34,7 @@ pub(super) fn run<O: Observer>(
             at if at >= stop_at || at == Nanos::MAX => break,
             at => at,
         };
+        entrance.go_on(&options, now)?;
         if notifier.next_at() <= now {
             notifier.tell(entrance.scheduler, now);
             entrance.held = false;

@@ -77,6 +77,7 @@ pub(super) fn run<O: Observer>(
             Nanos::MAX => break,
             at => at,
         };
+        entrance.go_on(&options, now)?;
         while stages.next_event(&mut entrance, now) <= now {
             stages.go_on(&mut entrance, now);
         }

@@ -229,7 +229,7 @@ fn a_packet_a_flow_or_a_class_is_selected() {
 fn a_packet_that_starves_is_left() {
     let mut blame = Blame::new(1, 1, Selection::All, 1, |_: &Ended| ());
     let mut scheduler = "fifo".parse::<PolicySpec>().unwrap().build(&Setup::new(1, Limits::UNLIMITED)).unwrap();
-    let options = Options { stop_at: Some(Nanos(3)), progress: None };
+    let options = Options { stop_at: Some(Nanos(3)), progress: None, stop: None };
     let jobs = [job(0, 0, &[4]), job(1, 0, &[4]), job(2, 1, &[3])];
     simulate(&mut Listed::new(&jobs, &[]), &mut scheduler, PipelineMode::NoWait, &mut blame, options).unwrap();
     let explanation = blame.finish();

@@ -1,0 +1,150 @@
+//! A computation on another thread, without the interpreter's lock.
+//!
+//! Python delivers signals to its main thread between two of its instructions, so a long call has to ask for them. The calling
+//! thread does, every few milliseconds; when one raises, as Ctrl-C does, it has the computation stop and waits for it.
+
+use std::{
+    panic::resume_unwind,
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use dovetail_compare::{Error, Meter, Progress, Task};
+use pyo3::{exceptions::PyValueError, prelude::*};
+
+/// How often signals are asked for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// How often progress is told, in looks.
+const TELL: u32 = 5;
+
+/// An error with its text, as Python raises it.
+pub(crate) fn raised(error: impl ToString) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// What `work` comes to. `told` is called now and then with the name of what is done now, what is counted, how many are done,
+/// and how many there will be.
+///
+/// # Errors
+/// ValueError with the text of what went wrong, and whatever a signal's handler or `told` raises.
+pub(crate) fn run<T: Send>(
+    py: Python<'_>,
+    told: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&dyn Progress) -> Result<T, Error> + Send,
+) -> PyResult<T> {
+    let watch = Watch::default();
+    let done = (Mutex::new(false), Condvar::new());
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            let _end = End(&done);
+            work(&watch)
+        });
+        let interrupted = attend(py, told, &watch, &done).err();
+        if interrupted.is_some() {
+            watch.stop.store(true, Ordering::Relaxed);
+        }
+        let ended = py.detach(|| worker.join());
+        match (interrupted, ended) {
+            (_, Err(panic)) => resume_unwind(panic),
+            (Some(signal), _) => Err(signal),
+            (None, Ok(ended)) => ended.map_err(raised),
+        }
+    })
+}
+
+/// Returns when the work is done, or a signal or `told` raises.
+fn attend(
+    py: Python<'_>,
+    told: Option<&Bound<'_, PyAny>>,
+    watch: &Watch,
+    (is_done, end): &(Mutex<bool>, Condvar),
+) -> PyResult<()> {
+    let mut looks = 0;
+    loop {
+        let ended = py.detach(|| {
+            let (ended, _) = end
+                .wait_timeout_while(locked(is_done), LOOK, |is_done| !*is_done)
+                .unwrap_or_else(PoisonError::into_inner);
+            *ended
+        });
+        looks += 1;
+        if let Some(told) = told.filter(|_| ended || looks % TELL == 0) {
+            watch.tell(told)?;
+        }
+        if ended {
+            return Ok(());
+        }
+        py.check_signals()?;
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Says that the work has ended, also by a panic.
+struct End<'a>(&'a (Mutex<bool>, Condvar));
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        *locked(&self.0.0) = true;
+        self.0.1.notify_all();
+    }
+}
+
+/// How far the work is, for another thread.
+#[derive(Default)]
+struct Watch {
+    stop: Arc<AtomicBool>,
+    /// What was begun last.
+    task: Mutex<Option<Arc<State>>>,
+}
+
+struct State {
+    name: Mutex<String>,
+    counts: String,
+    done: AtomicU64,
+    total: Option<u64>,
+}
+
+impl Watch {
+    fn tell(&self, told: &Bound<'_, PyAny>) -> PyResult<()> {
+        let Some(state) = locked(&self.task).clone() else { return Ok(()) };
+        let name = locked(&state.name).clone();
+        told.call1((name, &state.counts, state.done.load(Ordering::Relaxed), state.total)).map(drop)
+    }
+}
+
+impl Progress for Watch {
+    fn begin(&self, task: Task<'_>) -> Box<dyn Meter> {
+        let Task { name, counts, total, .. } = task;
+        let (name, counts) = (Mutex::new(name.to_owned()), counts.to_owned());
+        let state = Arc::new(State { name, counts, done: AtomicU64::new(0), total });
+        *locked(&self.task) = Some(state.clone());
+        Box::new(Told { state, stop: self.stop.clone() })
+    }
+}
+
+struct Told {
+    state: Arc<State>,
+    stop: Arc<AtomicBool>,
+}
+
+impl Meter for Told {
+    fn inc(&self, more: u64) {
+        self.state.done.fetch_add(more, Ordering::Relaxed);
+    }
+
+    fn rename(&self, name: &str) {
+        *locked(&self.state.name) = name.to_owned();
+    }
+
+    fn stop(&self) -> Option<&AtomicBool> {
+        Some(&self.stop)
+    }
+}

@@ -1,0 +1,112 @@
+//! Policies over the same traffic as data: for programs in the same process, which show it themselves.
+
+use dovetail_sim::{measure::DEFAULT_WINDOW, records::Columns};
+use serde_json::Value;
+
+use super::{
+    contenders::{contenders, policies},
+    gateways, network,
+};
+use crate::{
+    error::{Error, Misuse},
+    input::{Input, UnnamedLink, scenario_text},
+    network::{Asked, LINK, Under, bar, resolve, run_watched},
+    options::{CompareOptions, OutputOptions},
+    progress::Progress,
+    run::{DEFAULT_PIPELINE, Plan, PolicyRun},
+    setting::{Traffic, odd},
+    side_by_side::{cores, side_by_side_on},
+    summary::{Sampled, Summary},
+};
+
+/// What runs of policies over the same traffic came to.
+#[derive(Debug)]
+pub struct Simulated {
+    /// A row for each policy.
+    pub summary: Summary,
+    /// What `compare` would print as JSON, without a verdict.
+    pub document: Value,
+    /// The resources in the order in which packets cross them.
+    pub resources: Vec<String>,
+    /// A row for each packet, for each policy, if they were asked for.
+    pub records: Vec<Columns>,
+}
+
+/// Runs policies over one sample of the traffic; `records`: every packet is kept, too. Nothing is written.
+///
+/// # Errors
+/// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
+pub fn simulate(options: &CompareOptions, records: bool, progress: &dyn Progress) -> Result<Simulated, Error> {
+    if options.policies.is_empty() {
+        return Err(Misuse::option(&["policies"], "name at least one").into());
+    }
+    let text = scenario_text(&options.input)?;
+    match resolve(&options.input, text.as_deref())? {
+        Some(asked) => over_network(&asked, options, records, progress),
+        None => over_pipeline(text.as_deref(), options, records, progress),
+    }
+}
+
+fn over_pipeline(
+    text: Option<&str>,
+    options: &CompareOptions,
+    records: bool,
+    progress: &dyn Progress,
+) -> Result<Simulated, Error> {
+    let policies = policies(options, &[])?;
+    let input = Input::resolve(&options.input, true, text, UnnamedLink::Published, progress)?;
+    let output = OutputOptions { jobs: options.output.jobs, ..OutputOptions::default() };
+    let window = options.window.unwrap_or(DEFAULT_WINDOW);
+    let plan = Plan { one_bar: true, ..Plan::new(&input, &options.input, &output, window, progress)? };
+    let pipeline = plan.pipeline_or(DEFAULT_PIPELINE);
+    let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
+    let resources = input.resources().len();
+    let kept = plan.run_watched(&jobs, |_| records.then(|| Columns::new(resources)), |columns| columns)?;
+    let (runs, records): (Vec<PolicyRun>, Vec<Option<Columns>>) = kept.into_iter().unzip();
+    let provenance = plan.provenance(&policies);
+    let documents = super::json::documents(&runs, input.resources())?;
+    let sample = Sampled {
+        trace: options.input.trace.as_ref().map(|_| input.name()),
+        provenance: &provenance,
+        policies: &documents,
+    };
+    let summary = Summary::of(&[sample]);
+    let notes: Vec<String> =
+        input.remark().map(str::to_owned).into_iter().chain(runs.first().map(odd).unwrap_or_default()).collect();
+    let document = serde_json::json!({
+        "provenance": provenance,
+        "workload": Traffic::of(runs.first()),
+        "policies": documents,
+        "notes": notes,
+    });
+    let records = records.into_iter().flatten().collect();
+    Ok(Simulated { summary, document, resources: input.resources().to_vec(), records })
+}
+
+fn over_network(
+    asked: &Asked,
+    options: &CompareOptions,
+    records: bool,
+    progress: &dyn Progress,
+) -> Result<Simulated, Error> {
+    network::refuse_what_pipelines_have(options)?;
+    let contenders = contenders(options, &[])?;
+    let has_gateway = asked.network.access.is_some();
+    let policies = if has_gateway { Vec::new() } else { policies(options, &[])? };
+    let under: Vec<Under<'_>> = if has_gateway {
+        contenders.iter().map(Under::Gateway).collect()
+    } else {
+        policies.iter().map(Under::Policy).collect()
+    };
+    let bar = bar(&asked.network, under.len(), progress);
+    let jobs = options.output.jobs.map_or_else(cores, usize::from);
+    let kept = side_by_side_on(jobs, &under, |&under| {
+        let mut columns = records.then(|| Columns::new(1));
+        run_watched(&asked.network, under, bar.as_ref(), &mut columns).map(|run| (run, columns))
+    })?;
+    let (runs, records): (Vec<_>, Vec<_>) = kept.into_iter().unzip();
+    let (summary, document) =
+        if has_gateway { gateways::as_data(asked, &under, &runs)? } else { network::as_data(asked, &under, &runs)? };
+    let records = records.into_iter().flatten().collect();
+    Ok(Simulated { summary, document, resources: vec![LINK.to_owned()], records })
+}

@@ -1,0 +1,90 @@
+//! Records in memory, a vector for each column, for who computes with them in the same process.
+
+use dovetail_sched::{FlowId, Nanos, Packet};
+
+use crate::{Observer, Passage, Profile};
+
+/// What became of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Outcome {
+    /// It crossed all resources.
+    Sent = 0,
+    /// It was refused or evicted.
+    Dropped = 1,
+    /// It still waited where a network stopped.
+    Left = 2,
+}
+
+impl Outcome {
+    /// The words for them, in the order of their numbers.
+    pub const WORDS: [&'static str; 3] = ["sent", "dropped", "left"];
+}
+
+/// Rows in the order in which it was decided what becomes of the packets; memory grows with their number.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// The workload's packets are numbered from 0.
+    pub packet: Vec<u64>,
+    /// Places in [`names`](Self::names).
+    pub flow: Vec<u32>,
+    /// Lengths.
+    pub bytes: Vec<u32>,
+    /// Arrivals, in nanoseconds.
+    pub arrival_ns: Vec<u64>,
+    /// On each resource when a packet started and when it ended, in nanoseconds; 0 of packets that were not sent.
+    pub passage_ns: Vec<[Vec<u64>; 2]>,
+    /// What became of it.
+    pub outcome: Vec<Outcome>,
+    names: Vec<String>,
+}
+
+impl Columns {
+    /// No rows yet, of packets that cross so many resources.
+    #[must_use]
+    pub fn new(resources: usize) -> Self {
+        Self { passage_ns: vec![<[Vec<u64>; 2]>::default(); resources], ..Self::default() }
+    }
+
+    /// The names of the flows.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn push(&mut self, packet: &Packet, passage: Option<&Passage>, outcome: Outcome) {
+        self.packet.push(packet.handle);
+        self.flow.push(packet.flow.0);
+        self.bytes.push(packet.bytes);
+        self.arrival_ns.push(packet.arrival.0);
+        for (at, [starts, ends]) in self.passage_ns.iter_mut().enumerate() {
+            let time = |times: &[Nanos]| times.get(at).map_or(0, |time| time.0);
+            starts.push(passage.map_or(0, |passage| time(passage.start())));
+            ends.push(passage.map_or(0, |passage| time(passage.end())));
+        }
+        self.outcome.push(outcome);
+    }
+}
+
+impl Observer for Columns {
+    fn appeared(&mut self, flow: FlowId, profile: &Profile<'_>) {
+        if flow.index() >= self.names.len() {
+            self.names.resize(flow.index() + 1, String::new());
+        }
+        self.names[flow.index()] = profile.label.to_owned();
+    }
+
+    fn arrived(&mut self, _: &Packet) {}
+
+    fn dropped(&mut self, packet: &Packet, _: Nanos) {
+        self.push(packet, None, Outcome::Dropped);
+    }
+
+    fn sent(&mut self, packet: &Packet, passage: &Passage) {
+        self.push(packet, Some(passage), Outcome::Sent);
+    }
+
+    fn left(&mut self, packet: &Packet) {
+        self.push(packet, None, Outcome::Left);
+    }
+}
