@@ -11,6 +11,7 @@ use dovetail_house::{
 const HELD: &[&str] = &[
     "bench",
     "bindings/c",
+    "bindings/python",
     "dovetail-admin",
     "dovetail-bed",
     "dovetail-box",

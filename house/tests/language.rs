@@ -16,12 +16,14 @@ struct Read {
 
 fn public() -> [Read; 3] {
     let mut folders = crates();
-    folders.push(root().join("bindings/c"));
+    folders.extend(["bindings/c", "bindings/python"].map(|binding| root().join(binding)));
     let sources = folders.into_iter().flat_map(|folder| files(&folder.join("src"), "rs")).collect();
     let rust = |path: &Path| of_rust(&read(path)).unwrap_or_else(|error| panic!("{}: {error}", shown(path)));
     let mut as_they_are = pages();
     as_they_are.extend(all_files(&root().join("packaging")));
-    as_they_are.extend(["README.md", "include/dovetail.hpp"].map(|name| root().join("bindings/c").join(name)));
+    as_they_are.extend(
+        ["c/README.md", "c/include/dovetail.hpp", "python/README.md"].map(|name| root().join("bindings").join(name)),
+    );
     [
         Read { files: as_they_are, passages: |path| of_page(&read(path)) },
         Read { files: files(&root().join("scenarios"), "toml"), passages: |path| of_comments(&read(path)) },

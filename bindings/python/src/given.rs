@@ -21,9 +21,6 @@ use crate::run::raised;
 /// How deep a dict may be; no scenario is as deep.
 const DEEPEST: usize = 32;
 
-/// What a scenario is called that has no file.
-const UNNAMED: &str = "scenario";
-
 /// Keyword arguments, taken one by one.
 pub(crate) struct Given<'py>(Bound<'py, PyDict>);
 
@@ -70,7 +67,7 @@ impl<'py> Given<'py> {
     }
 
     /// A number that is at least 1.
-    fn positive<T: PartialOrd + From<u8>>(&self, name: &str) -> PyResult<Option<T>>
+    pub(crate) fn positive<T: PartialOrd + From<u8>>(&self, name: &str) -> PyResult<Option<T>>
     where
         T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
     {
@@ -114,12 +111,22 @@ impl<'py> Given<'py> {
     /// The scenario, with its overrides.
     pub(crate) fn scenario(&self, input: &mut InputOptions) -> PyResult<()> {
         let given = self.take("scenario")?;
+        self.resolve(given, "scenario", input)
+    }
+
+    /// A TOML file of this option's, which is put where a scenario's is.
+    pub(crate) fn resolve(
+        &self,
+        given: Option<Bound<'py, PyAny>>,
+        option: &str,
+        input: &mut InputOptions,
+    ) -> PyResult<()> {
         let folder: Option<PathBuf> = self.value("folder")?;
         let overrides = match self.take("overrides")? {
             Some(overrides) => overrides_of(&overrides)?,
             None => Vec::new(),
         };
-        let unnamed = || folder.clone().unwrap_or_default().join(UNNAMED);
+        let unnamed = || folder.clone().unwrap_or_default().join(option);
         match given {
             None => {
                 if !overrides.is_empty() {
@@ -129,16 +136,17 @@ impl<'py> Given<'py> {
             }
             Some(given) => {
                 if let Ok(dict) = given.cast::<PyDict>() {
-                    let text = toml::to_string(&value_of(dict.as_any(), "scenario", 0)?);
-                    input.text = Some(text.map_err(|error| raised(format!("scenario: {error}")))?);
+                    let text = toml::to_string(&value_of(dict.as_any(), option, 0)?);
+                    input.text = Some(text.map_err(|error| raised(format!("{option}: {error}")))?);
                     input.scenario = Some(unnamed());
                 } else if let Some(text) = given.cast::<PyString>().ok().filter(|text| is_text(text)) {
                     input.text = Some(text.extract()?);
                     input.scenario = Some(unnamed());
                 } else {
                     let path = given.extract::<PathBuf>();
-                    input.scenario =
-                        Some(path.map_err(|_| PyTypeError::new_err("scenario: give a path, a text or a dict"))?);
+                    input.scenario = Some(
+                        path.map_err(|_| PyTypeError::new_err(format!("{option}: give a path, a text or a dict")))?,
+                    );
                 }
             }
         }

@@ -10,15 +10,28 @@
 //! | `run` | a computation that Ctrl-C stops and a progress bar follows |
 //! | `table` | tables that Arrow's consumers read without a copy |
 //! | `simulate` | policies over the same traffic |
+//! | `own` | a policy that is a Python object |
+//! | `ask` | what the command does besides: documents, and tables of what is in them |
+//! | `scheduler`, `inner`, `batch`, `handles` | a scheduler packet by packet, by arrays, and what its packets carry |
 
+mod ask;
+mod batch;
 mod given;
+mod handles;
+mod inner;
+mod own;
 mod run;
+mod scheduler;
 mod simulate;
 mod table;
 
 /// What `import dovetail._native` finds.
 #[pyo3::pymodule(gil_used = false)]
 mod _native {
+    #[pymodule_export]
+    use super::ask::{Answer, admit, command, compare, explain, policies, reproduce, scenarios, tune};
+    #[pymodule_export]
+    use super::scheduler::{Out, Scheduler};
     #[pymodule_export]
     use super::simulate::{Simulated, scenario, simulate};
     #[pymodule_export]

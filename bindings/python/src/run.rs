@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use dovetail_compare::{Error, Meter, Progress, Task};
+use dovetail_compare::{Meter, Progress, Task};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 /// How often signals are asked for.
@@ -32,45 +32,93 @@ pub(crate) fn raised(error: impl ToString) -> PyErr {
 ///
 /// # Errors
 /// ValueError with the text of what went wrong, and whatever a signal's handler or `told` raises.
-pub(crate) fn run<T: Send>(
+pub(crate) fn run<T: Send, E: ToString + Send>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
-    work: impl FnOnce(&dyn Progress) -> Result<T, Error> + Send,
+    work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send,
 ) -> PyResult<T> {
-    let watch = Watch::default();
-    let done = (Mutex::new(false), Condvar::new());
+    run_until(py, told, &Arc::default(), work)
+}
+
+/// The same, until it is done or `stop` is set.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_until<T: Send, E: ToString + Send>(
+    py: Python<'_>,
+    told: Option<&Bound<'_, PyAny>>,
+    stop: &Arc<AtomicBool>,
+    work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send,
+) -> PyResult<T> {
+    let (watch, end) = (Watch { stop: stop.clone(), ..Watch::default() }, Arc::new(End::default()));
     thread::scope(|scope| {
+        let ending = Ending(end.clone());
         let worker = scope.spawn(|| {
-            let _end = End(&done);
+            let _ending = ending;
             work(&watch)
         });
-        let interrupted = attend(py, told, &watch, &done).err();
+        let interrupted = attend(py, told, &watch, &end).err();
         if interrupted.is_some() {
             watch.stop.store(true, Ordering::Relaxed);
         }
-        let ended = py.detach(|| worker.join());
-        match (interrupted, ended) {
-            (_, Err(panic)) => resume_unwind(panic),
-            (Some(signal), _) => Err(signal),
-            (None, Ok(ended)) => ended.map_err(raised),
-        }
+        result(interrupted, py.detach(|| worker.join()))
     })
 }
 
-/// Returns when the work is done, or a signal or `told` raises.
-fn attend(
+/// The same of what does not look often whether it is to stop: when a signal raises, it is left to end on its own.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn run_apart<T: Send + 'static, E: ToString + Send + 'static>(
     py: Python<'_>,
     told: Option<&Bound<'_, PyAny>>,
-    watch: &Watch,
-    (is_done, end): &(Mutex<bool>, Condvar),
-) -> PyResult<()> {
+    work: impl FnOnce(&dyn Progress) -> Result<T, E> + Send + 'static,
+) -> PyResult<T> {
+    let (watch, end) = (Arc::new(Watch::default()), Arc::new(End::default()));
+    let (watched, ending) = (watch.clone(), Ending(end.clone()));
+    let worker = thread::spawn(move || {
+        let _ending = ending;
+        work(watched.as_ref())
+    });
+    if let Err(signal) = attend(py, told, &watch, &end) {
+        watch.stop.store(true, Ordering::Relaxed);
+        return Err(signal);
+    }
+    result(None, py.detach(|| worker.join()))
+}
+
+fn result<T, E: ToString>(interrupted: Option<PyErr>, ended: thread::Result<Result<T, E>>) -> PyResult<T> {
+    match (interrupted, ended) {
+        (_, Err(panic)) => resume_unwind(panic),
+        (Some(signal), _) => Err(signal),
+        (None, Ok(ended)) => ended.map_err(raised),
+    }
+}
+
+/// Whether the work has ended.
+#[derive(Default)]
+struct End {
+    is_over: Mutex<bool>,
+    ended: Condvar,
+}
+
+/// Says so, also after a panic.
+struct Ending(Arc<End>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        *locked(&self.0.is_over) = true;
+        self.0.ended.notify_all();
+    }
+}
+
+/// Returns when the work is done, or a signal or `told` raises.
+fn attend(py: Python<'_>, told: Option<&Bound<'_, PyAny>>, watch: &Watch, end: &End) -> PyResult<()> {
     let mut looks = 0;
     loop {
         let ended = py.detach(|| {
-            let (ended, _) = end
-                .wait_timeout_while(locked(is_done), LOOK, |is_done| !*is_done)
-                .unwrap_or_else(PoisonError::into_inner);
-            *ended
+            let waited = end.ended.wait_timeout_while(locked(&end.is_over), LOOK, |is_over| !*is_over);
+            *waited.unwrap_or_else(PoisonError::into_inner).0
         });
         looks += 1;
         if let Some(told) = told.filter(|_| ended || looks % TELL == 0) {
@@ -85,16 +133,6 @@ fn attend(
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Says that the work has ended, also by a panic.
-struct End<'a>(&'a (Mutex<bool>, Condvar));
-
-impl Drop for End<'_> {
-    fn drop(&mut self) {
-        *locked(&self.0.0) = true;
-        self.0.1.notify_all();
-    }
 }
 
 /// How far the work is, for another thread.

@@ -1,11 +1,15 @@
 //! Policies over the same traffic.
 
-use dovetail_compare::{input::scenario_text, options::InputOptions, overridden};
+use std::sync::{Arc, atomic::AtomicBool};
+
+use dovetail_compare::{input::scenario_text, options::InputOptions, overridden, run::Own};
+use dovetail_sched::Setup;
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     given::Given,
-    run::{raised, run},
+    own::{Object, Raised},
+    run::{raised, run_until},
     table::Table,
 };
 
@@ -18,24 +22,38 @@ pub(crate) struct Simulated {
     resources: Vec<String>,
 }
 
-/// Runs policies over one sample of the traffic.
+/// Runs policies over one sample of the traffic; `own` are those that are objects, with their places in the list of all.
 #[pyfunction]
 pub(crate) fn simulate(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
+    own: Vec<(usize, Bound<'_, PyAny>)>,
     records: bool,
     told: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Simulated> {
     let given = Given::new(options)?;
     let options = given.comparison()?;
     given.end()?;
-    let names: Vec<String> = options.policies.iter().map(ToString::to_string).collect();
-    let (summary, kept, document, resources) = run(py, told, |progress| {
-        let done = dovetail_compare::simulate(&options, records, progress)?;
+    let mut names: Vec<String> = options.policies.iter().map(ToString::to_string).collect();
+    let objects = own.iter().map(|(at, object)| Ok((*at, Object::new(object)?))).collect::<PyResult<Vec<_>>>()?;
+    let (failed, stop) = (Raised::default(), Arc::<AtomicBool>::default());
+    let builds: Vec<_> =
+        objects.iter().map(|(_, object)| |setup: &Setup| object.build(setup, &failed, &stop)).collect();
+    let mut own = Vec::new();
+    for ((at, object), build) in objects.iter().zip(&builds) {
+        names.insert((*at).min(names.len()), object.name.clone());
+        own.push(Own { name: object.name.clone(), at: *at, build });
+    }
+    let done = run_until(py, told, &stop, |progress| {
+        let done = dovetail_compare::simulate(&options, &own, records, progress)?;
         let summary = Table::of_summary(&done.summary);
         let kept = records.then(|| Table::of_records(&names, &done.resources, done.records)).transpose();
-        Ok((summary, kept, serde_json::to_string(&done.document)?, done.resources))
-    })?;
+        Ok::<_, dovetail_compare::Error>((summary, kept, serde_json::to_string(&done.document)?, done.resources))
+    });
+    if let Some(error) = failed.take() {
+        return Err(error);
+    }
+    let (summary, kept, document, resources) = done?;
     Ok(Simulated {
         summary: Py::new(py, summary.map_err(raised)?)?,
         records: kept.map_err(raised)?.map(|table| Py::new(py, table)).transpose()?,

@@ -1,6 +1,6 @@
 //! Why the command could not do what it was asked, in words of the command line, and the exit status that says so.
 
-use std::{fmt::Display, process::ExitCode};
+use std::fmt::Display;
 
 use dovetail_compare::{Error, Misuse};
 use dovetail_experiments::Tally;
@@ -33,12 +33,13 @@ impl Failure {
         }
     }
 
-    pub(crate) fn report(&self) -> ExitCode {
+    /// Says so; the exit status.
+    pub(crate) fn report(&self) -> u8 {
         eprintln!("dovetail: {}", self.message);
         if self.misuse {
             eprintln!("For more information, try 'dovetail --help'.");
         }
-        ExitCode::from(if self.misuse { 2 } else { 1 })
+        if self.misuse { 2 } else { 1 }
     }
 }
 

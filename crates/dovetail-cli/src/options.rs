@@ -106,7 +106,7 @@ impl From<&TuneArgs> for TuneOptions {
 
 impl From<&AdmitArgs> for AdmitOptions {
     fn from(args: &AdmitArgs) -> Self {
-        Self { file: args.file.clone(), bound: args.bound, json: args.json }
+        Self { file: args.file.clone(), text: None, bound: args.bound, json: args.json }
     }
 }
 

@@ -130,6 +130,8 @@ pub struct TuneOptions {
 pub struct AdmitOptions {
     /// The node and its reservations, as TOML.
     pub file: PathBuf,
+    /// The text, where it is not read from the file.
+    pub text: Option<String>,
     /// Formula of the delays that reservations are held to.
     pub bound: Bound,
     /// One JSON document instead of a text.

@@ -20,7 +20,7 @@ use crate::{
     input::Input,
     meters::Bars,
     options::{InputOptions, OutputOptions},
-    progress::{Meter, Progress},
+    progress::{Meter, Progress, Task},
     provenance::{InputFile, Origin, Provenance, Sources, Stated},
     recording::Recording,
     side_by_side::{cores, side_by_side_on},
@@ -63,6 +63,16 @@ pub const DEFAULT_PIPELINE: PipelineMode = PipelineMode::NoWait;
 
 /// The key of the provenance in records that have a place for it.
 pub const PROVENANCE_KEY: &str = "dovetail.provenance";
+
+/// A scheduler of the caller's own, which no string names.
+pub struct Own<'a> {
+    /// What it is called.
+    pub name: String,
+    /// Where it is in the list of all policies.
+    pub at: usize,
+    /// Makes one.
+    pub build: &'a (dyn Fn(&Setup) -> Box<dyn Scheduler> + Sync),
+}
 
 /// One policy's run.
 pub struct PolicyRun {
@@ -213,9 +223,41 @@ impl<'a> Plan<'a> {
         Recording::begin(folder, policy.as_str(), format, resources, &[(PROVENANCE_KEY, &provenance)])
     }
 
+    /// As [`run_watched`](Self::run_watched), schedulers of the caller's own; nothing is recorded.
+    pub(crate) fn run_own<O: Observer, T: Send>(
+        &self,
+        own: &[Own<'_>],
+        observer: impl Fn() -> O + Sync,
+        seen: impl Fn(O) -> T + Sync,
+    ) -> Result<Vec<(PolicyRun, T)>, Error> {
+        let pipeline = self.pipeline_or(DEFAULT_PIPELINE);
+        side_by_side_on(self.jobs, own, |own| {
+            let task = Task { name: &own.name, width: 0, counts: "packets", total: self.input.packets_hint() };
+            let bar = self.progress.begin(task);
+            let build = |setup: &Setup| Ok((own.build)(setup));
+            let run = self.run_built(&own.name, build, pipeline, None, observer(), bar.as_ref());
+            run.map(|(run, observer)| (run, seen(observer)))
+        })
+    }
+
     fn run_one<O: Observer>(
         &self,
         (policy, pipeline): &(PolicySpec, PipelineMode),
+        observer: O,
+        bar: &dyn Meter,
+    ) -> Result<(PolicyRun, O), Error> {
+        let resources = self.input.resources();
+        let recording = self.records.map(|records| self.record(policy, *pipeline, records, resources)).transpose()?;
+        let build = |setup: &Setup| policy.build(setup).map_err(|unfit| Misuse::Unfit(unfit).into());
+        self.run_built(policy.as_str(), build, *pipeline, recording, observer, bar)
+    }
+
+    fn run_built<O: Observer>(
+        &self,
+        name: &str,
+        build: impl FnOnce(&Setup) -> Result<Box<dyn Scheduler>, Error>,
+        pipeline: PipelineMode,
+        mut recording: Option<Recording>,
         mut observer: O,
         bar: &dyn Meter,
     ) -> Result<(PolicyRun, O), Error> {
@@ -226,7 +268,7 @@ impl<'a> Plan<'a> {
             programs.take_over(remembered);
         }
         let setup = Setup { programs, ..Setup::new(resources.len(), self.limits()) };
-        let mut scheduler: Box<dyn Scheduler> = policy.build(&setup).map_err(Misuse::Unfit)?;
+        let mut scheduler = build(&setup)?;
         let mut meters = Meters::new(resources.len(), self.window);
         let mut watched = (&mut meters, &mut observer);
         let mut told = 0;
@@ -235,25 +277,23 @@ impl<'a> Plan<'a> {
             told = progress.arrived;
         };
         let options = Options { stop_at: None, progress: Some(&mut progress), stop: bar.stop() };
-        let mut recording =
-            self.records.map(|records| self.record(policy, *pipeline, records, &resources)).transpose()?;
         let begun = Instant::now();
         let scheduler = scheduler.as_mut();
         let outcome = match &mut recording {
-            None => simulate(workload.as_mut(), scheduler, *pipeline, &mut watched, options),
+            None => simulate(workload.as_mut(), scheduler, pipeline, &mut watched, options),
             Some(recording) => {
                 let mut both = (&mut watched, &mut recording.records);
-                simulate(workload.as_mut(), scheduler, *pipeline, &mut both, options)
+                simulate(workload.as_mut(), scheduler, pipeline, &mut both, options)
             }
         };
-        let outcome = outcome.map_err(|source| Error::Run { policy: policy.to_string(), source })?;
+        let outcome = outcome.map_err(|source| Error::Run { policy: name.to_owned(), source })?;
         let wall = begun.elapsed();
         let mut unwritten = Vec::new();
         let records = recording.and_then(|recording| recording.end().map_err(|error| unwritten.push(error)).ok());
         let mut counters = Vec::new();
         scheduler.figures(&mut |name, value| counters.push((name, value)));
         let run = PolicyRun {
-            policy: policy.as_str().to_owned(),
+            policy: name.to_owned(),
             outcome,
             summary: meters.finish(),
             counters,

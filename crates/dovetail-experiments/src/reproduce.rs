@@ -1,6 +1,6 @@
 //! Which experiments were requested, and their results.
 
-use std::{io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf, sync::atomic::Ordering};
 
 use dovetail_compare::{
     Progress, Task,
@@ -66,6 +66,9 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     let mut findings = Vec::new();
     for (at, &experiment) in experiments.iter().enumerate() {
         bar.rename(experiment.name);
+        if bar.stop().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::broken("stopped"));
+        }
         findings.push((
             experiment,
             match &trials {

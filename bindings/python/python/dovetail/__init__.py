@@ -11,8 +11,49 @@ Tables speak Arrow's PyCapsule interface, so ``polars.DataFrame(result.summary)`
 them without a copy.
 """
 
+from dovetail._ask import (
+    Admissions,
+    Answer,
+    Comparison,
+    Explanation,
+    Reproduction,
+    Tuning,
+    admit,
+    compare,
+    explain,
+    policies,
+    reproduce,
+    scenarios,
+    tune,
+)
+from dovetail._limits import Limits, Program
 from dovetail._native import VERSION as __version__
-from dovetail._native import Table
+from dovetail._native import Packet, Scheduler, Table
+from dovetail._policy import Policy
 from dovetail._simulate import Result, scenario, simulate
 
-__all__ = ["Result", "Table", "__version__", "scenario", "simulate"]
+__all__ = [
+    "Admissions",
+    "Answer",
+    "Comparison",
+    "Explanation",
+    "Limits",
+    "Packet",
+    "Policy",
+    "Program",
+    "Reproduction",
+    "Result",
+    "Scheduler",
+    "Table",
+    "Tuning",
+    "__version__",
+    "admit",
+    "compare",
+    "explain",
+    "policies",
+    "reproduce",
+    "scenario",
+    "scenarios",
+    "simulate",
+    "tune",
+]

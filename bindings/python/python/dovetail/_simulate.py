@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dovetail import _native
 from dovetail._native import Table
+from dovetail._options import Scenario, StrPath, options
+from dovetail._policy import Policy
 from dovetail._progress import Progress, shown
 
-Scenario = str | PathLike[str] | Mapping[str, Any] | None
-"""A path or the name of a built-in scenario, a text of TOML (which has more than one line), or a dict of the same shape."""
+if TYPE_CHECKING:
+    import altair
 
 
 class Result:
@@ -39,20 +40,33 @@ class Result:
         """What to know of the figures."""
         return list(self.document["notes"])
 
+    def plot(self, x: str = "latency_us.p99", y: str | None = None) -> altair.Chart:
+        """A chart of two figures of the summary, a point for each policy; it needs Altair.
+
+        Without ``y``, that is the utilisation of the busiest resource.
+        """
+        from dovetail._plot import points
+
+        return points(self.summary, x, y or _busiest(self.summary, self.resources), "policy")
+
     def __repr__(self) -> str:
-        policies = ", ".join(self.summary["policy"])
-        return f"<dovetail.Result: {policies}>"
+        return f"<dovetail.Result: {', '.join(self.summary['policy'])}>"
+
+
+def _busiest(summary: Table, resources: Sequence[str]) -> str:
+    names = [f"utilisation.{resource}" for resource in resources]
+    return max(names, key=lambda name: max((value or 0.0 for value in summary[name]), default=0.0))
 
 
 def simulate(
     scenario: Scenario,
-    policies: str | Sequence[str],
+    policies: str | Policy | Sequence[str | Policy],
     *,
     seed: int | None = None,
     overrides: Mapping[str, Any] | None = None,
     records: bool = False,
-    trace: str | PathLike[str] | None = None,
-    workload: str | PathLike[str] | None = None,
+    trace: StrPath | None = None,
+    workload: StrPath | None = None,
     pipeline: str | None = None,
     queue_packets: int | None = None,
     buffer_packets: int | None = None,
@@ -60,26 +74,31 @@ def simulate(
     link: str | None = None,
     load: float | None = None,
     window: str | None = None,
-    programs: str | PathLike[str] | None = None,
-    folder: str | PathLike[str] | None = None,
+    folder: StrPath | None = None,
     jobs: int | None = None,
     progress: Progress = None,
 ) -> Result:
     """Run policies over the same traffic, in virtual time.
 
-    ``scenario`` is a path, the name of a built-in scenario or network, a text of TOML or a dict; ``overrides`` changes its values,
-    by dotted keys such as ``"link.rate"`` or ``"flow.web.size"`` (None takes a key away). Files that a text or dict names are in
-    ``folder``. With a ``trace`` the scenario's resources and classes are used for the capture. The other options are those of
+    ``scenario`` is a path, the name of a built-in scenario or network, a text of TOML or a dict; None is the built-in "middlebox",
+    or no scenario where there is a ``trace`` or ``workload``. ``overrides`` changes its values, by dotted keys such as
+    ``"link.rate"`` or ``"flow.web.size"``; None takes a key away. Files that a text or dict names are in ``folder``. With a
+    ``trace`` the scenario's resources and classes are used for the capture. The other options are those of
     ``dovetail compare``. With ``records`` every packet is kept in memory.
+
+    A policy is a string such as ``"atfq:batch=20"``, or an object of one's own: see ``Policy``.
 
     ``progress``: True shows a bar (it needs tqdm), a callable is told what is done, what is counted, how many are done, and how
     many there will be.
 
     What is wrong raises ValueError with the same text as the command. Ctrl-C stops the run.
     """
-    options = _options(locals(), "records", "progress")
+    asked = options(locals(), "policies", "records", "progress")
+    listed = [policies] if isinstance(policies, str) or not isinstance(policies, Iterable) else list(policies)
+    asked["policies"] = [policy for policy in listed if isinstance(policy, str)]
+    own = [(at, policy) for at, policy in enumerate(listed) if not isinstance(policy, str)]
     with shown(progress) as told:
-        done = _native.simulate(options, records, told)
+        done = _native.simulate(asked, own, records, told)
     return Result(done.summary, done.records, json.loads(done.document), done.resources)
 
 
@@ -87,17 +106,7 @@ def scenario(
     scenario: Scenario,
     overrides: Mapping[str, Any] | None = None,
     *,
-    folder: str | PathLike[str] | None = None,
+    folder: StrPath | None = None,
 ) -> str:
     """A scenario with its overrides as TOML: the same text for equal scenarios, whatever their comments and order."""
-    return _native.scenario(_options(locals()))
-
-
-def _options(given: Mapping[str, Any], *but: str) -> dict[str, Any]:
-    options = {name: value for name, value in given.items() if name not in but and value is not None}
-    for name in ("scenario", "overrides"):
-        if isinstance(options.get(name), Mapping):
-            options[name] = dict(options[name])
-    if isinstance(options.get("policies"), Iterable) and not isinstance(options["policies"], str):
-        options["policies"] = list(options["policies"])
-    return options
+    return _native.scenario(options(locals()))

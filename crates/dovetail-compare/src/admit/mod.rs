@@ -27,7 +27,8 @@ use request::Request;
 /// Where the file cannot be read or is wrong, or `out` takes nothing.
 pub fn admit(options: &AdmitOptions, out: &mut dyn Write) -> Result<(), Error> {
     let name = options.file.display().to_string();
-    let request = Request::parse(&read_text(&options.file)?, &name).map_err(Error::Reservations)?;
+    let text = options.text.clone().map_or_else(|| read_text(&options.file), Ok)?;
+    let request = Request::parse(&text, &name).map_err(Error::Reservations)?;
     let answers = Answers::of(&request, options.bound);
     if options.json { print_json(out, &json::json(&answers, &name)) } else { print(out, &show::text(&answers, &name)) }
 }

@@ -1,5 +1,6 @@
 //! Policies over the same traffic as data: for programs in the same process, which show it themselves.
 
+use dovetail_sched::PolicySpec;
 use dovetail_sim::{measure::DEFAULT_WINDOW, records::Columns};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use crate::{
     network::{Asked, LINK, Under, bar, resolve, run_watched},
     options::{CompareOptions, OutputOptions},
     progress::Progress,
-    run::{DEFAULT_PIPELINE, Plan, PolicyRun},
+    run::{DEFAULT_PIPELINE, Own, Plan, PolicyRun},
     setting::{Traffic, odd},
     side_by_side::{cores, side_by_side_on},
     summary::{Sampled, Summary},
@@ -32,28 +33,40 @@ pub struct Simulated {
     pub records: Vec<Columns>,
 }
 
-/// Runs policies over one sample of the traffic; `records`: every packet is kept, too. Nothing is written.
+/// Runs policies over one sample of the traffic, and `own` ones beside them; `records`: every packet is kept, too. Nothing is
+/// written.
 ///
 /// # Errors
 /// [`Error::Misuse`] where what is asked for does not go together; others where a file is wrong or a run breaks off.
-pub fn simulate(options: &CompareOptions, records: bool, progress: &dyn Progress) -> Result<Simulated, Error> {
-    if options.policies.is_empty() {
+pub fn simulate(
+    options: &CompareOptions,
+    own: &[Own<'_>],
+    records: bool,
+    progress: &dyn Progress,
+) -> Result<Simulated, Error> {
+    if options.policies.is_empty() && own.is_empty() {
         return Err(Misuse::option(&["policies"], "name at least one").into());
     }
     let text = scenario_text(&options.input)?;
     match resolve(&options.input, text.as_deref())? {
+        Some(_) if !own.is_empty() => {
+            let why = "policies of one's own run over pipelines: a network makes schedulers by their strings";
+            Err(Misuse::option(&["policies"], why).into())
+        }
         Some(asked) => over_network(&asked, options, records, progress),
-        None => over_pipeline(text.as_deref(), options, records, progress),
+        None => over_pipeline(text.as_deref(), options, own, records, progress),
     }
 }
 
 fn over_pipeline(
     text: Option<&str>,
     options: &CompareOptions,
+    own: &[Own<'_>],
     records: bool,
     progress: &dyn Progress,
 ) -> Result<Simulated, Error> {
     let policies = policies(options, &[])?;
+    refuse_taken_names(&policies, own)?;
     let input = Input::resolve(&options.input, true, text, UnnamedLink::Published, progress)?;
     let output = OutputOptions { jobs: options.output.jobs, ..OutputOptions::default() };
     let window = options.window.unwrap_or(DEFAULT_WINDOW);
@@ -61,9 +74,14 @@ fn over_pipeline(
     let pipeline = plan.pipeline_or(DEFAULT_PIPELINE);
     let jobs: Vec<_> = policies.iter().map(|policy| (policy.clone(), pipeline)).collect();
     let resources = input.resources().len();
-    let kept = plan.run_watched(&jobs, |_| records.then(|| Columns::new(resources)), |columns| columns)?;
+    let columns = || records.then(|| Columns::new(resources));
+    let mut kept = plan.run_watched(&jobs, |_| columns(), |columns| columns)?;
+    let mut provenance = plan.provenance(&policies);
+    for (own, run) in own.iter().zip(plan.run_own(own, columns, |columns| columns)?) {
+        kept.insert(own.at.min(kept.len()), run);
+        provenance.policies.insert(own.at.min(provenance.policies.len()), own.name.clone());
+    }
     let (runs, records): (Vec<PolicyRun>, Vec<Option<Columns>>) = kept.into_iter().unzip();
-    let provenance = plan.provenance(&policies);
     let documents = super::json::documents(&runs, input.resources())?;
     let sample = Sampled {
         trace: options.input.trace.as_ref().map(|_| input.name()),
@@ -81,6 +99,17 @@ fn over_pipeline(
     });
     let records = records.into_iter().flatten().collect();
     Ok(Simulated { summary, document, resources: input.resources().to_vec(), records })
+}
+
+/// Runs are told apart by their names.
+fn refuse_taken_names(policies: &[PolicySpec], own: &[Own<'_>]) -> Result<(), Error> {
+    for (at, one) in own.iter().enumerate() {
+        let is_known = policies.iter().any(|policy| policy.as_str() == one.name);
+        if is_known || own[..at].iter().any(|other| other.name == one.name) {
+            return Err(Misuse::Twice(one.name.clone()).into());
+        }
+    }
+    Ok(())
 }
 
 fn over_network(

@@ -66,6 +66,20 @@ fn is_parquet(path: &Path) -> Result<bool, Error> {
 }
 
 impl Summary {
+    /// A row for each of these documents, whose values are in columns as those of a comparison are.
+    #[must_use]
+    pub fn of_documents(documents: &[Value]) -> Self {
+        let mut summary = Self::default();
+        for document in documents {
+            let mut row = Row::new();
+            for (path, value) in flat_but(document, &[]) {
+                summary.set(&mut row, path, value);
+            }
+            summary.rows.push(row);
+        }
+        summary
+    }
+
     /// Of all samples.
     pub(crate) fn of(samples: &[Sampled<'_>]) -> Self {
         let mut summary = Self::default();
@@ -200,14 +214,19 @@ const LEFT_OUT: [&str; 2] = ["policy", "records"];
 /// What tells entries of a list apart.
 const NAMES: [&str; 3] = ["class", "traffic", "name"];
 
-/// Every value of a document with the path to it.
+/// Every figure of a run's document with the path to it.
 fn flat(document: &Value) -> Vec<(String, Cell)> {
-    fn walk(path: &str, value: &Value, cells: &mut Vec<(String, Cell)>) {
+    flat_but(document, &LEFT_OUT)
+}
+
+/// Every value of a document with the path to it, but for what is under these keys at the top.
+fn flat_but(document: &Value, left_out: &[&str]) -> Vec<(String, Cell)> {
+    fn walk(path: &str, value: &Value, left_out: &[&str], cells: &mut Vec<(String, Cell)>) {
         let under = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         match value {
             Value::Object(map) => {
-                let entries = map.iter().filter(|(key, _)| !(path.is_empty() && LEFT_OUT.contains(&key.as_str())));
-                entries.for_each(|(key, value)| walk(&under(key), value, cells));
+                let entries = map.iter().filter(|(key, _)| !(path.is_empty() && left_out.contains(&key.as_str())));
+                entries.for_each(|(key, value)| walk(&under(key), value, left_out, cells));
             }
             Value::Array(values) => {
                 for (at, value) in values.iter().enumerate() {
@@ -217,7 +236,7 @@ fn flat(document: &Value) -> Vec<(String, Cell)> {
                     if let Value::Object(map) = &mut value {
                         NAMES.iter().for_each(|name| drop(map.remove(*name)));
                     }
-                    walk(&under(&key), &value, cells);
+                    walk(&under(&key), &value, left_out, cells);
                 }
             }
             Value::Number(number) => {
@@ -229,7 +248,7 @@ fn flat(document: &Value) -> Vec<(String, Cell)> {
         }
     }
     let mut cells = Vec::new();
-    walk("", document, &mut cells);
+    walk("", document, left_out, &mut cells);
     cells
 }
 

@@ -1,0 +1,34 @@
+//! What a scheduler's calls need, behind one lock.
+
+use dovetail_sched::{DropReason, Nanos, Peekable, Scheduler};
+use pyo3::PyResult;
+
+use crate::{handles::Handles, run::raised};
+
+/// A scheduler, and what its packets carry.
+pub(crate) struct Inner {
+    pub(crate) scheduler: Peekable<Box<dyn Scheduler>>,
+    pub(crate) handles: Handles,
+    /// The policy's string.
+    pub(crate) policy: String,
+    /// Why the last packet that was offered was not queued.
+    pub(crate) refused: Option<DropReason>,
+    last: Nanos,
+}
+
+impl Inner {
+    pub(crate) fn new(scheduler: Peekable<Box<dyn Scheduler>>, policy: String) -> Self {
+        Self { scheduler, handles: Handles::default(), policy, refused: None, last: Nanos::ZERO }
+    }
+
+    /// The time of a call, which must not run back.
+    #[inline]
+    pub(crate) fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
+        let now = Nanos(now_ns);
+        if now < self.last {
+            return Err(raised(format!("time runs back, from {} to {now}", self.last)));
+        }
+        self.last = now;
+        Ok(now)
+    }
+}

@@ -1,0 +1,185 @@
+//! A policy that is a Python object.
+//!
+//! It only orders: queues, limits and weights are the library's. Every call takes the interpreter's lock, so a run is some
+//! hundred times as slow as one of a policy that is built in. What the object raises ends the run.
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use dovetail_sched::{
+    Evicted, Feedback, FlowId, Interest, Knobs, Limits, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
+    Queues, Scheduler, Setup, Stage, Weight,
+};
+use pyo3::{prelude::*, types::PyTuple};
+
+use crate::run::raised;
+
+/// What an object raised first, for all runs of a call.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    fn note(&self, error: PyErr) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// What was raised, if anything was.
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// An object, and which of the calls that are not needed it has.
+pub(crate) struct Object {
+    object: Py<PyAny>,
+    pub(crate) name: String,
+    interest: Interest,
+    polls: bool,
+    weighs: bool,
+    forgets: bool,
+}
+
+impl Object {
+    /// # Errors
+    /// Where it lacks a call, or names a wrong interest.
+    pub(crate) fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let name = match object.getattr("name") {
+            Ok(name) => name.extract()?,
+            Err(_) => object.get_type().name()?.to_string(),
+        };
+        for call in ["enqueued", "dequeue", "evicted"] {
+            if !object.getattr(call).is_ok_and(|call| call.is_callable()) {
+                return Err(raised(format!("policy {name}: a policy has a method {call}")));
+            }
+        }
+        let mut interest = Interest::NONE;
+        if object.hasattr("interest")? {
+            for pair in object.call_method0("interest")?.try_iter()? {
+                let (stage, resource): (String, usize) = pair?.extract()?;
+                let stage = match stage.as_str() {
+                    "started" => Stage::Started,
+                    "finished" => Stage::Finished,
+                    _ => return Err(raised(format!("policy {name}: interest is in started or finished"))),
+                };
+                if resource >= MAX_RESOURCES {
+                    return Err(raised(format!("policy {name}: resources are below {MAX_RESOURCES}")));
+                }
+                interest = interest.and(Interest::of(stage, resource));
+            }
+        }
+        let has = |call| object.hasattr(call);
+        let (polls, weighs, forgets) = (has("poll_at")?, has("set_weight")?, has("forget")?);
+        Ok(Self { object: object.clone().unbind(), name, interest, polls, weighs, forgets })
+    }
+
+    /// A scheduler that asks this object.
+    pub(crate) fn build(&self, setup: &Setup, failed: &Raised, stop: &Arc<AtomicBool>) -> Box<dyn Scheduler> {
+        let object = Python::attach(|py| self.object.clone_ref(py));
+        let &Self { interest, polls, weighs, forgets, .. } = self;
+        let calls = Calls { object, failed: failed.clone(), stop: stop.clone(), interest, polls, weighs, forgets };
+        Box::new(Queued::new(calls, setup.resources, setup.limits))
+    }
+}
+
+/// The calls of a policy as those of its object.
+struct Calls {
+    object: Py<PyAny>,
+    failed: Raised,
+    stop: Arc<AtomicBool>,
+    interest: Interest,
+    polls: bool,
+    weighs: bool,
+    forgets: bool,
+}
+
+impl fmt::Debug for Calls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Calls").finish_non_exhaustive()
+    }
+}
+
+impl Calls {
+    /// What a call answers; nothing once one has raised, and then the run is to end.
+    fn ask<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        Python::attach(|py| match call(self.object.bind(py)) {
+            Ok(answer) => Some(answer),
+            Err(error) => {
+                self.failed.note(error);
+                self.stop.store(true, Ordering::Relaxed);
+                None
+            }
+        })
+    }
+}
+
+impl Policy for Calls {
+    fn interest(&self) -> Interest {
+        self.interest
+    }
+
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
+        let Some((bytes, demand)) = queues.tail(flow).map(|tail| (tail.bytes(), tail.demand())) else { return };
+        self.ask(|object| {
+            let times = PyTuple::new(object.py(), demand.iter().map(|time| time.0))?;
+            object.call_method1("enqueued", (flow.0, bytes, times, now.0)).map(drop)
+        });
+    }
+
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)> {
+        let flow: u32 =
+            self.ask(|object| object.call_method1("dequeue", (now.0,))?.extract::<Option<u32>>()).flatten()?;
+        if flow >= Limits::UNLIMITED.flows || queues.is_empty(FlowId(flow)) {
+            return self.ask(|_| Err(raised(format!("dequeue: flow {flow} has no packet that waits"))));
+        }
+        let packet = queues.pop(FlowId(flow));
+        Some((packet, packet.handle))
+    }
+
+    fn evicted(&mut self, _queues: &mut Queues, lost: &Packet, end: Evicted) {
+        let end = if end == Evicted::Head { "head" } else { "tail" };
+        self.ask(|object| object.call_method1("evicted", (lost.flow.0, end)).map(drop));
+    }
+
+    fn feedback(&mut self, _queues: &mut Queues, event: &Feedback, now: Nanos) {
+        let stage = match event.stage {
+            Stage::Started => "started",
+            Stage::Finished => "finished",
+            Stage::Dropped => "dropped",
+            Stage::Aborted => "aborted",
+        };
+        let given = (event.flow.0, event.ticket, event.resource, stage, event.took.0, now.0);
+        self.ask(|object| object.call_method1("feedback", given).map(drop));
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        if !self.polls {
+            return None;
+        }
+        self.ask(|object| object.call_method0("poll_at")?.extract::<Option<u64>>()).flatten().map(Nanos)
+    }
+
+    fn weight_changed(&mut self, queues: &mut Queues, flow: FlowId, _old: Weight) {
+        if self.weighs {
+            let weight = queues.weight(flow);
+            self.ask(|object| object.call_method1("set_weight", (flow.0, weight)).map(drop));
+        }
+    }
+
+    fn retune(&mut self, _queues: &mut Queues, _knobs: &Knobs<'_>, _now: Nanos) -> Result<(), PolicyError> {
+        Err(PolicyError::unfit("a Python policy has no knobs"))
+    }
+
+    fn forget(&mut self, flow: FlowId) {
+        if self.forgets {
+            self.ask(|object| object.call_method1("forget", (flow.0,)).map(drop));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+"""What docs/python.md shows, for mypy."""
+
+import dovetail
+
+result = dovetail.simulate("middlebox", ["fifo", "drfq", "atfq:batch=20"], overrides={"link.rate": "200Mbps"})
+p99: list[float | None] = result.summary["latency_us.p99"]
+
+limits: dovetail.Limits = {"flow_packets": 100, "drop": "head"}
+scheduler = dovetail.Scheduler("drfq", resources=2, limits=limits)
+if scheduler.enqueue(0, 1500, (12_000, 30_000), 0, handle="anything"):
+    packet = scheduler.dequeue(0)
+    if packet is not None:
+        times: tuple[int, ...] = packet.demand_ns

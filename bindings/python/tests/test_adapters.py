@@ -1,0 +1,135 @@
+"""Schedulers in ns.py and SimPy, beside what those have themselves."""
+
+import collections
+import random
+from typing import Any
+
+import pytest
+
+simpy = pytest.importorskip("simpy")
+
+
+def test_a_simpy_queue_gives_turns_and_tells_of_drops() -> None:
+    from dovetail.adapters.simpy import Queue
+
+    env = simpy.Environment()
+    lost: list[Any] = []
+    queue = Queue(
+        env,
+        "drr",
+        flow=lambda item: item[0],
+        size=lambda item: item[1],
+        limits={"flow_packets": 2},
+        dropped=lost.append,
+    )
+    puts = [queue.put((flow, 1500, at)) for flow in "ab" for at in range(3)]
+    got = []
+
+    def serve() -> Any:
+        while True:
+            item = yield queue.get()
+            got.append((env.now, item))
+            yield env.timeout(1)
+
+    env.process(serve())
+    env.run(until=10)
+    assert [put.value for put in puts] == [True, True, False] * 2
+    assert lost == [("a", 1500, 2), ("b", 1500, 2)]
+    assert [item[0] + str(item[2]) for _, item in got] == ["a0", "b0", "a1", "b1"]
+    assert [now for now, _ in got] == [0, 1, 2, 3] and len(queue) == 0
+
+
+def test_a_get_waits_for_a_put() -> None:
+    from dovetail.adapters.simpy import Queue
+
+    env = simpy.Environment()
+    queue = Queue(env, "fifo", flow=lambda _: 0, size=lambda _: 1)
+    got = []
+
+    def serve() -> Any:
+        got.append((yield queue.get()))
+        got.append(env.now)
+
+    def arrive() -> Any:
+        yield env.timeout(3)
+        yield queue.put("it")
+
+    env.process(serve())
+    env.process(arrive())
+    env.run()
+    assert got == ["it", 3]
+
+
+def test_wrong_rates_are_refused() -> None:
+    from dovetail.adapters.ns import Server
+    from dovetail.adapters.simpy import Queue
+
+    for rate in (0.0, -1.0, float("nan")):
+        with pytest.raises(ValueError, match="rate"):
+            Server(simpy.Environment(), rate)
+        with pytest.raises(ValueError, match="rate"):
+            Queue(simpy.Environment(), "fifo", flow=lambda _: 0, size=lambda _: 1, rate=rate)
+
+
+def _shares(make: Any, weights: list[float]) -> "tuple[collections.Counter[int], Any]":
+    """Bytes by flow of what a server that is asked for too much has sent by second 10."""
+    generator = pytest.importorskip("ns.packet.dist_generator")
+
+    class Sink:
+        def __init__(self) -> None:
+            self.bytes: collections.Counter[int] = collections.Counter()
+
+        def put(self, packet: Any) -> None:
+            self.bytes[packet.flow_id] += packet.size
+
+    env = simpy.Environment()
+    server, sink = make(env, weights), Sink()
+    server.out = sink
+    chance = random.Random(1)
+    for flow in range(len(weights)):
+        source = generator.DistPacketGenerator(
+            env, "source", lambda: chance.expovariate(200), lambda: chance.randint(100, 1500), flow_id=flow
+        )
+        source.out = server
+    env.run(until=10)
+    return sink.bytes, server
+
+
+def test_an_ns_py_server_shares_as_its_own_does() -> None:
+    from dovetail.adapters.ns import Server
+
+    drr = pytest.importorskip("ns.scheduler.drr")
+    weights = [1, 1, 2, 4]
+    own, _ = _shares(lambda env, weights: drr.DRRServer(env, 1e6, weights), weights)
+    ours, server = _shares(lambda env, weights: Server(env, 1e6, weights, policy="drr"), weights)
+    for flow, weight in enumerate(weights):
+        fair = 1e6 / 8 * 10 * weight / sum(weights)
+        assert ours[flow] == pytest.approx(fair, rel=0.05)
+        assert own[flow] == pytest.approx(fair, rel=0.1)
+    assert server.packets_received == server.packets_sent + server.total_packets() + 1
+    assert server.size(0) > 0 and server.byte_size(0) > 0 and server.all_flows() == [0, 1, 2, 3]
+    assert server.packet_in_service() is not None
+
+
+@pytest.mark.parametrize("policy", ["drfq", "mr3", "atfq:batch=20", "cbcs:estimator=ses", "tradeoff:alpha=0.8"])
+def test_an_ns_py_server_runs_several_resources(policy: str) -> None:
+    from dovetail.adapters.ns import Server
+
+    generator = pytest.importorskip("ns.packet.dist_generator")
+    env = simpy.Environment()
+    server = Server(
+        env, policy=policy, resources=2, demand=lambda packet: (1e-5, packet.size * 8 / 1e8), limits={"flow_packets": 50}
+    )
+    sent = []
+
+    class Sink:
+        def put(self, packet: Any) -> None:
+            sent.append(packet)
+
+    server.out = Sink()
+    for flow in range(3):
+        source = generator.DistPacketGenerator(env, "s", lambda: 1e-4, lambda: 1000, flow_id=flow, finish=0.1)
+        source.out = server
+    env.run(until=1)
+    assert len(sent) == server.packets_sent > 1000
+    assert server.packets_received == server.packets_sent + server.packets_dropped and server.total_packets() == 0

@@ -1,0 +1,73 @@
+//! The `dovetail` command: parse first, then resolve, then run. A library, so that Python's package can be the command, too.
+//!
+//! Exit status: 0 done, 1 could not, 2 wrong usage. A reader that closes the pipe is no error.
+
+mod args;
+mod bars;
+mod describe;
+mod failure;
+#[cfg(feature = "gateway")]
+mod gateway;
+#[cfg(feature = "middlebox")]
+mod lab;
+#[cfg(all(any(feature = "gateway", feature = "middlebox"), target_os = "linux"))]
+mod logging;
+#[cfg(feature = "middlebox")]
+mod middlebox;
+mod options;
+mod output;
+mod policies;
+
+use std::{ffi::OsString, io::Write};
+
+use clap::Parser;
+use dovetail_compare::{Error, admit, compare, explain, scenarios, tune};
+use dovetail_experiments::reproduce;
+
+use args::{Cli, Command};
+use bars::Bars;
+use failure::Failure;
+use output::Stdout;
+
+/// Does what the arguments say, of which the first is the command's name; its exit status.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
+    match Cli::try_parse_from(args) {
+        Ok(cli) => done(&cli.command).map_or_else(|failure| failure.report(), |()| 0),
+        Err(usage) => {
+            // A reader that closes the pipe has seen enough.
+            let _ = usage.print();
+            u8::try_from(usage.exit_code()).unwrap_or(2)
+        }
+    }
+}
+
+/// Writes to `out` which policies there are, as one JSON document.
+///
+/// # Errors
+/// Where `out` takes it not.
+pub fn policies(out: &mut dyn Write) -> Result<(), Error> {
+    policies::run(&args::PoliciesArgs { json: true }, out)
+}
+
+fn done(command: &Command) -> Result<(), Failure> {
+    let (bars, out) = (&Bars::default(), &mut Stdout::default());
+    match command {
+        Command::Compare(args) => Ok(compare(&args.into(), bars, out)?),
+        Command::Explain(args) => Ok(explain(&args.as_ref().into(), bars, out)?),
+        Command::Tune(args) => Ok(tune(&args.into(), bars, out)?),
+        Command::Reproduce(args) => Failure::unless_all_held(reproduce(&args.into(), bars, out)?),
+        Command::Admit(args) => Ok(admit(&args.into(), out)?),
+        #[cfg(feature = "profile")]
+        Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
+        #[cfg(feature = "gateway")]
+        Command::Gateway(args) => gateway::run(args, out),
+        #[cfg(feature = "middlebox")]
+        Command::Middlebox(args) => middlebox::run(args, out),
+        #[cfg(feature = "middlebox")]
+        Command::Lab(args) => lab::run(args, out),
+        Command::Scenarios(args) => Ok(scenarios(args.json, out)?),
+        Command::Policies(args) => Ok(policies::run(args, out)?),
+        Command::Completions(args) => Ok(describe::completions(args, out)?),
+        Command::Man(args) => describe::man(args),
+    }
+}
