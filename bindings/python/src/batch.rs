@@ -51,7 +51,7 @@ fn numbers(given: &Bound<'_, PyAny>, name: &str, dimensions: usize) -> PyResult<
     }
     let shape = buffer.shape().to_vec();
     let values = None
-        .or_else(|| copied::<u64>(given, |value| Some(value)))
+        .or_else(|| copied::<u64>(given, Some))
         .or_else(|| copied::<i64>(given, |value| value.try_into().ok()))
         .or_else(|| copied::<u32>(given, |value| Some(value.into())))
         .or_else(|| copied::<i32>(given, |value| value.try_into().ok()))

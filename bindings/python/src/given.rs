@@ -67,9 +67,9 @@ impl<'py> Given<'py> {
     }
 
     /// A number that is at least 1.
-    pub(crate) fn positive<T: PartialOrd + From<u8>>(&self, name: &str) -> PyResult<Option<T>>
+    pub(crate) fn positive<T>(&self, name: &str) -> PyResult<Option<T>>
     where
-        T: for<'a> FromPyObject<'a, 'py, Error = PyErr>,
+        T: PartialOrd + From<u8> + for<'a> FromPyObject<'a, 'py, Error = PyErr>,
     {
         match self.value(name)? {
             Some(number) if number < T::from(1) => Err(raised(format!("{name}: it is at least 1"))),

@@ -230,6 +230,7 @@ impl Scheduler {
     }
 
     /// Tell what happened to a packet on a resource: "started", "finished", "dropped" or "aborted".
+    #[expect(clippy::too_many_arguments, reason = "a call of Python's")]
     fn feedback(
         &self,
         py: Python<'_>,

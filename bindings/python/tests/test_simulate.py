@@ -238,7 +238,8 @@ def test_a_chart_has_a_point_for_each_policy() -> None:
     pytest.importorskip("altair")
     result = dovetail.simulate("middlebox", ["fifo", "drr"], overrides=BRIEF)
     chart = result.plot().to_dict()
-    assert len(chart["data"]["values"]) == 2
+    (values,) = chart["datasets"].values()
+    assert [value["policy"] for value in values] == ["fifo", "drr"]
     assert chart["encoding"]["y"]["field"].startswith("utilisation\\.")
     with pytest.raises(ValueError, match="there is no column 'latency'"):
         result.plot("latency")

@@ -3,7 +3,24 @@ from typing import Any, Literal, TypeAlias, final
 
 from dovetail._limits import Limits, Program
 
-__all__: list[str]
+__all__ = [
+    "Answer",
+    "Packet",
+    "Scheduler",
+    "Simulated",
+    "Table",
+    "VERSION",
+    "admit",
+    "command",
+    "compare",
+    "explain",
+    "policies",
+    "reproduce",
+    "scenario",
+    "scenarios",
+    "simulate",
+    "tune",
+]
 
 VERSION: str
 
