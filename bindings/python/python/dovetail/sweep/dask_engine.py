@@ -1,0 +1,159 @@
+"""Batches on Dask distributed: workers of this machine, or those of any scheduler.
+
+Dask gives the batches of a worker that died to another. A batch that several workers died of is reported (`KilledWorker`), and
+the coordinator takes it apart.
+"""
+
+import itertools
+import math
+import time
+import uuid
+from typing import Any
+
+from . import node, work
+from .captures import Capture
+from .engine import Ticket, WorkerKilled, unable
+from .errors import EngineError
+from .runner import Runner
+from .work import Batch, Done, Missing
+
+#: A capture travels in pieces of this size.
+_PIECE_BYTES = 4 << 20
+_CONNECT_S = "10s"
+#: Workers are counted this often.
+_RECOUNT_S = 1.0
+#: How often a local batch may lose its worker before it is taken apart.
+_LOCAL_DEATHS = 1
+
+
+def connect(address: str) -> Any:
+    """A client of the scheduler at an address such as tcp://HOST:8786."""
+    distributed = _distributed()
+    try:
+        return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise EngineError(f"cannot reach a Dask scheduler at {address}: {error}") from error
+
+
+def local(jobs: int) -> Any:
+    """A client of a scheduler and worker processes that end with it."""
+    distributed = _distributed()
+    import dask
+
+    with dask.config.set({"distributed.scheduler.allowed-failures": _LOCAL_DEATHS, "distributed.scheduler.worker-saturation": 1.0}):
+        cluster = distributed.LocalCluster(
+            n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
+        )
+    return distributed.Client(cluster, set_as_default=False)
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError as error:
+        raise EngineError("sweeps run on Dask, which is not installed: pip install 'dovetail-sched[sweep]'") from error
+    return distributed
+
+
+class DaskEngine:
+    """Batches on the workers of a client."""
+
+    def __init__(self, client: Any, runner: Runner, is_ours: bool = False) -> None:
+        if client.status != "running":
+            raise EngineError(f"the Dask client is {client.status}: give one that is connected")
+        if client.asynchronous:
+            raise EngineError("the Dask client is asynchronous: give one that was made without asynchronous=True")
+        self._client = client
+        self._runner = runner
+        self._is_ours = is_ours
+        self._name = f"dovetail-sweep-{uuid.uuid4().hex[:8]}"
+        self._numbers = itertools.count()
+        self._pending: set[Any] = set()
+        self._workers, self._counted_at = 0, -math.inf
+
+    def dashboard(self) -> str | None:
+        """Where the scheduler's dashboard is, if it has one."""
+        try:
+            import bokeh  # noqa: F401
+        except ImportError:
+            return None
+        return str(self._client.dashboard_link) or None
+
+    def workers(self) -> int:
+        # A round trip to the scheduler.
+        if time.monotonic() - self._counted_at > _RECOUNT_S:
+            self._workers = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+            self._counted_at = time.monotonic()
+        return self._workers
+
+    def submit(self, batch: Batch) -> Ticket:
+        self.check()
+        ticket = self._client.submit(work.run, batch, self._runner, pure=False, key=f"{self._name}-{next(self._numbers)}")
+        self._pending.add(ticket)
+        return ticket
+
+    def result(self, ticket: Any) -> Done | Missing:
+        from distributed import CancelledError, KilledWorker
+
+        self._pending.discard(ticket)
+        try:
+            return ticket.result()
+        except KilledWorker as error:
+            raise WorkerKilled from error
+        except CancelledError as error:
+            raise self._gone() from error
+        except Exception as error:
+            raise unable(error) from error
+        finally:
+            ticket.release()
+
+    def send(self, missing: Missing, capture: Capture) -> None:
+        """Piece by piece to one worker of the node. A worker that dies meanwhile is no error: its batch will ask again."""
+        offset = 0
+        with open(capture.path, "rb") as file:
+            while not offset or offset < capture.bytes:
+                piece = file.read(_PIECE_BYTES)
+                if not piece and offset < capture.bytes:
+                    raise EngineError(f"{capture.path} changed while the sweep ran: start again in another folder")
+                if not self._put(missing, capture, offset, piece):
+                    return
+                offset += max(len(piece), 1)
+
+    def _put(self, missing: Missing, capture: Capture, offset: int, piece: bytes) -> bool:
+        """Whether it arrived."""
+        from concurrent.futures import TimeoutError as Late
+
+        from distributed import CancelledError, KilledWorker
+
+        sent = self._client.submit(node.take, capture, self._name, offset, piece, workers=[missing.address],
+                                   allow_other_workers=False, pure=False, key=f"{self._name}-{next(self._numbers)}")
+        while True:
+            try:
+                sent.result(timeout=5)
+                return True
+            except (Late, TimeoutError):
+                if missing.address not in self._client.nthreads():
+                    sent.cancel()
+                    return False
+            except (CancelledError, KilledWorker):
+                return False
+            except OSError as error:
+                raise EngineError(f"{missing.node} cannot keep {capture.name}: {error}") from error
+            except ValueError as error:
+                raise EngineError(f"{error}: start again in another folder") from error
+
+    def check(self) -> None:
+        if self._client.status != "running":
+            raise self._gone()
+
+    def _gone(self) -> EngineError:
+        return EngineError(f"the Dask client is {self._client.status}, or its scheduler is gone: continue with --resume")
+
+    def close(self) -> None:
+        if self._client.status == "running":
+            self._client.cancel(list(self._pending))
+        if self._is_ours:
+            cluster = self._client.cluster
+            self._client.close()
+            if cluster is not None:
+                cluster.close()

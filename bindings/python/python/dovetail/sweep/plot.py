@@ -1,0 +1,48 @@
+"""A first picture: a figure over an axis, as the median with the interval over seeds and everything else that is not shown."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import SweepError
+
+if TYPE_CHECKING:
+    from .results import Results
+
+_INSTALL = "pip install 'dovetail-sched[sweep]'"
+
+
+def chart(results: "Results", x: str, y: str, colour: str | None) -> Any:
+    """The chart. `colour` tells its lines apart."""
+    try:
+        import altair as alt
+    except ImportError as error:
+        raise SweepError(f"charts are drawn by Altair, which is not installed: {_INSTALL}") from error
+    x, y = results.column(x), results.column(y)
+    colour = results.column(colour) if colour else None
+    table = results.summary(y, by=[x, colour] if colour else [x], over=())
+    # Dots and brackets mean something to Altair.
+    names = {x: "x", y: "y", f"{y}.p5": "low", f"{y}.p95": "high"} | ({colour: "colour"} if colour else {})
+    rows = [{names[name]: value for name, value in row.items() if name in names} for row in table.to_pylist()]
+    if not rows:
+        raise SweepError(f"{results.folder} has no points to draw")
+    is_number = all(isinstance(row["x"], int | float) for row in rows)
+    encoding: dict[str, Any] = {"x": alt.X("x", type="quantitative" if is_number else "nominal", title=x, scale=alt.Scale(zero=False))
+                                if is_number else alt.X("x", type="nominal", title=x, sort=None)}
+    if colour:
+        encoding["color"] = alt.Color("colour", type="nominal", title=colour)
+    base = alt.Chart(alt.Data(values=rows)).encode(**encoding)
+    low = alt.Y("low", type="quantitative", title=y, scale=alt.Scale(zero=False))
+    middle = alt.Y("y", type="quantitative", title=y)
+    if is_number:
+        spread, line = base.mark_area(opacity=0.2).encode(y=low, y2="high"), base.mark_line(point=True).encode(y=middle)
+    else:
+        spread, line = base.mark_rule().encode(y=low, y2="high"), base.mark_point(filled=True, size=60).encode(y=middle)
+    return (spread + line).properties(title=f"{y}: median, 5th to 95th percentile", width=480, height=300)
+
+
+def save(picture: Any, path: Path) -> None:
+    """As SVG, PNG or HTML, by the file's name. SVG and PNG need no browser and no network."""
+    try:
+        picture.save(str(path))
+    except ImportError as error:
+        raise SweepError(f"{path.suffix} needs vl-convert-python: {_INSTALL}, or name a file that ends in .html") from error

@@ -1,0 +1,112 @@
+"""A sweep from its grid to its results: what `dovetail.sweep()` and the command both call."""
+
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from . import grid as grids
+from .coordinator import Coordinator, Tally, lost
+from .engine import Engine, ExecutorEngine
+from .errors import EngineError
+from .progress import Bar, Progress, Quiet
+from .runner import Runner, simulate
+from .scenarios import Canonical, canonical_by_dovetail
+from .work import version
+
+_MOST_GRID_LETTERS = 1_000_000
+
+
+def sweep(
+    grid: str | Path | dict[str, Any],
+    *,
+    out: str | Path,
+    client: Any = None,
+    jobs: int | None = None,
+    resume: bool = False,
+    records: bool = False,
+    progress: bool | Progress = True,
+    runner: Runner = simulate,
+    canonical: Canonical = canonical_by_dovetail,
+) -> Any:
+    """Runs every point of a grid and returns the results, which are also in the folder `out`.
+
+    `client` is a Dask client or any `concurrent.futures.Executor`; without one, `jobs` worker processes are started here, as many
+    as there are cores. `resume` continues what is in `out`: points that have a result are not run again.
+    """
+    from .results import load
+
+    conduct(grid, out=out, client=client, jobs=jobs, resume=resume, records=records, progress=progress, runner=runner,
+            canonical=canonical)
+    return load(out)
+
+
+def conduct(
+    grid: str | Path | dict[str, Any],
+    *,
+    out: str | Path,
+    client: Any = None,
+    jobs: int | None = None,
+    resume: bool = False,
+    records: bool = False,
+    progress: bool | Progress = True,
+    runner: Runner = simulate,
+    canonical: Canonical = canonical_by_dovetail,
+    told: Callable[[Engine], None] | None = None,
+) -> Tally:
+    """The same, without reading the results again. `told` gets the engine once it is there."""
+    from .store import Store
+
+    shown = (Bar() if progress else Quiet()) if isinstance(progress, bool) else progress
+    points = grids.read(grid, canonical)
+    made_by = version()
+    store = Store.open(Path(out), _description(grid, points.size, made_by, records), resume)
+    try:
+        seen = store.done()
+        already = sum(point.key(made_by) in seen for point in points) if seen else 0
+        # Results of other grids stay.
+        store.expect(points.size + len(seen) - already)
+        engine = _engine(client, jobs, runner)
+        if told:
+            told(engine)
+        coordinator = Coordinator(engine, store, shown, made_by, records)
+        shown.begin(points.size, already)
+        try:
+            return coordinator.run(iter(points), seen, points.size, already)
+        except EngineError as error:
+            raise EngineError(lost(error, coordinator.tally)) from error
+        finally:
+            shown.end()
+    finally:
+        store.close()
+
+
+def _engine(client: Any, jobs: int | None, runner: Runner) -> Engine:
+    if isinstance(client, Executor):
+        return ExecutorEngine(client, runner)
+    from . import dask_engine
+
+    if client is not None:
+        return dask_engine.DaskEngine(client, runner)
+    return dask_engine.DaskEngine(dask_engine.local(jobs or len(os.sched_getaffinity(0))), runner, is_ours=True)
+
+
+def _description(grid: Any, size: int, made_by: str, records: bool) -> dict[str, Any]:
+    from .encoding import FORMAT
+
+    return {"format": int(FORMAT), "version": made_by, "with_records": records, "points": size, "grid": _text(grid)}
+
+
+def _text(grid: Any) -> str | None:
+    """The grid as it was given, if it is a text of modest size."""
+    if isinstance(grid, dict):
+        text = json.dumps(grid, default=str)
+    elif isinstance(grid, str) and "\n" in grid:
+        text = grid
+    elif Path(grid).suffix == ".parquet" or Path(grid).stat().st_size > _MOST_GRID_LETTERS:
+        return None
+    else:
+        text = Path(grid).read_text(encoding="utf-8")
+    return text if len(text) <= _MOST_GRID_LETTERS else None
