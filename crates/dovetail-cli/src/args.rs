@@ -1,6 +1,6 @@
 //! The command line, as it is read before anything is done.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -43,6 +43,8 @@ pub(crate) enum Command {
     /// See a middlebox work between network namespaces of this machine.
     #[cfg(feature = "middlebox")]
     Lab(LabArgs),
+    /// Run scenarios, captures, policies and seeds in every combination, on many machines (the Python package's).
+    Sweep(SweepArgs),
     /// List the scenarios that come with the command.
     Scenarios(ScenariosArgs),
     /// List the policies with their knobs, costs and sources.
@@ -517,6 +519,15 @@ pub(crate) struct PoliciesArgs {
     /// Print one JSON document and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// They are read by the Python package, whose `dovetail sweep --help` describes them.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct SweepArgs {
+    /// GRID.toml --out DIR, and options
+    #[arg(value_name = "ARGUMENTS", trailing_var_arg = true, allow_hyphen_values = true)]
+    _rest: Vec<OsString>,
 }
 
 const COMPLETIONS_EXAMPLES: &str = "\

@@ -17,6 +17,7 @@ mod middlebox;
 mod options;
 mod output;
 mod policies;
+mod sweep;
 
 use std::{ffi::OsString, io::Write};
 
@@ -67,6 +68,7 @@ fn done(command: &Command) -> Result<(), Failure> {
         Command::Lab(args) => lab::run(args, out),
         Command::Scenarios(args) => Ok(scenarios(args.json, out)?),
         Command::Policies(args) => Ok(policies::run(args, out)?),
+        Command::Sweep(_) => sweep::run(),
         Command::Completions(args) => Ok(describe::completions(args, out)?),
         Command::Man(args) => describe::man(args),
     }

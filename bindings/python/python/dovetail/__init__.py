@@ -57,3 +57,13 @@ __all__ = [
     "simulate",
     "tune",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """``dovetail.sweep`` and ``dovetail.load``, which are imported when they are first used."""
+    if name not in ("sweep", "load"):
+        raise AttributeError(f"module 'dovetail' has no attribute '{name}'")
+    from importlib import import_module
+
+    package = import_module("dovetail.sweep")
+    return package if name == "sweep" else package.load

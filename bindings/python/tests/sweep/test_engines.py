@@ -10,12 +10,11 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-import pytest
-from fakes import canonical, points, run
-
 import dovetail.sweep
+import pytest
 from dovetail.sweep import EngineError
 from dovetail.sweep.store import files
+from fakes import canonical, points, run
 
 #: How long something may take that is waited for.
 _PATIENCE_S = 120

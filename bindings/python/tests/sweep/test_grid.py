@@ -4,11 +4,10 @@ import tomllib
 from decimal import Decimal
 
 import pytest
-from fakes import canonical
-
 from dovetail.sweep import GridError
 from dovetail.sweep.axes import axis
 from dovetail.sweep.grid import MOST_POINTS, read
+from fakes import canonical
 
 SCENARIO = {"name": "s"}
 

@@ -7,16 +7,13 @@ import os
 import subprocess
 from pathlib import Path
 
+import dovetail.sweep
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from fakes import canonical, points, run
-
-import dovetail.sweep
 from dovetail.sweep import GridError, StoreError, store
 from dovetail.sweep.work import Done
-
-
+from fakes import canonical, points, run
 
 
 def here():

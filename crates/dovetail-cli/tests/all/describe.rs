@@ -38,3 +38,12 @@ fn every_command_has_a_man_page() {
     let output = dovetail(&["man", "/proc/nowhere"]);
     assert_eq!(output.status.code(), Some(1));
 }
+
+#[test]
+fn a_sweep_says_what_to_install() {
+    for args in [&["sweep"][..], &["sweep", "grid.toml", "--out", "results", "--jobs", "2"], &["sweep", "--help"]] {
+        let output = dovetail(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("pip install 'dovetail-sched[sweep]'"), "{args:?}");
+    }
+}

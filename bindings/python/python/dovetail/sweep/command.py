@@ -32,10 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.grid is None and (args.resume or args.records or args.jobs or args.scheduler):
         parser.error("--resume, --records, --jobs and --scheduler need a grid")
     try:
-        if args.grid is not None:
-            failed = _run(args)
-        else:
-            failed = False
+        failed = _run(args) if args.grid is not None else False
         _show(args)
     except GridError as error:
         return _fail(error, 2)
@@ -120,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("grid", metavar="GRID", nargs="?", help="the grid (TOML), or a table of points (CSV or Parquet)")
-    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the results; created if it does not exist")
+    parser.add_argument("--out", metavar="DIR", type=Path, required=True, help="folder of the results; created if it is missing")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--jobs", metavar="N", type=_count, help="worker processes on this machine [default: the number of cores]")
     where.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler whose workers to use, such as tcp://head:8786")
@@ -128,7 +125,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--records", action="store_true", help="keep a row for each packet of every run, too")
     parser.add_argument("--table", metavar="Y[,Y…]", help="print medians and intervals over seeds")
     parser.add_argument("--plot", metavar="X,Y[,COLOUR]", type=_axes, help="draw a figure over an axis")
-    parser.add_argument("--plot-file", metavar="FILE", type=Path, help="where to: .svg, .png or .html [default: DIR-X-Y.svg here]")
+    parser.add_argument("--plot-file", metavar="FILE", type=Path, help="where to: .svg, .png or .html [default: DIR-X-Y.svg]")
     return parser
 
 

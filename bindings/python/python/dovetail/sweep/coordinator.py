@@ -11,15 +11,17 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .engine import Engine, WorkerKilled
 from .errors import EngineError
 from .pace import Pace
 from .points import Point
 from .progress import Progress
-from .store import Store
 from .work import Batch, Done, Missing, killed
+
+if TYPE_CHECKING:
+    from .store import Store
 
 _BATCHES_A_WORKER = 2
 #: How often the engine is asked whether it is still there.
@@ -48,7 +50,7 @@ class Coordinator:
     """One sweep on one engine into one store."""
 
     engine: Engine
-    store: Store
+    store: "Store"
     progress: Progress
     version: str
     with_records: bool = False

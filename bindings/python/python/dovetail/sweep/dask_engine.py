@@ -20,6 +20,8 @@ from .work import Batch, Done, Missing
 #: A capture travels in pieces of this size.
 _PIECE_BYTES = 4 << 20
 _CONNECT_S = "10s"
+#: How long is waited before it is asked whether the other end is still there.
+_ANSWER_S = 10
 #: Workers are counted this often.
 _RECOUNT_S = 1.0
 #: How often a local batch may lose its worker before it is taken apart.
@@ -40,7 +42,8 @@ def local(jobs: int) -> Any:
     distributed = _distributed()
     import dask
 
-    with dask.config.set({"distributed.scheduler.allowed-failures": _LOCAL_DEATHS, "distributed.scheduler.worker-saturation": 1.0}):
+    scheduler = {"allowed-failures": _LOCAL_DEATHS, "worker-saturation": 1.0}
+    with dask.config.set({f"distributed.scheduler.{key}": value for key, value in scheduler.items()}):
         cluster = distributed.LocalCluster(
             n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
         )
@@ -82,13 +85,25 @@ class DaskEngine:
     def workers(self) -> int:
         # A round trip to the scheduler.
         if time.monotonic() - self._counted_at > _RECOUNT_S:
-            self._workers = sum(self._client.nthreads().values()) if self._client.status == "running" else 0
+            self._workers = sum(self._threads().values())
             self._counted_at = time.monotonic()
         return self._workers
 
+    def _threads(self) -> dict[str, int]:
+        """Threads by the addresses of workers. A client that is closed during a call does not answer it."""
+        self.check()
+        try:
+            return dict(self._client.sync(self._client.scheduler.ncores, callback_timeout=_ANSWER_S))
+        except (OSError, RuntimeError) as error:
+            raise self._gone() from error
+
     def submit(self, batch: Batch) -> Ticket:
         self.check()
-        ticket = self._client.submit(work.run, batch, self._runner, pure=False, key=f"{self._name}-{next(self._numbers)}")
+        try:
+            name = f"{self._name}-{next(self._numbers)}"
+            ticket: Ticket = self._client.submit(work.run, batch, self._runner, pure=False, key=name)
+        except RuntimeError as error:
+            raise self._gone() from error
         self._pending.add(ticket)
         return ticket
 
@@ -97,15 +112,24 @@ class DaskEngine:
 
         self._pending.discard(ticket)
         try:
-            return ticket.result()
+            return self._waited(ticket)
         except KilledWorker as error:
             raise WorkerKilled from error
         except CancelledError as error:
             raise self._gone() from error
         except Exception as error:
-            raise unable(error) from error
-        finally:
-            ticket.release()
+            # A client that is being closed may raise anything.
+            raise (unable(error) if self._client.status == "running" else self._gone()) from error
+
+    def _waited(self, ticket: Any) -> Done | Missing:
+        """Results are fetched from the worker, which may have died meanwhile: then the batch is run again."""
+        while True:
+            try:
+                found: Done | Missing = ticket.result(timeout=_ANSWER_S)
+            except TimeoutError:
+                self.check()
+            else:
+                return found
 
     def send(self, missing: Missing, capture: Capture) -> None:
         """Piece by piece to one worker of the node. A worker that dies meanwhile is no error: its batch will ask again."""
@@ -121,18 +145,16 @@ class DaskEngine:
 
     def _put(self, missing: Missing, capture: Capture, offset: int, piece: bytes) -> bool:
         """Whether it arrived."""
-        from concurrent.futures import TimeoutError as Late
-
         from distributed import CancelledError, KilledWorker
 
         sent = self._client.submit(node.take, capture, self._name, offset, piece, workers=[missing.address],
                                    allow_other_workers=False, pure=False, key=f"{self._name}-{next(self._numbers)}")
         while True:
             try:
-                sent.result(timeout=5)
+                sent.result(timeout=_ANSWER_S)
                 return True
-            except (Late, TimeoutError):
-                if missing.address not in self._client.nthreads():
+            except TimeoutError:
+                if missing.address not in self._threads():
                     sent.cancel()
                     return False
             except (CancelledError, KilledWorker):
@@ -150,7 +172,7 @@ class DaskEngine:
         return EngineError(f"the Dask client is {self._client.status}, or its scheduler is gone: continue with --resume")
 
     def close(self) -> None:
-        if self._client.status == "running":
+        if self._client.status == "running" and self._pending:
             self._client.cancel(list(self._pending))
         if self._is_ours:
             cluster = self._client.cluster

@@ -72,7 +72,8 @@ class ExecutorEngine:
     def result(self, ticket: Any) -> Done | Missing:
         self._pending.discard(ticket)
         try:
-            return ticket.result()
+            found: Done | Missing = ticket.result()
+            return found
         except BrokenExecutor as error:
             raise _broken(error) from error
         except CancelledError as error:

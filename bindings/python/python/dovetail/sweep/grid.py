@@ -36,7 +36,8 @@ _LARGEST_SEED = 2**64 - 1
 class Points(Protocol):
     """Points that are counted before they are made."""
 
-    size: int
+    @property
+    def size(self) -> int: ...
 
     def __iter__(self) -> Iterator[Point]: ...
 
@@ -54,8 +55,8 @@ class Grid:
     @property
     def size(self) -> int:
         """How many points there are."""
-        axes = [self.scenarios, self.captures, self.policies, self.seeds, *(values for _, values in self.changes)]
-        return math.prod(len(values) for values in axes)
+        changes = math.prod(len(values) for _, values in self.changes)
+        return len(self.scenarios) * len(self.captures) * len(self.policies) * len(self.seeds) * changes
 
     def __iter__(self) -> Iterator[Point]:
         names = [name for name, _ in self.changes]
@@ -102,13 +103,15 @@ def of_table(table: dict[str, Any], folder: Path, canonical: Canonical) -> Grid:
     changes = [(key, axis(value, f"set.{key}")) for key, value in _flat(table.get("set", {}), "")]
     policies = _policies(table["policy"])
     seeds = axis(table["seed"], "seed") if "seed" in table else Axis(1, [None])
-    sources = _sources(table["scenario"], folder) if "scenario" in table else [None]
+    sources: list[str | dict[str, Any] | None] = [None]
+    if "scenario" in table:
+        sources = [*_sources(table["scenario"], folder)]
     patterns = _texts(table["capture"], "capture") if "capture" in table else []
     _refuse_too_many({"scenarios": len(sources), "policies": policies.size, "seeds": seeds.size}
                      | {f"values of {key}": values.size for key, values in changes})
     found = captures.find(patterns, folder)
     grid = Grid(
-        scenarios=_distinct([source and scenarios.read(source, folder, canonical) for source in sources]),
+        scenarios=_distinct([None if source is None else scenarios.read(source, folder, canonical) for source in sources]),
         captures=list(found) if "capture" in table else [None],
         changes=[(key, values.distinct()) for key, values in sorted(changes, key=lambda change: change[0])],
         policies=policies.distinct(),

@@ -113,7 +113,8 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 def _check(columns: list[str], path: Path) -> None:
     for column in columns:
         if column not in _PLAIN and not column.startswith(("policy.", "set.")):
-            raise GridError(f"{path}: unknown column {column!r}; valid are scenario, capture, policy, seed, policy.KNOB and set.KEY")
+            valid = "scenario, capture, policy, seed, policy.KNOB and set.KEY"
+            raise GridError(f"{path}: unknown column {column!r}; valid are {valid}")
 
 
 def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:

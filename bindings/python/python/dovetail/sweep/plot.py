@@ -26,11 +26,14 @@ def chart(results: "Results", x: str, y: str, colour: str | None) -> Any:
     if not rows:
         raise SweepError(f"{results.folder} has no points to draw")
     is_number = all(isinstance(row["x"], int | float) for row in rows)
-    encoding: dict[str, Any] = {"x": alt.X("x", type="quantitative" if is_number else "nominal", title=x, scale=alt.Scale(zero=False))
-                                if is_number else alt.X("x", type="nominal", title=x, sort=None)}
+    encoding: dict[str, Any] = {}
+    if is_number:
+        encoding["x"] = alt.X("x", type="quantitative", title=x, scale=alt.Scale(zero=False))
+    else:
+        encoding["x"] = alt.X("x", type="nominal", title=x, sort=None)
     if colour:
         encoding["color"] = alt.Color("colour", type="nominal", title=colour)
-    base = alt.Chart(alt.Data(values=rows)).encode(**encoding)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(**encoding)
     low = alt.Y("low", type="quantitative", title=y, scale=alt.Scale(zero=False))
     middle = alt.Y("y", type="quantitative", title=y)
     if is_number:

@@ -43,7 +43,7 @@ class Results:
         return self.table.__arrow_c_stream__(requested_schema)
 
     def __len__(self) -> int:
-        return self.table.num_rows
+        return int(self.table.num_rows)
 
     def __repr__(self) -> str:
         missing = f", {self.missing:,} missing" if self.missing else ""
@@ -53,7 +53,7 @@ class Results:
     @property
     def missing(self) -> int:
         """Points of the grid that have neither a result nor an error."""
-        return max(self.points - len(self) - self.failures.num_rows, 0)
+        return max(self.points - len(self) - int(self.failures.num_rows), 0)
 
     @cached_property
     def axes(self) -> list[str]:
@@ -72,7 +72,7 @@ class Results:
         """The column that is called so, in full or by its last part: `alpha` for `policy.alpha`."""
         if name in self.table.column_names:
             return name
-        found = [known for known in self.table.column_names if known.endswith((f".{name}", f"_{name}"))]
+        found: list[str] = [known for known in self.table.column_names if known.endswith((f".{name}", f"_{name}"))]
         if len(found) == 1:
             return found[0]
         if found:

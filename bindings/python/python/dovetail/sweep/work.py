@@ -115,8 +115,8 @@ def _run(batch: Batch, runner: Runner, paths: dict[str, str]) -> Done:
 
 def _job(point: Point, paths: dict[str, str], with_records: bool) -> Job:
     return Job(
-        scenario=point.scenario and point.scenario.text,
-        capture=point.capture and paths[point.capture.digest],
+        scenario=point.scenario.text if point.scenario else None,
+        capture=paths[point.capture.digest] if point.capture else None,
         policy=point.policy,
         changes=dict(point.changes),
         seed=point.seed,
