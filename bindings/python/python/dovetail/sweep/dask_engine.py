@@ -24,8 +24,14 @@ _CONNECT_S = "10s"
 _ANSWER_S = 10
 #: Workers are counted this often.
 _RECOUNT_S = 1.0
-#: How often a local batch may lose its worker before it is taken apart.
-_LOCAL_DEATHS = 1
+#: Workers of this machine: one process a core, without statistics of what they run.
+_LOCAL = {
+    # How often a batch may lose its worker before it is taken apart.
+    "distributed.scheduler.allowed-failures": 1,
+    "distributed.scheduler.worker-saturation": 1.0,
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.system-monitor.interval": "5s",
+}
 
 
 def connect(address: str) -> Any:
@@ -42,8 +48,7 @@ def local(jobs: int) -> Any:
     distributed = _distributed()
     import dask
 
-    scheduler = {"allowed-failures": _LOCAL_DEATHS, "worker-saturation": 1.0}
-    with dask.config.set({f"distributed.scheduler.{key}": value for key, value in scheduler.items()}):
+    with dask.config.set(_LOCAL):
         cluster = distributed.LocalCluster(
             n_workers=jobs, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
         )

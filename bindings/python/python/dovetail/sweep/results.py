@@ -22,8 +22,8 @@ from .errors import SweepError
 ENDS = ((0.05, "p5"), (0.95, "p95"))
 #: What identifies a point, in the order in which rows are sorted.
 _AXES = ("scenario", "capture", "changes", "policy", "seed", "key")
-#: What a setting is told by, beside its knobs and changes.
-_SETTING = ("scenario", "capture", "policy")
+#: It says no more than `policy`, which has the knobs as well.
+_NAME = "policy.name"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Results:
         """
         chosen = [self.column(name) for name in figures] or self.figures
         apart = {self.column(name) for name in over}
-        groups = [self.column(name) for name in by] or [name for name in self.axes if name not in apart]
+        groups = [self.column(name) for name in by] or [name for name in self.axes if name not in apart | {_NAME}]
         for name in chosen:
             if not _is_number(self.table.schema.field(name).type):
                 raise SweepError(f"{name!r} has no numbers, so no median")
