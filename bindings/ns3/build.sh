@@ -36,7 +36,7 @@ fi
 # libdovetail.
 if [ -n "${DOVETAIL_PREFIX:-}" ]; then
   dovetail_include=$DOVETAIL_PREFIX/include
-  dovetail_lib=$(dirname "$(find "$DOVETAIL_PREFIX"/lib* -name 'libdovetail.so*' | head -1)")
+  dovetail_lib=$(dirname "$(find "$DOVETAIL_PREFIX"/lib* -name libdovetail.so -print -quit)")
 else
   target=${CARGO_TARGET_DIR:-$here/../../target}
   # DOVETAIL_PROFILE=dev is what tests have built already; figures are of what is optimised.
@@ -47,7 +47,7 @@ else
 fi
 
 # The layout of ns-3's classes depends on how ns-3 was built.
-defined=$(sed -n 's/.*INTERFACE_COMPILE_DEFINITIONS "\(.*\)"/\1/p' "$wheel"/lib64/cmake/ns3/ns3Targets.cmake | head -1)
+defined=$(grep -m1 INTERFACE_COMPILE_DEFINITIONS "$wheel"/lib64/cmake/ns3/ns3Targets.cmake)
 flags=(-std=c++20 -O2 -fPIC -Wall -Wextra -Werror)
 for name in NS3_LOG_ENABLE NS3_ASSERT_ENABLE; do
   case $defined in *$name*) flags+=("-D$name") ;; esac
@@ -86,8 +86,9 @@ programs=("$module"/examples/*.cc)
 for source in "$module"/test/*.cc "$here"/test-runner.cc "${programs[@]}"; do
   compile "$source" "$out/objects/$(basename "$source" .cc).o"
 done
+# The disc registers itself, also where a program only knows its name.
 link() {
-  "$CXX" -o "$out/$1" "${@:2}" -L"$out" -lns3-dovetail "${libs[@]}" "${rpath[@]}"
+  "$CXX" -o "$out/$1" "${@:2}" -L"$out" -Wl,--no-as-needed -lns3-dovetail -Wl,--as-needed "${libs[@]}" "${rpath[@]}"
 }
 tests=()
 for source in "$module"/test/*.cc; do tests+=("$out/objects/$(basename "$source" .cc).o"); done

@@ -677,9 +677,9 @@ DovetailQueueDisc::DoDequeue()
     const uint32_t flow = m_slots[leaving.slot].flow;
     Ptr<QueueDiscItem> item = Take(leaving.slot);
     m_sojournTrace(item, flow, Simulator::Now() - item->GetTimeStamp());
-    if (m_justInTime && leaving.at < now)
+    if (m_justInTime)
     {
-        // The device did not take it in time, and nothing was released meanwhile.
+        // The next may be due at another time than the disc is to wake up, or have waited for the device to take this one.
         Arm(now);
     }
     return item;
