@@ -77,7 +77,7 @@ impl<'py> Given<'py> {
         }
     }
 
-    /// Refuses what nobody took.
+    /// Refuses what was not taken.
     pub(crate) fn end(self) -> PyResult<()> {
         match self.0.keys().get_item(0) {
             Ok(name) => Err(PyTypeError::new_err(format!("there is no option '{name}'"))),

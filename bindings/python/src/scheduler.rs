@@ -215,7 +215,7 @@ impl Scheduler {
         batch::truths(py, &queued)
     }
 
-    /// Take up to so many packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. now_ns is one time for all, or
+    /// Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. now_ns is one time for all, or
     /// an array with a time for each; the first time at which there is none ends it.
     #[pyo3(signature = (now_ns, most = None))]
     fn dequeue_batch<'py>(
@@ -261,7 +261,7 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Which feedback the policy wants: pairs of a stage and a resource. Whoever wants any wants to know of drops, too.
+    /// Which feedback the policy wants: pairs of a stage and a resource. A policy that wants any wants to know of drops, too.
     fn interest(&self, py: Python<'_>) -> Vec<(&'static str, usize)> {
         let interest = self.lock(py).scheduler.interest();
         let stages = [("started", Stage::Started), ("finished", Stage::Finished)];

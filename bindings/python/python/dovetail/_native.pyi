@@ -125,7 +125,7 @@ class Scheduler:
         """Offer many packets at once: which of them were queued."""
 
     def dequeue_batch(self, now_ns: object, most: int | None = None) -> tuple[Any, Any, Any, Any, Any]:
-        """Take up to so many packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket."""
+        """Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket."""
 
     def feedback(self, flow: int, ticket: int, resource: int, stage: str, took_ns: int, now_ns: int) -> None:
         """Tell what happened to a packet on a resource."""

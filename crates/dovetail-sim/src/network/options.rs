@@ -17,7 +17,7 @@ pub struct NetworkOptions<'a> {
     pub blame: Option<&'a mut TransferBlame>,
     /// Finds out what users' requests wait for, where they are behind a gateway.
     pub requests: Option<&'a mut RequestBlame>,
-    /// Looked at often: once it is set, the run ends with [`NetworkError::Stopped`](super::NetworkError::Stopped).
+    /// Checked often: once it is set, the run ends with [`NetworkError::Stopped`](super::NetworkError::Stopped).
     pub stop: Option<&'a AtomicBool>,
 }
 

@@ -13,7 +13,7 @@ pub struct Options<'a> {
     pub stop_at: Option<Nanos>,
     /// Told now and then how far the run is.
     pub progress: Option<&'a mut dyn FnMut(Progress)>,
-    /// Looked at often: once it is set, the run ends with [`SimulateError::Stopped`].
+    /// Checked often: once it is set, the run ends with [`SimulateError::Stopped`].
     pub stop: Option<&'a AtomicBool>,
 }
 
