@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[4] / "docs"
+COPIED = Path(__file__).parents[1]
+#: Beside the tests, where they were copied to, or in the book.
+DOCS = COPIED if (COPIED / "sweep.md").exists() else Path(__file__).parents[4] / "docs"
 BLOCK = re.compile(r"((?:<!-- .*? -->\n)*)```(\w+)\n(.*?)```\n", re.DOTALL)
 
 pytest.importorskip("dovetail._native")
