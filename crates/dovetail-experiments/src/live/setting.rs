@@ -24,6 +24,7 @@ pub(super) enum Work {
     /// Nothing, which counts as this long: a line such as `2.86ns*bytes + 6.2us`.
     Counts(&'static str),
     /// It is run through the program of this name, and that is timed.
+    #[cfg(feature = "programs")]
     Program(&'static str),
 }
 
@@ -54,6 +55,7 @@ impl Setting {
         for Class { name, port, work, weight } in classes {
             let work = match work {
                 Work::Counts(line) => format!("time = \"{line}\""),
+                #[cfg(feature = "programs")]
                 Work::Program(name) => format!("program = \"{name}\"\neffect = \"discard\""),
             };
             // Writing to a text cannot fail.
