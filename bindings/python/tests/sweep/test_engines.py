@@ -119,6 +119,8 @@ def test_a_client_that_is_closed_meanwhile_is_an_error(tmp_path, client):
     from distributed import Client
 
     other, log = Client(client.scheduler.address, set_as_default=False), tmp_path / "log"
+    # Those that were killed before may not be back yet.
+    other.wait_for_workers(2, timeout=_PATIENCE_S)
 
     def close():
         until(log.exists)

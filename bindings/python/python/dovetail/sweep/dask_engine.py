@@ -22,6 +22,8 @@ _PIECE_BYTES = 4 << 20
 _CONNECT_S = "10s"
 #: How long is waited before it is asked whether the other end is still there.
 _ANSWER_S = 10
+#: Local workers that died are started again, unless this long none is there.
+_ALONE_S = 120
 #: Workers are counted this often.
 _RECOUNT_S = 1.0
 #: Workers of this machine: one process a core, without statistics of what they run.
@@ -77,7 +79,7 @@ class DaskEngine:
         self._name = f"dovetail-sweep-{uuid.uuid4().hex[:8]}"
         self._numbers = itertools.count()
         self._pending: set[Any] = set()
-        self._workers, self._counted_at = 0, -math.inf
+        self._workers, self._counted_at, self._seen_at = 0, -math.inf, time.monotonic()
 
     def dashboard(self) -> str | None:
         """Where the scheduler's dashboard is, if it has one."""
@@ -92,6 +94,10 @@ class DaskEngine:
         if time.monotonic() - self._counted_at > _RECOUNT_S:
             self._workers = sum(self._threads().values())
             self._counted_at = time.monotonic()
+            if self._workers:
+                self._seen_at = self._counted_at
+            elif self._is_ours and self._counted_at - self._seen_at > _ALONE_S:
+                raise EngineError("the worker processes are gone and do not come back: continue with --resume")
         return self._workers
 
     def _threads(self) -> dict[str, int]:
