@@ -40,7 +40,7 @@ class DovetailPipeline
     {
         NO_WAIT,   //!< a packet that leaves a resource enters the next at once
         UNBOUNDED, //!< any number of packets may wait
-        BUFFER     //!< so many packets may wait; then the resource before is blocked
+        BUFFER     //!< this many packets may wait; then the resource before is blocked
     };
 
     /// A packet's way.
