@@ -1,4 +1,4 @@
-//! Acknowledgements of what came out of order, of which one does for several.
+//! Acknowledgements of segments out of order, of which one does for several.
 //!
 //! Behind a hole every segment that comes is to be acknowledged at once (RFC 5681, section 4.2), so that the sender counts
 //! three. After those three it learns nothing from a fourth that a fifth would not tell it a moment later. So Linux lets them

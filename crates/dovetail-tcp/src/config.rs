@@ -31,7 +31,7 @@ pub struct Config {
     pub ack_delay: Nanos,
     /// Whether the first segments are each acknowledged at once (`TCP_MAX_QUICKACKS`, and while the window grows).
     pub quick_acks: bool,
-    /// Whether acknowledgements of what came out of order, after the third that says so, wait for one another up to a
+    /// Whether acknowledgements of segments out of order, after the third that says so, wait for one another up to a
     /// millisecond (`tcp_comp_sack_delay_ns`).
     pub compressed_acks: bool,
     /// RFC 2018; and with it loss detection by RACK and probes of the tail (RFC 8985), proportional rate reduction (RFC

@@ -283,7 +283,7 @@ impl Receiver {
         self.quick > 0 && !self.answers
     }
 
-    /// Acknowledgements of what comes out of order wait for a part of this round trip.
+    /// Acknowledgements of segments out of order wait for a part of this round trip.
     pub(crate) fn compresses_for(&mut self, round_trip: Option<Nanos>) {
         // Linux counts none before a whole window came.
         let round_trip = if self.nxt > FIRST_WINDOW { round_trip } else { Some(Nanos::ZERO) };

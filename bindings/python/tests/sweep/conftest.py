@@ -13,9 +13,9 @@ os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
 pytest.importorskip("pyarrow", reason="sweeps need the extra 'sweep'")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def client():
-    """Two workers of Dask, in processes of their own."""
+    """Two workers of Dask, in processes of their own; of each test, since some of them kill workers."""
     pytest.importorskip("distributed")
     from dovetail.sweep import dask_engine
 

@@ -49,7 +49,7 @@ impl Spawned {
         &self.control
     }
 
-    /// Whether it has ended by itself.
+    /// Whether it has ended without being told to.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)

@@ -26,7 +26,7 @@ fn three_transfers_have_equal_dominant_shares() {
     let Some(lab) = lab("shares") else { return };
     let mut settings = String::from("policy = \"tradeoff:alpha=1\"\n[link]\nrate = \"20Mbps\"\n");
     for (port, time) in CLASSES {
-        settings += &format!("[[class]]\nname = \"to {port}\"\nports = [{port}]\ntime = \"{time}\"\n");
+        settings += &format!("[[class]]\nname = \"to-{port}\"\nports = [{port}]\ntime = \"{time}\"\n");
     }
     let running = Running::start(&lab, &settings);
     for (port, _) in CLASSES {

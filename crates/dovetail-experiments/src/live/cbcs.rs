@@ -33,7 +33,7 @@ struct Rounds {
 const PROGRAMS: [Rounds; 3] = [
     Rounds { name: "header", port: 5001, weight: 1, per_packet: 1000, per_byte: 0 },
     Rounds { name: "payload", port: 5002, weight: 2, per_packet: 100, per_byte: 12 },
-    Rounds { name: "dear", port: 5003, weight: 1, per_packet: 100, per_byte: 40 },
+    Rounds { name: "expensive", port: 5003, weight: 1, per_packet: 100, per_byte: 40 },
 ];
 const FLOWS_OF_EACH: usize = 4;
 const FRAME_BYTES: usize = 800;

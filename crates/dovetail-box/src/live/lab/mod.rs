@@ -45,11 +45,9 @@ pub use error::LabError;
 use hold::{Before, Hold};
 pub use raw::Raw;
 pub use show::{Show, ShowError, show};
-pub use spec::{LabSpec, Place};
+pub use spec::{LabSpec, PORTS, Place};
 
-/// The box's interfaces, and the bridge that they are ports of.
-pub const PORTS: [&str; 2] = ["inside", "outside"];
-/// See [`PORTS`].
+/// The bridge that the box's interfaces, [`PORTS`], are ports of.
 pub const BRIDGE: &str = "br0";
 /// The interface of the hosts.
 pub const HOST_INTERFACE: &str = "eth0";

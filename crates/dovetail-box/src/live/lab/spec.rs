@@ -2,7 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use super::{PORTS, error::LabError};
+use super::error::LabError;
+
+/// The box's interfaces.
+pub const PORTS: [&str; 2] = ["inside", "outside"];
 
 /// One of the three namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
