@@ -16,6 +16,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub flow: u32,
+    /// None for what is not of the trial's traffic, such as questions for addresses.
+    pub class: Option<u16>,
     pub arrival: Nanos,
     pub cpu: [Nanos; 2],
     pub link: [Nanos; 2],
@@ -26,7 +28,7 @@ pub(super) fn live(packets: &[Taped]) -> Vec<Way> {
     let way = |packet: &Taped| {
         let passage = packet.passage?;
         let (cpu, link) = ([passage.cpu_start, passage.cpu_end], [passage.link_start, passage.link_end]);
-        Some(Way { flow: packet.flow, arrival: packet.arrival, cpu, link })
+        Some(Way { flow: packet.flow, class: packet.class, arrival: packet.arrival, cpu, link })
     };
     packets.iter().filter_map(way).collect()
 }
@@ -69,10 +71,10 @@ pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, setting: &Set
     let mut workload = Again { resources, arrivals: arrivals.into_iter(), classes: &classes, setting };
     let setup = Setup { programs: setting.programs(), ..Setup::new(2, Limits::UNLIMITED) };
     let mut scheduler = policy.build(&setup)?;
-    let mut ways = Ways(Vec::with_capacity(packets.len()));
+    let mut ways = Ways { classes: &classes, ways: Vec::with_capacity(packets.len()) };
     let mode = PipelineMode::Buffer(setting.places);
     simulate(&mut workload, &mut *scheduler, mode, &mut ways, Options::default()).map_err(Error::broken)?;
-    Ok(ways.0)
+    Ok(ways.ways)
 }
 
 struct Again<'p> {
@@ -109,9 +111,12 @@ impl Workload for Again<'_> {
     }
 }
 
-struct Ways(Vec<Way>);
+struct Ways<'p> {
+    classes: &'p [Option<u16>],
+    ways: Vec<Way>,
+}
 
-impl Observer for Ways {
+impl Observer for Ways<'_> {
     fn appeared(&mut self, _: FlowId, _: &Profile<'_>) {}
 
     fn arrived(&mut self, _: &Packet) {}
@@ -121,6 +126,7 @@ impl Observer for Ways {
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
         let (start, end) = (passage.start(), passage.end());
         let (cpu, link) = ([start[0], end[0]], [start[1], end[1]]);
-        self.0.push(Way { flow: packet.flow.0, arrival: packet.arrival, cpu, link });
+        let class = self.classes[packet.flow.index()];
+        self.ways.push(Way { flow: packet.flow.0, class, arrival: packet.arrival, cpu, link });
     }
 }

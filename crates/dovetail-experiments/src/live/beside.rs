@@ -69,10 +69,10 @@ fn busy(ways: &[Way], begin: Nanos, end: Nanos) -> [f64; 2] {
     })
 }
 
-/// From when every flow has begun until the first has had its last packet.
+/// From when every flow of the trial has begun until the first has had its last packet.
 fn busy_while_backlogged(ways: &[Way]) -> [f64; 2] {
     let mut flows = BTreeMap::new();
-    for way in ways {
+    for way in ways.iter().filter(|way| way.class.is_some()) {
         let (first, last) = flows.entry(way.flow).or_insert((way.arrival, way.link[1]));
         *first = way.arrival.min(*first);
         *last = way.link[1].max(*last);
@@ -123,8 +123,8 @@ pub(super) fn table() -> Table {
             "simulated %",
             "link %",
             "simulated %",
-            "median latency s",
-            "simulated s",
+            "median latency ms",
+            "simulated ms",
         ],
         1,
     )
@@ -139,7 +139,7 @@ pub(super) fn line(policy: &str, here: &Came, there: &Came) -> Vec<String> {
         (here.makespan_s, there.makespan_s, 3),
         (here.busy[0], there.busy[0], 1),
         (here.busy[1], there.busy[1], 1),
-        (here.median_s, there.median_s, 3),
+        (here.median_s * 1e3, there.median_s * 1e3, 2),
     ];
     let figures =
         pairs.into_iter().flat_map(|(here, there, digits)| [format!("{here:.digits$}"), format!("{there:.digits$}")]);

@@ -49,7 +49,8 @@ pub(super) fn table4(_: &Given<'_>) -> Result<Finding, Error> {
         let bytes = wat::parse_str(program.text()).map_err(Error::broken)?;
         std::fs::write(folder.path().join(format!("{}.wasm", program.name)), bytes).map_err(Error::broken)?;
     }
-    let more = format!("[programs]\nfolder = \"{}\"\n", folder.path().display());
+    // Half a CPU is too little for all of it, so that flows wait.
+    let more = format!("[cpu]\nshare = 0.5\n[programs]\nfolder = \"{}\"\n", folder.path().display());
     let flow = |port| Flow { port, frame_bytes: FRAME_BYTES, rate: RATE, packets: PACKETS_OF_EACH };
     let flows = Flows(PROGRAMS.iter().flat_map(|program| [flow(program.port); FLOWS_OF_EACH]).collect());
     let mut finding = Finding::default();
