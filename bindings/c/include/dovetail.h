@@ -1109,6 +1109,15 @@ dvt_status dvt_requests_offers(struct dvt_requests *requests,
                                uint64_t now_ns);
 
 /**
+ * A round trip on the connection that the response comes on takes so many nanoseconds, as its transport measures it. Need not
+ * be told; where responses follow each other before the ones before are over, the scheduler would take less for one.
+ */
+dvt_status dvt_requests_round_trip(struct dvt_requests *requests,
+                                   uint32_t request,
+                                   uint64_t takes_ns,
+                                   uint64_t now_ns);
+
+/**
  * Units of the response are there that may not be read yet.
  */
 dvt_status dvt_requests_ready(struct dvt_requests *requests, uint32_t request, uint64_t now_ns);

@@ -34,6 +34,7 @@ pub(crate) enum Units {
     Length,
     Received,
     Offers,
+    RoundTrip,
 }
 
 /// What became of a request.
@@ -106,6 +107,7 @@ impl Requests {
             Units::Length => self.scheduler.length(request, units, now),
             Units::Received => self.scheduler.received(request, units, now),
             Units::Offers => self.scheduler.offers(request, units, now),
+            Units::RoundTrip => self.scheduler.round_trip(request, Nanos(units), now),
         }
         Ok(())
     }

@@ -1,12 +1,13 @@
 //! `dovetail gateway` beside Squid and against its promises, in runs of a minute each: with `DOVETAIL_LONG=1`, on a machine that
-//! has time for it, with `--nocapture` for the figures. Without that nothing runs.
+//! has time for it, with `--nocapture` for the figures. Without that nothing runs. `DOVETAIL_CELLS="600 ms, Connect"` leaves those
+//! responses alone whose line has that in it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
 
 mod gateways;
 
 use dovetail_bed::{BedSpec, Job, PlaySpec, Proxy, Repeat, Uplink, Via, What};
-use gateways::{Settings, alone, download, gateway, has_squid, link, ms, play, possible, side_by_side};
+use gateways::{Settings, alone, chosen, download, gateway, has_squid, link, ms, play, possible, side_by_side};
 
 /// By what one class or user with one connection gets less than its share beside another with so many: 1 is exact.
 fn shares((via, trip, many, weights): (Via, u64, usize, [u32; 2])) -> (String, f64) {
@@ -63,6 +64,7 @@ fn one_response_alone_is_hardly_slower_than_through_squid() {
             trips.into_iter().flat_map(move |trip| [Via::Absolute, Via::Connect].map(|via| (mbps, trip, via)))
         })
         .collect();
+    let cells = chosen(cells, |(mbps, trip, via)| format!("{mbps} Mbit/s, {trip} ms, {via:?}"));
     let run = |(mbps, trip, via): (u64, u64, Via)| {
         let [ours, theirs] =
             [gateway(Settings::default()), Proxy::squid()].map(|proxy| alone(mbps * 1_000_000, trip, via, &proxy));

@@ -17,6 +17,13 @@ pub(crate) fn round_trips(socket: BorrowedFd<'_>) -> io::Result<(Duration, Durat
     Ok((micros(RTT), micros(RCV_RTT)))
 }
 
+/// The least round-trip time of a connection's last minutes (tcp_min_rtt_wlen), if any is known.
+pub(crate) fn least_round_trip(socket: BorrowedFd<'_>) -> Option<Duration> {
+    let (info, words) = tcp_info(socket).ok()?;
+    // The kernel has all ones where it knows none.
+    (words > MIN_RTT && info[MIN_RTT] != u32::MAX).then(|| Duration::from_micros(u64::from(info[MIN_RTT])))
+}
+
 /// Bytes that the other side may send until it hears more, as was told last: the receive window, where the kernel tells it
 /// (Linux 6.2).
 pub(crate) fn receive_window(socket: BorrowedFd<'_>) -> Option<u64> {
@@ -24,10 +31,11 @@ pub(crate) fn receive_window(socket: BorrowedFd<'_>) -> Option<u64> {
     (words > RCV_WND).then(|| u64::from(info[RCV_WND]))
 }
 
-/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_rcv_wnd`. The kernel adds to its
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its
 /// end and moves nothing.
 const RTT: usize = 17;
 const RCV_RTT: usize = 23;
+const MIN_RTT: usize = 37;
 const RCV_WND: usize = 58;
 const WORDS: usize = RCV_WND + 1;
 

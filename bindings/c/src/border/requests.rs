@@ -120,6 +120,19 @@ pub unsafe extern "C" fn dvt_requests_offers(
     unsafe { with(requests, |requests: &mut Requests| requests.units(Units::Offers, request, window, now_ns)) }
 }
 
+/// A round trip on the connection that the response comes on takes so many nanoseconds, as its transport measures it. Need not
+/// be told; where responses follow each other before the ones before are over, the scheduler would take less for one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_requests_round_trip(
+    requests: *mut dvt_requests,
+    request: u32,
+    takes_ns: u64,
+    now_ns: u64,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe { with(requests, |requests: &mut Requests| requests.units(Units::RoundTrip, request, takes_ns, now_ns)) }
+}
+
 /// Units of the response are there that may not be read yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_ready(requests: *mut dvt_requests, request: u32, now_ns: u64) -> dvt_status {

@@ -23,6 +23,7 @@ enum Event {
     Length(u32, u64),
     Received(u32, u64),
     Offers(u32, u64),
+    RoundTrip(u32, u64),
     Ready(u32),
     Ended(u32),
     Cancel(u32),
@@ -50,6 +51,7 @@ fn event() -> impl Strategy<Value = Event> {
         3 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Length(id, units)),
         10 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Received(id, units)),
         2 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Offers(id, units)),
+        2 => (ids.clone(), units.clone()).prop_map(|(id, ns)| Event::RoundTrip(id, ns)),
         6 => ids.clone().prop_map(Event::Ready),
         5 => ids.clone().prop_map(Event::Ended),
         2 => ids.prop_map(Event::Cancel),
@@ -113,6 +115,10 @@ fn play(policy: &str, events: &[Event], policies: &[String]) {
             Event::Offers(id, units) => {
                 ours.offers(RequestId(id), units, now);
                 theirs.offers(id, units, now);
+            }
+            Event::RoundTrip(id, ns) => {
+                ours.round_trip(RequestId(id), Nanos(ns), now);
+                theirs.round_trip(id, Nanos(ns), now);
             }
             Event::Ready(id) => {
                 ours.ready(RequestId(id), now);

@@ -361,6 +361,10 @@ impl Requests {
         assert!(yes(unsafe { dvt_requests_offers(self.0, request, window, now.0) }));
     }
 
+    pub(crate) fn round_trip(&mut self, request: u32, takes: Nanos, now: Nanos) {
+        assert!(yes(unsafe { dvt_requests_round_trip(self.0, request, takes.0, now.0) }));
+    }
+
     pub(crate) fn ready(&mut self, request: u32, now: Nanos) {
         assert!(yes(unsafe { dvt_requests_ready(self.0, request, now.0) }));
     }

@@ -165,7 +165,10 @@ static void play_requests(const char *policy, unsigned long calls) {
         case 4: case 5: case 6: call(dvt_requests_enqueue(requests, &request, now)); break;
         case 7: call(dvt_requests_length(requests, id, units, now)); break;
         case 8: case 9: call(dvt_requests_received(requests, id, units, now)); break;
-        case 10: call(dvt_requests_offers(requests, id, units, now)); break;
+        case 10:
+            if (below(2)) call(dvt_requests_offers(requests, id, units, now));
+            else call(dvt_requests_round_trip(requests, id, units, now));
+            break;
         case 11: case 12: call(dvt_requests_ready(requests, id, now)); break;
         case 13: case 14: call(dvt_requests_ended(requests, id, now)); break;
         case 15: call(dvt_requests_cancel(requests, id, now)); break;

@@ -28,6 +28,13 @@ pub fn has(program: &str, version: &str) -> bool {
     is_there
 }
 
+/// Those whose words hold what `DOVETAIL_CELLS` says, all where it says nothing.
+pub fn chosen<T>(mut cells: Vec<T>, words: impl Fn(&T) -> String) -> Vec<T> {
+    let wanted = env::var("DOVETAIL_CELLS").unwrap_or_default();
+    cells.retain(|cell| words(cell).contains(&wanted));
+    cells
+}
+
 /// All at once, so many at a time.
 pub fn side_by_side<T: Copy + Send + 'static, R: Send + 'static>(
     at_a_time: usize,

@@ -224,7 +224,7 @@ impl Tunnel {
                     }
                     if came > 0 && self.place.borrow().is_none() {
                         // The server speaks first.
-                        self.renew()?;
+                        self.renew(server.as_ref())?;
                     }
                     self.came.set(self.came.get() + came as u64);
                     self.ahead.set(self.ahead.get() + came as u64);
@@ -315,7 +315,7 @@ impl Tunnel {
                 return Ok(u64::MAX);
             }
             // The server speaks first.
-            self.renew()?;
+            self.renew(server.as_ref())?;
         }
         loop {
             let turn = self.place.borrow().as_ref().map_or(0, Place::allowed);
@@ -370,7 +370,7 @@ impl Tunnel {
         if bytes < LEAST_REQUEST && !is_interactive && !is_first {
             return Ok(false);
         }
-        self.renew()?;
+        self.renew(server)?;
         if is_interactive {
             self.free.set(SEGMENT);
         }
@@ -409,7 +409,7 @@ impl Tunnel {
     }
 
     /// Another response begins.
-    fn renew(&self) -> io::Result<()> {
+    fn renew(&self, server: &TcpStream) -> io::Result<()> {
         if let Some(place) = self.place.take() {
             // What was passed on is had, wherever it is.
             place.received(self.ahead.get());
@@ -422,6 +422,10 @@ impl Tunnel {
         place.tells(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());
+            // What comes next may be of the response before: the scheduler would take it for a round trip.
+            if let Some(least) = sys::least_round_trip(server.as_fd()) {
+                place.round_trip(least.into());
+            }
         }
         self.place.replace(Some(place));
         self.free.set(0);

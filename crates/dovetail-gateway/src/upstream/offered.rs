@@ -4,7 +4,7 @@
 //! short ones is many times their bytes; `net.core.rmem_max` bounds what `SO_RCVBUF` can ask for; and a window that was asked
 //! for opens only as more comes. So a task that waits for a window to fill asks the kernel what is left of it.
 
-use std::{cell::Cell, os::fd::AsFd};
+use std::{cell::Cell, os::fd::AsFd, time::Duration};
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
@@ -15,6 +15,10 @@ use crate::{segment::SEGMENT, sys};
 /// Four segments, and what a read takes.
 const LEAST_BATCH: u64 = 4 * SEGMENT;
 const MOST_BATCH: u64 = 64 * 1_024;
+
+/// From so far away the link would be idle for longer than a first window takes on it: three times the 34 ms of a first window
+/// (`RequestSetup::for_bytes`).
+const FAR: Duration = Duration::from_millis(100);
 
 /// The window that a connection offers.
 #[derive(Debug)]
@@ -39,12 +43,14 @@ impl Offered {
 
     /// What may lie unread before more is let come, of a response of which this many bytes came: a quarter of a window,
     /// so that the rest is on its way meanwhile. Of one that is no longer than the first window all but two segments,
-    /// as what is let come at a response's end is let come for nothing.
+    /// as what is let come at a response's end is let come for nothing; but from far away it would be a round trip in which
+    /// hardly anything comes.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
         let window = self.bytes.get().min(self.most(stream));
         let quarter = window / 4;
-        if came <= first { quarter.max(first.min(window).saturating_sub(2 * SEGMENT)) } else { quarter }
+        let is_near = || sys::least_round_trip(stream.as_fd()).is_some_and(|least| least < FAR);
+        if came <= first && is_near() { quarter.max(first.min(window).saturating_sub(2 * SEGMENT)) } else { quarter }
     }
 
     /// The most that the kernel offers, where it lengthens the buffer: half of that, however long the window was asked to be.

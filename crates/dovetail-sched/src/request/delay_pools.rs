@@ -346,6 +346,8 @@ impl RequestScheduler for DelayPools {
 
     fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
 
+    fn round_trip(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
+
     fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
 
     fn first_window(&self) -> Option<u64> {

@@ -101,6 +101,8 @@ impl RequestScheduler for Ordinary {
 
     fn offers(&mut self, _request: RequestId, _window: u64, _now: Nanos) {}
 
+    fn round_trip(&mut self, _request: RequestId, _takes: Nanos, _now: Nanos) {}
+
     fn uplink(&mut self, _is_busy: bool, _now: Nanos) {}
 
     fn figures(&self, _report: &mut dyn FnMut(&'static str, f64)) {}

@@ -39,6 +39,10 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// because of earlier responses on it. Reported before or after the release.
     fn offers(&mut self, request: RequestId, window: u64, now: Nanos);
 
+    /// A round trip on the response's connection takes so long, as its transport measures it, at least: where what comes first
+    /// may be of an earlier response, the scheduler would take less for one. Reported before or after the release, if at all.
+    fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos);
+
     /// Whether so much is sent up the link unpaced that what is known of the far queue may be the uplink's.
     fn uplink(&mut self, is_busy: bool, now: Nanos);
 

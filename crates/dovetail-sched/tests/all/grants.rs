@@ -41,6 +41,7 @@ enum Event {
     Received(u32, u64),
     Ready(u32),
     Offers(u32, u64),
+    RoundTrip(u32, u64),
     Ended(u32),
     GaveUp(u32),
     Stray(Option<u32>, u64),
@@ -63,6 +64,7 @@ fn events(
         6 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Received(request, units)),
         16 => request.clone().prop_map(Event::Ready),
         1 => (request.clone(), units.clone()).prop_map(|(request, units)| Event::Offers(request, units)),
+        1 => (request.clone(), 0..most_gap).prop_map(|(request, ns)| Event::RoundTrip(request, ns)),
         3 => request.clone().prop_map(Event::Ended),
         2 => request.prop_map(Event::GaveUp),
         1 => (prop::option::of(0..CLASSES), units).prop_map(|(class, units)| Event::Stray(class, units)),
@@ -90,6 +92,7 @@ fn tell(scheduler: &mut dyn RequestScheduler, event: Event, now: Nanos) {
         Event::Received(request, units) => scheduler.received(RequestId(request), units, now),
         Event::Ready(request) => scheduler.ready(RequestId(request), now),
         Event::Offers(request, window) => scheduler.offers(RequestId(request), window, now),
+        Event::RoundTrip(request, ns) => scheduler.round_trip(RequestId(request), Nanos(ns), now),
         Event::Ended(request) => scheduler.ended(RequestId(request), now),
         Event::GaveUp(request) => scheduler.cancel(RequestId(request), now),
         Event::Stray(class, units) => scheduler.stray(class.map(ClassId), units, now),
@@ -155,7 +158,10 @@ struct PlainRequest {
     round: Option<(u64, u64)>,
     /// The least that the first answer and rounds took.
     trip_ns: Option<u64>,
+    trip_is_told: bool,
     limited: bool,
+    /// When the span began in which it counts what comes, what had come before, and what came in the span before that.
+    span: (u64, u64, u64),
     told: bool,
     arrival_ns: u64,
     number: u64,
@@ -389,6 +395,11 @@ impl Plain {
                 self.told(request);
             }
             Event::Offers(request, window) if live(request) => self.offers(request as usize, window),
+            Event::RoundTrip(request, ns) if live(request) => {
+                self.hear(self.requests[request as usize].user);
+                let r = &mut self.requests[request as usize];
+                (r.trip_ns, r.trip_is_told) = (Some(ns.max(1000)), true);
+            }
             Event::Ended(request) if live(request) => self.over(request as usize, true),
             Event::GaveUp(request) if live(request) => self.over(request as usize, false),
             Event::Stray(class, units) => {
@@ -441,14 +452,19 @@ impl Plain {
         let r = &mut self.requests[request];
         let Some(trip_ns) = r.trip_ns else {
             r.trip_ns = Some((now - r.released_ns).max(1000));
+            r.span = (now, 0, 0);
             return;
         };
+        let delay_ns = if self.set.short { 0 } else { DELAY_NS };
+        if now - r.span.0 >= trip_ns + delay_ns {
+            r.span = (now, r.received, r.received - r.span.1);
+        }
         if let Some((until, began_ns)) = r.round.filter(|&(until, _)| until > 0 && r.received >= until) {
             let took_ns = (now - began_ns).max(1000);
             r.round = None;
-            r.trip_ns = Some(trip_ns.min(took_ns));
-            let delay_ns = if self.set.short { 0 } else { DELAY_NS };
-            r.limited = took_ns <= 3 * (trip_ns.min(took_ns) + delay_ns);
+            let trip_ns = if r.trip_is_told { trip_ns } else { trip_ns.min(took_ns) };
+            r.trip_ns = Some(trip_ns);
+            r.limited = took_ns <= 3 * (trip_ns + delay_ns);
             debug_assert!(until <= r.received);
         }
     }
@@ -549,7 +565,10 @@ impl Plain {
         let r = &mut self.requests[request];
         if releases {
             r.window = r.window.max(set.window);
-            (r.round, r.trip_ns, r.limited, r.released_ns) = (None, None, false, self.now);
+            (r.round, r.limited, r.released_ns, r.span) = (None, false, self.now, (self.now, 0, 0));
+            if !r.trip_is_told {
+                r.trip_ns = None;
+            }
         }
         let class = self.class_of(request);
         let of_class = std::mem::take(&mut self.classes[class].lost);
@@ -571,21 +590,28 @@ impl Plain {
             self.charge_exactly(request, charged.max(target));
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
             let r = &self.requests[request];
-            if r.limited && self.rest(request).is_none() && r.window < longest {
+            if self.rest(request).is_none() && r.window < longest {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
                 let in_flight: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
-                let fills_little = in_flight * 2 < r.trip_ns.unwrap_or(0);
-                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || fills_little);
-                let before = self.requests[request].window;
-                let has_lost = (of_class || of_user) && self.requests[request].granted / 4 >= before;
-                let window = match (has_lost, has_room) {
-                    (true, _) => (before + (before / 4).max(set.quantum)).min(longest),
-                    (false, true) => (before + set.quantum).min(longest),
-                    (false, false) => before,
+                let trip_ns = r.trip_ns.unwrap_or(0);
+                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || in_flight * 2 < trip_ns);
+                let (before, has_lost) = (r.window, of_class || of_user);
+                // The pace brings a unit in a nanosecond.
+                let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
+                let is_far = before.saturating_mul(2) < trip_ns && (r.limited || brought);
+                let (lost_far, lost_long) = (is_far && r.granted >= set.window, r.limited && r.granted / 4 >= before);
+                let more = match (has_lost, has_room) {
+                    (true, _) if lost_far => (before / 2).max(set.quantum),
+                    (true, _) if lost_long => (before / 4).max(set.quantum),
+                    (_, true) if is_far => 2 * set.quantum,
+                    (_, true) if r.limited => set.quantum,
+                    _ => 0,
                 };
-                self.requests[request].window = window;
-                if window > before && has_lost {
-                    (self.requests[request].round, self.requests[request].limited) = (None, false);
+                let window = (before + more).min(longest);
+                let r = &mut self.requests[request];
+                r.window = window;
+                if has_lost && !lost_far && lost_long {
+                    (r.round, r.limited) = (None, false);
                 }
                 if window > before {
                     units += self.grant(request, 0);

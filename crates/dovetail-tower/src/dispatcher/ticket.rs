@@ -57,6 +57,13 @@ impl<K> Ticket<K> {
         self.shared.pump(state);
     }
 
+    /// A round trip on the response's connection takes so long.
+    pub fn round_trip(&self, takes: Nanos) {
+        let (mut state, now) = self.shared.enter();
+        state.scheduler.round_trip(self.request(), takes, now);
+        self.shared.pump(state);
+    }
+
     /// Waits until the request is released.
     pub async fn released(&self) {
         poll_fn(|cx| self.poll_released(cx)).await;

@@ -37,6 +37,9 @@
 //!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
 //!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
 //!   doubles its window in a round trip, until the link is full;
+//!   From *far* away, where the window is less than half of what the pace brings in a round trip, it grows by two quanta at
+//!   each turn, and as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
+//!   every round trip, and the window shall be there before it;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
@@ -453,15 +456,15 @@ impl Grants {
 
     /// More of a response: this many units, and what its window grows by. Units that may be taken in.
     fn go_on(&mut self, request: RequestId, due: u64, has_lost: bool, now: Nanos) -> u64 {
-        let RequestSetup { quantum, longest_window, .. } = self.setup;
         let response = &mut self.responses[request.0 as usize];
         let units = response.grant(due);
         let target = response.target();
         self.charge_up_to(request, target, now);
-        let has_room = self.users.candidates() == 0
-            && self.pace.has_room(self.in_flight, self.responses[request.0 as usize].round.trip());
+        let trip = self.responses[request.0 as usize].round.trip();
+        let has_room = self.users.candidates() == 0 && self.pace.has_room(self.in_flight, trip);
+        let brings = self.pace.pace() * trip.as_secs_f64();
         let response = &mut self.responses[request.0 as usize];
-        if !response.grows(quantum, longest_window, has_lost, has_room) {
+        if !response.grows(&self.setup, has_lost, has_room, brings) {
             return units;
         }
         let units = units + response.grant(0);
@@ -631,6 +634,12 @@ impl RequestScheduler for Grants {
             let target = response.target();
             self.charge_up_to(request, target, now);
         }
+        self.settle(user, class, now);
+    }
+
+    fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
+        let Some((user, class)) = self.hear(request) else { return };
+        self.responses[request.0 as usize].round.takes(takes);
         self.settle(user, class, now);
     }
 

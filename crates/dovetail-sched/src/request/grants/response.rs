@@ -8,7 +8,7 @@
 //! Before the length is known a release is charged what is expected, and so may be charged less than its target.
 
 use super::round::Round;
-use crate::Nanos;
+use crate::{Nanos, request::RequestSetup};
 
 /// An overdue response is given this part of a turn, where it is known how much there is of it. What waits of it is with the
 /// gateway, and a little of that is a sign of life. What waits of one of unknown length, as of a tunnel, its
@@ -93,20 +93,28 @@ impl Response {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
 
-    /// Whether its window grows at this turn.
-    pub(super) fn grows(&mut self, quantum: u64, longest: u64, has_lost: bool, has_room: bool) -> bool {
-        if !self.round.is_limited() || self.rest().is_some() || self.window >= longest {
+    /// Whether its window grows at this turn. `brings`: what the pace brings in its round trip.
+    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, brings: f64) -> bool {
+        let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
+        if self.rest().is_some() || self.window >= longest_window {
             return false;
         }
-        let more = if has_lost && self.granted / 4 >= self.window {
+        let is_limited = self.round.is_limited();
+        let is_far =
+            (self.window as f64) < brings / 2.0 && (is_limited || self.round.brought(self.received, self.window));
+        let more = if has_lost && is_far && self.granted >= first {
+            (self.window / 2).max(quantum)
+        } else if has_lost && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
-        } else if has_room {
+        } else if has_room && is_far {
+            quantum.saturating_mul(2)
+        } else if has_room && is_limited {
             quantum
         } else {
             return false;
         };
-        self.window = self.window.saturating_add(more).min(longest);
+        self.window = self.window.saturating_add(more).min(longest_window);
         true
     }
 

@@ -11,6 +11,13 @@
 //!
 //! and a longer window would be used. The window of a sender that brings `s` units a second stops growing at `s` times that.
 //! (Three, because half of a window may be left where it waits before more is let come.)
+//!
+//! A round is over a round trip or two after the window began to hold its sender back, and from far away that is seconds. But a
+//! sender in slow start sends twice as much in the next round trip as in this one. So half of a window is *brought* where so
+//! much came in this or the last span of `least + delay`: a longer one will soon be used.
+//!
+//! The environment may know the round trip of a connection better, and then what it says is believed: where responses follow
+//! each other on a connection before the ones before are over, as in a tunnel, what comes first is no answer.
 
 use crate::Nanos;
 
@@ -25,15 +32,34 @@ pub(super) struct Round {
     /// What is to be taken in before it is over; 0 if there is none.
     until: u64,
     began: Nanos,
-    /// The least that anything took; 0 before something came.
+    /// What it was told to take, or else the least that anything took; 0 before something came.
     trip: Nanos,
+    is_told: bool,
     limited: bool,
+    span: Span,
+}
+
+/// What came lately.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    began: Nanos,
+    /// What had been taken in when it began.
+    from: u64,
+    /// What came in the one before.
+    last: u64,
 }
 
 impl Round {
     /// The request leaves.
     pub(super) fn released(&mut self, now: Nanos) {
-        *self = Self { began: now, ..Self::default() };
+        let is_told = self.is_told;
+        let trip = if is_told { self.trip } else { Nanos::ZERO };
+        *self = Self { began: now, trip, is_told, span: Span { began: now, ..Span::default() }, ..Self::default() };
+    }
+
+    /// A round trip takes so long.
+    pub(super) fn takes(&mut self, trip: Nanos) {
+        (self.trip, self.is_told) = (trip.max(LEAST_TRIP), true);
     }
 
     /// A turn let the response come up to `target`.
@@ -49,13 +75,17 @@ impl Round {
         let took = (now - self.began).max(LEAST_TRIP);
         if self.trip == Nanos::ZERO {
             self.trip = took;
+            self.span = Span { began: now, ..Span::default() };
             return false;
         }
+        self.span.came(received, self.trip + delay, now);
         if self.until == 0 || received < self.until {
             return false;
         }
         self.until = 0;
-        self.trip = self.trip.min(took);
+        if !self.is_told {
+            self.trip = self.trip.min(took);
+        }
         self.limited = took.0 <= (self.trip + delay).0.saturating_mul(MOST_TRIPS);
         self.limited
     }
@@ -70,9 +100,22 @@ impl Round {
         self.limited
     }
 
+    /// Whether at least half of this window came in a round trip, of a response of which so much was taken in.
+    pub(super) fn brought(&self, received: u64, window: u64) -> bool {
+        self.span.last.max(received - self.span.from) >= window / 2
+    }
+
     /// The window is another: what was seen says nothing of it.
     pub(super) fn forget(&mut self) {
         (self.until, self.limited) = (0, false);
+    }
+}
+
+impl Span {
+    fn came(&mut self, received: u64, long: Nanos, now: Nanos) {
+        if now - self.began >= long {
+            *self = Self { began: now, from: received, last: received - self.from };
+        }
     }
 }
 
@@ -98,6 +141,33 @@ mod tests {
         // What the queue adds is not the sender's.
         round.turned(18_000, MS(900));
         assert!(round.came(18_000, MS(60), MS(1380)) && round.is_limited());
+    }
+
+    #[test]
+    fn half_of_a_window_in_a_round_trip_is_seen_before_the_round_is_over() {
+        let mut round = Round::default();
+        round.released(MS(0));
+        round.came(1_000, MS(0), MS(100));
+        round.turned(9_000, MS(100));
+        assert!(round.brought(1_000, 2_000) && !round.brought(1_000, 2_002));
+        round.came(3_000, MS(0), MS(150));
+        assert!(round.brought(3_000, 6_000) && !round.is_limited());
+        // It is remembered for one more.
+        round.came(3_500, MS(0), MS(200));
+        round.came(4_000, MS(0), MS(299));
+        assert!(round.brought(4_000, 7_000) && !round.brought(4_000, 7_002));
+        round.came(4_100, MS(0), MS(300));
+        assert!(!round.brought(4_100, 1_202), "600 came in the last");
+    }
+
+    #[test]
+    fn a_round_trip_that_was_told_is_believed() {
+        let mut round = Round::default();
+        round.takes(MS(600));
+        round.released(MS(0));
+        assert!(!round.came(1_000, MS(0), MS(1)) && round.trip() == MS(600));
+        round.turned(9_000, MS(1));
+        assert!(round.came(9_000, MS(0), MS(1_700)) && round.trip() == MS(600));
     }
 
     #[test]
