@@ -13,13 +13,16 @@
 //! | `own` | a policy that is a Python object |
 //! | `ask` | what the command does besides: documents, and tables of what is in them |
 //! | `scheduler`, `inner`, `batch`, `handles` | a scheduler packet by packet, by arrays, and what its packets carry |
+//! | `requests`, `far` | a scheduler of requests, and the queue at a link's far end |
 
 mod ask;
 mod batch;
+mod far;
 mod given;
 mod handles;
 mod inner;
 mod own;
+mod requests;
 mod run;
 mod scheduler;
 mod simulate;
@@ -30,6 +33,10 @@ mod table;
 mod _native {
     #[pymodule_export]
     use super::ask::{Answer, admit, command, compare, explain, policies, reproduce, scenarios, tune};
+    #[pymodule_export]
+    use super::far::Far;
+    #[pymodule_export]
+    use super::requests::{RequestScheduler, Turn};
     #[pymodule_export]
     use super::scheduler::{Out, Scheduler};
     #[pymodule_export]

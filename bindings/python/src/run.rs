@@ -65,7 +65,8 @@ pub(crate) fn run_until<T: Send, E: ToString + Send>(
     })
 }
 
-/// The same of what does not look often whether it is to stop: when a signal raises, it is left to end on its own.
+/// The same of what does more than runs, and may not look for a while whether it is to stop: when a signal raises, this returns
+/// at once, and the work ends at its next look.
 ///
 /// # Errors
 /// As [`run`].

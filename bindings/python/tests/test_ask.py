@@ -95,3 +95,33 @@ def test_importing_brings_nothing_else() -> None:
     code = "import sys, dovetail; print([name for name in ('numpy', 'altair', 'tqdm', 'pyarrow') if name in sys.modules])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout == "[]\n"
+
+
+def test_what_ctrl_c_ends_does_not_go_on_in_the_background() -> None:
+    """No thread of the native part is left soon after an experiment of many seconds was interrupted."""
+    code = """
+import os, signal, threading, time
+import dovetail
+
+def threads():
+    return len(os.listdir("/proc/self/task"))
+
+before = threads()
+timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+timer.start()
+try:
+    dovetail.reproduce("all")
+except KeyboardInterrupt:
+    print("interrupted")
+timer.join()
+# However busy the machine is, what has ended stays so, and what goes on would do so for minutes.
+for _ in range(600):
+    if threads() <= before:
+        print("ended")
+        break
+    time.sleep(0.1)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    if not Path("/proc/self/task").exists():
+        pytest.skip("threads are counted in /proc")
+    assert said.stdout == "interrupted\nended\n", said.stderr

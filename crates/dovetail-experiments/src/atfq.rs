@@ -131,24 +131,30 @@ struct RunWithPassages {
     passages: Passages,
 }
 
-fn run(workload: &mut dyn Workload, policy: &'static str) -> Result<RunWithPassages, Error> {
+fn run(workload: &mut dyn Workload, policy: &'static str, given: &Given<'_>) -> Result<RunWithPassages, Error> {
     let resources = workload.resources().len();
     let mut scheduler = policy.parse::<PolicySpec>()?.build(&Setup::new(resources, Limits::UNLIMITED))?;
     let mut meters = Meters::new(resources, DEFAULT_WINDOW);
     let mut passages = Passages::default();
     let mut both = (&mut meters, &mut passages);
-    simulate(workload, &mut scheduler, PipelineMode::NoWait, &mut both, Options::default()).map_err(Error::broken)?;
+    let options = Options { stop: given.stop(), ..Options::default() };
+    simulate(workload, &mut scheduler, PipelineMode::NoWait, &mut both, options).map_err(Error::broken)?;
     Ok(RunWithPassages { policy, summary: meters.finish(), passages })
 }
 
-fn run_builtin(scenario: &str, policy: &'static str, packets: Option<u64>) -> Result<RunWithPassages, Error> {
+fn run_builtin(
+    scenario: &str,
+    policy: &'static str,
+    packets: Option<u64>,
+    given: &Given<'_>,
+) -> Result<RunWithPassages, Error> {
     let mut scenario = builtin_scenario(scenario)?;
     scenario.packets = packets.or(scenario.packets);
-    run(&mut scenario.workload().map_err(Error::broken)?, policy)
+    run(&mut scenario.workload().map_err(Error::broken)?, policy, given)
 }
 
 /// The runs of 20 backlogged flows that figures 6 to 10 have in common, each made once.
-fn twenty_flows(policy: &'static str) -> Result<&'static RunWithPassages, Error> {
+fn twenty_flows(policy: &'static str, given: &Given<'_>) -> Result<&'static RunWithPassages, Error> {
     static RUNS: [(&str, OnceLock<RunWithPassages>); 5] = [
         ("drfq", OnceLock::new()),
         ("atfq:batch=1", OnceLock::new()),
@@ -161,7 +167,7 @@ fn twenty_flows(policy: &'static str) -> Result<&'static RunWithPassages, Error>
         .find(|(known, _)| *known == policy)
         .ok_or_else(|| Error::broken(format!("no run of {policy} is planned")))?;
     if slot.get().is_none() {
-        let done = run_builtin("atfq-fig9", policy, None)?;
+        let done = run_builtin("atfq-fig9", policy, None, given)?;
         return Ok(slot.get_or_init(|| done));
     }
     slot.get().ok_or_else(|| Error::broken("a finished run is missing"))
@@ -171,7 +177,7 @@ fn paper_name(policy: &str) -> String {
     policy.strip_prefix("atfq:batch=").map_or_else(|| "DRFQ".to_owned(), |batch| format!("ATFQ-{batch}"))
 }
 
-fn fig1(_: &Given) -> Result<Finding, Error> {
+fn fig1(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     // U needs <4, 4>, V <2, 1>. The figure draws two orders; first in, first out keeps the order of a table.
     let published = [("U V V", [80.0, 60.0], [80.0, 60.0]), ("U U V V V V", [88.9, 66.7], [800.0 / 9.0, 600.0 / 9.0])];
@@ -182,12 +188,12 @@ fn fig1(_: &Given) -> Result<Finding, Error> {
         }
         let table = Box::new(Cursor::new(table.into_bytes()));
         let mut workload = Csv::open(table, "figure 1", CsvOptions::default()).map_err(Error::broken)?;
-        let run = run(&mut workload, "fifo")?;
+        let run = run(&mut workload, "fifo", given)?;
         rows_of_fig1(&mut finding, &format!("order {order}"), Some(paper), expected, &run);
     }
     // What the policies make of it: equal dominant service is the first order, and a loop of six sees beyond its end.
     for (policy, expected) in [("drfq", [80.0, 60.0]), ("atfq:batch=6", [1600.0 / 17.0, 1200.0 / 17.0])] {
-        let run = run_builtin("atfq-fig1", policy, None)?;
+        let run = run_builtin("atfq-fig1", policy, None, given)?;
         rows_of_fig1(&mut finding, policy, None, expected, &run);
     }
     finding.remarks.push(
@@ -210,10 +216,10 @@ fn rows_of_fig1(finding: &mut Finding, what: &str, paper: Option<[f64; 2]>, expe
 const FIG5_FLOWS: [(&str, f64, f64); 4] =
     [("IPSE", 1000.0, 99_500.0), ("SM", 800.0, 16_000.0), ("RE", 600.0, 15_162.2), ("BF", 200.0, 6_772.0)];
 
-fn fig5(_: &Given) -> Result<Finding, Error> {
+fn fig5(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     for policy in ["drfq", "atfq:batch=1"] {
-        let run = run_builtin("atfq-fig5", policy, None)?;
+        let run = run_builtin("atfq-fig5", policy, None, given)?;
         let series = &run.summary.series;
         let width = series.width.as_f64();
         // The rate of each flow over its rate when alone, in each bin.
@@ -285,11 +291,11 @@ fn settled(shares: &[Vec<f64>], width: f64) -> f64 {
 /// that range, and its half plus rounding plus 3 %.
 const FIG6_EXPECTED: (f64, f64) = (116.5, 1.5 + 0.5 + 116.5 * SHARE);
 
-fn fig6(_: &Given) -> Result<Finding, Error> {
+fn fig6(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let mut lines = Vec::new();
     for policy in ["drfq", "atfq:batch=10", "atfq:batch=20"] {
-        let run = twenty_flows(policy)?;
+        let run = twenty_flows(policy, given)?;
         let name = paper_name(policy);
         let measured = run.passages.largest_difference().as_micros_f64();
         if policy == "drfq" {
@@ -318,7 +324,7 @@ fn fig6(_: &Given) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-fn fig7(_: &Given) -> Result<Finding, Error> {
+fn fig7(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let delays = |run: &RunWithPassages, flow: usize| -> Vec<f64> {
         let mut delays: Vec<f64> =
@@ -327,7 +333,7 @@ fn fig7(_: &Given) -> Result<Finding, Error> {
         delays
     };
     let mean = |delays: &[f64]| delays.iter().sum::<f64>() / delays.len().max(1) as f64;
-    let (drfq, atfq) = (twenty_flows("drfq")?, twenty_flows("atfq:batch=20")?);
+    let (drfq, atfq) = (twenty_flows("drfq", given)?, twenty_flows("atfq:batch=20", given)?);
     let mut shorter = 0;
     for flow in 0..20 {
         shorter += u32::from(mean(&delays(atfq, flow)) < mean(&delays(drfq, flow)));
@@ -360,12 +366,12 @@ fn fig7(_: &Given) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-fn fig8(_: &Given) -> Result<Finding, Error> {
+fn fig8(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let mut plot = Plot::new(Axis::linear("packets of flow 1"), Axis::linear("done at, s"));
     for (policy, paper, expected) in [("drfq", 18.1, 18.04), ("atfq:batch=20", 16.3, 16.29)] {
         // A million packets in all are a few too few of flow 1's.
-        let run = run_builtin("atfq-fig9", policy, Some(1_300_000))?;
+        let run = run_builtin("atfq-fig9", policy, Some(1_300_000), given)?;
         let flow = &run.passages.flows[0];
         let measured = flow.get(9_999).map_or(f64::NAN, |(_, end)| end.as_secs_f64());
         let what = format!("10,000 packets of flow 1, {}", paper_name(policy));
@@ -378,7 +384,7 @@ fn fig8(_: &Given) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-fn fig9(_: &Given) -> Result<Finding, Error> {
+fn fig9(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     let resources = ["CPU", "link"].map(str::to_owned);
     let mut plot = Plot::new(Axis::names("", resources.into()), Axis::linear("busy, %").range(0.0, 100.0));
@@ -389,7 +395,7 @@ fn fig9(_: &Given) -> Result<Finding, Error> {
         ("atfq:batch=20", Some([96.06, 68.74]), [96.16, 68.80]),
     ];
     for (policy, paper, expected) in expected {
-        let run = twenty_flows(policy)?;
+        let run = twenty_flows(policy, given)?;
         let measured: Vec<f64> = run.summary.utilisation.iter().map(|share| share * 100.0).collect();
         for (j, resource) in ["CPU", "link"].into_iter().enumerate() {
             let what = format!("{resource} utilisation, {}", paper_name(policy));
@@ -402,14 +408,14 @@ fn fig9(_: &Given) -> Result<Finding, Error> {
     Ok(finding)
 }
 
-fn fig10(_: &Given) -> Result<Finding, Error> {
+fn fig10(given: &Given) -> Result<Finding, Error> {
     let mut finding = Finding::default();
     // Processing time over the time at which the flow's last packet was through, while all flows were backlogged.
     let occupancy = |run: &RunWithPassages, j: usize| -> Vec<f64> {
         let makespan = run.summary.makespan.as_f64();
         run.summary.flows.iter().map(|flow| flow.service[j].as_f64() / makespan * 100.0).collect()
     };
-    let (drfq, atfq) = (twenty_flows("drfq")?, twenty_flows("atfq:batch=20")?);
+    let (drfq, atfq) = (twenty_flows("drfq", given)?, twenty_flows("atfq:batch=20", given)?);
     for (j, resource) in ["CPU", "link"].into_iter().enumerate() {
         let (before, after) = (occupancy(drfq, j), occupancy(atfq, j));
         let higher = before.iter().zip(&after).filter(|(before, after)| after > before).count() as f64;

@@ -109,7 +109,8 @@ fn run(noise: &Noise, policy: &str, pipeline: PipelineMode, seed: u64, given: &G
     let setup = Setup { programs: workload.programs(), ..Setup::new(resources, Limits::UNLIMITED) };
     let mut scheduler = policy.parse::<PolicySpec>()?.build(&setup)?;
     let mut meters = Meters::new(resources, DEFAULT_WINDOW);
-    let outcome = simulate(&mut workload, scheduler.as_mut(), pipeline, &mut meters, Options::default())
+    let options = Options { stop: given.stop(), ..Options::default() };
+    let outcome = simulate(&mut workload, scheduler.as_mut(), pipeline, &mut meters, options)
         .map_err(|error| Error::broken(format!("{policy}: {error}")))?;
     given.bar.inc(outcome.sent);
     let mut error = 0.0;

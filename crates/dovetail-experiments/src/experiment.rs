@@ -1,5 +1,7 @@
 //! Experiments and their results.
 
+use std::sync::atomic::AtomicBool;
+
 use dovetail_compare::{
     Meter,
     report::{Block, plot::Plot},
@@ -35,6 +37,13 @@ pub(crate) struct Given<'a> {
     pub(crate) traces: &'a [Supply],
     /// Told of the packets that runs are through with.
     pub(crate) bar: &'a dyn Meter,
+}
+
+impl<'a> Given<'a> {
+    /// What runs check often: once it is set, they end with an error.
+    pub(crate) fn stop(&self) -> Option<&'a AtomicBool> {
+        self.bar.stop()
+    }
 }
 
 /// The results of an experiment.

@@ -65,10 +65,10 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
     let given = Given { traces: &traces, bar: bar.as_ref() };
     let mut findings = Vec::new();
     for (at, &experiment) in experiments.iter().enumerate() {
-        bar.rename(experiment.name);
         if bar.stop().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::broken("stopped"));
         }
+        bar.rename(experiment.name);
         findings.push((
             experiment,
             match &trials {

@@ -28,7 +28,7 @@ from dovetail._ask import (
 )
 from dovetail._limits import Limits, Program
 from dovetail._native import VERSION as __version__
-from dovetail._native import Packet, Scheduler, Table
+from dovetail._native import FarQueue, Packet, RequestScheduler, Scheduler, Table, Turn
 from dovetail._policy import Policy
 from dovetail._simulate import Result, scenario, simulate
 
@@ -37,15 +37,18 @@ __all__ = [
     "Answer",
     "Comparison",
     "Explanation",
+    "FarQueue",
     "Limits",
     "Packet",
     "Policy",
     "Program",
     "Reproduction",
+    "RequestScheduler",
     "Result",
     "Scheduler",
     "Table",
     "Tuning",
+    "Turn",
     "__version__",
     "admit",
     "compare",

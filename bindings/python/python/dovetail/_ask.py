@@ -196,7 +196,7 @@ def reproduce(
 ) -> Reproduction:
     """Run published experiments again, as ``dovetail reproduce`` does.
 
-    Ctrl-C returns at once; a run that has begun goes on to its end in the background.
+    Ctrl-C returns at once, and the runs that it had begun end with it.
     """
     asked = options(locals(), "progress")
     with shown(progress) as told:

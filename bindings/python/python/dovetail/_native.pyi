@@ -5,10 +5,13 @@ from dovetail._limits import Limits, Program
 
 __all__ = [
     "Answer",
+    "FarQueue",
     "Packet",
+    "RequestScheduler",
     "Scheduler",
     "Simulated",
     "Table",
+    "Turn",
     "VERSION",
     "admit",
     "command",
@@ -176,6 +179,123 @@ class Scheduler:
 
     def __bool__(self) -> bool:
         """A scheduler without packets is one all the same."""
+
+@final
+class Turn:
+    """What to do next: release a request, or read more of its response."""
+
+    @property
+    def request(self) -> int:
+        """The request."""
+
+    @property
+    def releases(self) -> bool:
+        """Whether this releases it; otherwise it was released before."""
+
+    @property
+    def units(self) -> int | None:
+        """How many further units of the response may be read; None for all of them."""
+
+    @property
+    def window(self) -> int:
+        """How many units may be in flight beyond those: the receive window."""
+
+    def __eq__(self, value: object, /) -> bool: ...
+    def __ne__(self, value: object, /) -> bool: ...
+
+@final
+class RequestScheduler:
+    """Requests and their responses over a narrow link: classes with weights, users in them, and a policy."""
+
+    def __new__(
+        cls,
+        policy: str,
+        rate: float,
+        *,
+        quantum: int | None = None,
+        window: int | None = None,
+        longest_window: int | None = None,
+        overhead: int | None = None,
+        ids: int = 1048576,
+    ) -> RequestScheduler: ...
+    @property
+    def policy(self) -> str:
+        """The policy's string."""
+
+    @property
+    def first_window(self) -> int | None:
+        """The first window of a response in units; None where the policy does not limit senders by windows."""
+
+    def set_class(self, class_: int, weight: float, now_ns: int) -> None:
+        """Add a class, or change its weight."""
+
+    def set_user(self, user: int, class_: int, now_ns: int) -> None:
+        """Add a user, or move them to another class with all their requests."""
+
+    def forget_user(self, user: int) -> None:
+        """The user's id is free."""
+
+    def set_rate(self, rate: float, now_ns: int) -> None:
+        """Set the link's rate in units a second."""
+
+    def enqueue(self, request: int, user: int, now_ns: int, length: int | None = None) -> None:
+        """A request arrived, with its response's length where that is known."""
+
+    def length(self, request: int, units: int, now_ns: int) -> None:
+        """The response's length in units, as its sender states it."""
+
+    def received(self, request: int, units: int, now_ns: int) -> None:
+        """So many more units of the response were read."""
+
+    def ready(self, request: int, now_ns: int) -> None:
+        """Units of the response are there that may not be read yet."""
+
+    def offers(self, request: int, window: int, now_ns: int) -> None:
+        """The connection that the response comes on offers its sender this window."""
+
+    def ended(self, request: int, now_ns: int) -> None:
+        """The response is over. The id is free."""
+
+    def cancel(self, request: int, now_ns: int) -> None:
+        """The request is cancelled, waiting or outstanding. The id is free."""
+
+    def uplink(self, is_busy: bool, now_ns: int) -> None:
+        """Whether so much is sent up the link unpaced that probes may wait there."""
+
+    def stray(self, class_: int | None, units: int, now_ns: int) -> None:
+        """Units came down the link that no request asked for."""
+
+    def far_queue(self, seen: tuple[int, int | None] | None, now_ns: int) -> None:
+        """What is known of the link's far queue, as FarQueue.delay has it."""
+
+    def dequeue(self, now_ns: int) -> Turn | None:
+        """What to do next. Ask after each event and at poll_at, until None."""
+
+    def poll_at(self) -> int | None:
+        """When to ask dequeue again, should nothing happen before."""
+
+    def retune(self, policy: str, now_ns: int) -> None:
+        """Change knobs to those of a string of the same policy; no request is lost."""
+
+    def figures(self) -> dict[str, float]:
+        """The policy's own figures."""
+
+@final
+class FarQueue:
+    """How long the queue at a link's far end is, from small packets sent to it and back."""
+
+    def __new__(cls) -> FarQueue: ...
+    def probe(self, now_ns: int) -> int:
+        """A probe leaves: its number."""
+
+    def back(self, probe: int, now_ns: int) -> None:
+        """A probe is back."""
+
+    def delay(self, now_ns: int) -> tuple[int, int | None] | None:
+        """How long a packet waits there now, and when the queue is full; None for what is not known."""
+
+    def forget(self) -> None:
+        """Probes take another path from now on: nothing is known."""
 
 @final
 class Simulated:

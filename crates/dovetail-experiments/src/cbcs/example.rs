@@ -37,7 +37,7 @@ const PACKETS: u64 = 1000;
 /// What the paper prints for either flow, by [`POLICIES`].
 const PAPER_MS: [f64; 2] = [120.0, 140.0];
 
-pub(super) fn table2(_: &Given<'_>) -> Result<Finding, Error> {
+pub(super) fn table2(given: &Given<'_>) -> Result<Finding, Error> {
     let bounds = bounds_ms()?;
     let mut finding = Finding::default();
     for (policy, (bounds, paper)) in bounds.iter().zip(PAPER_MS).enumerate().rev() {
@@ -49,7 +49,7 @@ pub(super) fn table2(_: &Given<'_>) -> Result<Finding, Error> {
     }
     for (policy, bounds) in bounds.iter().enumerate().rev() {
         let (policy, name) = POLICIES[policy];
-        let worst = worst_ms(&format!("{policy}:estimator=known"))?;
+        let worst = worst_ms(&format!("{policy}:estimator=known"), given)?;
         for (flow, (bound, worst)) in bounds.iter().zip(worst).enumerate() {
             let what = format!("worst delay of flow {}, {name}", flow + 1);
             finding.rows.push(Row::at_most(what, "ms", None, *bound, worst));
@@ -85,10 +85,10 @@ fn bounds_ms() -> Result<[[f64; 2]; 2], Error> {
 }
 
 /// Each flow's worst delay over all distances.
-fn worst_ms(policy: &str) -> Result<[f64; 2], Error> {
+fn worst_ms(policy: &str, given: &Given<'_>) -> Result<[f64; 2], Error> {
     let distances: Vec<u64> = (0..GAP_MS).collect();
     let worst = side_by_side(&distances, |&distance_ms| {
-        let trips = play(&packets(distance_ms)?, policy)?;
+        let trips = play(&packets(distance_ms)?, policy, given)?;
         Ok::<_, Error>([0, 1].map(|flow| worst_s(trips.of(flow)) * 1e3))
     })?;
     Ok([0, 1].map(|flow| worst.iter().map(|of| of[flow]).fold(0.0, f64::max)))

@@ -109,7 +109,7 @@ pub(super) fn run_all(settings: Vec<Setting>, seeds: u64, given: &Given<'_>) -> 
         let packets = setting.cell.packets(seed)?;
         let mut runs = Vec::new();
         for policy in &setting.policies {
-            runs.push(delays(&play(&packets, policy)?, packets.flows.len()));
+            runs.push(delays(&play(&packets, policy, given)?, packets.flows.len()));
             given.bar.inc(packets.arrivals.len() as u64);
         }
         Ok::<_, Error>(runs)

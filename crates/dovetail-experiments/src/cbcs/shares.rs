@@ -33,7 +33,7 @@ pub(super) fn table4(given: &Given<'_>) -> Result<Finding, Error> {
     let mut columns = Vec::new();
     for (resource, papers) in [PAPER_CPU, PAPER_LINK].iter().enumerate() {
         for ((policy, name), paper) in POLICIES.into_iter().zip(papers) {
-            let trips = play(&packets, &unsettled(policy, "ses"))?;
+            let trips = play(&packets, &unsettled(policy, "ses"), given)?;
             given.bar.inc(packets.arrivals.len() as u64);
             let busy = |flow| trips.busy_s(flow, resource, Nanos::ZERO, SAMPLED_AT);
             let of = ["CPU", "link"][resource];

@@ -4,7 +4,7 @@ use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
 use dovetail_sim::{Observer, Options, Passage, PipelineMode, Profile, simulate, workload::Workload};
 
 use super::packets::Packets;
-use crate::error::Error;
+use crate::{error::Error, experiment::Given};
 
 /// A packet's way over the CPU (0) and the link (1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,12 +68,13 @@ impl Observer for Trips {
 }
 
 /// Sends all packets through a policy, a CPU and a link, with any room between them.
-pub(super) fn play(packets: &Packets, policy: &str) -> Result<Trips, Error> {
+pub(super) fn play(packets: &Packets, policy: &str, given: &Given<'_>) -> Result<Trips, Error> {
     let mut workload = packets.replay();
     let setup = Setup { programs: workload.programs(), ..Setup::new(packets.resources.len(), Limits::UNLIMITED) };
     let mut scheduler = policy.parse::<PolicySpec>()?.build(&setup)?;
+    let options = Options { stop: given.stop(), ..Options::default() };
     let mut trips = Trips(Vec::with_capacity(packets.arrivals.len()));
-    simulate(&mut workload, scheduler.as_mut(), PipelineMode::Unbounded, &mut trips, Options::default())
+    simulate(&mut workload, scheduler.as_mut(), PipelineMode::Unbounded, &mut trips, options)
         .map_err(|error| Error::broken(format!("{policy}: {error}")))?;
     Ok(trips)
 }

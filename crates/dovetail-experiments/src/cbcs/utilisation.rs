@@ -33,7 +33,7 @@ pub(super) fn fig10(given: &Given<'_>) -> Result<Finding, Error> {
     let mut all: Vec<(String, [Vec<f64>; 2])> = Vec::new();
     for ((policy, name), paper) in POLICIES.into_iter().zip(PAPER_BUSY) {
         for estimator in ["ses", "llsr"] {
-            let trips = play(&packets, &unsettled(policy, estimator))?;
+            let trips = play(&packets, &unsettled(policy, estimator), given)?;
             given.bar.inc(packets.arrivals.len() as u64);
             let label = format!("{name}, {}", estimator.to_uppercase());
             let busy = [0, 1].map(|resource| {

@@ -139,14 +139,16 @@ fn flows(outcome: &Outcome) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cbcs::trips::play;
+    use crate::{cbcs::trips::play, experiment::Given};
+    use dovetail_compare::Silent;
 
     /// The third policy differs from the second in nothing before the link.
     #[test]
     fn the_third_policy_orders_the_cpu_as_the_second_does() {
         let [setting, ..] = &settings()[..] else { panic!("six settings") };
         let packets = setting.cell.packets(1).unwrap();
-        let [cbcs, split, cpu_only] = [0, 1, 2].map(|at| play(&packets, &setting.policies[at]).unwrap().0);
+        let given = Given { traces: &[], bar: &Silent };
+        let [cbcs, split, cpu_only] = [0, 1, 2].map(|at| play(&packets, &setting.policies[at], &given).unwrap().0);
         let on_cpu = |trips: &[crate::cbcs::trips::Trip]| -> Vec<_> {
             trips.iter().map(|trip| (trip.flow, trip.start[0], trip.end[0])).collect()
         };

@@ -61,7 +61,8 @@ pub(super) fn play<O: Observer>(
     observer: &mut O,
     given: &Given<'_>,
 ) -> Result<NetworkOutcome, Error> {
-    let outcome = simulate_network(network, &policy.parse()?, observer, NetworkOptions::default());
+    let options = NetworkOptions { stop: given.stop(), ..NetworkOptions::default() };
+    let outcome = simulate_network(network, &policy.parse()?, observer, options);
     let outcome = outcome.map_err(|error| Error::broken(format!("{policy}: {error}")))?;
     given.bar.inc(outcome.link.arrived);
     Ok(outcome)

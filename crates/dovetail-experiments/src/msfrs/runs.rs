@@ -71,7 +71,8 @@ fn make(job: &Job, given: &Given<'_>) -> Result<Made, Error> {
     let network = network(job.setting, job.seed)?;
     let gateway: Contender = job.gateway.parse()?;
     let mut load = LinkLoad::default();
-    let outcome = play(&network, Under::Gateway(&gateway), &mut load, NetworkOptions::default())?;
+    let options = NetworkOptions { stop: given.stop(), ..NetworkOptions::default() };
+    let outcome = play(&network, Under::Gateway(&gateway), &mut load, options)?;
     given.bar.inc(outcome.link.arrived);
     let figures = Figures::of(&network, &outcome, &load);
     Ok(Made { network, outcome, load, figures })

@@ -129,7 +129,7 @@ fn make(given: &Given<'_>) -> Result<Replays, Error> {
             policies.iter().flat_map(|policy| runs.draws.iter().map(move |draw| (policy, draw))).collect();
         let mut made = side_by_side(&jobs, |(policy, draw)| {
             let mut workload = Replay::open(&traffic, draw.classes.clone(), draw.seed, time_scale)?;
-            let watch = watch(&mut workload, policy, pipeline_for(policy), Some(QUEUE), arrivals_end)?;
+            let watch = watch(&mut workload, policy, pipeline_for(policy), Some(QUEUE), arrivals_end, given)?;
             given.bar.inc(watch.arrived);
             Ok::<_, Error>(Replayed::of(&watch))
         })?

@@ -39,7 +39,7 @@ impl Job {
 
     fn run(&self, given: &Given<'_>) -> Result<Watch, Error> {
         let mut workload = builtin_scenario(self.scenario)?.workload().map_err(Error::broken)?;
-        let watch = watch(&mut workload, &self.policy, self.pipeline, self.queue_packets, Nanos::MAX)?;
+        let watch = watch(&mut workload, &self.policy, self.pipeline, self.queue_packets, Nanos::MAX, given)?;
         given.bar.inc(watch.arrived);
         Ok(watch)
     }
@@ -66,12 +66,14 @@ pub(super) fn watch(
     pipeline: PipelineMode,
     queue_packets: Option<u32>,
     arrivals_end: Nanos,
+    given: &Given<'_>,
 ) -> Result<Watch, Error> {
     let limits = Limits { flow_packets: queue_packets, ..Limits::UNLIMITED };
     let setup = Setup::new(workload.resources().len(), limits);
     let mut scheduler: Box<dyn Scheduler> = policy.parse::<PolicySpec>()?.build(&setup)?;
     let mut watch = Watch::until(arrivals_end);
-    simulate(workload, scheduler.as_mut(), pipeline, &mut watch, Options::default())
+    let options = Options { stop: given.stop(), ..Options::default() };
+    simulate(workload, scheduler.as_mut(), pipeline, &mut watch, options)
         .map_err(|error| Error::broken(format!("{policy}: {error}")))?;
     Ok(watch)
 }

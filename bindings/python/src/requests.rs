@@ -1,0 +1,280 @@
+//! A request scheduler: which request is released next, and which response may continue.
+//!
+//! Ids index tables, so each is held against a bound before a policy sees it: a stray number must not take the machine's memory.
+//! As with packets, a call keeps the interpreter's lock, and calls from several threads wait for each other.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use dovetail_sched::{
+    Nanos, Weight,
+    request::{ClassId, Request, RequestId, RequestScheduler as Core, RequestSetup, RequestSpec, UserId},
+};
+use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
+
+use crate::{far::Far, run::raised};
+
+/// How many ids there may be.
+const MOST_IDS: u32 = 1 << 26;
+
+/// What to do next: release a request, or read more of its response.
+#[pyclass(frozen, get_all, eq, module = "dovetail")]
+#[derive(PartialEq)]
+pub(crate) struct Turn {
+    /// The request.
+    request: u32,
+    /// Whether this releases it; otherwise it was released before.
+    releases: bool,
+    /// How many further units of the response may be read; None for all of them.
+    units: Option<u64>,
+    /// How many units may be in flight beyond those: the receive window.
+    window: u64,
+}
+
+#[pymethods]
+impl Turn {
+    fn __repr__(&self) -> String {
+        let Self { request, window, .. } = self;
+        let does = if self.releases { "releases" } else { "continues" };
+        let units = self.units.map_or_else(|| "all".to_owned(), |units| units.to_string());
+        format!("<Turn that {does} request {request}: {units} units, window {window}>")
+    }
+}
+
+/// What calls need, behind one lock.
+struct Inner {
+    scheduler: Box<dyn Core>,
+    policy: String,
+    last: Nanos,
+}
+
+/// Requests and their responses over a narrow link: classes with weights, users in them, and a policy.
+#[pyclass(frozen, module = "dovetail")]
+pub(crate) struct RequestScheduler {
+    inner: Mutex<Inner>,
+    ids: u32,
+}
+
+#[pymethods]
+impl RequestScheduler {
+    /// A scheduler under this policy, such as "grants" or "msf-rs:window=3", for a link of so many units a second; the other
+    /// parameters are in units, and are made for HTTP over TCP where they are not given. Ids are below `ids`.
+    #[new]
+    #[expect(clippy::too_many_arguments, reason = "a call of Python's")]
+    #[pyo3(signature = (policy, rate, *, quantum = None, window = None, longest_window = None, overhead = None, ids = 1_048_576))]
+    fn new(
+        policy: &str,
+        rate: f64,
+        quantum: Option<u64>,
+        window: Option<u64>,
+        longest_window: Option<u64>,
+        overhead: Option<u64>,
+        ids: u32,
+    ) -> PyResult<Self> {
+        if !(1..=MOST_IDS).contains(&ids) {
+            return Err(raised(format!("ids: there are 1 to {MOST_IDS}, not {ids}")));
+        }
+        let usual = RequestSetup::for_bytes(rate_of(rate)?);
+        let window = window.unwrap_or(usual.window);
+        let setup = RequestSetup {
+            rate,
+            quantum: quantum.unwrap_or(usual.quantum),
+            window,
+            longest_window: longest_window.unwrap_or(usual.longest_window.max(window)),
+            overhead: overhead.unwrap_or(usual.overhead),
+        };
+        if setup.longest_window < window {
+            return Err(raised(format!("longest_window: it is at least the window, {window}")));
+        }
+        let spec: RequestSpec = policy.parse().map_err(raised)?;
+        let scheduler = spec.build(&setup).map_err(raised)?;
+        Ok(Self { inner: Mutex::new(Inner { scheduler, policy: spec.to_string(), last: Nanos::ZERO }), ids })
+    }
+
+    /// The policy's string.
+    #[getter]
+    fn policy(&self, py: Python<'_>) -> String {
+        self.lock(py).policy.clone()
+    }
+
+    /// The first window of a response in units; None where the policy does not limit senders by windows.
+    #[getter]
+    fn first_window(&self, py: Python<'_>) -> Option<u64> {
+        self.lock(py).scheduler.first_window()
+    }
+
+    /// Add a class, or change its weight. Classes and users are set before anything names them.
+    fn set_class(&self, py: Python<'_>, class_: u32, weight: f64, now_ns: u64) -> PyResult<()> {
+        let class = ClassId(self.id("class", class_)?);
+        let weight =
+            Weight::new(weight).ok_or_else(|| raised(format!("a weight is from 1e-6 to 1e6, not {weight}")))?;
+        self.tell(py, now_ns, |scheduler, now| scheduler.set_class(class, weight, now))
+    }
+
+    /// Add a user, or move them to another class with all their requests.
+    fn set_user(&self, py: Python<'_>, user: u32, class_: u32, now_ns: u64) -> PyResult<()> {
+        let (user, class) = (UserId(self.id("user", user)?), ClassId(self.id("class", class_)?));
+        self.tell(py, now_ns, |scheduler, now| scheduler.set_user(user, class, now))
+    }
+
+    /// The user's id is free. Ignored while a request of theirs is waiting or outstanding.
+    fn forget_user(&self, py: Python<'_>, user: u32) -> PyResult<()> {
+        let user = UserId(self.id("user", user)?);
+        self.lock(py).scheduler.forget_user(user);
+        Ok(())
+    }
+
+    /// Set the link's rate in units a second.
+    fn set_rate(&self, py: Python<'_>, rate: f64, now_ns: u64) -> PyResult<()> {
+        let rate = rate_of(rate)?;
+        self.tell(py, now_ns, |scheduler, now| scheduler.set_rate(rate, now))
+    }
+
+    /// A request arrived, with its response's length where that is known. One of an unknown user, or with an id that is
+    /// taken, is ignored.
+    #[pyo3(signature = (request, user, now_ns, length = None))]
+    fn enqueue(&self, py: Python<'_>, request: u32, user: u32, now_ns: u64, length: Option<u64>) -> PyResult<()> {
+        let (id, user) = (RequestId(self.id("request", request)?), UserId(self.id("user", user)?));
+        self.tell(py, now_ns, |scheduler, now| scheduler.enqueue(&Request { id, user, length }, now))
+    }
+
+    /// The response's length in units, as its sender states it.
+    fn length(&self, py: Python<'_>, request: u32, units: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.length(request, units, now))
+    }
+
+    /// So many more units of the response were read.
+    fn received(&self, py: Python<'_>, request: u32, units: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.received(request, units, now))
+    }
+
+    /// Units of the response are there that may not be read yet.
+    fn ready(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.ready(request, now))
+    }
+
+    /// The connection that the response comes on offers its sender this window, because of earlier responses on it.
+    fn offers(&self, py: Python<'_>, request: u32, window: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.offers(request, window, now))
+    }
+
+    /// The response is over, whole or broken off by its sender. The id is free.
+    fn ended(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.ended(request, now))
+    }
+
+    /// The request is cancelled, waiting or outstanding. The id is free.
+    fn cancel(&self, py: Python<'_>, request: u32, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.cancel(request, now))
+    }
+
+    /// Whether so much is sent up the link unpaced that probes may wait there.
+    fn uplink(&self, py: Python<'_>, is_busy: bool, now_ns: u64) -> PyResult<()> {
+        self.tell(py, now_ns, |scheduler, now| scheduler.uplink(is_busy, now))
+    }
+
+    /// Units came down the link that no request asked for, of this class or of an unknown one.
+    fn stray(&self, py: Python<'_>, class_: Option<u32>, units: u64, now_ns: u64) -> PyResult<()> {
+        let class = class_.map(|class| self.id("class", class).map(ClassId)).transpose()?;
+        self.tell(py, now_ns, |scheduler, now| scheduler.stray(class, units, now))
+    }
+
+    /// What is known of the link's far queue, as `FarQueue.delay` has it: its delay now and when it is full; None if nothing.
+    fn far_queue(&self, py: Python<'_>, seen: Option<(u64, Option<u64>)>, now_ns: u64) -> PyResult<()> {
+        let seen = seen.map(Far::seen);
+        self.tell(py, now_ns, |scheduler, now| scheduler.far_queue(seen, now))
+    }
+
+    /// What to do next. Ask after each event and at poll_at, until None.
+    fn dequeue(&self, py: Python<'_>, now_ns: u64) -> PyResult<Option<Turn>> {
+        let mut inner = self.lock(py);
+        let now = inner.time(now_ns)?;
+        let turn = inner.scheduler.dequeue(now);
+        Ok(turn.map(|turn| Turn {
+            request: turn.request.0,
+            releases: turn.releases,
+            units: Some(turn.units).filter(|&units| units != u64::MAX),
+            window: turn.window,
+        }))
+    }
+
+    /// When to ask dequeue again, should nothing happen before.
+    fn poll_at(&self, py: Python<'_>) -> Option<u64> {
+        self.lock(py).scheduler.poll_at().map(|at| at.0)
+    }
+
+    /// Change knobs to those of a string of the same policy; no request is lost.
+    fn retune(&self, py: Python<'_>, policy: &str, now_ns: u64) -> PyResult<()> {
+        let spec: RequestSpec = policy.parse().map_err(raised)?;
+        let mut inner = self.lock(py);
+        let now = inner.time(now_ns)?;
+        inner.scheduler.retune(&spec.knobs(), now).map_err(raised)?;
+        inner.policy = spec.to_string();
+        Ok(())
+    }
+
+    /// The policy's own figures.
+    fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut figures = Vec::new();
+        self.lock(py).scheduler.figures(&mut |name, value| figures.push((name, value)));
+        let dict = PyDict::new(py);
+        figures.into_iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+        Ok(dict)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<dovetail.RequestScheduler {}>", self.lock(py).policy)
+    }
+}
+
+impl RequestScheduler {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Inner> {
+        self.inner.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells of an event at a time.
+    fn tell(&self, py: Python<'_>, now_ns: u64, event: impl FnOnce(&mut dyn Core, Nanos)) -> PyResult<()> {
+        let mut inner = self.lock(py);
+        let now = inner.time(now_ns)?;
+        event(inner.scheduler.as_mut(), now);
+        Ok(())
+    }
+
+    /// Tells of an event of a request.
+    fn of(
+        &self,
+        py: Python<'_>,
+        request: u32,
+        now_ns: u64,
+        event: impl FnOnce(&mut dyn Core, RequestId, Nanos),
+    ) -> PyResult<()> {
+        let request = RequestId(self.id("request", request)?);
+        self.tell(py, now_ns, |scheduler, now| event(scheduler, request, now))
+    }
+
+    /// An id that tables may be made as long as.
+    fn id(&self, what: &str, id: u32) -> PyResult<u32> {
+        if id < self.ids {
+            return Ok(id);
+        }
+        Err(raised(format!("ids are below {}, and the {what}'s is {id}", self.ids)))
+    }
+}
+
+impl Inner {
+    /// The time of a call, which must not run back.
+    fn time(&mut self, now_ns: u64) -> PyResult<Nanos> {
+        let now = Nanos(now_ns);
+        if now < self.last {
+            return Err(raised(format!("time runs back, from {} to {now}", self.last)));
+        }
+        self.last = now;
+        Ok(now)
+    }
+}
+
+fn rate_of(rate: f64) -> PyResult<f64> {
+    if RequestSetup::is_rate(rate) {
+        return Ok(rate);
+    }
+    Err(raised(format!("rate: a link carries from 0.001 to 10^15 units a second, not {rate}")))
+}
