@@ -59,7 +59,6 @@ impl RequestScheduler {
     /// A scheduler under this policy, such as "grants" or "msf-rs:window=3", for a link of so many units a second; the other
     /// parameters are in units, and are made for HTTP over TCP where they are not given. Ids are below `ids`.
     #[new]
-    #[expect(clippy::too_many_arguments, reason = "a call of Python's")]
     #[pyo3(signature = (policy, rate, *, quantum = None, window = None, longest_window = None, overhead = None, ids = 1_048_576))]
     fn new(
         policy: &str,
