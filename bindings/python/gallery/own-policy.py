@@ -86,7 +86,7 @@ altair.Chart(waits, title="The latency that one packet in a hundred exceeds").ma
 
 # %% [markdown]
 # Deadlines do what they are for: calls and web traffic stay within theirs, as the following check says. They also do what fair
-# queueing would never do: if calls sent ten times as much, they would take it from everyone else.
+# queueing would never do: if calls sent ten times as much, they would take it from every other flow.
 
 # %%
 p99 = {flow: p99_ms for policy, flow, p99_ms, _ in waits.iter_rows() if policy == EarliestDeadline.name}

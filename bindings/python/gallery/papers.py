@@ -36,9 +36,11 @@ figure = polars.DataFrame(done["atfq-fig9"].table).select("what", "measured", pa
 figure = figure.with_columns(
     resource=polars.col("what").str.split(" ").list.first(), policy=polars.col("what").str.split(", ").list.last()
 )
-bars = altair.Chart(figure, title="ATFQ, figure 9: bars are measured, ticks are the paper's").encode(
+bars = altair.Chart(figure).encode(
     x=altair.X("policy:N", title=None, sort=None)
 )
 measured = bars.mark_bar().encode(y=altair.Y("measured:Q", title="busy, %"), color=altair.Color("policy:N", legend=None))
 printed = bars.mark_tick(thickness=2, color="black").encode(y="paper:Q")
-altair.layer(measured, printed).properties(width=180, height=220).facet(column=altair.Column("resource:N", title=None))
+altair.layer(measured, printed).properties(width=180, height=220).facet(
+    column=altair.Column("resource:N", title=None), title="ATFQ, figure 9: bars are measured, ticks are the paper's"
+)

@@ -74,7 +74,7 @@ altair.Chart(
     title="What is carried, and how long half of the packets take",
 ).mark_point(filled=True, size=90).encode(
     x=altair.X("throughput:Q", title="Mbit/s").scale(zero=False),
-    y=altair.Y("p50:Q", title="median latency, ms").scale(type="symlog"),
+    y=altair.Y("p50:Q", title="median latency, ms").scale(type="log"),
     color=altair.Color("policy:N", title=None),
 ).properties(width=440, height=260)
 
