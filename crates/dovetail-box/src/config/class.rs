@@ -5,7 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use dovetail_sched::{Weight, cost::Cost, flow::FiveTuple};
 use ipnet::IpNet;
 
-use crate::functions;
+use crate::{functions, wire::named::Name};
 
 /// A class of traffic.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct Match {
     pub vlans: Vec<u16>,
     /// Its differentiated services code point.
     pub dscp: Vec<u8>,
+    /// The name that it carries in an option of its IP header.
+    pub named: Vec<Name>,
 }
 
 /// What of a packet decides its class.
@@ -59,6 +61,8 @@ pub struct Marks {
     pub vlan: Option<u16>,
     /// Its differentiated services code point.
     pub dscp: Option<u8>,
+    /// The name that it carries, if any class looks for names.
+    pub named: Option<Name>,
 }
 
 impl Match {
@@ -76,6 +80,7 @@ impl Match {
             && (self.prefixes.is_empty() || tuple.is_some_and(has_address))
             && (self.vlans.is_empty() || packet.vlan.is_some_and(|vlan| self.vlans.contains(&vlan)))
             && (self.dscp.is_empty() || packet.dscp.is_some_and(|dscp| self.dscp.contains(&dscp)))
+            && (self.named.is_empty() || packet.named.is_some_and(|name| self.named.contains(&name)))
     }
 }
 
@@ -91,19 +96,23 @@ mod tests {
     fn every_kind_that_is_given_must_be_there() {
         let (source, destination) = (v4([10, 7, 0, 1]), v4([192, 0, 2, 1]));
         let tuple = FiveTuple { protocol: 17, source, destination, source_port: 4500, destination_port: 9 };
-        let packet = Marks { tuple: Some(tuple), vlan: Some(5), dscp: Some(46) };
+        let name = |text: &str| Name::new(text.as_bytes());
+        let packet = Marks { tuple: Some(tuple), vlan: Some(5), dscp: Some(46), named: name("count") };
         let prefix = |text: &str| vec![text.parse::<IpNet>().expect("a prefix")];
-        let all = Match { ports: vec![4500, 1], prefixes: prefix("10.7.0.0/16"), vlans: vec![5], dscp: vec![46] };
+        let named = ["mark", "count"].into_iter().filter_map(name).collect();
+        let (ports, prefixes) = (vec![4500, 1], prefix("10.7.0.0/16"));
+        let all = Match { ports, prefixes, vlans: vec![5], dscp: vec![46], named };
         assert!(all.fits(&packet) && Match::default().fits(&packet));
         for other in [
             Match { ports: vec![4501], ..all.clone() },
             Match { prefixes: prefix("10.8.0.0/16"), ..all.clone() },
             Match { vlans: vec![6], ..all.clone() },
             Match { dscp: vec![0], ..all.clone() },
+            Match { named: name("Count").into_iter().collect(), ..all.clone() },
         ] {
             assert!(!other.fits(&packet), "{other:?}");
         }
-        let bare = Marks { tuple: None, vlan: None, dscp: None };
+        let bare = Marks { tuple: None, vlan: None, dscp: None, named: None };
         assert!(!all.fits(&bare) && Match::default().fits(&bare));
     }
 }

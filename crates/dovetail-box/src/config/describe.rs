@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Write};
 
+use dovetail_sched::{DropPolicy, Nanos};
 use dovetail_toml::values::written_time;
 
 use super::{
@@ -56,14 +57,24 @@ impl Config {
             0 => String::new(),
             bytes => format!(", {bytes} bytes more a frame"),
         };
-        line("link", format!("{} Mbit/s, {pace}{overhead}", self.link.rate.bps() / 1e6))?;
+        let delay = match self.delay {
+            Nanos::ZERO => String::new(),
+            delay => format!(", {delay} long each way"),
+        };
+        line("link", format!("{} Mbit/s, {pace}{overhead}{delay}", self.link.rate.bps() / 1e6))?;
         let room = match self.room {
             Room::Packets(packets) => format!("{packets} packets"),
             Room::LinkTime(time) => format!("{time} of the link, at least a packet"),
         };
         line("between the two", room)?;
         let queues = &self.queues;
-        line("queues", format!("{} packets a flow, {} in all", queues.packets_per_flow, queues.packets))?;
+        let loses = match queues.on_full {
+            DropPolicy::Tail => "the last to come",
+            DropPolicy::Head => "the oldest of that flow",
+            DropPolicy::Longest | DropPolicy::Policy => "the longest queue",
+        };
+        let (each, all) = (queues.packets_per_flow, queues.packets);
+        line("queues", format!("{each} packets a flow, {all} in all; one too many is lost by {loses}"))?;
         let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
         line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
         if let Some(programs) = &self.programs {
@@ -110,6 +121,7 @@ fn described(class: &Class) -> String {
         list("address in", matches.prefixes.iter().map(ToString::to_string).collect()),
         list("VLAN", matches.vlans.iter().map(ToString::to_string).collect()),
         list("DSCP", matches.dscp.iter().map(ToString::to_string).collect()),
+        list("named", matches.named.iter().map(|name| name.as_str().to_owned()).collect()),
     ]
     .into_iter()
     .flatten()

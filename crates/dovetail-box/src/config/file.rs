@@ -3,7 +3,7 @@
 use std::{collections::HashSet, path::Path, sync::Arc, time::Duration};
 
 use dovetail_sched::{
-    Limits, Nanos, PolicySpec, Setup, Weight,
+    DropPolicy, Limits, Nanos, PolicySpec, Setup, Weight,
     cost::{Cost, CostError},
 };
 use dovetail_toml::{
@@ -21,12 +21,15 @@ use super::{
 use crate::{
     functions,
     node::{self, Link, Pace, Room},
+    wire::named::Name,
 };
 
 /// The most classes, the last one included: each is a label of metrics.
 const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
 /// The most that may be queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
+/// The longest link: a satellite's there and back, twice.
+const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// An admin port on this machine alone, beside a gateway's.
 const ADMIN: &str = "127.0.0.1:9181";
 /// The last class, for all that no other takes.
@@ -120,7 +123,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         );
         return Err(in_box.wrong("segments", what));
     }
-    let (link, room) = link(in_link)?;
+    let (link, room, delay) = link(in_link)?;
     Ok(Config {
         interfaces: [inside, outside],
         toward,
@@ -131,6 +134,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         cpu: cpu(in_cpu)?,
         link,
         room,
+        delay,
         queues: queues(in_queues)?,
         classes,
         programs,
@@ -155,13 +159,19 @@ fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {
     Ok(Cpu { share, core })
 }
 
-fn link(mut section: Section<'_>) -> Result<(Link, Room), Fault> {
+fn link(mut section: Section<'_>) -> Result<(Link, Room, Nanos), Fault> {
     let rate = section.one("rate", values::rate)?;
     let overhead_bytes = section.one("overhead", whole(0..=256))?.unwrap_or(0) as u32;
     let pace = section.one("pace", word(&[("own", Pace::Own), ("device", Pace::Device)]))?.unwrap_or(Pace::Own);
     let buffer = section.one("buffer", values::time(Duration::ZERO..=Duration::from_secs(1)))?;
     let buffer_packets = section.one("buffer_packets", whole(0..=MOST_BETWEEN))?;
+    let delay = section.one("delay", values::time(Duration::ZERO..=LONGEST_DELAY))?.map_or(Nanos::ZERO, Nanos::from);
     section.end()?;
+    if delay > Nanos::ZERO && pace == Pace::Device {
+        let what =
+            "the interface pushes back what has not left, and with a delay nothing leaves at once: use pace = \"own\"";
+        return Err(section.wrong("delay", what));
+    }
     let Some(rate) = rate else {
         return Err(section.wrong("rate", "give the rate of the narrow link, such as \"200Mbps\""));
     };
@@ -173,7 +183,7 @@ fn link(mut section: Section<'_>) -> Result<(Link, Room), Fault> {
         (Some(time), None) => Room::LinkTime(Nanos::from(time)),
         (None, None) => Room::DEFAULT,
     };
-    Ok((Link { rate, overhead_bytes, pace }, room))
+    Ok((Link { rate, overhead_bytes, pace }, room, delay))
 }
 
 fn queues(mut section: Section<'_>) -> Result<Queues, Fault> {
@@ -184,6 +194,12 @@ fn queues(mut section: Section<'_>) -> Result<Queues, Fault> {
         timeout: section
             .one("timeout", values::time(Duration::from_secs(1)..=Duration::from_secs(86_400)))?
             .map_or(Nanos::from_secs(30), Nanos::from),
+        on_full: section
+            .one(
+                "on_full",
+                word(&[("longest", DropPolicy::Longest), ("tail", DropPolicy::Tail), ("head", DropPolicy::Head)]),
+            )?
+            .unwrap_or(DropPolicy::Longest),
     };
     section.end()?;
     Ok(queues)
@@ -214,7 +230,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>,
         if class.matches == Match::default() {
             let name = quoted(&class.name);
             let what = format!(
-                "class {name} would take all there is: give it ports, prefixes, vlans or dscp, or call it \"default\""
+                "class {name} would take all there is: give it ports, prefixes, vlans, dscp or named, or call it \"default\""
             );
             return Err(section.wrong("name", what));
         }
@@ -254,6 +270,7 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
             .map(|vlan| vlan as u16)
             .collect(),
         dscp: section.list("dscp", whole(0..=63))?.unwrap_or_default().into_iter().map(|dscp| dscp as u8).collect(),
+        named: section.list("named", packets_name)?.unwrap_or_default(),
     };
     let weight =
         section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or(Weight::ONE);
@@ -272,6 +289,13 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
 fn time(value: &DeValue<'_>) -> Result<Cost, String> {
     let text = values::written(value, "a cost such as \"15ns*bytes + 84.5us\"")?;
     text.parse().map_err(|wrong: CostError| wrong.to_string())
+}
+
+/// A name that packets carry.
+fn packets_name(value: &DeValue<'_>) -> Result<Name, String> {
+    let expected = "a name that packets carry: up to 32 letters, digits, '-' and '_'";
+    let text = values::written(value, expected)?;
+    Name::new(text.as_bytes()).ok_or_else(|| format!("{} is not {expected}", quoted(text)))
 }
 
 /// A program's name, or that of its file.

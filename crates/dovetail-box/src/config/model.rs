@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use dovetail_sched::{Nanos, PolicySpec};
+use dovetail_sched::{DropPolicy, Nanos, PolicySpec};
 use dovetail_toml::Token;
 
 use super::{class::Class, interface::Interface};
@@ -29,6 +29,8 @@ pub struct Config {
     pub link: Link,
     /// How much may wait between CPU and link.
     pub room: Room,
+    /// How long frames are on the link, each way, beside the time that they take at its rate.
+    pub delay: Nanos,
     /// How much may be queued.
     pub queues: Queues,
     /// The classes in the order in which they are tried; the last takes whatever no other does.
@@ -114,6 +116,8 @@ pub struct Queues {
     pub flows: u32,
     /// How long a flow is known after its last packet.
     pub timeout: Nanos,
+    /// Who loses a packet when there are too many of all flows, where the policy has no rule of its own.
+    pub on_full: DropPolicy,
 }
 
 /// Where WebAssembly programs are.

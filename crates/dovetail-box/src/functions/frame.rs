@@ -210,11 +210,11 @@ struct Behind {
     is_fragment: bool,
 }
 
-const HOP_BY_HOP: u8 = 0;
+pub(crate) const HOP_BY_HOP: u8 = 0;
 const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
-const DESTINATION: u8 = 60;
+pub(crate) const DESTINATION: u8 = 60;
 
 /// Whether it is the number of an IPv6 extension header that is stepped over.
 pub(crate) fn is_extension(protocol: u8) -> bool {

@@ -34,6 +34,8 @@ pub(super) struct Classes {
     classes: Vec<Class>,
     /// Which part of a CPU functions have.
     share: f64,
+    /// Whether any of them takes packets by the names that they carry.
+    look_for_names: bool,
     /// For frames that are to go on as they came.
     scratch: Vec<u8>,
 }
@@ -68,7 +70,8 @@ impl Classes {
             usual: None,
         };
         let classes = config.classes.iter().zip(chains.0).map(class).collect();
-        Self { classes, share: config.cpu.share, scratch: Vec::new() }
+        let look_for_names = config.classes.iter().any(|class| !class.matches.named.is_empty());
+        Self { classes, share: config.cpu.share, look_for_names, scratch: Vec::new() }
     }
 
     /// Gives each class the instance of its program: the one that ran in the same class before, where that is the same
@@ -105,6 +108,11 @@ impl Classes {
             functions + class.program.as_ref().map_or(0, Slot::growth_bytes)
         };
         self.classes.iter().map(of_class).max().unwrap_or(0)
+    }
+
+    /// Whether any of them takes packets by the names that they carry.
+    pub(super) fn look_for_names(&self) -> bool {
+        self.look_for_names
     }
 
     /// The first class that a packet fits. O(what classes match).

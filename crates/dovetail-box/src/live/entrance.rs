@@ -44,7 +44,7 @@ impl Entrance<'_> {
     }
 
     fn take_in(&mut self, received: &Received<'_>) -> Result<(), Refused> {
-        let marks = marks(received.bytes, received.tag);
+        let marks = marks(received.bytes, received.tag, self.classes.look_for_names());
         let class = self.classes.of(&marks);
         let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
             self.oddities.no_flow += 1;

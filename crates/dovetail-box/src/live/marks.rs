@@ -3,11 +3,12 @@
 use crate::{
     config::Marks,
     functions::frame::{ETHERNET, Ip, Version, read_u16},
-    wire::tag::Tag,
+    wire::{named::named, tag::Tag},
 };
 
 /// The marks of a frame, whose outer tag lies beside it if the interface took it off. Reads headers only.
-pub(super) fn marks(frame: &[u8], tag: Option<Tag>) -> Marks {
+/// `names`: whether to look for the name that it carries.
+pub(super) fn marks(frame: &[u8], tag: Option<Tag>, names: bool) -> Marks {
     let inline = || {
         let kind = read_u16(frame, ETHERNET - 2)?;
         matches!(kind, 0x8100 | 0x88a8).then(|| read_u16(frame, ETHERNET)).flatten()
@@ -18,5 +19,6 @@ pub(super) fn marks(frame: &[u8], tag: Option<Tag>) -> Marks {
         Version::V4 => Some(*frame.get(ip.at + 1)? >> 2),
         Version::V6 => Some((read_u16(frame, ip.at)? >> 6) as u8 & 0x3f),
     });
-    Marks { tuple: ip.map(|ip| ip.five_tuple(frame)), vlan, dscp }
+    let named = ip.as_ref().filter(|_| names).and_then(|ip| named(frame, ip));
+    Marks { tuple: ip.map(|ip| ip.five_tuple(frame)), vlan, dscp, named }
 }

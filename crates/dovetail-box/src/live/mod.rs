@@ -13,6 +13,7 @@
 //! | `start`, `waiting` | before the loop, and when nothing is due |
 //! | `port` | an interface: packet socket, what is to leave |
 //! | `frames` | the frames that the box holds |
+//! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`admin`] | the admin port |
@@ -30,6 +31,7 @@ mod classes;
 mod clock;
 mod control;
 mod counters;
+mod delay;
 mod entrance;
 mod error;
 mod flows;

@@ -14,7 +14,7 @@ use super::{
     entrance::{Entrance, whole},
     flows::Flows,
     frames::{Frame, Frames},
-    port::Port,
+    port::{MOST_OUTGOING, Port},
     start,
     status::Status,
     sys::Received,
@@ -30,8 +30,6 @@ use crate::{
 /// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
 /// enough that a system call is shared.
 const ROUND: usize = 64;
-/// Frames that may be ready to leave before the node is asked for more.
-const MOST_OUTGOING: usize = 4 * ROUND;
 
 /// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
 /// path.
@@ -68,7 +66,8 @@ pub(super) struct Plane {
 
 impl Plane {
     /// One without packets.
-    pub(super) fn new(config: &Config, ports: [Port; 2], classes: Classes) -> Result<Self, LiveError> {
+    pub(super) fn new(config: &Config, mut ports: [Port; 2], classes: Classes) -> Result<Self, LiveError> {
+        ports.iter_mut().for_each(|port| port.set_delay(config.delay));
         Ok(Self {
             ports,
             node: start::node(config, &classes)?,
@@ -108,7 +107,8 @@ impl Plane {
     /// When something is due, if it is not a frame that arrives.
     pub(super) fn poll_at(&self) -> Option<Nanos> {
         // Frames that wait for room keep the node from going on.
-        if self.is_blocked() { None } else { self.node.poll_at() }
+        let node = if self.is_blocked() { None } else { self.node.poll_at() };
+        self.ports.iter().filter_map(Port::due).chain(node).min()
     }
 
     /// Forgets what it holds, which is older than what the bridge has forwarded meanwhile.
@@ -134,6 +134,8 @@ impl Plane {
         let settled = self.settle(now);
         let received = self.receive(1 - self.toward, clock::now()) + self.pass_on(self.toward);
         let settled = self.settle(clock::now()) || settled;
+        let now = clock::now();
+        self.ports.iter_mut().for_each(|port| port.release(now));
         let had_outgoing = self.ports.iter().any(Port::has_outgoing);
         for port in &mut self.ports {
             port.flush(&mut self.frames);
@@ -146,11 +148,11 @@ impl Plane {
     }
 
     fn is_blocked(&self) -> bool {
-        self.ports[self.toward].outgoing() >= MOST_OUTGOING
+        self.ports[self.toward].is_full()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.node.is_empty() && !self.ports.iter().any(Port::has_outgoing)
+        self.node.is_empty() && self.ports.iter().all(Port::is_empty)
     }
 
     /// Does what is due at the node.
@@ -209,7 +211,7 @@ impl Plane {
             let mut answer = self.frames.buffer(self.answer.len());
             answer.extend_from_slice(&self.answer);
             self.answered_at = now;
-            self.ports[1 - self.toward].push(Offload::NONE, answer);
+            self.ports[1 - self.toward].push(Offload::NONE, answer, now);
         }
     }
 
@@ -227,7 +229,7 @@ impl Plane {
         had.sent_bytes += frame.bytes.len() as u64;
         had.link += passage.link_end - passage.link_start;
         self.watchers.left(frame.number, passage, &frame.bytes);
-        self.ports[self.toward].push(frame.offload, frame.bytes);
+        self.ports[self.toward].push(frame.offload, frame.bytes, passage.link_start);
     }
 
     /// Takes in what arrived on the side from which packets are scheduled.
@@ -258,7 +260,8 @@ impl Plane {
         let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
-        let room = MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND);
+        let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
+        let now = clock::now();
         let mut pass = |received: Received<'_>| {
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(&received, &mut bytes) {
@@ -266,7 +269,7 @@ impl Plane {
                     if let Some((v4, v6)) = clamp {
                         wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
                     }
-                    to.push(offload, bytes);
+                    to.push(offload, bytes, now);
                 }
                 Err(_) => {
                     oddities.malformed += 1;
@@ -283,6 +286,7 @@ impl Plane {
         let link = self.node.link();
         let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
         self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
+        self.ports.iter_mut().for_each(Port::hurry);
     }
 
     pub(super) fn change(&mut self, config: &Config, classes: Classes, next: Option<Box<dyn Scheduler>>) {
@@ -304,6 +308,7 @@ impl Plane {
         self.classes = classes;
         self.segments = config.segments;
         self.node.set_link(config.link, config.room);
+        self.ports.iter_mut().for_each(|port| port.set_delay(config.delay));
         if let Some(next) = next {
             self.node.replace(next);
         }

@@ -6,12 +6,18 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
+use dovetail_sched::Nanos;
+
 use super::{
+    delay::Delay,
     frames::Frames,
     switch::{Switch, ports},
     sys::{BATCH, Layout, PacketSocket, Received},
 };
 use crate::{live::LiveError, wire::offload::Offload};
+
+/// Frames that may be ready to leave before no more are taken in: enough that a system call is shared.
+pub(super) const MOST_OUTGOING: usize = 4 * BATCH;
 
 /// An interface with its packet socket, and what is to leave on it.
 #[derive(Debug)]
@@ -21,6 +27,8 @@ pub(super) struct Port {
     index: u32,
     socket: PacketSocket,
     outgoing: VecDeque<Outgoing>,
+    /// What is to leave later.
+    delay: Delay,
     pub counters: PortCounters,
 }
 
@@ -58,6 +66,7 @@ impl Port {
             index: port.index,
             socket,
             outgoing: VecDeque::new(),
+            delay: Delay::default(),
             counters: PortCounters::default(),
         })
     }
@@ -82,8 +91,47 @@ impl Port {
         taken
     }
 
-    pub(super) fn push(&mut self, offload: Offload, bytes: Vec<u8>) {
-        self.outgoing.push_back(Outgoing { offload: offload.bytes(), bytes });
+    /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.
+    pub(super) fn push(&mut self, offload: Offload, bytes: Vec<u8>, now: Nanos) {
+        if self.delay.is_none() {
+            self.outgoing.push_back(Outgoing { offload: offload.bytes(), bytes });
+        } else {
+            self.delay.push(offload.bytes(), bytes, now);
+        }
+    }
+
+    /// How long the link is from now on.
+    pub(super) fn set_delay(&mut self, length: Nanos) {
+        self.delay.set(length);
+    }
+
+    /// What is on its way is to leave at once.
+    pub(super) fn hurry(&mut self) {
+        self.delay.hurry();
+    }
+
+    /// Frames that have come as far as the link is long are to leave.
+    pub(super) fn release(&mut self, now: Nanos) {
+        while self.outgoing.len() < MOST_OUTGOING
+            && let Some((offload, bytes)) = self.delay.pop(now)
+        {
+            self.outgoing.push_back(Outgoing { offload, bytes });
+        }
+    }
+
+    /// When the next frame will have come as far, should the interface have room.
+    pub(super) fn due(&self) -> Option<Nanos> {
+        self.delay.due().filter(|_| self.outgoing.len() < MOST_OUTGOING)
+    }
+
+    /// Whether nothing more is to set out: too much is to leave, now or later.
+    pub(super) fn is_full(&self) -> bool {
+        self.outgoing.len() >= MOST_OUTGOING || self.delay.is_full()
+    }
+
+    /// Whether nothing is to leave, now or later.
+    pub(super) fn is_empty(&self) -> bool {
+        self.outgoing.is_empty() && self.delay.is_empty()
     }
 
     /// Whether something is still to leave.
@@ -121,8 +169,9 @@ impl Port {
 
     /// Forgets what was to leave and what has arrived.
     pub(super) fn empty(&mut self) {
-        self.counters.refused += self.outgoing.len() as u64;
+        self.counters.refused += (self.outgoing.len() + self.delay.len()) as u64;
         self.outgoing.clear();
+        self.delay.clear();
         while self.receive(|_| ()).is_some() {}
     }
 

@@ -2,7 +2,7 @@
 
 use std::{fs::File, os::fd::AsFd, path::Path};
 
-use dovetail_sched::{DropPolicy, Limits, Nanos, Scheduler, Setup, cost::ProgramTable};
+use dovetail_sched::{Limits, Nanos, Scheduler, Setup, cost::ProgramTable};
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
 
@@ -68,8 +68,7 @@ fn limits(queues: &Queues) -> Limits {
         flow_packets: Some(queues.packets_per_flow),
         packets: Some(queues.packets),
         flows: queues.flows,
-        // A full box takes from the flow that fills it.
-        on_full: DropPolicy::Longest,
+        on_full: queues.on_full,
         ..Limits::UNLIMITED
     }
 }

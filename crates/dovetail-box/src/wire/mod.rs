@@ -11,6 +11,7 @@
 //! | [`tag`] | the VLAN tag that lies beside a frame |
 //! | [`checksum`] | fills in what was left out |
 //! | [`segments`] | one long frame as many |
+//! | [`named`] | the name that a packet carries of what is to be done with it |
 //! | [`fits`] | what an interface's MTU lets through |
 //! | [`clamp`] | lets TCP hosts agree on segments that fit |
 //! | [`too_big`] | tells a sender that its packet does not fit |
@@ -21,6 +22,7 @@
 pub mod checksum;
 pub mod clamp;
 pub mod fits;
+pub mod named;
 pub mod offload;
 pub mod received;
 mod refused;

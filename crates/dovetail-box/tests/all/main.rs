@@ -11,6 +11,8 @@
 //! | `config`, `packaged` | configurations and what is wrong with them |
 //! | `shaper` | behind a shaper that paces the box |
 //! | `links` | links that go down, or are narrower than others |
+//! | `long_link` | a link that is long |
+//! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
 //! | `process`, `traffic` | a box that can be killed, and frames that are counted |
@@ -36,6 +38,10 @@ mod links;
 mod live;
 #[cfg(all(target_os = "linux", feature = "live", feature = "programs"))]
 mod live_programs;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod long_link;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod named;
 mod node;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]

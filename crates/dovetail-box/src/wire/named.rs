@@ -1,0 +1,113 @@
+//! The name that a packet carries of what is to be done with it: an option for experiments, with letters in it.
+//!
+//! ```text
+//! IPv4   option 222 (copied into fragments; RFC 3692's style, RFC 4727):   222 | length, these two included | letters
+//! IPv6   option 0x1e, skipped by whoever does not know it (RFC 4727), of a hop-by-hop or destination header:
+//!                                                                          0x1e | length of what follows | letters
+//! ```
+//!
+//! Nothing of it is trusted: what is cut, too long or no name is no name, and at most [`MOST_OPTIONS`] are looked at.
+
+use crate::functions::frame::{DESTINATION, HOP_BY_HOP, IPV4, Ip, MOST_EXTENSIONS, Version};
+
+/// The longest name, in letters.
+pub const LONGEST_NAME: usize = 32;
+/// IPv4's option.
+pub const OPTION_V4: u8 = 222;
+/// IPv6's option.
+pub const OPTION_V6: u8 = 0x1e;
+/// Options that are looked at in a packet.
+pub const MOST_OPTIONS: usize = 40;
+
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+/// The one byte that is an IPv6 option without a length.
+const PAD1: u8 = 0;
+
+/// A name as packets carry it: letters, digits, `-` and `_`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Name {
+    letters: [u8; LONGEST_NAME],
+    length: u8,
+}
+
+impl Name {
+    /// `None` for what is no name: too long, empty, or of other letters.
+    #[must_use]
+    pub fn new(name: &[u8]) -> Option<Self> {
+        let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+        let mut letters = [0; LONGEST_NAME];
+        letters.get_mut(..name.len())?.copy_from_slice(name);
+        let is_name = !name.is_empty() && name.iter().all(is_letter);
+        is_name.then_some(Self { letters, length: name.len() as u8 })
+    }
+
+    /// Its letters.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.letters[..self.length.into()]).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Name {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.as_str().fmt(formatter)
+    }
+}
+
+/// The name that a packet carries: its first option of that kind. Cost: linear in its options.
+#[must_use]
+pub fn named(frame: &[u8], ip: &Ip) -> Option<Name> {
+    match ip.version {
+        Version::V4 => in_v4(frame.get(ip.at + IPV4..ip.body)?),
+        Version::V6 => in_v6(ip.protocol(frame), frame.get(ip.body..ip.end)?),
+    }
+}
+
+fn in_v4(mut options: &[u8]) -> Option<Name> {
+    for _ in 0..MOST_OPTIONS {
+        match *options.first()? {
+            END => return None,
+            NO_OPERATION => options = &options[1..],
+            kind => {
+                let length = usize::from(*options.get(1)?);
+                let content = options.get(2..length)?;
+                if kind == OPTION_V4 {
+                    return Name::new(content);
+                }
+                options = &options[length..];
+            }
+        }
+    }
+    None
+}
+
+fn in_v6(mut protocol: u8, mut headers: &[u8]) -> Option<Name> {
+    let mut left = MOST_OPTIONS;
+    for _ in 0..MOST_EXTENSIONS {
+        if !matches!(protocol, HOP_BY_HOP | DESTINATION) {
+            return None;
+        }
+        let length = 8 + usize::from(*headers.get(1)?) * 8;
+        let mut options = headers.get(2..length)?;
+        while let Some(&kind) = options.first() {
+            left = left.checked_sub(1)?;
+            if kind == PAD1 {
+                options = &options[1..];
+                continue;
+            }
+            let end = 2 + usize::from(*options.get(1)?);
+            let content = options.get(2..end)?;
+            if kind == OPTION_V6 {
+                return Name::new(content);
+            }
+            options = &options[end..];
+        }
+        protocol = headers[0];
+        headers = &headers[length..];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,69 @@
+//! A link that is long: frames take their time, and nothing is lost on the way.
+
+use std::{
+    net::UdpSocket,
+    time::{Duration, Instant},
+};
+
+use dovetail_box::live::lab::Place;
+
+use crate::{
+    live::{FAR, Running, config, is_judged, lab},
+    traffic::{PATIENCE, Traffic},
+};
+
+const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\ndelay = \"40ms\"\n";
+
+#[test]
+fn a_question_takes_as_long_there_and_back() {
+    let Some(lab) = lab("rtt") else { return };
+    let running = Running::start(&lab, SETTINGS);
+    let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
+    let source = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
+    source.connect((FAR, 4500)).unwrap();
+    for socket in [&target, &source] {
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    }
+    let mut bytes = [0; 100];
+    for number in 0..3u8 {
+        let asked = Instant::now();
+        source.send(&[number; 50]).unwrap();
+        let (got, from) = target.recv_from(&mut bytes).unwrap();
+        let there = asked.elapsed();
+        target.send_to(&bytes[..got], from).unwrap();
+        source.recv(&mut bytes).unwrap();
+        let back = asked.elapsed();
+        println!("{there:.1?} there, {back:.1?} in all");
+        let status = running.control.status();
+        if !is_judged(&status) {
+            break;
+        }
+        assert!(there >= Duration::from_millis(40) && back >= Duration::from_millis(80), "{there:?}, {back:?}");
+    }
+    running.stop();
+}
+
+#[test]
+fn what_is_on_its_way_arrives_in_order_whatever_changes() {
+    let Some(lab) = lab("long") else { return };
+    for _ in 0..5 {
+        let traffic = Traffic::both_ways(&lab);
+        let running = Running::start(&lab, SETTINGS);
+        traffic.iter().for_each(|traffic| traffic.go_on(500));
+        for delay in ["5ms", "80ms", "0ms", "40ms"] {
+            running.control.reload(config(&lab, &SETTINGS.replace("40ms", delay))).unwrap();
+            traffic.iter().for_each(|traffic| traffic.go_on(300));
+        }
+        // What is on its way when it stops has arrived before anything that the bridge forwards.
+        let status = running.stop();
+        traffic.iter().for_each(|traffic| traffic.go_on(300));
+        let records = traffic.map(Traffic::end);
+        if is_judged(&status) {
+            for record in &records {
+                assert_eq!((record.lost(), record.duplicated(), record.reordered()), (0, 0, 0));
+            }
+            return;
+        }
+    }
+    dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
+}
