@@ -72,7 +72,11 @@ pub fn reproduce(options: &ReproduceOptions, progress: &dyn Progress, out: &mut 
         findings.push((
             experiment,
             match &trials {
-                Some(trials) => (trials[at])(&given)?,
+                Some(trials) => {
+                    let mut finding = (trials[at])(&given)?;
+                    known::mark(experiment.name, false, &mut finding.rows);
+                    finding
+                }
                 None => made(experiment, &given, is_all(&options.names))?,
             },
         ));

@@ -14,12 +14,15 @@
 //! | `tradeoff` | Table 2 of the trade-off paper |
 //! | `atfq` | Fig. 9 of the ATFQ paper |
 //! | `cbcs` | CBCS-WFQ with programs whose costs the box learns |
+//! | `drrsff`, `connections` | Figs. 5 and 8 of the DRR-SFF paper, with the kernel's TCP |
 
 mod again;
 mod atfq;
 mod beside;
 #[cfg(feature = "programs")]
 mod cbcs;
+mod connections;
+mod drrsff;
 mod setting;
 mod tape;
 mod tradeoff;
@@ -34,4 +37,6 @@ pub(crate) const TRIALS: &[(&str, MakeFinding)] = &[
     ("atfq-fig9", atfq::fig9),
     #[cfg(feature = "programs")]
     ("cbcs-table4", cbcs::table4),
+    ("drrsff-fig5", drrsff::fig5),
+    ("drrsff-fig8", drrsff::fig8),
 ];
