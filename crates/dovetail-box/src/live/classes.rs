@@ -49,13 +49,20 @@ struct Class {
     usual: Option<f64>,
 }
 
+/// Who ends a frame's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    Function,
+    Program,
+}
+
 /// What the work on a frame came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Worked {
     /// How long it takes the CPU that the policy shares out.
     pub took: Nanos,
-    /// Whether the frame goes on.
-    pub goes_on: bool,
+    /// Who ended the frame's way, if it does not go on.
+    pub ended_by: Option<By>,
     /// Whether something else ran in between, and the usual time stands for the measured one.
     pub is_preempted: bool,
 }
@@ -158,35 +165,38 @@ impl Classes {
         let counted = |ns: f64| Nanos::from_f64(ns * class.config.cost / self.share);
         let given = class.config.time.map(|time| counted(time.mean_ns(bytes.into())));
         if class.chain.is_empty() && class.program.is_none() {
-            return Worked { took: given.unwrap_or(Nanos::ZERO), goes_on: true, is_preempted: false };
+            return Worked { took: given.unwrap_or(Nanos::ZERO), ended_by: None, is_preempted: false };
         }
         let failed = counters.programs.failed();
         let started = clock::now();
-        let goes_on = match class.config.effect {
+        let ended_by = match class.config.effect {
             Effect::Apply => class.run(frame, counters),
             Effect::Discard => {
                 self.scratch.clear();
                 self.scratch.extend_from_slice(frame);
                 class.run(&mut self.scratch, counters);
-                true
+                None
             }
         };
         if let Some(took) = given {
-            return Worked { took, goes_on, is_preempted: false };
+            return Worked { took, ended_by, is_preempted: false };
         }
         let measured = (clock::now() - started).as_f64();
         // A packet on which a program fails may take far longer than others, and that is the program's own time.
         let has_failed = counters.programs.failed() > failed;
         let (usual, is_preempted) = if has_failed { (measured, false) } else { class.usual_for(measured) };
-        Worked { took: Nanos::from_f64(usual * class.config.cost / self.share), goes_on, is_preempted }
+        Worked { took: Nanos::from_f64(usual * class.config.cost / self.share), ended_by, is_preempted }
     }
 }
 
 impl Class {
-    fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> bool {
-        let goes_on = |verdict| !matches!(verdict, Verdict::Drop(_));
-        self.chain.iter_mut().all(|function| goes_on(function.process(frame)))
-            && self.program.as_mut().is_none_or(|slot| goes_on(slot.process(frame, &mut counters.programs)))
+    fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> Option<By> {
+        let ends = |verdict| matches!(verdict, Verdict::Drop(_));
+        if self.chain.iter_mut().any(|function| ends(function.process(frame))) {
+            return Some(By::Function);
+        }
+        let program = self.program.as_mut()?;
+        ends(program.process(frame, &mut counters.programs)).then_some(By::Program)
     }
 
     fn does_the_same(&self, before: &Self) -> bool {

@@ -15,8 +15,10 @@ pub struct ClassCounters {
     pub sent_bytes: u64,
     /// That found no room in the queues, or lost it to others.
     pub queue_full: u64,
-    /// That their work ended.
-    pub refused: u64,
+    /// That a function ended.
+    pub ended_by_function: u64,
+    /// That the program ended: it refused them, failed on them, or was in quarantine.
+    pub ended_by_program: u64,
     /// That had become too long for the interface.
     pub too_long: u64,
     /// That were queued or worked on when the bridge took over, and were lost.
@@ -36,10 +38,11 @@ pub struct ClassCounters {
 impl ClassCounters {
     /// Packets that were dropped, by reason.
     #[must_use]
-    pub const fn dropped_by(&self) -> [(&'static str, u64); 4] {
+    pub const fn dropped_by(&self) -> [(&'static str, u64); 5] {
         [
             ("queue_full", self.queue_full),
-            ("function", self.refused),
+            ("function", self.ended_by_function),
+            ("program", self.ended_by_program),
             ("too_long", self.too_long),
             ("lapse", self.lapsed),
         ]

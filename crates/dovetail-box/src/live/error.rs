@@ -32,6 +32,12 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// An interface was removed while the box ran.
+    #[error("{interface} was removed, or another has its name now: start the box anew once it is there")]
+    Gone {
+        /// Its name.
+        interface: String,
+    },
     /// The policy cannot be built.
     #[error("policy: {0}")]
     Policy(#[from] PolicyError),

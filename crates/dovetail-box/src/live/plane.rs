@@ -8,7 +8,7 @@ use dovetail_stats::Histogram;
 use super::{
     LiveError,
     busiest::Busiest,
-    classes::Classes,
+    classes::{By, Classes},
     clock,
     counters::{ClassCounters, Oddities},
     entrance::{Entrance, whole},
@@ -104,6 +104,14 @@ impl Plane {
         &self.ports
     }
 
+    /// Goes by what the interfaces are now.
+    ///
+    /// # Errors
+    /// That one is gone.
+    pub(super) fn look_at_ports(&mut self) -> Result<(), LiveError> {
+        self.ports.iter_mut().try_for_each(Port::look)
+    }
+
     /// When something is due, if it is not a frame that arrives.
     pub(super) fn poll_at(&self) -> Option<Nanos> {
         // Frames that wait for room keep the node from going on.
@@ -184,12 +192,17 @@ impl Plane {
         counters.cpu += worked.took;
         counters.preempted += u64::from(worked.is_preempted);
         let mtu = self.ports[self.toward].mtu_bytes;
-        let is_too_long =
-            worked.goes_on && frame.offload.segmented.is_none() && !wire::fits::socket_takes(&frame.bytes, mtu);
-        if worked.goes_on && !is_too_long {
+        let is_too_long = worked.ended_by.is_none()
+            && frame.offload.segmented.is_none()
+            && !wire::fits::socket_takes(&frame.bytes, mtu);
+        if worked.ended_by.is_none() && !is_too_long {
             return (worked.took, Outcome::Forward { bytes: frame.bytes.len() as u32 });
         }
-        let reason = if is_too_long { &mut counters.too_long } else { &mut counters.refused };
+        let reason = match worked.ended_by {
+            None => &mut counters.too_long,
+            Some(By::Function) => &mut counters.ended_by_function,
+            Some(By::Program) => &mut counters.ended_by_program,
+        };
         *reason += 1;
         had.dropped += 1;
         self.watchers.dropped(frame.number);

@@ -175,6 +175,27 @@ impl Port {
         while self.receive(|_| ()).is_some() {}
     }
 
+    /// Goes by the MTU that the interface has now.
+    ///
+    /// # Errors
+    /// That it is gone, or that another has its name.
+    pub(super) fn look(&mut self) -> Result<(), LiveError> {
+        match self.socket.interface(&self.name) {
+            Ok((index, mtu)) if index == self.index => {
+                if mtu != self.mtu_bytes {
+                    tracing::warn!("{}: its MTU is {mtu} bytes now, and was {}", self.name, self.mtu_bytes);
+                    self.mtu_bytes = mtu;
+                }
+                Ok(())
+            }
+            Err(wrong) if wrong.raw_os_error() != Some(libc::ENODEV) => {
+                tracing::debug!("{}: {wrong}", self.name);
+                Ok(())
+            }
+            _ => Err(LiveError::Gone { interface: self.name.clone() }),
+        }
+    }
+
     pub(super) fn count_missed(&mut self) {
         if let Ok(missed) = self.socket.missed() {
             self.counters.missed = missed;

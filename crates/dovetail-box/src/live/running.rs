@@ -113,6 +113,7 @@ impl Live {
             if now >= self.tell_at {
                 self.tell_at = now + TELL_EVERY;
                 self.asked.tell(self.plane.status(now, &self.config));
+                self.plane.look_at_ports()?;
             }
             if is_busy {
                 self.waiting.busy(now);

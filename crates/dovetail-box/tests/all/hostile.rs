@@ -182,12 +182,12 @@ fn nonsense_stops_no_function() {
                  function, {} by the interface, {} lapses",
                 status.ports[0].received + status.ports[1].received,
                 status.oddities.malformed,
-                status.classes[1].1.refused,
+                status.classes[1].1.ended_by_function,
                 status.ports[0].refused + status.ports[1].refused,
                 status.oddities.lapses
             );
             assert!(to_be_split > FRAMES / 4, "the kernel takes many of those");
-            nonsense += status.oddities.malformed + status.classes[1].1.refused;
+            nonsense += status.oddities.malformed + status.classes[1].1.ended_by_function;
             assert!(records.iter().all(|record| record.duplicated() == 0));
         }
     }

@@ -7,11 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{Lab, PORTS, Place, Raw};
+use dovetail_box::live::{
+    LiveError, Spawned,
+    lab::{Lab, PORTS, Place, Raw},
+};
 use dovetail_netns::tool;
 
 use crate::{
-    live::{Running, lab},
+    live::{Running, config, lab},
     traffic::{PATIENCE, Traffic},
 };
 
@@ -49,6 +52,19 @@ fn udp_learns_how_much_fits_a_narrower_link() {
     let Some(lab) = lab("mtu") else { return };
     ip(&lab, Place::Box, "link set outside mtu 1300");
     let running = Running::start(&lab, SETTINGS);
+    learns(&lab, running);
+}
+
+#[test]
+fn a_link_may_become_narrower_while_the_box_runs() {
+    let Some(lab) = lab("mtulate") else { return };
+    let running = Running::start(&lab, SETTINGS);
+    ip(&lab, Place::Box, "link set outside mtu 1300");
+    learns(&lab, running);
+}
+
+/// A sender of datagrams of 1,400 bytes learns that 1,300 fit.
+fn learns(lab: &Lab, running: Running) {
     let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
     target.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
     // Linux sets DF until it has learnt what fits, and fragments then.
@@ -70,6 +86,20 @@ fn udp_learns_how_much_fits_a_narrower_link() {
     let status = running.stop();
     println!("{sent} datagrams until one arrived");
     assert!(status.classes[0].1.too_long >= 1, "{status:#?}");
+}
+
+#[test]
+fn a_box_ends_with_its_interface_and_says_which() {
+    let Some(lab) = lab("gone") else { return };
+    let spawned = Spawned::start(config(&lab, SETTINGS), |_| {}).unwrap();
+    ip(&lab, Place::Box, "link del outside");
+    let asked = Instant::now();
+    while !spawned.has_ended() {
+        assert!(asked.elapsed() < PATIENCE, "it runs without its interface");
+        thread::sleep(Duration::from_millis(5));
+    }
+    let wrong = spawned.stop().unwrap_err();
+    assert!(matches!(&wrong, LiveError::Gone { interface } if interface == "outside"), "{wrong}");
 }
 
 /// Sends bytes to an echo outside and compares what comes back.

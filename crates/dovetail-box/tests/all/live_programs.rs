@@ -55,6 +55,12 @@ fn a_program_that_never_ends_costs_no_other_flow_a_packet() {
         if is_judged(&status) {
             let programs = failing.classes[1].1.programs;
             assert_eq!((programs.out_of_fuel, failing.classes[1].1.sent), (8, 0), "{failing:#?}");
+            let ended = &failing.classes[1].1;
+            assert_eq!(
+                (ended.ended_by_function, ended.ended_by_program),
+                (0, 8 + programs.quarantined),
+                "{failing:#?}"
+            );
             assert_eq!(odd(&arrived, sent), [], "{status:#?}");
             assert!(late.len() > 200 && late.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{late:?}");
             return;

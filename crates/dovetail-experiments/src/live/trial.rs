@@ -99,7 +99,7 @@ fn until_all_left(control: &Control) -> Result<Status, Error> {
         let status = control.status();
         let sum = |of: fn(&ClassCounters) -> u64| status.classes.iter().map(|(_, class)| of(class)).sum::<u64>();
         let arrived = sum(|class| class.arrived);
-        let through = sum(|class| class.sent + class.queue_full + class.refused + class.too_long);
+        let through = sum(|class| class.sent + class.dropped());
         if (through == arrived && before == Some(arrived)) || status.oddities.lapses > 0 {
             return Ok(status);
         }

@@ -246,6 +246,31 @@ impl PacketSocket {
         set(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &(bytes as libc::c_int))
     }
 
+    /// The index and the MTU of the interface that has this name now. The kernel answers without its lock of links, which may
+    /// be taken for long.
+    ///
+    /// # Errors
+    /// The system's: ENODEV where there is none.
+    pub(crate) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
+        // SAFETY: all zeros are a request.
+        let mut request: libc::ifreq = unsafe { zeroed() };
+        // The last byte stays zero.
+        let places = request.ifr_name.len() - 1;
+        for (place, &byte) in request.ifr_name[..places].iter_mut().zip(name.as_bytes()) {
+            *place = byte as libc::c_char;
+        }
+        let fd = self.socket.as_raw_fd();
+        // SAFETY: the kernel reads the name and writes one number into the request.
+        done(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX, &raw mut request) })?;
+        // SAFETY: it has written this one.
+        let index = unsafe { request.ifr_ifru.ifru_ifindex };
+        // SAFETY: as before.
+        done(unsafe { libc::ioctl(fd, libc::SIOCGIFMTU, &raw mut request) })?;
+        // SAFETY: as before.
+        let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+        Ok((index as u32, mtu as u32))
+    }
+
     /// Frames that arrived and were not seen: the ring had no place, or they were cut.
     pub(crate) fn missed(&mut self) -> io::Result<u64> {
         let mut counts = [0u32; 2];
