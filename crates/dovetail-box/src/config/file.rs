@@ -28,7 +28,7 @@ use crate::{
 const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
 /// The most that may be queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
-/// The longest link: a satellite's there and back, twice.
+/// The longest link: two round trips to a satellite.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// An admin port on this machine alone, beside a gateway's.
 const ADMIN: &str = "127.0.0.1:9181";

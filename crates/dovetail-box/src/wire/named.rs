@@ -2,11 +2,11 @@
 //!
 //! ```text
 //! IPv4   option 222 (copied into fragments; RFC 3692's style, RFC 4727):   222 | length, these two included | letters
-//! IPv6   option 0x1e, skipped by whoever does not know it (RFC 4727), of a hop-by-hop or destination header:
+//! IPv6   option 0x1e, skipped by hosts that do not know it (RFC 4727), of a hop-by-hop or destination header:
 //!                                                                          0x1e | length of what follows | letters
 //! ```
 //!
-//! Nothing of it is trusted: what is cut, too long or no name is no name, and at most [`MOST_OPTIONS`] are looked at.
+//! Nothing of it is trusted: what is cut, too long or no name is no name, and at most [`MOST_OPTIONS`] are read.
 
 use crate::functions::frame::{DESTINATION, HOP_BY_HOP, IPV4, Ip, MOST_EXTENSIONS, Version};
 
@@ -16,7 +16,7 @@ pub const LONGEST_NAME: usize = 32;
 pub const OPTION_V4: u8 = 222;
 /// IPv6's option.
 pub const OPTION_V6: u8 = 0x1e;
-/// Options that are looked at in a packet.
+/// Options of a packet that are read.
 pub const MOST_OPTIONS: usize = 40;
 
 const END: u8 = 0;

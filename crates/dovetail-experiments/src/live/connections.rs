@@ -46,7 +46,7 @@ struct Heard {
     stream: Mutex<Vec<u64>>,
 }
 
-/// Sends what is planned, and returns when all of it has arrived or nobody waits any longer. `far` is an address of `to`.
+/// Sends what is planned, and returns when all of it has arrived, or patience ends. `far` is an address of `to`.
 pub(super) fn run(plan: &Plan, from: &Namespace, to: &Namespace, far: Ipv4Addr) -> io::Result<NetworkOutcome> {
     let listener = to.within(|| TcpListener::bind((far, PORT)))?;
     let heard = Arc::new(Heard {
@@ -124,7 +124,7 @@ fn connected(far: Ipv4Addr) -> io::Result<TcpStream> {
     TcpStream::connect((far, PORT))
 }
 
-/// Sends so many bytes and waits until the receiver has them.
+/// Sends this many bytes and waits until the receiver has them.
 fn transfer(mut stream: TcpStream, number: u64, bytes: u64) -> io::Result<()> {
     let chunk = vec![0; 16 << 10];
     let mut first = chunk.clone();

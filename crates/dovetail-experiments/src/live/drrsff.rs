@@ -300,7 +300,7 @@ fn settings(network: &Network, policy: &str) -> String {
     )
 }
 
-/// How long a packet is under way without queues: a host's link, the narrow one, and a host's link.
+/// How long a packet is in flight without queues: a host's link, the narrow one, and a host's link.
 fn one_way(network: &Network) -> Nanos {
     let watched = &network.links[network.watched];
     let of_host =
