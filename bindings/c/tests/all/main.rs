@@ -4,6 +4,8 @@
 //! that do so say it at their head.
 #![allow(clippy::unwrap_used)]
 
+mod both_packets;
+mod both_requests;
 mod errors;
 mod header;
 mod layout;
