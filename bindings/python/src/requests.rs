@@ -151,6 +151,11 @@ impl RequestScheduler {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.ready(request, now))
     }
 
+    /// A round trip on the connection that the response comes on takes so long, as its transport measures it.
+    fn round_trip(&self, py: Python<'_>, request: u32, takes_ns: u64, now_ns: u64) -> PyResult<()> {
+        self.of(py, request, now_ns, |scheduler, request, now| scheduler.round_trip(request, Nanos(takes_ns), now))
+    }
+
     /// The connection that the response comes on offers its sender this window, because of earlier responses on it.
     fn offers(&self, py: Python<'_>, request: u32, window: u64, now_ns: u64) -> PyResult<()> {
         self.of(py, request, now_ns, |scheduler, request, now| scheduler.offers(request, window, now))

@@ -17,7 +17,7 @@ use pages::{
     running::Running,
 };
 
-const PAIRS: usize = 1;
+const PAIRS: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 struct Cell {

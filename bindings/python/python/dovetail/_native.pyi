@@ -250,6 +250,9 @@ class RequestScheduler:
     def ready(self, request: int, now_ns: int) -> None:
         """Units of the response are there that may not be read yet."""
 
+    def round_trip(self, request: int, takes_ns: int, now_ns: int) -> None:
+        """A round trip on the connection that the response comes on takes so long."""
+
     def offers(self, request: int, window: int, now_ns: int) -> None:
         """The connection that the response comes on offers its sender this window."""
 

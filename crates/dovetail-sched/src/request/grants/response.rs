@@ -93,15 +93,14 @@ impl Response {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
 
-    /// Whether its window grows at this turn. `brings`: what the pace brings in its round trip.
-    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, brings: f64) -> bool {
+    /// Whether its window grows at this turn. `far`: where a shorter one is far too short.
+    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, far: f64) -> bool {
         let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
         if self.rest().is_some() || self.window >= longest_window {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let is_far =
-            (self.window as f64) < brings / 2.0 && (is_limited || self.round.brought(self.received, self.window));
+        let is_far = (self.window as f64) < far && (is_limited || self.round.brought(self.received, self.window));
         let more = if has_lost && is_far && self.granted >= first {
             (self.window / 2).max(quantum)
         } else if has_lost && is_limited && self.granted / 4 >= self.window {

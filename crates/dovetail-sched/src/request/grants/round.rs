@@ -95,6 +95,11 @@ impl Round {
         self.trip
     }
 
+    /// Whether that is what the environment says.
+    pub(super) const fn is_told(&self) -> bool {
+        self.is_told
+    }
+
     /// Whether a longer window would be used, as far as is known.
     pub(super) const fn is_limited(&self) -> bool {
         self.limited
