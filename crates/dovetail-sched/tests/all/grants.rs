@@ -598,13 +598,12 @@ impl Plain {
                 let (before, has_lost) = (r.window, of_class || of_user);
                 // The pace brings a unit in a nanosecond.
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
-                let is_far = r.trip_is_told && before.saturating_mul(2) < trip_ns && (r.limited || brought);
+                let is_far = r.trip_is_told && before.saturating_mul(4) < trip_ns && (r.limited || brought);
                 let (lost_far, lost_long) = (is_far && r.granted >= set.window, r.limited && r.granted / 4 >= before);
                 let more = match (has_lost, has_room) {
                     (true, _) if lost_far => (before / 2).max(set.quantum),
                     (true, _) if lost_long => (before / 4).max(set.quantum),
-                    (_, true) if is_far => 2 * set.quantum,
-                    (_, true) if r.limited => set.quantum,
+                    (_, true) if is_far || r.limited => set.quantum,
                     _ => 0,
                 };
                 let window = (before + more).min(longest);

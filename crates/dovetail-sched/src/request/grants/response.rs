@@ -106,9 +106,7 @@ impl Response {
         } else if has_lost && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
-        } else if has_room && is_far {
-            quantum.saturating_mul(2)
-        } else if has_room && is_limited {
+        } else if has_room && (is_far || is_limited) {
             quantum
         } else {
             return false;
