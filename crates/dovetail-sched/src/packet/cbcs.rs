@@ -296,7 +296,8 @@ impl Policy for Cbcs {
                 let state = self.flow(flow);
                 state.lane.moved_up += freed;
                 state.finish -= freed;
-                self.heads.set(flow, stamp - freed);
+                let stamp = state.lane.after_sent(stamp - freed);
+                self.heads.set(flow, stamp);
             }
         }
     }

@@ -46,7 +46,14 @@ impl Lane {
     /// When the packet finishes.
     #[inline]
     pub(crate) fn stamp(&self, packet: Waiting<'_>) -> f64 {
-        f64::from_bits(packet.tag()) - self.moved_up
+        self.after_sent(f64::from_bits(packet.tag()) - self.moved_up)
+    }
+
+    /// The stamp, but not before that of the last packet sent. Only rounding takes it there, and among tags near 2^64
+    /// even below 0, which is no key of a heap.
+    #[inline]
+    pub(crate) fn after_sent(&self, stamp: f64) -> f64 {
+        stamp.max(self.sent)
     }
 }
 

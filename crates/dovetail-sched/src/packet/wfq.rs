@@ -104,7 +104,7 @@ impl Wfq {
         if freed > 0.0 {
             state.moved_up += freed;
             self.fluid.withdraw(flow, freed);
-            self.heads.set(flow, stamp - freed);
+            self.heads.set(flow, state.after_sent(stamp - freed));
         } else {
             self.heads.set(flow, stamp);
         }
@@ -175,8 +175,8 @@ impl Policy for Wfq {
         // What the fluid has finished keeps its place in the order of finish.
         let restamped = |stamp: f64| if stamp > now { rescaled(stamp, now, ratio) } else { stamp };
         let state = self.flows.at(flow);
+        queues.retag(flow, |tag| restamped(state.after_sent(f64::from_bits(tag) - state.moved_up)).to_bits());
         state.sent = restamped(state.sent);
-        queues.retag(flow, |tag| restamped(f64::from_bits(tag) - state.moved_up).to_bits());
         state.moved_up = 0.0;
         if let Some(head) = queues.head(flow) {
             self.heads.set(flow, state.stamp(head));
