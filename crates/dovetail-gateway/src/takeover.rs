@@ -36,7 +36,7 @@ use tokio::{
 /// The other process has so long for each step.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The name is the old process's until that drains.
-const RETRY: Duration = Duration::from_secs(1);
+pub(crate) const RETRY: Duration = Duration::from_millis(100);
 /// What comes with a socket, and what confirms.
 const BYTE: &[u8] = b"+";
 

@@ -274,6 +274,19 @@ fn a_second_signal_ends_it_at_once() {
     assert!(gateway.ended().success());
 }
 
+#[test]
+fn one_that_has_just_taken_over_can_be_taken_over_from_at_once() {
+    let (proxy, admin) = (free(), free());
+    let text = config(proxy, &format!("[admin]\nlisten = \"{admin}\""));
+    let mut running = Start::default().listening(&text);
+    for _ in 0..3 {
+        let new = Start { takes_over: true, ..Start::default() }.listening(&text);
+        let mut old = std::mem::replace(&mut running, new);
+        assert!(old.ended().success(), "{}", old.said());
+    }
+    assert!(health(admin).ends_with("ok\n"));
+}
+
 /// Asks for one thing after the other until it is told to stop; how many, and what was no answer.
 fn load(proxy: SocketAddr, origin: SocketAddr, goes_on: &Arc<AtomicBool>) -> thread::JoinHandle<(u32, Vec<String>)> {
     let goes_on = Arc::clone(goes_on);

@@ -5,9 +5,11 @@
 
 use std::{
     cell::Cell,
-    io,
+    io::{self, ErrorKind},
     net::{SocketAddr, TcpListener as StdListener},
     rc::Rc,
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
 use tracing::warn;
@@ -18,6 +20,9 @@ use crate::{
     sys,
     takeover::{self, Taken},
 };
+
+/// One that took over a moment ago can be asked within this time.
+const SUCCESSION: Duration = Duration::from_secs(5);
 
 /// How connections come to a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,14 +109,23 @@ fn open(
         socket.set_nonblocking(true).map_err(failed)?;
         return Ok(Listener { socket, is_shared: Rc::new(Cell::new(true)) });
     }
-    if sources.takes_over
-        && let Some((socket, from)) = takeover::ask(address).map_err(failed)?
-    {
-        taken.push(from);
-        return Ok(Listener { socket, is_shared: Rc::default() });
+    let until = Instant::now() + SUCCESSION;
+    loop {
+        if sources.takes_over
+            && let Some((socket, from)) = takeover::ask(address).map_err(failed)?
+        {
+            taken.push(from);
+            return Ok(Listener { socket, is_shared: Rc::default() });
+        }
+        match listen(address, is_transparent) {
+            Ok(socket) => return Ok(Listener { socket, is_shared: Rc::default() }),
+            // One that has just taken over itself cannot be asked until the one before it lets go.
+            Err(error) if sources.takes_over && error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                sleep(takeover::RETRY);
+            }
+            Err(error) => return Err(failed(error)),
+        }
     }
-    let socket = listen(address, is_transparent).map_err(failed)?;
-    Ok(Listener { socket, is_shared: Rc::default() })
 }
 
 fn listen(address: SocketAddr, is_transparent: bool) -> io::Result<StdListener> {
