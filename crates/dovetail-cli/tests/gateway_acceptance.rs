@@ -44,6 +44,7 @@ fn shares_are_kept_whatever_the_connections() {
             }
         }
     }
+    let cells = chosen(cells, |(via, trip, many, weights)| format!("{via:?}, {trip} ms, {weights:?}, {many}"));
     let done = side_by_side(6, &cells, |cell| {
         let (words, share) = shares(cell);
         eprintln!("{words}");

@@ -6,7 +6,7 @@
 //!
 //! Not every burst is a request. One of fewer than 64 bytes is none: acknowledgements and window updates of HTTP/2 in TLS
 //! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so does
-//! one that comes while more of a response is there. And a tunnel whose responses are short, a segment on average, is
+//! one that comes while more of a response is there, or may be on its way from far off. And a tunnel whose responses are short, a segment on average, is
 //! *interactive*: its bursts pass at once, and a segment of each answer comes without a turn, charged all the same. All
 //! interactive tunnels together may have an eighth of the link in this way; beyond that they wait like others. So what this
 //! gateway adds to an interactive tunnel's delay is nothing while the interactive ones need less than an eighth of the link.
@@ -50,7 +50,7 @@ use crate::{
     state::Link,
     sys,
     uplink::Lane,
-    upstream::{Offered, Upstream},
+    upstream::{FAR, Offered, Upstream},
     watch::{Phase, Watch, Watched},
 };
 
@@ -79,6 +79,8 @@ pub(super) struct Tunnel {
     // Bytes that came down since the last burst, and what that is on average.
     came: Cell<u64>,
     typical: Cell<f64>,
+    // When something came last.
+    came_at: Cell<Option<Instant>>,
     // Bytes that may come down without a turn.
     free: Cell<u64>,
     // Whether bytes wait that may not be taken in.
@@ -111,6 +113,7 @@ impl Tunnel {
             replaced: Notify::new(),
             came: Cell::new(0),
             typical: Cell::new(FIRST_TYPICAL),
+            came_at: Cell::default(),
             free: Cell::new(0),
             is_held: Cell::new(false),
             ahead: Cell::new(0),
@@ -228,6 +231,7 @@ impl Tunnel {
                     }
                     self.came.set(self.came.get() + came as u64);
                     self.ahead.set(self.ahead.get() + came as u64);
+                    self.came_at.set(Some(Instant::now()));
                     return Ok(came);
                 }
                 turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
@@ -367,7 +371,7 @@ impl Tunnel {
             self.came.set(0);
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
-        if bytes < LEAST_REQUEST && !is_interactive && !is_first {
+        if (bytes < LEAST_REQUEST || self.is_under_way(server)) && !is_interactive && !is_first {
             return Ok(false);
         }
         self.renew(server)?;
@@ -379,6 +383,13 @@ impl Tunnel {
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Whether more of the response may be on its way from far off: something came less than a round trip ago. As another
+    /// response it would have back what it was charged for that.
+    fn is_under_way(&self, server: &TcpStream) -> bool {
+        let Some(at) = self.came_at.get() else { return false };
+        sys::least_round_trip(server.as_fd()).is_some_and(|least| least >= FAR && at.elapsed() < least)
     }
 
     /// Waits until the burst may leave. What the client sends meanwhile goes with it; a client that ends or is gone meanwhile

@@ -12,7 +12,7 @@ mod window;
 pub(crate) use self::{
     connect::{Failure, Upstream, alternating},
     gated::Gated,
-    offered::Offered,
+    offered::{FAR, Offered},
     pool::{Idle, Pool, Server},
     window::Window,
 };

@@ -18,7 +18,7 @@ const MOST_BATCH: u64 = 64 * 1_024;
 
 /// From so far away the link would be idle for longer than a first window takes on it: three times the 34 ms of a first window
 /// (`RequestSetup::for_bytes`).
-const FAR: Duration = Duration::from_millis(100);
+pub(crate) const FAR: Duration = Duration::from_millis(100);
 
 /// The window that a connection offers.
 #[derive(Debug)]

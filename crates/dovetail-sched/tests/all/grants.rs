@@ -598,10 +598,12 @@ impl Plain {
                 let (before, has_lost) = (r.window, of_class || of_user);
                 // The pace brings a unit in a nanosecond.
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
-                let is_far = r.trip_is_told && before.saturating_mul(4) < trip_ns && (r.limited || brought);
-                let (lost_far, lost_long) = (is_far && r.granted >= set.window, r.limited && r.granted / 4 >= before);
+                let brings = if r.trip_is_told && (r.limited || brought) { trip_ns } else { 0 };
+                let is_far = before.saturating_mul(4) < brings;
+                let lost_far = before < brings && r.granted >= set.window;
+                let lost_long = r.limited && r.granted / 4 >= before;
                 let more = match (has_lost, has_room) {
-                    (true, _) if lost_far => (before / 2).max(set.quantum),
+                    (true, _) if lost_far => before.min(brings - before).max(set.quantum),
                     (true, _) if lost_long => (before / 4).max(set.quantum),
                     (_, true) if is_far || r.limited => set.quantum,
                     _ => 0,

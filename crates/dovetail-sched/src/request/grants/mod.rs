@@ -39,7 +39,8 @@
 //!   doubles its window in a round trip, until the link is full;
 //!   *Far* away is where the window is less than a quarter of what the pace brings in a round trip that the environment told.
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
-//!   every round trip, and the window shall be there before it;
+//!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
+//!   doubles at once, up to all that a round trip brings;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
@@ -464,9 +465,9 @@ impl Grants {
         let has_room = self.users.candidates() == 0 && self.pace.has_room(self.in_flight, trip);
         // Where the round trip is a guess, it may be a server's thinking that takes long.
         let is_sure = self.responses[request.0 as usize].round.is_told();
-        let far = if is_sure { self.pace.pace() * trip.as_secs_f64() / 4.0 } else { 0.0 };
+        let brings = if is_sure { self.pace.pace() * trip.as_secs_f64() } else { 0.0 };
         let response = &mut self.responses[request.0 as usize];
-        if !response.grows(&self.setup, has_lost, has_room, far) {
+        if !response.grows(&self.setup, has_lost, has_room, brings) {
             return units;
         }
         let units = units + response.grant(0);

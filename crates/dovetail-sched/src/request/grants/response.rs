@@ -94,15 +94,16 @@ impl Response {
     }
 
     /// Whether its window grows at this turn. `far`: where a shorter one is far too short.
-    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, far: f64) -> bool {
+    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, brings: f64) -> bool {
         let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
         if self.rest().is_some() || self.window >= longest_window {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let is_far = (self.window as f64) < far && (is_limited || self.round.brought(self.received, self.window));
-        let more = if has_lost && is_far && self.granted >= first {
-            (self.window / 2).max(quantum)
+        let is_used = is_limited || self.round.brought(self.received, self.window);
+        let is_far = (self.window as f64) < brings / 4.0 && is_used;
+        let more = if has_lost && (self.window as f64) < brings && is_used && self.granted >= first {
+            self.window.min(brings as u64 - self.window).max(quantum)
         } else if has_lost && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
