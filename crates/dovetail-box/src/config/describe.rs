@@ -48,7 +48,11 @@ impl Config {
         };
         line("offloads", segments.into())?;
         let core = self.cpu.core.map_or(String::new(), |core| format!(", bound to core {core}"));
-        line("CPU", format!("{} % for functions{core}", self.cpu.share * 100.0))?;
+        let workers = match self.cpu.workers {
+            0 | 1 => String::new(),
+            workers => format!(" on each of {workers} workers"),
+        };
+        line("CPU", format!("{} % for functions{workers}{core}", self.cpu.share * 100.0))?;
         let pace = match self.link.pace {
             Pace::Own => "kept by the box",
             Pace::Device => "kept by the interface or a shaper behind it",

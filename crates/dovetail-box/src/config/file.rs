@@ -26,6 +26,8 @@ use crate::{
 
 /// The most classes, the last one included: each is a label of metrics.
 const MOST_CLASSES: usize = node::MOST_CLASSES as usize;
+/// The most workers: one thread chooses for all of them.
+const MOST_WORKERS: u64 = 32;
 /// The most that may be queued between CPU and link.
 const MOST_BETWEEN: u64 = 1 << 16;
 /// The longest link: two round trips to a satellite.
@@ -155,8 +157,9 @@ fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {
     let part = |number: f64| (0.001..=1.0).contains(&number).then_some(number);
     let share = section.one("share", number("a part of a CPU from 0.001 to 1", part))?.unwrap_or(1.0);
     let core = section.one("core", whole(0..=u64::from(u16::MAX)))?.map(|core| core as u16);
+    let workers = section.one("workers", whole(1..=MOST_WORKERS))?.unwrap_or(1) as u16;
     section.end()?;
-    Ok(Cpu { share, core })
+    Ok(Cpu { share, workers, core })
 }
 
 fn link(mut section: Section<'_>) -> Result<(Link, Room, Nanos), Fault> {

@@ -101,6 +101,8 @@ pub enum Segments {
 pub struct Cpu {
     /// Which part of a CPU the functions have, 0 to 1: their times are stretched by its inverse.
     pub share: f64,
+    /// How many workers do the functions' work, each with this share of a CPU: one is the loop itself.
+    pub workers: u16,
     /// The core that the loop is bound to.
     pub core: Option<u16>,
 }

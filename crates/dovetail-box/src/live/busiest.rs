@@ -96,10 +96,12 @@ impl Activity {
         &mut count.had
     }
 
-    /// The flows with the most, once a second is over, which begins a new one. `name`: what a flow is, if it is still there.
+    /// The flows with the most of the link or of all workers, once a second is over, which begins a new one. `name`: what a
+    /// flow is, if it is still there.
     pub(super) fn tell(
         &mut self,
         now: Nanos,
+        workers: u64,
         name: impl Fn(FlowId) -> Option<(Option<FiveTuple>, Option<u16>, Arc<str>)>,
     ) -> Option<Busiest> {
         let over = now - self.began;
@@ -109,7 +111,7 @@ impl Activity {
         let counts = &self.counts;
         let most = |flow: &FlowId| {
             let had = counts[flow.index()].had;
-            Reverse((had.cpu.max(had.link), had.sent_bytes, had.dropped))
+            Reverse((Nanos(had.cpu.0 / workers.max(1)).max(had.link), had.sent_bytes, had.dropped))
         };
         let active = self.active.len();
         if active > MOST_FLOWS {
@@ -140,25 +142,26 @@ mod tests {
     #[test]
     fn the_few_with_the_most_of_a_second_are_kept() {
         let mut activity = Activity::default();
-        assert!(activity.tell(Nanos::from_millis(999), nameless).is_none(), "it is not over");
+        assert!(activity.tell(Nanos::from_millis(999), 1, nameless).is_none(), "it is not over");
         for flow in 0..1_000u32 {
             activity.appears(FlowId(flow));
             let had = activity.of(FlowId(flow));
             // What counts is what it had most of.
             if flow % 2 == 0 {
-                had.cpu += Nanos(flow.into())
+                // Of two workers, which are one CPU.
+                had.cpu += Nanos(2 * u64::from(flow))
             } else {
                 had.link += Nanos(flow.into())
             }
             had.sent += 1;
         }
-        let told = activity.tell(Nanos::from_secs(1), nameless).expect("a second is over");
+        let told = activity.tell(Nanos::from_secs(1), 2, nameless).expect("a second is over");
         assert_eq!((told.active, told.flows.len(), told.over), (1_000, MOST_FLOWS, Nanos::from_secs(1)));
         let order: Vec<_> = told.flows.iter().map(|flow| flow.vlan.unwrap_or_default()).collect();
         assert_eq!(order, (980..1_000).rev().collect::<Vec<u16>>());
 
         activity.of(FlowId(3)).dropped += 1;
-        let told = activity.tell(Nanos::from_millis(2_500), nameless).expect("another second is over");
+        let told = activity.tell(Nanos::from_millis(2_500), 1, nameless).expect("another second is over");
         assert_eq!((told.active, told.over), (1, Nanos::from_millis(1_500)));
         assert_eq!(size_of::<Count>(), 48, "as the book says");
         assert_eq!(told.flows[0].had, Had { dropped: 1, ..Had::default() }, "nothing of the second before");
@@ -172,7 +175,7 @@ mod tests {
         activity.of(FlowId(0)).sent += 1;
         activity.of(FlowId(1)).sent += 1;
         let gone = |flow: FlowId| if flow.0 == 1 { None } else { nameless(flow) };
-        let told = activity.tell(Nanos::from_secs(1), gone).expect("a second is over");
+        let told = activity.tell(Nanos::from_secs(1), 1, gone).expect("a second is over");
         assert_eq!((told.active, told.flows.len(), told.flows[0].had.sent), (2, 1, 1));
     }
 }

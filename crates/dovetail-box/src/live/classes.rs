@@ -7,25 +7,32 @@ use dovetail_sched::{
 
 use super::{
     clock,
-    counters::ClassCounters,
-    programs::{Programs, Slot},
+    counters::ProgramCounters,
+    programs::{Library, Programs, Slot},
 };
 use crate::{
     config::{self, Effect, Marks},
     functions::{NetworkFunction, Verdict},
 };
 
-/// Seed of the keys and tables of functions, which are examples.
+/// Seed of the keys and tables of functions, which are examples; other workers have those after it.
 const SEED: u64 = 1;
 
-/// The functions of each class of a configuration.
+/// The functions of each class of a configuration, for one who does work.
 pub(super) struct Chains(Vec<Vec<Box<dyn NetworkFunction>>>);
 
 impl Chains {
-    /// Builds their tables, which may take longer than the box may be silent: not for its own thread while it runs.
-    pub(super) fn build(config: &config::Config) -> Self {
-        let chain = |class: &config::Class| class.functions.iter().map(|entry| entry.example(SEED)).collect();
-        Self(config.classes.iter().map(chain).collect())
+    /// Those of each worker. Builds their tables, which may take longer than the box may be silent: not for its own thread
+    /// while it runs. No two workers have the same keys.
+    pub(super) fn build(config: &config::Config) -> Vec<Self> {
+        let seeds = (0..config.cpu.workers.max(1)).map(|worker| SEED + u64::from(worker));
+        let chain = |class: &config::Class, seed| class.functions.iter().map(|entry| entry.example(seed)).collect();
+        seeds.map(|seed| Self(config.classes.iter().map(|class| chain(class, seed)).collect())).collect()
+    }
+
+    /// For who does no work.
+    pub(super) fn none(config: &config::Config) -> Self {
+        Self(config.classes.iter().map(|_| Vec::new()).collect())
     }
 }
 
@@ -34,6 +41,8 @@ pub(super) struct Classes {
     classes: Vec<Class>,
     /// Which part of a CPU functions have.
     share: f64,
+    /// How many workers there are, which are one CPU to the policy.
+    workers: f64,
     /// Whether any of them takes packets by the names that they carry.
     look_for_names: bool,
     /// For frames that are to go on as they came.
@@ -78,12 +87,13 @@ impl Classes {
         };
         let classes = config.classes.iter().zip(chains.0).map(class).collect();
         let look_for_names = config.classes.iter().any(|class| !class.matches.named.is_empty());
-        Self { classes, share: config.cpu.share, look_for_names, scratch: Vec::new() }
+        let (share, workers) = (config.cpu.share, f64::from(config.cpu.workers.max(1)));
+        Self { classes, share, workers, look_for_names, scratch: Vec::new() }
     }
 
     /// Gives each class the instance of its program: the one that ran in the same class before, where that is the same
     /// version, and else a new one.
-    pub(super) fn fill(&mut self, programs: Option<&Programs>, mut before: Option<&mut Self>) {
+    pub(super) fn fill(&mut self, programs: Option<&Library>, mut before: Option<&mut Self>) {
         for class in &mut self.classes {
             if let Some(slot) = &mut class.program {
                 let name = &class.config.name;
@@ -136,13 +146,13 @@ impl Classes {
     pub(super) fn programs(&self) -> ProgramTable {
         let program = |class: &Class| {
             let measured = class.program.as_ref().and_then(Slot::facts);
-            let reads_all = class.chain.iter().any(|function| function.processing() == Processing::Payload)
+            let reads_all = class.config.functions.iter().any(|entry| entry.processing == Processing::Payload)
                 || measured.is_some_and(|program| program.processing == Processing::Payload);
             let processing = if reads_all { Processing::Payload } else { Processing::Header };
             let applied = measured.filter(|_| class.config.effect == Effect::Apply);
             Program {
                 processing,
-                cost: measured.and_then(|program| class.known_cost(program.cost?, self.share)),
+                cost: measured.and_then(|program| class.known_cost(program.cost?, self.share * self.workers)),
                 expansion: applied.map_or(1.0, |program| program.expansion),
                 ..Program::new(&class.config.name)
             }
@@ -159,7 +169,7 @@ impl Classes {
     }
 
     /// Does a class's work on a frame, and times it.
-    pub(super) fn work(&mut self, class: u16, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> Worked {
+    pub(super) fn work(&mut self, class: u16, frame: &mut Vec<u8>, counters: &mut ProgramCounters) -> Worked {
         let class = &mut self.classes[usize::from(class)];
         let bytes = frame.len() as u32;
         let counted = |ns: f64| Nanos::from_f64(ns * class.config.cost / self.share);
@@ -167,7 +177,7 @@ impl Classes {
         if class.chain.is_empty() && class.program.is_none() {
             return Worked { took: given.unwrap_or(Nanos::ZERO), ended_by: None, is_preempted: false };
         }
-        let failed = counters.programs.failed();
+        let failed = counters.failed();
         let started = clock::now();
         let ended_by = match class.config.effect {
             Effect::Apply => class.run(frame, counters),
@@ -183,20 +193,20 @@ impl Classes {
         }
         let measured = (clock::now() - started).as_f64();
         // A packet on which a program fails may take far longer than others, and that is the program's own time.
-        let has_failed = counters.programs.failed() > failed;
+        let has_failed = counters.failed() > failed;
         let (usual, is_preempted) = if has_failed { (measured, false) } else { class.usual_for(measured) };
         Worked { took: Nanos::from_f64(usual * class.config.cost / self.share), ended_by, is_preempted }
     }
 }
 
 impl Class {
-    fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ClassCounters) -> Option<By> {
+    fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ProgramCounters) -> Option<By> {
         let ends = |verdict| matches!(verdict, Verdict::Drop(_));
         if self.chain.iter_mut().any(|function| ends(function.process(frame))) {
             return Some(By::Function);
         }
         let program = self.program.as_mut()?;
-        ends(program.process(frame, &mut counters.programs)).then_some(By::Program)
+        ends(program.process(frame, counters)).then_some(By::Program)
     }
 
     fn does_the_same(&self, before: &Self) -> bool {
@@ -208,10 +218,11 @@ impl Class {
         is_same_program && names(self) == names(before)
     }
 
-    /// What a packet's work takes, where it is that of a program alone, which was measured to take `program`.
+    /// What a packet's work takes with this share of a CPU, where it is that of a program alone, which was measured to take
+    /// `program`.
     fn known_cost(&self, program: Cost, share: f64) -> Option<Cost> {
         let factor = self.config.cost / share;
-        let is_alone = self.chain.is_empty() && self.config.time.is_none();
+        let is_alone = self.config.functions.is_empty() && self.config.time.is_none();
         let stretched = || Cost::new(program.per_byte_ns() * factor, program.per_packet_ns() * factor).ok();
         is_alone.then(stretched).flatten()
     }

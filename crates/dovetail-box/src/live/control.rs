@@ -23,7 +23,8 @@ pub(super) type Answer = Sender<Result<(), String>>;
 /// What a box is to go by next.
 pub(super) struct Next {
     pub config: Config,
-    pub chains: Chains,
+    /// For each worker.
+    pub chains: Vec<Chains>,
 }
 
 /// What a box can be asked while it runs.

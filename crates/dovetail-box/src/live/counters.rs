@@ -73,11 +73,32 @@ pub struct ProgramCounters {
 }
 
 impl ProgramCounters {
+    /// Those of another worker as well.
+    pub(super) fn add(&mut self, more: &Self) {
+        self.refused += more.refused;
+        self.trapped += more.trapped;
+        self.out_of_fuel += more.out_of_fuel;
+        self.bad_answers += more.bad_answers;
+        self.quarantined += more.quarantined;
+        self.missing += more.missing;
+    }
+
     /// Packets on which it failed.
     #[must_use]
     pub const fn failed(&self) -> u64 {
         self.trapped + self.out_of_fuel + self.bad_answers
     }
+}
+
+/// What a worker has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WorkerCounters {
+    /// Packets that it has worked on.
+    pub worked: u64,
+    /// Time of that, as the CPU that the policy shares out counts it.
+    pub cpu: Nanos,
+    /// Packets whose work was interrupted while it was timed.
+    pub preempted: u64,
 }
 
 /// What became of frames that are no packets of any class.

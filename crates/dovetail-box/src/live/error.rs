@@ -66,6 +66,9 @@ pub enum LiveError {
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),
+    /// Workers cannot be started, or one has ended.
+    #[error("cpu.workers: {0}")]
+    Workers(io::Error),
     /// Programs cannot be loaded.
     #[error("programs: {0}")]
     Programs(String),

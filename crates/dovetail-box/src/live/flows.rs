@@ -91,9 +91,9 @@ impl Flows {
     }
 
     /// The busiest flows, when another second is over. `names`: the classes'.
-    pub(super) fn busiest(&mut self, now: Nanos, names: &[Arc<str>]) -> Option<Busiest> {
+    pub(super) fn busiest(&mut self, now: Nanos, workers: u16, names: &[Arc<str>]) -> Option<Busiest> {
         let Self { table, classes, activity } = self;
-        activity.tell(now, |flow| {
+        activity.tell(now, workers.into(), |flow| {
             let key = table.key(flow)?;
             let class = names.get(usize::from(*classes.get(flow.index())?))?;
             Some((key.tuple, key.vlan, class.clone()))

@@ -1,6 +1,6 @@
 //! The box between two interfaces.
 //!
-//! One thread does everything, in this order, again and again: it says that it is alive ([`switch`]), settles what is due
+//! One thread does everything, unless others do the packets' work, in this order, again and again: it says that it is alive ([`switch`]), settles what is due
 //! at the [`Node`], receives a few frames of each interface, sends what is to leave, and sleeps until something is due or
 //! arrives.
 //!
@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `running` | the loop |
 //! | `plane`, `entrance` | what a frame passes through, and where it comes in |
+//! | `workers` | threads that do the work, where there are several |
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
@@ -55,10 +56,11 @@ pub mod switch;
 mod sys;
 mod waiting;
 pub mod watch;
+mod workers;
 
 pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
-pub use counters::{ClassCounters, Oddities, ProgramCounters};
+pub use counters::{ClassCounters, Oddities, ProgramCounters, WorkerCounters};
 pub use error::LiveError;
 pub use port::PortCounters;
 pub use running::Live;

@@ -9,9 +9,17 @@ use crate::{config::Config, functions::Verdict};
 #[derive(Debug)]
 pub(super) enum Programs {}
 
+/// Nothing is compiled.
+#[derive(Debug, Clone)]
+pub(super) enum Library {}
+
 impl Programs {
     pub(super) fn open(_: &Config) -> Result<Option<Self>, LiveError> {
         Ok(None)
+    }
+
+    pub(super) fn library(&self) -> &Library {
+        match *self {}
     }
 
     pub(super) fn reload(&mut self) {
@@ -40,7 +48,7 @@ impl Slot {
         true
     }
 
-    pub(super) fn fill(&mut self, _: &str, _: Option<&Programs>, _: Option<&mut Self>) {}
+    pub(super) fn fill(&mut self, _: &str, _: Option<&Library>, _: Option<&mut Self>) {}
 
     pub(super) fn facts(&self) -> Option<&cost::Program> {
         None

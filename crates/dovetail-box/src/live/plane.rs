@@ -1,16 +1,16 @@
 //! What a frame passes through, from one interface to the other: entrance, policy, work, link.
 
-use std::sync::Arc;
+use std::{os::fd::BorrowedFd, sync::Arc};
 
-use dovetail_sched::{Nanos, Scheduler, units::Rate};
+use dovetail_sched::{FlowId, Nanos, Scheduler, units::Rate};
 use dovetail_stats::Histogram;
 
 use super::{
     LiveError,
     busiest::Busiest,
-    classes::{By, Classes},
+    classes::{By, Classes, Worked},
     clock,
-    counters::{ClassCounters, Oddities},
+    counters::{ClassCounters, Oddities, WorkerCounters},
     entrance::{Entrance, whole},
     flows::Flows,
     frames::{Frame, Frames},
@@ -19,6 +19,7 @@ use super::{
     status::Status,
     sys::Received,
     watch::Watch,
+    workers::{Answer, Job, Tools, Workers},
 };
 use crate::{
     config::{self, Config, Segments},
@@ -44,6 +45,9 @@ pub(super) struct Plane {
     pub(super) node: Node,
     flows: Flows,
     pub(super) classes: Classes,
+    /// Who does the work, where it is not this thread.
+    workers: Option<Workers>,
+    by_worker: Vec<WorkerCounters>,
     frames: Frames,
     counters: Vec<ClassCounters>,
     latencies: Vec<Histogram>,
@@ -66,12 +70,19 @@ pub(super) struct Plane {
 
 impl Plane {
     /// One without packets.
-    pub(super) fn new(config: &Config, mut ports: [Port; 2], classes: Classes) -> Result<Self, LiveError> {
+    pub(super) fn new(
+        config: &Config,
+        mut ports: [Port; 2],
+        classes: Classes,
+        workers: Option<Workers>,
+    ) -> Result<Self, LiveError> {
         ports.iter_mut().for_each(|port| port.set_delay(config.delay));
         Ok(Self {
             ports,
             node: start::node(config, &classes)?,
             flows: Flows::new(&config.queues, clock::now())?,
+            workers,
+            by_worker: vec![WorkerCounters::default(); config.cpu.workers.max(1).into()],
             frames: Frames::default(),
             counters: vec![ClassCounters::default(); config.classes.len()],
             latencies: vec![Histogram::fixed(MOST_LATENCY); config.classes.len()],
@@ -107,9 +118,37 @@ impl Plane {
     /// Goes by what the interfaces are now.
     ///
     /// # Errors
-    /// That one is gone.
-    pub(super) fn look_at_ports(&mut self) -> Result<(), LiveError> {
+    /// That one is gone, or a worker.
+    pub(super) fn look(&mut self) -> Result<(), LiveError> {
+        self.workers.as_ref().map_or(Ok(()), Workers::look)?;
         self.ports.iter_mut().try_for_each(Port::look)
+    }
+
+    /// Readable when a worker has woken the box.
+    pub(super) fn bell(&self) -> Option<BorrowedFd<'_>> {
+        self.workers.as_ref().map(Workers::bell)
+    }
+
+    /// Whether nothing has come from workers, which wake the box from now on.
+    pub(super) fn may_sleep(&mut self) -> Result<bool, LiveError> {
+        let Some(workers) = &self.workers else { return Ok(true) };
+        workers.set_bell();
+        let is_quiet = !self.collect()?;
+        if !is_quiet {
+            self.is_awake();
+        }
+        Ok(is_quiet)
+    }
+
+    pub(super) fn is_awake(&mut self) {
+        if let Some(workers) = &self.workers {
+            workers.still_bell();
+        }
+    }
+
+    /// From their next frame on, workers go by these.
+    pub(super) fn change_workers(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
+        self.workers.as_mut().map_or(Ok(()), |workers| workers.become_like(tools))
     }
 
     /// When something is due, if it is not a frame that arrives.
@@ -125,6 +164,9 @@ impl Plane {
             port.empty();
         }
         self.oddities.lapses += 1;
+        if let Some(workers) = &mut self.workers {
+            workers.start_over();
+        }
         let Self { frames, counters, watchers, .. } = self;
         frames.clear(|class, number| {
             counters[usize::from(class)].lapsed += 1;
@@ -138,10 +180,15 @@ impl Plane {
     }
 
     /// Settles, receives, sends; whether there was anything to do.
-    pub(super) fn round(&mut self, now: Nanos) -> bool {
-        let settled = self.settle(now);
+    ///
+    /// # Errors
+    /// That a worker is gone.
+    pub(super) fn round(&mut self, now: Nanos) -> Result<bool, LiveError> {
+        let answered = self.collect()?;
+        let settled = self.settle(now)? || answered;
         let received = self.receive(1 - self.toward, clock::now()) + self.pass_on(self.toward);
-        let settled = self.settle(clock::now()) || settled;
+        let settled = self.collect()? || settled;
+        let settled = self.settle(clock::now())? || settled;
         let now = clock::now();
         self.ports.iter_mut().for_each(|port| port.release(now));
         let had_outgoing = self.ports.iter().any(Port::has_outgoing);
@@ -152,7 +199,7 @@ impl Plane {
             self.node.link_freed(clock::now());
         }
         let has_sent = had_outgoing && !self.ports.iter().any(Port::has_outgoing);
-        settled || received > 0 || has_sent
+        Ok(settled || received > 0 || has_sent)
     }
 
     fn is_blocked(&self) -> bool {
@@ -164,13 +211,14 @@ impl Plane {
     }
 
     /// Does what is due at the node.
-    fn settle(&mut self, mut now: Nanos) -> bool {
+    fn settle(&mut self, mut now: Nanos) -> Result<bool, LiveError> {
         for done in 0..ROUND {
             if self.is_blocked() {
-                return done > 0;
+                return Ok(done > 0);
             }
             match self.node.poll(now) {
-                None => return done > 0,
+                None => return Ok(done > 0),
+                Some(Action::Work(work)) if self.workers.is_some() => self.hand_out(&work)?,
                 Some(Action::Work(work)) => {
                     let (took, outcome) = self.work(&work);
                     self.node.worked(took, outcome);
@@ -179,15 +227,72 @@ impl Plane {
                 Some(Action::Send(passage)) => self.send(&passage),
             }
         }
-        true
+        Ok(true)
+    }
+
+    /// Gives a worker what the policy has chosen.
+    fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        let job = self.frames.get_mut(work.handle).map(|frame| Job {
+            flow: work.flow,
+            handle: work.handle,
+            class: frame.class,
+            bytes: std::mem::take(&mut frame.bytes),
+        });
+        let back = match job {
+            Some(job) => workers.hand_out(work.worker, job)?,
+            None => None,
+        };
+        // One that is full still has what it had before a lapse: so has this packet.
+        if let Some(job) = back {
+            if let Some(frame) = self.frames.take(job.handle) {
+                self.counters[usize::from(frame.class)].lapsed += 1;
+                self.watchers.dropped(frame.number);
+            }
+            self.node.worked_by(work.worker, Nanos::ZERO, Outcome::Drop);
+        }
+        Ok(())
+    }
+
+    /// Takes back what workers have done; whether there was anything.
+    fn collect(&mut self) -> Result<bool, LiveError> {
+        let mut had_any = false;
+        while let Some(workers) = &mut self.workers
+            && let Some(answer) = workers.next()?
+        {
+            had_any = true;
+            let Answer { worker, job, worked, programs, .. } = answer;
+            if let Some(counters) = self.by_worker.get_mut(usize::from(worker)) {
+                counters.worked += 1;
+                counters.cpu += worked.took;
+                counters.preempted += u64::from(worked.is_preempted);
+            }
+            let (took, outcome) = match self.frames.get_mut(job.handle) {
+                Some(frame) => {
+                    frame.bytes = job.bytes;
+                    self.counters[usize::from(frame.class)].programs.add(&programs);
+                    self.worked(job.flow, job.handle, worked)
+                }
+                None => (Nanos::ZERO, Outcome::Drop),
+            };
+            self.node.worked_by(worker, took, outcome);
+        }
+        Ok(had_any)
     }
 
     fn work(&mut self, work: &Work) -> (Nanos, Outcome) {
         let handle = work.handle;
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
         let counters = &mut self.counters[usize::from(frame.class)];
-        let worked = self.classes.work(frame.class, &mut frame.bytes, counters);
-        let had = self.flows.had(work.flow);
+        let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
+        self.worked(work.flow, handle, worked)
+    }
+
+    /// What the work on a frame comes to.
+    fn worked(&mut self, flow: FlowId, handle: u64, worked: Worked) -> (Nanos, Outcome) {
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        let had = self.flows.had(flow);
         had.cpu += worked.took;
         counters.cpu += worked.took;
         counters.preempted += u64::from(worked.is_preempted);
@@ -296,6 +401,9 @@ impl Plane {
     /// From now on packets take no time but that of their work.
     pub(super) fn hurry(&mut self) {
         self.classes.hurry();
+        if let Some(workers) = &mut self.workers {
+            workers.hurry();
+        }
         let link = self.node.link();
         let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
         self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
@@ -328,11 +436,20 @@ impl Plane {
         self.flows.introduce_all(&mut self.node, &self.classes);
     }
 
+    fn by_worker(&self) -> Vec<WorkerCounters> {
+        if self.workers.is_some() {
+            return self.by_worker.clone();
+        }
+        let figures = self.node.figures();
+        let preempted = self.counters.iter().map(|class| class.preempted).sum();
+        vec![WorkerCounters { worked: figures.worked, cpu: figures.cpu_busy, preempted }]
+    }
+
     pub(super) fn status(&mut self, at: Nanos, config: &Config) -> Status {
         for port in &mut self.ports {
             port.count_missed();
         }
-        if let Some(busiest) = self.flows.busiest(at, &self.names) {
+        if let Some(busiest) = self.flows.busiest(at, config.cpu.workers, &self.names) {
             self.busiest = Arc::new(busiest);
         }
         Status {
@@ -342,6 +459,7 @@ impl Plane {
             interfaces: config.interfaces.each_ref().map(|interface| interface.to_string().into()),
             toward: Some(config.toward),
             cpu_share: config.cpu.share,
+            workers: self.by_worker(),
             link_rate: Some(config.link.rate),
             figures: self.node.figures(),
             waited: self.node.waited(),

@@ -5,10 +5,11 @@ use std::{path::PathBuf, thread};
 use dovetail_sched::cost;
 
 use super::{LiveError, clock, counters::ProgramCounters, privileges};
+pub(super) use crate::programs::Library;
 use crate::{
     config::Config,
     functions::{NetworkFunction, Reason, Verdict},
-    programs::{FolderError, Generation, Library, Load, Loader, Program},
+    programs::{FolderError, Generation, Load, Loader, Program},
 };
 
 /// What the folder holds.
@@ -32,6 +33,11 @@ impl Programs {
             tracing::warn!("{error}");
         }
         Ok(Some(programs))
+    }
+
+    /// What is compiled of it.
+    pub(super) fn library(&self) -> &Library {
+        &self.library
     }
 
     /// Has the folder loaded again. Does not wait: [`poll`](Self::poll) says when that has ended.
@@ -132,17 +138,17 @@ impl Slot {
     }
 
     /// Takes the instance that ran before, if it is of the same version, or makes one.
-    pub(super) fn fill(&mut self, class: &str, programs: Option<&Programs>, before: Option<&mut Self>) {
+    pub(super) fn fill(&mut self, class: &str, library: Option<&Library>, before: Option<&mut Self>) {
         let before = before.filter(|before| self.is_same(before));
         self.instance = before.and_then(|before| before.instance.take());
         if self.instance.is_some() {
             return;
         }
-        let Some(programs) = programs.filter(|_| self.generation.is_some()) else {
+        let Some(library) = library.filter(|_| self.generation.is_some()) else {
             tracing::warn!("{}", missing(class, &self.name));
             return;
         };
-        match programs.library.instantiate(&self.name) {
+        match library.instantiate(&self.name) {
             Ok(instance) => self.instance = Some(instance),
             Err(error) => tracing::warn!("class {class}: {error}: its packets go on without"),
         }

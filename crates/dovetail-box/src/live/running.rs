@@ -16,6 +16,7 @@ use super::{
     switch::Switch,
     waiting::Waiting,
     watch::Watch,
+    workers::{Tools, Workers},
 };
 use crate::config::Config;
 
@@ -56,9 +57,15 @@ impl Live {
         let programs = Programs::open(&config)?;
         start::enter_namespace(&config)?;
         let (switch, ports) = start::open_ports(&config)?;
-        let mut classes = Classes::new(&config, Chains::build(&config), programs.as_ref());
-        classes.fill(programs.as_ref(), None);
-        let plane = Plane::new(&config, ports, classes)?;
+        let (chains, others) = share_out(Chains::build(&config), &config);
+        let mut classes = Classes::new(&config, chains, programs.as_ref());
+        let workers = if others.is_empty() {
+            classes.fill(programs.as_ref().map(Programs::library), None);
+            None
+        } else {
+            Some(Workers::start(&config, Tools::each(&config, others, programs.as_ref()))?)
+        };
+        let plane = Plane::new(&config, ports, classes, workers)?;
         let (control, asked) = pair();
         let waiting = Waiting::new(config.wait);
         let live = Self {
@@ -98,7 +105,7 @@ impl Live {
                 now = clock::now();
                 self.switch.take_over(now, ALIVE_FOR);
             }
-            let is_busy = self.plane.round(now);
+            let is_busy = self.plane.round(now)?;
             while let Some(command) = self.asked.next() {
                 match command {
                     Command::Stop => return self.stop(),
@@ -113,12 +120,19 @@ impl Live {
             if now >= self.tell_at {
                 self.tell_at = now + TELL_EVERY;
                 self.asked.tell(self.plane.status(now, &self.config));
-                self.plane.look_at_ports()?;
+                self.plane.look()?;
             }
             if is_busy {
                 self.waiting.busy(now);
             } else {
-                self.waiting.wait(self.plane.ports(), self.plane.poll_at(), now)?;
+                let sleeps = self.waiting.sleeps(now);
+                if sleeps && !self.plane.may_sleep()? {
+                    continue;
+                }
+                self.waiting.wait(self.plane.ports(), self.plane.bell(), self.plane.poll_at(), now)?;
+                if sleeps {
+                    self.plane.is_awake();
+                }
             }
         }
     }
@@ -148,14 +162,14 @@ impl Live {
             if !self.switch.renew(now, ALIVE_FOR) {
                 return self.start_over();
             }
-            let is_busy = plane.round(now);
+            let is_busy = plane.round(now)?;
             if (!is_busy && plane.is_empty()) || now >= until {
                 break;
             }
         }
         self.switch.hand_over();
         // What the sockets took before that is the box's to send.
-        while plane.round(clock::now()) && clock::now() < until + MOST_DRAIN {}
+        while plane.round(clock::now())? && clock::now() < until + MOST_DRAIN {}
         let now = clock::now();
         self.asked.tell(plane.status(now, &self.config));
         Ok(())
@@ -195,6 +209,7 @@ impl Live {
             ("box.on_failure", config.on_failure != self.config.on_failure),
             ("box.toward", config.toward != self.config.toward),
             ("cpu.core", config.cpu.core != self.config.cpu.core),
+            ("cpu.workers", config.cpu.workers != self.config.cpu.workers),
             ("link.pace", config.link.pace != self.config.link.pace),
             ("queues.flows and queues.timeout", {
                 let (new, old) = (&config.queues, &self.config.queues);
@@ -210,6 +225,7 @@ impl Live {
     }
 
     fn become_like(&mut self, Next { config, chains }: Next) -> Result<(), String> {
+        let (chains, others) = share_out(chains, &config);
         let mut classes = Classes::new(&config, chains, self.programs.as_ref());
         let mut programs = classes.programs();
         if let Some(learning) = self.plane.node.scheduler().learning() {
@@ -225,7 +241,12 @@ impl Live {
             && classes.all_do_the_same(&self.plane.classes);
         let next =
             if is_same { None } else { Some(start::scheduler(&config, programs).map_err(|wrong| wrong.to_string())?) };
-        classes.fill(self.programs.as_ref(), Some(&mut self.plane.classes));
+        if others.is_empty() {
+            classes.fill(self.programs.as_ref().map(Programs::library), Some(&mut self.plane.classes));
+        } else {
+            let tools = Tools::each(&config, others, self.programs.as_ref());
+            self.plane.change_workers(tools).map_err(|wrong| wrong.to_string())?;
+        }
         self.plane.change(&config, classes, next);
         self.waiting.set(config.wait);
         self.config = config;
@@ -239,4 +260,14 @@ impl Live {
         self.config.policy = spec;
         Ok(())
     }
+}
+
+/// The functions of the box's own thread, and those of workers, where it has some.
+fn share_out(mut chains: Vec<Chains>, config: &Config) -> (Chains, Vec<Chains>) {
+    if chains.len() == 1
+        && let Some(own) = chains.pop()
+    {
+        return (own, Vec::new());
+    }
+    (Chains::none(config), chains)
 }

@@ -42,6 +42,13 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
             "the MTU is {inside} inside and {outside} outside: longer packets are answered with 'too big'"
         ));
     }
+    let (workers, cores) =
+        (usize::from(config.cpu.workers), thread::available_parallelism().map_or(usize::MAX, usize::from));
+    if workers > 1 && workers >= cores {
+        warnings.push(format!(
+            "{workers} workers and the box's own thread share {cores} cores: packets will wait for threads that wait for one another"
+        ));
+    }
     if config.on_failure == OnFailure::Closed {
         warnings.push("traffic stops whenever the box does: on_failure = \"open\" has a bridge carry it on".into());
     }

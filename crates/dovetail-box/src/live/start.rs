@@ -4,7 +4,7 @@ use std::{fs::File, os::fd::AsFd, path::Path};
 
 use dovetail_sched::{Limits, Nanos, Scheduler, Setup, cost::ProgramTable};
 use rustix::process::setpriority_process;
-use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_setaffinity};
+use rustix::thread::{CpuSet, LinkNameSpaceType, move_into_link_name_space, sched_getaffinity, sched_setaffinity};
 
 use super::{
     LiveError,
@@ -75,7 +75,8 @@ fn limits(queues: &Queues) -> Limits {
 
 /// A node without packets.
 pub(super) fn node(config: &Config, classes: &Classes) -> Result<Node, LiveError> {
-    Ok(Node::new(scheduler(config, classes.programs())?, config.link, config.room))
+    let scheduler = scheduler(config, classes.programs())?;
+    Ok(Node::with_workers(scheduler, config.link, config.room, config.cpu.workers))
 }
 
 /// Binds this thread to its core, has it go before others, and has it woken in time.
@@ -87,14 +88,33 @@ pub(super) fn settle_in(config: &Config) -> Result<(), LiveError> {
         }
         sched_setaffinity(None, &cores).map_err(|wrong| LiveError::Core { core, source: wrong.into() })?;
     }
-    // Linux takes this as the calling thread's own.
-    if let Err(wrong) = setpriority_process(None, HIGHEST) {
-        tracing::warn!("priority: {wrong}: on a busy machine packets wait for other programs");
-    }
+    go_first();
     if super::waiting::wake_in_time().is_err() {
         tracing::warn!("timers cannot be made exact: packets may leave some 50 µs late");
     }
     Ok(())
+}
+
+/// Has this thread, which is a worker's, leave the box's core alone, and go before others.
+pub(super) fn settle_in_beside(core: Option<u16>) {
+    let core = core.map(usize::from).filter(|&core| core < CpuSet::MAX_CPU);
+    if let (Some(core), Ok(mut cores)) = (core, sched_getaffinity(None)) {
+        cores.unset(core);
+        // Where there is no other core, they share it.
+        if cores.count() > 0
+            && let Err(wrong) = sched_setaffinity(None, &cores)
+        {
+            tracing::warn!("workers may run on the box's core: {wrong}");
+        }
+    }
+    go_first();
+}
+
+fn go_first() {
+    // Linux takes this as the calling thread's own.
+    if let Err(wrong) = setpriority_process(None, HIGHEST) {
+        tracing::warn!("priority: {wrong}: on a busy machine packets wait for other programs");
+    }
 }
 
 /// How long the box may be silent before the bridge takes over: longer than a busy machine usually keeps a thread waiting,

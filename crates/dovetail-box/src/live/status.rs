@@ -7,7 +7,7 @@ use dovetail_stats::Histogram;
 
 use super::{
     busiest::Busiest,
-    counters::{ClassCounters, Oddities},
+    counters::{ClassCounters, Oddities, WorkerCounters},
     port::PortCounters,
 };
 use crate::{
@@ -30,6 +30,8 @@ pub struct Status {
     pub toward: Option<Side>,
     /// Which part of a CPU functions have, 0 to 1.
     pub cpu_share: f64,
+    /// What each worker has done: one, unless there are several.
+    pub workers: Vec<WorkerCounters>,
     /// The link's rate.
     pub link_rate: Option<Rate>,
     /// CPU and link.

@@ -1,6 +1,10 @@
 //! Waiting until a frame arrives or something is due.
 
-use std::{io, num::NonZeroU64, os::fd::AsFd};
+use std::{
+    io,
+    num::NonZeroU64,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 use dovetail_sched::Nanos;
 use rustix::{
@@ -30,6 +34,11 @@ impl Waiting {
         Self { how, busy_at: Nanos::ZERO }
     }
 
+    /// Whether a wait now would be a sleep, as far as that depends on what happened.
+    pub(super) fn sleeps(&self, now: Nanos) -> bool {
+        !self.spins(now)
+    }
+
     pub(super) fn set(&mut self, how: Wait) {
         self.how = how;
     }
@@ -39,20 +48,29 @@ impl Waiting {
         self.busy_at = now;
     }
 
-    /// Nothing happened: waits until `due`, or until a frame arrives or finds room.
-    pub(super) fn wait(&mut self, ports: &[Port; 2], due: Option<Nanos>, now: Nanos) -> Result<(), LiveError> {
+    /// Nothing happened: waits until `due`, or until a frame arrives or finds room, or a worker rings the bell.
+    pub(super) fn wait(
+        &mut self,
+        ports: &[Port; 2],
+        bell: Option<BorrowedFd<'_>>,
+        due: Option<Nanos>,
+        now: Nanos,
+    ) -> Result<(), LiveError> {
         let due = due.unwrap_or(Nanos::MAX);
         if due <= now || self.spins(now) {
             std::hint::spin_loop();
             return Ok(());
         }
         let time = (due - clock::now()).min(LONGEST);
-        let mut asked = ports.each_ref().map(|port| {
+        let [inside, outside] = ports.each_ref().map(|port| {
             let flags = if port.has_outgoing() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             PollFd::from_borrowed_fd(port.as_fd(), flags)
         });
+        let last = PollFd::from_borrowed_fd(bell.unwrap_or(ports[0].as_fd()), PollFlags::IN);
+        let mut asked = [inside, outside, last];
+        let asked = if bell.is_some() { &mut asked[..] } else { &mut asked[..2] };
         let timeout = Timespec { tv_sec: 0, tv_nsec: time.0 as _ };
-        match poll(&mut asked, Some(&timeout)) {
+        match poll(asked, Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => return Ok(()),
             Ok(_) => {}
             Err(wrong) => return Err(LiveError::Wait(wrong.into())),

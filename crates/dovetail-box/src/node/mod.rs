@@ -20,6 +20,12 @@
 //! box was suspended, say) servers count as having stood idle. The link sends a packet at `s(n)`: the wire behind it needs
 //! `length / rate` from then on.
 //!
+//! # Several workers
+//!
+//! The CPU may be several workers, each a server of its own with a queue of its own ([`Node::with_workers`]). One policy
+//! chooses for all of them, and a flow stays with a worker while that has packets of it. Work is then done beside the
+//! node's caller, who answers it when it is done: what a worker does next does not wait for that.
+//!
 //! # The buffer between
 //!
 //! How much may wait between CPU and link decides what a policy can do: little, and its order is the order on the wire;
@@ -41,6 +47,7 @@ mod passing;
 mod schedulers;
 mod server;
 mod waits;
+mod workers;
 
 pub use between::Room;
 pub use figures::Figures;
@@ -48,3 +55,4 @@ pub use link::{Link, Pace};
 pub use passing::{Action, Outcome, Passage, Work};
 pub use server::{CREDIT, Node};
 pub use waits::{Cause, MOST_CLASSES, Waited};
+pub use workers::MOST_JOBS;

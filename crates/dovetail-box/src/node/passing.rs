@@ -5,7 +5,9 @@ use dovetail_sched::{FlowId, Nanos};
 /// What is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// Do this packet's work now, and answer with [`Node::worked`](super::Node::worked) before the next question.
+    /// Do this packet's work now, and answer with [`Node::worked`](super::Node::worked) before the next question. Where the
+    /// CPU is several workers, hand it to the one that it is for, behind what that was given before, and answer with
+    /// [`Node::worked_by`](super::Node::worked_by) when it is done.
     Work(Work),
     /// Hand this packet to the interface; nothing more will be asked of it.
     Send(Passage),
@@ -18,8 +20,10 @@ pub struct Work {
     pub flow: FlowId,
     /// The caller's name for it.
     pub handle: u64,
-    /// When the CPU begins.
+    /// When the CPU begins, or, where it is several workers, when this one is given it.
     pub start: Nanos,
+    /// Who is to do it: 0 where there is one.
+    pub worker: u16,
 }
 
 /// What work came to.

@@ -1,5 +1,7 @@
 //! The two servers and their events.
 
+mod many;
+
 use dovetail_sched::{Admission, Backlog, FlowId, Nanos, Packet, Scheduler, Stage};
 
 use super::{
@@ -9,6 +11,7 @@ use super::{
     passing::{Action, Outcome, Passage, Passing, Work},
     schedulers::Schedulers,
     waits::{Cause, MOST_CLASSES, Moves, Waited, Waits},
+    workers::Workers,
 };
 
 /// How long servers may be behind the caller's time without losing any of theirs: longer than a busy machine takes to
@@ -49,10 +52,14 @@ pub struct Node {
     link: Link,
     room: Room,
     cpu: Cpu,
+    /// Where the CPU is several: then `cpu` stays free.
+    workers: Option<Workers>,
     wire: Wire,
     between: Between,
     /// The instant of the last event: time never runs back in what schedulers are told.
     at: Nanos,
+    /// What was to happen before this is late: the caller's time, less the credit.
+    credit_from: Nanos,
     /// The scheduler chose none, and neither an arrival nor feedback came since.
     is_holding: bool,
     figures: Figures,
@@ -82,7 +89,7 @@ enum Wire {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     LinkEnds,
-    WorkEnds,
+    WorkEnds(usize),
     Choice,
 }
 
@@ -95,14 +102,27 @@ impl Node {
             link,
             room,
             cpu: Cpu::Free,
+            workers: None,
             wire: Wire::Free,
             between: Between::default(),
             at: Nanos::ZERO,
+            credit_from: Nanos::ZERO,
             is_holding: false,
             figures: Figures::default(),
             waits: Waits::default(),
             classes: Vec::new(),
         }
+    }
+
+    /// A node whose CPU is so many workers, which begins idle at instant zero. The caller hands work out to them, and may
+    /// answer it with [`worked_by`](Self::worked_by) at any time. One worker is [`new`](Self::new).
+    #[must_use]
+    pub fn with_workers(scheduler: Box<dyn Scheduler>, link: Link, room: Room, workers: u16) -> Self {
+        let node = Self::new(scheduler, link, room);
+        if workers <= 1 {
+            return node;
+        }
+        Self { workers: Some(Workers::new(workers)), waits: Waits::new(workers.into()), ..node }
     }
 
     /// Offers a packet of a class that arrived at `now`. What was due before is to be settled first, by
@@ -127,7 +147,7 @@ impl Node {
     }
 
     /// What is due at `now`, the earliest first; `None` when nothing is until [`poll_at`](Self::poll_at), or while the
-    /// caller owes an answer to [`Action::Work`]. Cost: the policy's.
+    /// caller of one worker owes an answer to [`Action::Work`]. Cost: the policy's; O(workers) besides.
     pub fn poll(&mut self, now: Nanos) -> Option<Action> {
         loop {
             let (due, event) = self.next()?;
@@ -137,7 +157,7 @@ impl Node {
             self.pass_to(due, now);
             let action = match event {
                 Event::LinkEnds => self.link_ends(),
-                Event::WorkEnds => self.work_ends(),
+                Event::WorkEnds(worker) => self.work_ends(worker),
                 Event::Choice => self.choose(),
             };
             if action.is_some() {
@@ -162,6 +182,14 @@ impl Node {
         }
         self.waits.cpu.lasts(packet.passage.cpu_end);
         self.cpu = Cpu::Busy(packet, outcome);
+    }
+
+    /// As [`worked`](Self::worked), of one of several workers: the oldest of its work that is not answered yet.
+    pub fn worked_by(&mut self, worker: u16, took: Nanos, outcome: Outcome) {
+        match self.workers {
+            None => self.worked(took, outcome),
+            Some(_) => self.worked_by_one_of_many(worker, took, outcome),
+        }
     }
 
     /// The interface has room for another packet, where [`Pace::Device`] says so.
@@ -206,7 +234,8 @@ impl Node {
             Wire::Free => None,
         };
         let between = self.between.packets_mut().map(|packet| &mut packet.class);
-        for class in self.classes.iter_mut().chain(on_cpu).chain(on_link).chain(between) {
+        let at_work = self.workers.iter_mut().flat_map(Workers::packets_mut).map(|packet| &mut packet.class);
+        for class in self.classes.iter_mut().chain(on_cpu).chain(on_link).chain(between).chain(at_work) {
             *class = to.get(usize::from(*class)).copied().unwrap_or(0);
         }
     }
@@ -243,7 +272,10 @@ impl Node {
     /// Whether no packet is here: neither queued, nor worked on, nor before the link.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        matches!(self.cpu, Cpu::Free) && self.between.is_empty() && self.schedulers.is_empty()
+        matches!(self.cpu, Cpu::Free)
+            && self.workers.as_ref().is_none_or(Workers::is_empty)
+            && self.between.is_empty()
+            && self.schedulers.is_empty()
     }
 
     /// What it has done so far.
@@ -267,8 +299,10 @@ impl Node {
     fn goes_on(&mut self) {
         if self.is_holding {
             self.is_holding = false;
-            if matches!(self.cpu, Cpu::Free) {
-                self.waits.cpu.becomes(Cause::Late, self.at, Nanos::MAX);
+            if self.workers.is_some() {
+                self.idle_become(Cause::Late, Nanos::MAX);
+            } else if matches!(self.cpu, Cpu::Free) {
+                self.waits.cpu.becomes(0, Cause::Late, self.at, Nanos::MAX);
             }
         }
     }
@@ -297,8 +331,11 @@ impl Node {
             Wire::Free => None,
         };
         let cpu = match &self.cpu {
-            Cpu::Busy(packet, _) => Some((packet.passage.cpu_end, Event::WorkEnds)),
-            Cpu::Free => self.choice_at().map(|at| (at, Event::Choice)),
+            Cpu::Busy(packet, _) => Some((packet.passage.cpu_end, Event::WorkEnds(0))),
+            Cpu::Free => match &self.workers {
+                Some(workers) => self.next_of(workers),
+                None => self.choice_at().map(|at| (at, Event::Choice)),
+            },
             Cpu::Working(_) | Cpu::Blocked(_) => None,
         };
         // Nothing happens while the caller works: its answer may be due before.
@@ -326,6 +363,7 @@ impl Node {
     fn pass_to(&mut self, due: Nanos, now: Nanos) {
         let due = self.at.max(due);
         let earliest = now - CREDIT;
+        self.credit_from = earliest;
         if due < earliest {
             self.figures.late += earliest - due;
         }
@@ -337,11 +375,15 @@ impl Node {
             let took = packet.passage.link_end - packet.passage.link_start;
             self.figures.link_busy += took;
             self.waits.link.served(packet.class, took);
-            self.waits.link.becomes(Cause::Late, self.at, Nanos::MAX);
+            self.waits.link.becomes(0, Cause::Late, self.at, Nanos::MAX);
             self.tell(&packet, LINK, Stage::Finished, took);
             self.schedulers.ended(&packet);
         }
         let next = self.between.pop();
+        if self.workers.is_some() {
+            let instead = self.unblock(next.as_ref());
+            return Some(self.send_on(instead.or(next)?));
+        }
         if let Cpu::Blocked(blocked) = self.cpu
             && (self.between.has(self.room) || next.is_none())
         {
@@ -355,7 +397,10 @@ impl Node {
         Some(self.send_on(next?))
     }
 
-    fn work_ends(&mut self) -> Option<Action> {
+    fn work_ends(&mut self, worker: usize) -> Option<Action> {
+        if self.workers.is_some() {
+            return self.work_of_worker_ends(worker);
+        }
         let Cpu::Busy(packet, outcome) = std::mem::replace(&mut self.cpu, Cpu::Free) else { return None };
         let took = packet.passage.cpu_end - packet.passage.cpu_start;
         self.figures.worked += 1;
@@ -377,7 +422,7 @@ impl Node {
                     Wire::Taken(_) if self.between.has(self.room) => self.between.push(packet),
                     Wire::Taken(_) => {
                         self.cpu = Cpu::Blocked(packet);
-                        self.waits.cpu.becomes(Cause::Stalled, self.at, Nanos::MAX);
+                        self.waits.cpu.becomes(0, Cause::Stalled, self.at, Nanos::MAX);
                     }
                 }
                 None
@@ -387,20 +432,32 @@ impl Node {
 
     fn cpu_is_free(&mut self) {
         self.cpu = Cpu::Free;
-        self.waits.cpu.becomes(Cause::Late, self.at, Nanos::MAX);
+        self.waits.cpu.becomes(0, Cause::Late, self.at, Nanos::MAX);
     }
 
     fn choose(&mut self) -> Option<Action> {
-        let Some((dispatch, generation)) = self.schedulers.dequeue(self.at) else {
+        if self.workers.is_some() {
+            return self.choose_for_workers();
+        }
+        let Some(packet) = self.chosen() else {
             self.is_holding = true;
             let until = self.schedulers.poll_at().unwrap_or(Nanos::MAX);
-            self.waits.cpu.becomes(Cause::Held, self.at, until);
+            self.waits.cpu.becomes(0, Cause::Held, self.at, until);
             return None;
         };
+        let (class, passage) = (packet.class, packet.passage);
+        self.waits.cpu.ends(class, self.at);
+        self.waits.cpu.becomes(0, Cause::Class(class), self.at, Nanos::MAX);
+        self.cpu = Cpu::Working(packet);
+        self.tell(&packet, CPU, Stage::Started, Nanos::ZERO);
+        Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at, worker: 0 }))
+    }
+
+    /// The packet that the policy has go next.
+    fn chosen(&mut self) -> Option<Passing> {
+        let (dispatch, generation) = self.schedulers.dequeue(self.at)?;
         let packet = dispatch.packet;
         let class = self.class(packet.handle);
-        self.waits.cpu.ends(class, self.at);
-        self.waits.cpu.becomes(Cause::Class(class), self.at, Nanos::MAX);
         let passage = Passage {
             flow: packet.flow,
             handle: packet.handle,
@@ -412,10 +469,7 @@ impl Node {
             link_end: Nanos::MAX,
         };
         let link_time = self.link.time(packet.bytes);
-        let packet = Passing { passage, class, ticket: dispatch.ticket, generation, link_time };
-        self.cpu = Cpu::Working(packet);
-        self.tell(&packet, CPU, Stage::Started, Nanos::ZERO);
-        Some(Action::Work(Work { flow: passage.flow, handle: passage.handle, start: self.at }))
+        Some(Passing { passage, class, ticket: dispatch.ticket, generation, link_time })
     }
 
     /// Sends a packet that waits for the link.
@@ -424,7 +478,7 @@ impl Node {
         packet.passage.link_start = self.at;
         let passage = Passage { link_end: self.at + packet.link_time, ..packet.passage };
         packet.passage.link_end = if self.link.pace == Pace::Own { passage.link_end } else { Nanos::MAX };
-        self.waits.link.becomes(Cause::Class(packet.class), self.at, packet.passage.link_end);
+        self.waits.link.becomes(0, Cause::Class(packet.class), self.at, packet.passage.link_end);
         self.wire = Wire::Taken(packet);
         self.figures.sent += 1;
         self.figures.sent_bytes += u64::from(passage.bytes);

@@ -13,6 +13,9 @@
 //! and nothing is kept for it: one matrix for the CPU and one for the link.
 //!
 //! What was owed is of all packets that were queued, whether they have left, still wait, or lost their places.
+//!
+//! A CPU of several workers is several units, each in a state of its own. A packet that waits for any of them owes each an
+//! equal part of its time, so sums are kept in parts: of `n` units, an `n`-th of a nanosecond.
 
 use dovetail_sched::Nanos;
 
@@ -24,9 +27,10 @@ pub const MOST_CLASSES: u16 = 64;
 pub enum Cause {
     /// A packet of this class is served, perhaps of the same class or flow.
     Class(u16),
-    /// The CPU is taken by a packet that finds no room before the link.
+    /// The CPU, or the worker, is taken by a packet that finds no room before the link.
     Stalled,
-    /// The CPU is free, and the policy chose none.
+    /// The CPU is free, and the policy chose none; or a worker is, and the packet that the policy chose is of a flow that
+    /// is with another.
     Held,
     /// The server is free and a packet could go on, and the caller comes too late, or has no room for more.
     Late,
@@ -104,7 +108,7 @@ struct Owed {
     /// By class: how many wait, and how long the server took for those that it served.
     waiting: Vec<u64>,
     served: Vec<Nanos>,
-    /// By column, then by class. Below zero only for as long as its column lasts.
+    /// By column, then by class, in parts of a nanosecond. Below zero only for as long as its column lasts.
     sums: Vec<i128>,
 }
 
@@ -118,6 +122,22 @@ impl Owed {
 
     fn add(&mut self, column: usize, class: usize, packets: u64, time: Nanos) {
         self.sums[column * self.waiting.len() + class] += (u128::from(packets) * u128::from(time.0)) as i128;
+    }
+
+    /// The sums in whole nanoseconds, where they are in `parts` of one: what all causes together have of a class is exact,
+    /// and what each has to a nanosecond.
+    fn whole(&self, parts: i128) -> Self {
+        let mut whole = self.clone();
+        let classes = self.waiting.len();
+        for class in 0..classes {
+            let mut before = 0;
+            for sum in whole.sums.iter_mut().skip(class).step_by(classes) {
+                let until = before + *sum;
+                *sum = until.div_euclid(parts) - before.div_euclid(parts);
+                before = until;
+            }
+        }
+        whole
     }
 
     /// The same for other classes.
@@ -156,48 +176,69 @@ pub(super) struct Moves<'a> {
 #[derive(Debug)]
 pub(super) struct Server {
     owed: Owed,
-    cause: Cause,
-    /// Since when the cause has been so, and until when; later than that the node was not told of anything.
-    since: Nanos,
-    until: Nanos,
+    units: Vec<Unit>,
     /// How many packets wait in all.
     waiting: u64,
 }
 
+/// What a unit of a server does.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    cause: Cause,
+    /// Since when the cause has been so, and until when; later than that the node was not told of anything.
+    since: Nanos,
+    until: Nanos,
+}
+
+impl Unit {
+    const NEW: Self = Self { cause: Cause::Late, since: Nanos::ZERO, until: Nanos::MAX };
+
+    /// The time since the cause began: as long as it lasted, and after that.
+    fn split(&self, now: Nanos) -> (Nanos, Nanos) {
+        let ended = self.until.min(now).max(self.since);
+        (ended - self.since, now - ended)
+    }
+}
+
 impl Default for Server {
     fn default() -> Self {
-        let owed = Owed::default();
-        Self { owed, cause: Cause::Late, since: Nanos::ZERO, until: Nanos::MAX, waiting: 0 }
+        Self::of(1)
     }
 }
 
 impl Server {
-    /// From `now` on it is the cause of waiting as long as nothing else is said, but not beyond `until`. O(classes) if
+    fn of(units: usize) -> Self {
+        Self { owed: Owed::default(), units: vec![Unit::NEW; units.max(1)], waiting: 0 }
+    }
+
+    /// From `now` on a unit is the cause of waiting as long as nothing else is said, but not beyond `until`. O(classes) if
     /// packets wait.
-    pub(super) fn becomes(&mut self, cause: Cause, now: Nanos, until: Nanos) {
-        if self.waiting > 0 && now > self.since {
-            let (in_time, late) = self.split(now);
-            let (column, late_column) = (self.cause.column(), Cause::Late.column());
-            for class in 0..self.owed.waiting.len() {
-                let packets = self.owed.waiting[class];
-                self.owed.add(column, class, packets, in_time);
+    pub(super) fn becomes(&mut self, unit: usize, cause: Cause, now: Nanos, until: Nanos) {
+        let Self { owed, units, waiting } = self;
+        let Some(unit) = units.get_mut(unit) else { return };
+        if *waiting > 0 && now > unit.since {
+            let (in_time, late) = unit.split(now);
+            let (column, late_column) = (unit.cause.column(), Cause::Late.column());
+            for class in 0..owed.waiting.len() {
+                let packets = owed.waiting[class];
+                owed.add(column, class, packets, in_time);
                 if late > Nanos::ZERO {
-                    self.owed.add(late_column, class, packets, late);
+                    owed.add(late_column, class, packets, late);
                 }
             }
         }
-        (self.cause, self.since, self.until) = (cause, now, until);
+        *unit = Unit { cause, since: now, until };
     }
 
-    /// What it does lasts until then.
+    /// What the only unit does lasts until then.
     pub(super) fn lasts(&mut self, until: Nanos) {
-        self.until = until;
+        self.units[0].until = until;
     }
 
     /// A packet that could be served since `from` waits, as is known `now`.
     pub(super) fn begins(&mut self, class: u16, from: Nanos, now: Nanos) {
         self.correct(class, now, |nanos| -nanos);
-        self.owed.add(Cause::Late.column(), usize::from(class), 1, now - from);
+        self.owes(Cause::Late, class, now - from);
         self.owed.waiting[usize::from(class)] += 1;
         self.waiting += 1;
     }
@@ -211,36 +252,60 @@ impl Server {
         self.waiting = self.waiting.saturating_sub(1);
     }
 
+    /// A packet waited this long besides, and why.
+    pub(super) fn owes(&mut self, cause: Cause, class: u16, time: Nanos) {
+        self.owed.add(cause.column(), usize::from(class), self.units.len() as u64, time);
+    }
+
     /// It has served a packet.
     pub(super) fn served(&mut self, class: u16, took: Nanos) {
         self.owed.served[usize::from(class)] += took;
     }
 
-    /// For a packet that comes or goes while the cause lasts.
+    /// For a packet that comes or goes while causes last.
     fn correct(&mut self, class: u16, now: Nanos, sign: impl Fn(i128) -> i128) {
-        let (in_time, late) = self.split(now);
         let (classes, class) = (self.owed.waiting.len(), usize::from(class));
-        self.owed.sums[self.cause.column() * classes + class] += sign(in_time.0.into());
-        self.owed.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
+        for unit in &self.units {
+            let (in_time, late) = unit.split(now);
+            self.owed.sums[unit.cause.column() * classes + class] += sign(in_time.0.into());
+            self.owed.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
+        }
     }
 
-    /// The time since the cause began: as long as it lasted, and after that.
-    fn split(&self, now: Nanos) -> (Nanos, Nanos) {
-        let ended = self.until.min(now).max(self.since);
-        (ended - self.since, now - ended)
-    }
-
-    /// Brings the sums up to date. The cause goes on.
+    /// Brings the sums up to date. The causes go on.
     fn settle(&mut self, now: Nanos) {
-        self.becomes(self.cause, now, self.until);
+        for at in 0..self.units.len() {
+            let Unit { cause, until, .. } = self.units[at];
+            self.becomes(at, cause, now, until);
+        }
     }
 
     fn change(&mut self, moves: &Moves<'_>, now: Nanos) {
         self.settle(now);
         self.owed = self.owed.moved(moves);
-        if let Cause::Class(class) = &mut self.cause {
-            *class = moves.to[usize::from(*class)];
+        for unit in &mut self.units {
+            if let Cause::Class(class) = &mut unit.cause {
+                *class = moves.to[usize::from(*class)];
+            }
         }
+    }
+
+    fn parts(&self) -> i128 {
+        self.units.len() as i128
+    }
+
+    /// What was owed so far, in whole nanoseconds.
+    fn owed(&self) -> Owed {
+        if self.units.len() == 1 { self.owed.clone() } else { self.owed.whole(self.parts()) }
+    }
+
+    /// Goes on with the sums of one before it, whose packets are lost.
+    fn carry_on(&mut self, before: Owed) {
+        let parts = self.parts();
+        let sums = before.sums.iter().map(|sum| sum * parts).collect();
+        self.owed = Owed { waiting: vec![0; before.waiting.len()], sums, ..before };
+        self.units.fill(Unit::NEW);
+        self.waiting = 0;
     }
 }
 
@@ -253,6 +318,11 @@ pub(super) struct Waits {
 }
 
 impl Waits {
+    /// For a CPU of so many workers.
+    pub(super) fn new(workers: usize) -> Self {
+        Self { cpu: Server::of(workers), ..Self::default() }
+    }
+
     /// The classes that there were packets of are below this.
     pub(super) fn classes(&self) -> u16 {
         self.classes
@@ -279,15 +349,13 @@ impl Waits {
     pub(super) fn waited(&mut self, now: Nanos) -> Waited {
         self.cpu.settle(now);
         self.link.settle(now);
-        Waited { cpu: self.cpu.owed.clone(), link: self.link.owed.clone() }
+        Waited { cpu: self.cpu.owed(), link: self.link.owed() }
     }
 
     /// The sums go on from those of a node whose packets are lost.
     pub(super) fn carry_on(&mut self, before: Waited) {
         self.classes = before.classes();
-        for (server, before) in [(&mut self.cpu, before.cpu), (&mut self.link, before.link)] {
-            let waiting = vec![0; before.waiting.len()];
-            *server = Server { owed: Owed { waiting, ..before }, ..Server::default() };
-        }
+        self.cpu.carry_on(before.cpu);
+        self.link.carry_on(before.link);
     }
 }

@@ -41,9 +41,19 @@ fn settings() -> Vec<String> {
 
 #[test]
 fn changes_under_traffic_cost_no_packet() {
-    let Some(lab) = lab("change") else { return };
+    change_under_traffic("change", 1);
+}
+
+#[test]
+fn changes_under_traffic_cost_no_packet_on_several_workers() {
+    change_under_traffic("team", 3);
+}
+
+fn change_under_traffic(name: &str, workers: usize) {
+    let Some(lab) = lab(name) else { return };
     for _ in 0..TRIES {
-        let settings = settings();
+        let settings: Vec<_> =
+            settings().into_iter().map(|text| format!("{text}[cpu]\nworkers = {workers}\n")).collect();
         let running = Running::start(&lab, &settings[0]);
         let traffic = Traffic::both_ways(&lab);
         let mut changes = 0;
@@ -71,6 +81,7 @@ fn changes_under_traffic_cost_no_packet() {
         for record in &records {
             assert_eq!(record.duplicated(), 0);
         }
+        assert_eq!(status.workers.len(), workers);
         // Counters of classes that went are gone, so a run in which a queue may have been full is none.
         if is_judged(&status) && full == 0 {
             for record in &records {

@@ -39,6 +39,8 @@ fn errors_say_where_and_what_to_do() {
         (&with("pace = \"device\"\ndelay = \"40ms\"\n"), "line 8: link.delay: the interface pushes back"),
         (&with("[queues]\non_full = \"first\"\n"), "line 8: queues.on_full: \"first\" is none of"),
         (&with("[cpu]\nshare = 20\n"), "line 8: cpu.share: 20 is not a part of a CPU from 0.001 to 1"),
+        (&with("[cpu]\nworkers = 0\n"), "line 8: cpu.workers: 0 is not a whole number from 1 to 32"),
+        (&with("[cpu]\nworkers = 33\n"), "line 8: cpu.workers: 33 is not a whole number from 1 to 32"),
         (&with("[queues]\nflows = 0\n"), "line 8: queues.flows: 0 is not a whole number from 1 to"),
         (&class(""), "class \"a\" would take all there is"),
         (&class("ports = [0]"), "line 9: class.ports: 0 is not a whole number from 1 to 65535"),

@@ -13,6 +13,7 @@ use crate::{
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
+const TWO_WORKERS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n[cpu]\nworkers = 2\n";
 
 /// Says what a failure cost, which depends on the machine.
 fn report(what: &str, from: Instant, records: &[Record; 2]) {
@@ -33,17 +34,22 @@ fn go_on(traffic: &[Traffic; 2], more: usize) {
 
 #[test]
 fn traffic_goes_on_when_the_box_is_killed() {
+    kill(SETTINGS);
+    kill(TWO_WORKERS);
+}
+
+fn kill(settings: &str) {
     let Some(lab) = lab("kill") else { return };
     let traffic = Traffic::both_ways(&lab);
     go_on(&traffic, 200);
-    let mut running = Process::start(&lab, SETTINGS, true);
+    let mut running = Process::start(&lab, settings, true);
     running.passes(500);
     let killed = Instant::now();
     running.signal(Signal::KILL);
     go_on(&traffic, 500);
     assert!(!running.wait().success());
     // And so it does when the next one takes over, and ends as it should.
-    let mut next = Process::start(&lab, SETTINGS, true);
+    let mut next = Process::start(&lab, settings, true);
     next.passes(500);
     next.signal(Signal::TERM);
     assert!(next.wait().success());
@@ -55,10 +61,15 @@ fn traffic_goes_on_when_the_box_is_killed() {
 
 #[test]
 fn traffic_goes_on_when_the_box_hangs() {
+    hang(SETTINGS);
+    hang(TWO_WORKERS);
+}
+
+fn hang(settings: &str) {
     let Some(lab) = lab("hang") else { return };
     let traffic = Traffic::both_ways(&lab);
     go_on(&traffic, 200);
-    let mut running = Process::start(&lab, SETTINGS, true);
+    let mut running = Process::start(&lab, settings, true);
     running.passes(500);
     let lapses: u64 = running.hear("lapsed").parse().unwrap();
     let stopped = Instant::now();
@@ -117,7 +128,7 @@ fn capabilities(process: u32) -> Vec<u64> {
 #[test]
 fn a_box_that_runs_may_do_nothing_any_more() {
     let Some(lab) = lab("caps") else { return };
-    let running = Process::start(&lab, SETTINGS, false);
+    let running = Process::start(&lab, TWO_WORKERS, false);
     let asked = Instant::now();
     let mut seen = capabilities(running.id());
     while seen.iter().any(|&of_thread| of_thread != 0) {
@@ -126,7 +137,7 @@ fn a_box_that_runs_may_do_nothing_any_more() {
         seen = capabilities(running.id());
     }
     println!("{} threads, none of which has a capability", seen.len());
-    assert!(seen.len() >= 2, "the loop, and who heeds signals");
+    assert!(seen.len() >= 4, "the loop, its workers, and who heeds signals");
     let traffic = Traffic::both_ways(&lab);
     go_on(&traffic, 200);
     let _ = traffic.map(Traffic::end);

@@ -141,6 +141,50 @@ fn a_program_is_replaced_under_a_stream() {
     too_busy();
 }
 
+const TEAM: &str = "policy = \"drfq\"\n[cpu]\nworkers = 2\n[link]\nrate = \"100Mbps\"\n[[class]]\nname = \"stamped\"\n\
+    ports = [4500, 4501, 4502]\nprogram = \"stamp\"\n";
+
+#[test]
+fn a_program_is_replaced_at_every_worker() {
+    let Some(lab) = lab("team") else { return };
+    for _ in 0..5 {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = with_programs(folder.path(), TEAM);
+        write(folder.path(), "stamp", SEEN, &stamping(1));
+        let running = Running::start(&lab, &settings);
+        let streams = [4500, 4501, 4502].map(|port| Stream::to_port(&lab, port, 200));
+        let reload_after = |change: &dyn Fn()| {
+            let sent = running.control.status().classes[0].1.sent;
+            running.until(|status| status.classes[0].1.sent > sent + 1200);
+            change();
+            running.control.reload(config(&lab, &settings)).unwrap();
+        };
+        for version in 2..=4 {
+            reload_after(&|| {});
+            reload_after(&|| write(folder.path(), "stamp", SEEN, &stamping(version)));
+        }
+        reload_after(&|| fs::remove_file(folder.path().join("stamp.wasm")).unwrap());
+        running.until(|status| status.classes[0].1.programs.missing > 100);
+        let ended = streams.map(Stream::end);
+        let status = running.stop();
+        println!("{:?}", status.workers);
+        if is_judged(&status) {
+            for (sent, arrived) in ended {
+                let numbers: Vec<_> = arrived.iter().map(|stamped| stamped & 0xffff_ffff_ffff).collect();
+                assert_eq!(odd(&numbers, sent), [], "{status:#?}");
+                // Each worker has an instance of its own, and they count apart; versions follow each other for every flow.
+                let mut versions: Vec<_> = arrived.iter().map(|stamped| stamped >> 56).collect();
+                versions.dedup();
+                assert_eq!(versions, [1, 2, 3, 4, 0]);
+            }
+            assert_eq!(status.classes[0].1.programs.failed(), 0);
+            assert!(status.workers.len() == 2 && status.workers.iter().all(|worker| worker.worked > 0), "{status:#?}");
+            return;
+        }
+    }
+    too_busy();
+}
+
 /// A thousand turns cost some microseconds, and 20 times as much is what counts.
 const UNLIKE: &str = "policy = \"drfq\"\n[link]\nrate = \"20Mbps\"\n[[class]]\nname = \"cheap\"\nports = [4500]\n\
     program = \"cheap\"\ncost = 20\n[[class]]\nname = \"dear\"\nports = [4501]\nprogram = \"dear\"\ncost = 20\n";

@@ -3,6 +3,7 @@
 //! | file | what |
 //! |---|---|
 //! | `node` | the node in virtual time |
+//! | `workers` | a CPU of several workers in virtual time |
 //! | `live` | the box as a whole: planned changes, TCP |
 //! | `failing` | killed, hung, without a bridge, without capabilities |
 //! | `frames` | every kind of frame comes out as it went in |
@@ -56,3 +57,4 @@ mod shares;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
 mod waits;
+mod workers;

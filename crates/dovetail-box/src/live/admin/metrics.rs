@@ -104,7 +104,12 @@ impl Scrape {
         let (figures, seconds) = (&self.status.figures, Some(Unit::Seconds));
         let busy = [("cpu", figures.cpu_busy), ("link", figures.link_busy)];
         let busy = busy.map(|(server, time)| ([("server", server)], time.as_secs_f64()));
-        to.counter("busy", "How long a server was taken by packets", seconds.clone(), busy)?;
+        to.counter(
+            "busy",
+            "How long a server was taken by packets; of the CPU, the sum over workers",
+            seconds.clone(),
+            busy,
+        )?;
         let blocked = [(NOTHING, figures.cpu_blocked.as_secs_f64())];
         let help = "How long the CPU stood still because its packet found no room before the link";
         to.counter("cpu_blocked", help, seconds.clone(), blocked)?;
@@ -128,6 +133,15 @@ impl Scrape {
                 .map(|(server, time)| ([("class", class), ("server", server)], time.as_secs_f64()))
         });
         to.counter("served", "How long a server was taken by packets of a class", seconds, of_classes)?;
+        let numbers: Vec<_> = (0..self.status.workers.len()).map(|number| number.to_string()).collect();
+        let workers = || numbers.iter().map(|number| [("worker", &**number)]).zip(&self.status.workers);
+        let busy = workers().map(|(label, worker)| (label, worker.cpu.as_secs_f64()));
+        to.counter("worker_busy", "How long a worker was taken by packets", Some(Unit::Seconds), busy)?;
+        let worked = workers().map(|(label, worker)| (label, worker.worked));
+        to.counter("worker_packets", "Packets that a worker has worked on", None, worked)?;
+        let preempted = workers().map(|(label, worker)| (label, worker.preempted));
+        let help = "Packets whose work was interrupted while it was timed, by worker";
+        to.counter("worker_preempted_packets", help, None, preempted)?;
         let share = [(NOTHING, self.status.cpu_share)];
         to.gauge("cpu_share_ratio", "The part of a CPU that functions have, as configured", None, share)?;
         let rate = self.status.link_rate.map(|rate| (NOTHING, rate.bps()));

@@ -36,6 +36,9 @@ impl Sample {
     pub(super) fn between(number: u64, from: &Status, until: &Status) -> Self {
         let nanos = (until.at - from.at).as_f64();
         let part = |now: Nanos, was: Nanos| (now - was).as_f64() / nanos;
+        // Of all workers' time.
+        let workers = until.workers.len().max(1) as f64;
+        let of_cpu = |now: Nanos, was: Nanos| part(now, was) / workers;
         let rate = |now: u64, was: u64| now.saturating_sub(was) as f64 / nanos * 1e9;
         let (now, was) = (&until.figures, &from.figures);
         let numbers = 0..until.classes.len() as u16;
@@ -48,12 +51,12 @@ impl Sample {
         Self {
             number,
             at_s: (until.at - until.started).as_secs_f64(),
-            cpu_utilisation: part(now.cpu_busy, was.cpu_busy),
-            cpu_blocked: part(now.cpu_blocked, was.cpu_blocked),
+            cpu_utilisation: of_cpu(now.cpu_busy, was.cpu_busy),
+            cpu_blocked: of_cpu(now.cpu_blocked, was.cpu_blocked),
             link_utilisation: part(now.link_busy, was.link_busy),
             late: part(now.late, was.late),
             queued_packets: until.backlog.packets,
-            cpu: numbers.clone().map(|class| part(until.waited.on_cpu(class), from.waited.on_cpu(class))).collect(),
+            cpu: numbers.clone().map(|class| of_cpu(until.waited.on_cpu(class), from.waited.on_cpu(class))).collect(),
             link: numbers.map(|class| part(until.waited.on_link(class), from.waited.on_link(class))).collect(),
             sent_packets_per_s: counters(|class| class.sent),
             sent_bytes_per_s: counters(|class| class.sent_bytes),

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::Side,
-    live::{BusyFlow, ClassCounters, PortCounters, Status},
+    live::{BusyFlow, ClassCounters, PortCounters, Status, WorkerCounters},
     node::Waited,
 };
 
@@ -30,6 +30,7 @@ pub(super) struct Shown {
     /// The side on which what is scheduled leaves.
     toward: Option<&'static str>,
     cpu_share: f64,
+    workers: Vec<Worker>,
     link_bits_per_s: Option<f64>,
     /// Since the box began, as all sums here.
     cpu_busy_s: f64,
@@ -59,6 +60,13 @@ struct Interface {
     sent_bytes: u64,
     refused_frames: u64,
     missed_frames: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Worker {
+    worked_packets: u64,
+    busy_s: f64,
+    preempted_packets: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -120,6 +128,7 @@ impl Shown {
             can_reload: permitted.reload,
             toward: status.toward.map(|side| SIDES[side.index()]),
             cpu_share: status.cpu_share,
+            workers: status.workers.iter().map(Worker::of).collect(),
             link_bits_per_s: status.link_rate.map(|rate| rate.bps()),
             cpu_busy_s: figures.cpu_busy.as_secs_f64(),
             cpu_blocked_s: figures.cpu_blocked.as_secs_f64(),
@@ -183,6 +192,13 @@ fn classes(status: &Status) -> Vec<Class> {
         }
     };
     status.classes.iter().enumerate().map(class).collect()
+}
+
+impl Worker {
+    fn of(worker: &WorkerCounters) -> Self {
+        let WorkerCounters { worked, cpu, preempted } = *worker;
+        Self { worked_packets: worked, busy_s: cpu.as_secs_f64(), preempted_packets: preempted }
+    }
 }
 
 impl Flow {

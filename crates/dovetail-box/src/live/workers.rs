@@ -1,0 +1,449 @@
+//! Threads that do packets' work beside the box's own.
+//!
+//! The box's thread keeps interfaces, queues and the policy. What the policy chooses it gives to the worker that the
+//! [`Node`](crate::node::Node) names: the frame itself goes through a bounded channel to that worker, and comes back through
+//! one that all of them share, with the time that its work took. Each worker has functions, tables, keys and programs'
+//! instances of its own, so that none waits for another. What changes them goes through the same channel as frames, and so
+//! holds from the next frame on.
+//!
+//! A box that sleeps has a worker wake it. One whose worker does not answer for as long as the box may be silent waits for
+//! that worker and does nothing else, so that the bridge takes over, as it does when one worker's box hangs.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use dovetail_sched::{FlowId, Nanos};
+use rustix::event::{EventfdFlags, eventfd};
+
+use super::{
+    LiveError,
+    classes::{Chains, Classes, Worked},
+    clock,
+    counters::ProgramCounters,
+    privileges,
+    programs::{Library, Programs},
+    start::{self, ALIVE_FOR},
+};
+use crate::{
+    config::{Config, Wait},
+    node::MOST_JOBS,
+};
+
+/// What a worker's channel holds beside the packets that the node gives it: those of before a lapse, and changes.
+const BESIDE: usize = MOST_JOBS;
+
+/// A frame that is to be worked on.
+pub(super) struct Job {
+    pub flow: FlowId,
+    pub handle: u64,
+    pub class: u16,
+    pub bytes: Vec<u8>,
+}
+
+/// What became of it.
+pub(super) struct Answer {
+    pub worker: u16,
+    pub job: Job,
+    pub worked: Worked,
+    pub programs: ProgramCounters,
+    epoch: u64,
+}
+
+/// What a worker is to go by.
+pub(super) struct Tools {
+    classes: Classes,
+    library: Option<Library>,
+    wait: Wait,
+}
+
+enum Task {
+    Frame(Job, u64),
+    Become(Box<Tools>),
+    Hurry,
+}
+
+/// The workers, as the box's thread has them.
+pub(super) struct Workers {
+    workers: Vec<Worker>,
+    answers: Receiver<Answer>,
+    bell: Arc<Bell>,
+    /// What was given out before the last lapse counts no more.
+    epoch: Arc<AtomicU64>,
+}
+
+struct Worker {
+    tasks: SyncSender<Task>,
+    thread: JoinHandle<()>,
+    /// Frames that it has not answered.
+    owed: usize,
+    /// When it last answered, or got a frame while it had none.
+    heard_at: Nanos,
+}
+
+/// Wakes the box's thread.
+struct Bell {
+    event: OwnedFd,
+    is_asleep: AtomicBool,
+}
+
+impl Tools {
+    /// Those of each worker. The box's own classes do no work then.
+    pub(super) fn each(config: &Config, chains: Vec<Chains>, programs: Option<&Programs>) -> Vec<Self> {
+        let library = programs.map(Programs::library);
+        let tools = |chains| Self {
+            classes: Classes::new(config, chains, programs),
+            library: library.cloned(),
+            wait: config.wait,
+        };
+        chains.into_iter().map(tools).collect()
+    }
+}
+
+impl Workers {
+    /// Starts one for each of `tools`, on any core but the box's own.
+    pub(super) fn start(config: &Config, tools: Vec<Tools>) -> Result<Self, LiveError> {
+        let count = tools.len();
+        let (answer, answers) = sync_channel(count * (MOST_JOBS + BESIDE));
+        let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
+            .map_err(|wrong| LiveError::Workers(wrong.into()))?;
+        let bell = Arc::new(Bell { event, is_asleep: AtomicBool::new(false) });
+        let epoch = Arc::<AtomicU64>::default();
+        let start = |(number, mut tools): (usize, Tools)| {
+            tools.classes.fill(tools.library.as_ref(), None);
+            let (tasks, asked) = sync_channel(MOST_JOBS + BESIDE);
+            let at_work = AtWork {
+                number: number as u16,
+                tools,
+                asked,
+                answer: answer.clone(),
+                bell: bell.clone(),
+                epoch: epoch.clone(),
+            };
+            let core = config.cpu.core;
+            let thread = thread::Builder::new().name(format!("worker {number}")).spawn(move || {
+                start::settle_in_beside(core);
+                privileges::drop_capabilities();
+                at_work.run();
+            });
+            Ok(Worker { tasks, thread: thread.map_err(LiveError::Workers)?, owed: 0, heard_at: Nanos::ZERO })
+        };
+        let workers = tools.into_iter().enumerate().map(start).collect::<Result<Vec<_>, LiveError>>()?;
+        Ok(Self { workers, answers, bell, epoch })
+    }
+
+    /// Gives a worker a frame; back, where it cannot take it.
+    ///
+    /// # Errors
+    /// That the worker is gone.
+    pub(super) fn hand_out(&mut self, to: u16, job: Job) -> Result<Option<Job>, LiveError> {
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        let Some(worker) = self.workers.get_mut(usize::from(to)) else { return Ok(Some(job)) };
+        match worker.tasks.try_send(Task::Frame(job, epoch)) {
+            Ok(()) => {
+                if worker.owed == 0 {
+                    worker.heard_at = clock::now();
+                }
+                worker.owed += 1;
+                Ok(None)
+            }
+            Err(TrySendError::Full(Task::Frame(job, _))) => Ok(Some(job)),
+            Err(_) => Err(gone()),
+        }
+    }
+
+    /// The next answer, if there is one. Waits for it where a worker has been silent for too long.
+    ///
+    /// # Errors
+    /// That a worker is gone.
+    pub(super) fn next(&mut self) -> Result<Option<Answer>, LiveError> {
+        loop {
+            let answer = match self.answers.try_recv() {
+                Ok(answer) => answer,
+                Err(TryRecvError::Disconnected) => return Err(gone()),
+                Err(TryRecvError::Empty) => {
+                    if !self.is_overdue() {
+                        return Ok(None);
+                    }
+                    match self.answers.recv_timeout(Duration::from_millis(1)) {
+                        Ok(answer) => answer,
+                        Err(RecvTimeoutError::Timeout) => {
+                            self.look()?;
+                            continue;
+                        }
+                        Err(RecvTimeoutError::Disconnected) => return Err(gone()),
+                    }
+                }
+            };
+            if answer.epoch != self.epoch.load(Ordering::Relaxed) {
+                continue;
+            }
+            if let Some(worker) = self.workers.get_mut(usize::from(answer.worker)) {
+                worker.owed = worker.owed.saturating_sub(1);
+                worker.heard_at = clock::now();
+            }
+            return Ok(Some(answer));
+        }
+    }
+
+    fn is_overdue(&self) -> bool {
+        let mut owing = self.workers.iter().filter(|worker| worker.owed > 0).peekable();
+        owing.peek().is_some() && {
+            let now = clock::now();
+            owing.any(|worker| now > worker.heard_at + ALIVE_FOR)
+        }
+    }
+
+    /// # Errors
+    /// That a worker is gone.
+    pub(super) fn look(&self) -> Result<(), LiveError> {
+        if self.workers.iter().any(|worker| worker.thread.is_finished()) { Err(gone()) } else { Ok(()) }
+    }
+
+    /// What was given out is answered no more.
+    pub(super) fn start_over(&mut self) {
+        self.epoch.fetch_add(1, Ordering::Relaxed);
+        self.workers.iter_mut().for_each(|worker| worker.owed = 0);
+        while self.answers.try_recv().is_ok() {}
+    }
+
+    /// From the next frame on, workers go by these. Waits where one has too much to do.
+    ///
+    /// # Errors
+    /// That a worker is gone.
+    pub(super) fn become_like(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
+        self.tell(tools.into_iter().map(|tools| Task::Become(Box::new(tools))))
+    }
+
+    /// From the next frame on, functions have a whole CPU.
+    pub(super) fn hurry(&mut self) {
+        // One that is gone is noticed when it does not answer.
+        let _ = self.tell((0..self.workers.len()).map(|_| Task::Hurry));
+    }
+
+    fn tell(&self, tasks: impl Iterator<Item = Task>) -> Result<(), LiveError> {
+        self.workers.iter().zip(tasks).try_for_each(|(worker, task)| worker.tasks.send(task).map_err(|_| gone()))
+    }
+
+    /// The box is about to sleep: an answer that comes from now on wakes it.
+    pub(super) fn set_bell(&self) {
+        self.bell.is_asleep.store(true, Ordering::SeqCst);
+        // What was sent before a worker looks at the bell is seen by who looks for answers after this.
+        fence(Ordering::SeqCst);
+    }
+
+    /// The box is awake.
+    pub(super) fn still_bell(&self) {
+        if !self.bell.is_asleep.swap(false, Ordering::SeqCst) {
+            let mut count = [0; 8];
+            // There is nothing where nobody has rung yet.
+            let _ = rustix::io::read(&self.bell.event, &mut count);
+        }
+    }
+
+    /// Readable once a worker has woken the box.
+    pub(super) fn bell(&self) -> BorrowedFd<'_> {
+        self.bell.event.as_fd()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        // Without a sender a worker ends, once it has done what it was given.
+        for worker in self.workers.drain(..) {
+            drop(worker.tasks);
+            let until = Instant::now() + Duration::from_secs(1);
+            while !worker.thread.is_finished() && Instant::now() < until {
+                while self.answers.try_recv().is_ok() {}
+                thread::sleep(Duration::from_micros(100));
+            }
+        }
+    }
+}
+
+impl Bell {
+    fn ring(&self) {
+        fence(Ordering::SeqCst);
+        if self.is_asleep.load(Ordering::SeqCst) && self.is_asleep.swap(false, Ordering::SeqCst) {
+            // It cannot be full: whoever rings is the only one until the box has slept again.
+            let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
+        }
+    }
+}
+
+fn gone() -> LiveError {
+    LiveError::Workers(io::Error::other("a worker has ended"))
+}
+
+/// A worker, as its own thread has it.
+struct AtWork {
+    number: u16,
+    tools: Tools,
+    asked: Receiver<Task>,
+    answer: SyncSender<Answer>,
+    bell: Arc<Bell>,
+    epoch: Arc<AtomicU64>,
+}
+
+impl AtWork {
+    fn run(mut self) {
+        while let Some(task) = self.next() {
+            match task {
+                Task::Frame(job, epoch) if epoch == self.epoch.load(Ordering::Relaxed) => {
+                    if self.work(job, epoch).is_none() {
+                        return;
+                    }
+                }
+                Task::Frame(..) => {}
+                Task::Become(mut next) => {
+                    let Tools { classes, library, .. } = &mut *next;
+                    classes.fill(library.as_ref(), Some(&mut self.tools.classes));
+                    self.tools = *next;
+                }
+                Task::Hurry => self.tools.classes.hurry(),
+            }
+        }
+    }
+
+    /// `None` once there is no box to hear the answer.
+    fn work(&mut self, mut job: Job, epoch: u64) -> Option<()> {
+        let mut programs = ProgramCounters::default();
+        let worked = self.tools.classes.work(job.class, &mut job.bytes, &mut programs);
+        self.answer.send(Answer { worker: self.number, job, worked, programs, epoch }).ok()?;
+        self.bell.ring();
+        Some(())
+    }
+
+    /// What to do next, waited for as the box waits; `None` once there is no box.
+    fn next(&self) -> Option<Task> {
+        let spins = match self.tools.wait {
+            Wait::Sleep => Nanos::ZERO,
+            Wait::SpinThenSleep(time) => time,
+            Wait::Spin => Nanos::MAX,
+        };
+        if spins > Nanos::ZERO {
+            let until = clock::now() + spins;
+            loop {
+                match self.asked.try_recv() {
+                    Ok(task) => return Some(task),
+                    Err(TryRecvError::Disconnected) => return None,
+                    Err(TryRecvError::Empty) if clock::now() >= until => break,
+                    Err(TryRecvError::Empty) => std::hint::spin_loop(),
+                }
+            }
+        }
+        self.asked.recv().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(handle: u64) -> Job {
+        Job { flow: FlowId(0), handle, class: 0, bytes: vec![0; 60] }
+    }
+
+    fn config(workers: u16) -> Config {
+        let text = format!(
+            "[box]\ninside = \"a\"\noutside = \"b\"\npolicy = \"fifo\"\n[cpu]\nworkers = {workers}\n[link]\nrate = \"1Gbps\"\n\
+             [[class]]\nname = \"default\"\nfunctions = [\"monitoring\"]\n"
+        );
+        Config::parse(&text).unwrap()
+    }
+
+    fn start(workers: u16) -> Workers {
+        let config = config(workers);
+        Workers::start(&config, Tools::each(&config, Chains::build(&config), None)).unwrap()
+    }
+
+    /// Waits for an answer as a box does that has nothing else to do.
+    fn wait(workers: &mut Workers) -> Answer {
+        loop {
+            workers.set_bell();
+            if let Some(answer) = workers.next().unwrap() {
+                workers.still_bell();
+                return answer;
+            }
+            let mut asked = [rustix::event::PollFd::from_borrowed_fd(workers.bell(), rustix::event::PollFlags::IN)];
+            // A bell that does not ring is a test that never ends.
+            rustix::event::poll(&mut asked, None).unwrap();
+            workers.still_bell();
+        }
+    }
+
+    #[test]
+    fn every_frame_comes_back_in_its_workers_order() {
+        let mut workers = start(3);
+        let mut next = [0; 3];
+        for round in 0..200_u64 {
+            for worker in 0..3 {
+                for at in 0..round % 7 {
+                    let handed = workers.hand_out(worker, job(round * 7 + at)).unwrap();
+                    assert!(handed.is_none(), "there is room");
+                }
+            }
+            for _ in 0..3 * (round % 7) {
+                let Answer { worker, job, .. } = wait(&mut workers);
+                let last: &mut u64 = &mut next[usize::from(worker)];
+                assert!(job.handle >= *last && job.bytes.len() == 60);
+                *last = job.handle + 1;
+            }
+            let config = config(3);
+            workers.become_like(Tools::each(&config, Chains::build(&config), None)).unwrap();
+        }
+        assert!(workers.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn what_was_given_out_before_a_lapse_is_not_answered() {
+        let mut workers = start(2);
+        for round in 0..50 {
+            for at in 0..20 {
+                assert!(workers.hand_out((at % 2) as u16, job(at)).unwrap().is_none());
+            }
+            workers.start_over();
+            assert!(workers.hand_out(1, job(1000 + round)).unwrap().is_none());
+            assert_eq!(wait(&mut workers).job.handle, 1000 + round);
+        }
+    }
+
+    /// One of whom nothing was heard for longer than the box may be silent.
+    fn silent(answers_after: Option<Duration>) -> Workers {
+        let mut workers = start(1);
+        let (tasks, asked) = sync_channel(4);
+        let (answer, answers) = sync_channel(4);
+        let thread = thread::spawn(move || {
+            let (Ok(Task::Frame(job, epoch)), Some(time)) = (asked.recv(), answers_after) else { return };
+            thread::sleep(time);
+            let worked = Worked { took: Nanos::ZERO, ended_by: None, is_preempted: false };
+            let _ = answer.send(Answer { worker: 0, job, worked, programs: ProgramCounters::default(), epoch });
+            let _ = asked.recv();
+        });
+        workers.workers[0] = Worker { tasks, thread, owed: 0, heard_at: Nanos::ZERO };
+        workers.answers = answers;
+        assert!(workers.hand_out(0, job(7)).unwrap().is_none());
+        workers.workers[0].heard_at = Nanos::ZERO;
+        workers
+    }
+
+    #[test]
+    fn a_silent_worker_is_waited_for() {
+        let mut workers = silent(Some(Duration::from_millis(20)));
+        assert_eq!(workers.next().unwrap().map(|answer| answer.job.handle), Some(7));
+    }
+
+    #[test]
+    fn a_worker_that_is_gone_ends_the_box() {
+        let mut workers = silent(None);
+        assert!(matches!(workers.next(), Err(LiveError::Workers(_))));
+    }
+}
