@@ -7,8 +7,9 @@
 //! - **Ahead.** While a worker is busy it may be given what is likely to keep it for another [`AHEAD`], and a packet at
 //!   least: it begins the next one without asking. More would be ordered by when it was chosen, not by who is due.
 //! - **Kept.** A chosen packet whose worker has no room is kept, and no other is chosen until it has: policies do not take
-//!   packets back. While a worker is idle for that, workers have more room ([`AHEAD_OF_IDLE`]), so that policies that send
-//!   a flow's packets in a row keep all of them busy.
+//!   packets back. While a worker is idle for that, there is more room for packets in a row of one flow ([`AHEAD_OF_IDLE`]),
+//!   so that policies that choose so keep all workers busy. For others that would be a trap: flows whose packets are never
+//!   all done never leave a worker that has too many of them.
 //!
 //! The caller does the work elsewhere, and answers each worker's packets in the order in which it got them, at any time. A
 //! worker's time is its own: its packet begins when the one before has left it, be that known only later.

@@ -176,6 +176,31 @@ fn start_reload_retune_and_stop_cost_no_packet() {
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
 
+/// Work that counts a millisecond each, of two workers: twice as much of it as there is time.
+#[test]
+fn two_workers_work_at_once() {
+    let Some(lab) = lab("two") else { return };
+    let settings = "policy = \"drfq\"\n[cpu]\nworkers = 2\n[link]\nrate = \"1Gbps\"\n[[class]]\nname = \"slow\"\n\
+                    ports = [4500, 4501, 4502]\nfunctions = [\"monitoring\"]\ntime = \"1ms\"\n";
+    for _ in 0..5 {
+        let running = Running::start(&lab, settings);
+        let streams = [4500, 4501, 4502].map(|port| Stream::to_port(&lab, port, 200));
+        let from = running.until(|status| status.backlog.packets > 300);
+        let to = running.until(|status| status.at > from.at + dovetail_sched::Nanos::from_secs(1));
+        drop(streams.map(Stream::end));
+        let status = running.stop();
+        let time = (to.at - from.at).as_f64();
+        let parts = [0, 1].map(|at| (to.workers[at].cpu - from.workers[at].cpu).as_f64() / time);
+        let late = (to.figures.late - from.figures.late).as_f64() / time;
+        eprintln!("workers were busy for {parts:.3?} of the time; {late:.3} was lost");
+        if is_judged(&status) && late == 0.0 && to.backlog.packets > 100 {
+            assert!(parts.iter().all(|part| (0.9..1.1).contains(part)), "{parts:?}");
+            return;
+        }
+    }
+    dovetail_skip::skipped("the machine is too busy: the box came too late five times");
+}
+
 #[test]
 fn tcp_passes_intact_with_all_offloads_on() {
     let Some(lab) = lab("tcp") else { return };
