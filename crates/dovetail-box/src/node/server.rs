@@ -89,7 +89,7 @@ enum Wire {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     LinkEnds,
-    WorkEnds(usize),
+    WorkEnds,
     Choice,
 }
 
@@ -157,7 +157,7 @@ impl Node {
             self.pass_to(due, now);
             let action = match event {
                 Event::LinkEnds => self.link_ends(),
-                Event::WorkEnds(worker) => self.work_ends(worker),
+                Event::WorkEnds => self.work_ends(),
                 Event::Choice => self.choose(),
             };
             if action.is_some() {
@@ -331,7 +331,7 @@ impl Node {
             Wire::Free => None,
         };
         let cpu = match &self.cpu {
-            Cpu::Busy(packet, _) => Some((packet.passage.cpu_end, Event::WorkEnds(0))),
+            Cpu::Busy(packet, _) => Some((packet.passage.cpu_end, Event::WorkEnds)),
             Cpu::Free => match &self.workers {
                 Some(workers) => self.next_of(workers),
                 None => self.choice_at().map(|at| (at, Event::Choice)),
@@ -397,9 +397,9 @@ impl Node {
         Some(self.send_on(next?))
     }
 
-    fn work_ends(&mut self, worker: usize) -> Option<Action> {
+    fn work_ends(&mut self) -> Option<Action> {
         if self.workers.is_some() {
-            return self.work_of_worker_ends(worker);
+            return self.work_of_worker_ends();
         }
         let Cpu::Busy(packet, outcome) = std::mem::replace(&mut self.cpu, Cpu::Free) else { return None };
         let took = packet.passage.cpu_end - packet.passage.cpu_start;
@@ -454,6 +454,7 @@ impl Node {
     }
 
     /// The packet that the policy has go next.
+    #[inline]
     fn chosen(&mut self) -> Option<Passing> {
         let (dispatch, generation) = self.schedulers.dequeue(self.at)?;
         let packet = dispatch.packet;

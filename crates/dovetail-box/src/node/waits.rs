@@ -124,6 +124,15 @@ impl Owed {
         self.sums[column * self.waiting.len() + class] += (u128::from(packets) * u128::from(time.0)) as i128;
     }
 
+    /// For a packet that comes or goes while a unit's cause lasts.
+    #[inline]
+    fn correct(&mut self, unit: &Unit, class: u16, now: Nanos, sign: impl Fn(i128) -> i128) {
+        let (in_time, late) = unit.split(now);
+        let (classes, class) = (self.waiting.len(), usize::from(class));
+        self.sums[unit.cause.column() * classes + class] += sign(in_time.0.into());
+        self.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
+    }
+
     /// The sums in whole nanoseconds, where they are in `parts` of one: what all causes together have of a class is exact,
     /// and what each has to a nanosecond.
     fn whole(&self, parts: i128) -> Self {
@@ -176,7 +185,9 @@ pub(super) struct Moves<'a> {
 #[derive(Debug)]
 pub(super) struct Server {
     owed: Owed,
-    units: Vec<Unit>,
+    /// The first of its units, which most servers are, and the others.
+    unit: Unit,
+    others: Vec<Unit>,
     /// How many packets wait in all.
     waiting: u64,
 }
@@ -208,14 +219,15 @@ impl Default for Server {
 
 impl Server {
     fn of(units: usize) -> Self {
-        Self { owed: Owed::default(), units: vec![Unit::NEW; units.max(1)], waiting: 0 }
+        Self { owed: Owed::default(), unit: Unit::NEW, others: vec![Unit::NEW; units.saturating_sub(1)], waiting: 0 }
     }
 
     /// From `now` on a unit is the cause of waiting as long as nothing else is said, but not beyond `until`. O(classes) if
     /// packets wait.
     pub(super) fn becomes(&mut self, unit: usize, cause: Cause, now: Nanos, until: Nanos) {
-        let Self { owed, units, waiting } = self;
-        let Some(unit) = units.get_mut(unit) else { return };
+        let Self { owed, unit: first, others, waiting } = self;
+        let unit = if unit == 0 { Some(first) } else { others.get_mut(unit - 1) };
+        let Some(unit) = unit else { return };
         if *waiting > 0 && now > unit.since {
             let (in_time, late) = unit.split(now);
             let (column, late_column) = (unit.cause.column(), Cause::Late.column());
@@ -232,7 +244,7 @@ impl Server {
 
     /// What the only unit does lasts until then.
     pub(super) fn lasts(&mut self, until: Nanos) {
-        self.units[0].until = until;
+        self.unit.until = until;
     }
 
     /// A packet that could be served since `from` waits, as is known `now`.
@@ -254,7 +266,7 @@ impl Server {
 
     /// A packet waited this long besides, and why.
     pub(super) fn owes(&mut self, cause: Cause, class: u16, time: Nanos) {
-        self.owed.add(cause.column(), usize::from(class), self.units.len() as u64, time);
+        self.owed.add(cause.column(), usize::from(class), self.units() as u64, time);
     }
 
     /// It has served a packet.
@@ -263,19 +275,17 @@ impl Server {
     }
 
     /// For a packet that comes or goes while causes last.
-    fn correct(&mut self, class: u16, now: Nanos, sign: impl Fn(i128) -> i128) {
-        let (classes, class) = (self.owed.waiting.len(), usize::from(class));
-        for unit in &self.units {
-            let (in_time, late) = unit.split(now);
-            self.owed.sums[unit.cause.column() * classes + class] += sign(in_time.0.into());
-            self.owed.sums[Cause::Late.column() * classes + class] += sign(late.0.into());
+    fn correct(&mut self, class: u16, now: Nanos, sign: impl Fn(i128) -> i128 + Copy) {
+        self.owed.correct(&self.unit, class, now, sign);
+        for unit in &self.others {
+            self.owed.correct(unit, class, now, sign);
         }
     }
 
     /// Brings the sums up to date. The causes go on.
     fn settle(&mut self, now: Nanos) {
-        for at in 0..self.units.len() {
-            let Unit { cause, until, .. } = self.units[at];
+        for at in 0..self.units() {
+            let Unit { cause, until, .. } = if at == 0 { self.unit } else { self.others[at - 1] };
             self.becomes(at, cause, now, until);
         }
     }
@@ -283,28 +293,29 @@ impl Server {
     fn change(&mut self, moves: &Moves<'_>, now: Nanos) {
         self.settle(now);
         self.owed = self.owed.moved(moves);
-        for unit in &mut self.units {
+        for unit in std::iter::once(&mut self.unit).chain(&mut self.others) {
             if let Cause::Class(class) = &mut unit.cause {
                 *class = moves.to[usize::from(*class)];
             }
         }
     }
 
-    fn parts(&self) -> i128 {
-        self.units.len() as i128
+    fn units(&self) -> usize {
+        1 + self.others.len()
     }
 
     /// What was owed so far, in whole nanoseconds.
     fn owed(&self) -> Owed {
-        if self.units.len() == 1 { self.owed.clone() } else { self.owed.whole(self.parts()) }
+        if self.others.is_empty() { self.owed.clone() } else { self.owed.whole(self.units() as i128) }
     }
 
     /// Goes on with the sums of one before it, whose packets are lost.
     fn carry_on(&mut self, before: Owed) {
-        let parts = self.parts();
+        let parts = self.units() as i128;
         let sums = before.sums.iter().map(|sum| sum * parts).collect();
         self.owed = Owed { waiting: vec![0; before.waiting.len()], sums, ..before };
-        self.units.fill(Unit::NEW);
+        self.unit = Unit::NEW;
+        self.others.fill(Unit::NEW);
         self.waiting = 0;
     }
 }

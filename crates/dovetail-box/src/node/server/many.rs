@@ -17,7 +17,7 @@ use crate::node::{
 impl Node {
     /// What is to happen at the workers next.
     pub(super) fn next_of(&self, workers: &Workers) -> Option<(Nanos, Event)> {
-        let end = workers.next_end().map(|(at, worker)| (at, Event::WorkEnds(worker)));
+        let end = workers.next_end().map(|(at, _)| (at, Event::WorkEnds));
         let choice = if !workers.may_choose() {
             None
         } else if workers.kept.is_some() {
@@ -70,8 +70,9 @@ impl Node {
     }
 
     /// The work on the first packet of a worker has ended.
-    pub(super) fn work_of_worker_ends(&mut self, worker: usize) -> Option<Action> {
+    pub(super) fn work_of_worker_ends(&mut self) -> Option<Action> {
         let workers = self.workers.as_ref()?;
+        let (_, worker) = workers.next_end()?;
         let (packet, took, outcome) = workers.first(worker)?;
         let (count, others_wait) = (workers.count() as u64, !workers.blocked.is_empty());
         self.figures.worked += 1;
