@@ -372,6 +372,10 @@ pub(crate) struct MiddleboxArgs {
     #[arg(long)]
     pub(crate) check: bool,
 
+    /// Print what nftables should say beside this box, as a file for `nft -f`; do not run
+    #[arg(long, conflicts_with_all = ["check", "records", "pcap"])]
+    pub(crate) nftables: bool,
+
     /// Write a row for each packet into this folder: what became of it, and a workload that `compare` can run again
     #[arg(long, value_name = "DIR", conflicts_with = "check")]
     pub(crate) records: Option<PathBuf>,

@@ -13,6 +13,11 @@ pub(crate) fn run(args: &MiddleboxArgs, out: &mut dyn Write) -> Result<(), Failu
 
     crate::logging::install()?;
     let config = Config::read(&args.config).map_err(Failure::new)?;
+    if args.nftables {
+        // The interfaces may come later than the firewall.
+        let tables = config.nftables().map_err(Failure::new)?;
+        return Ok(dovetail_compare::output::print(out, &tables)?);
+    }
     let mut warnings = check(&config).map_err(Failure::new)?;
     if args.check {
         // A box that starts compiles them itself, and warns then.

@@ -6,6 +6,7 @@
 mod class;
 mod describe;
 mod file;
+mod firewall;
 mod interface;
 mod model;
 mod programs;

@@ -9,6 +9,7 @@
 //! | `frames` | every kind of frame comes out as it went in |
 //! | `shares` | what transfers over TCP have of CPU and link |
 //! | `waits` | what packets waited for, against a brute force |
+//! | `firewall` | what nftables should say beside a box |
 //! | `config`, `packaged` | configurations and what is wrong with them |
 //! | `shaper` | behind a shaper that paces the box |
 //! | `links` | links that go down, or are narrower than others |
@@ -29,6 +30,7 @@ mod changes;
 mod config;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod failing;
+mod firewall;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -32,6 +32,22 @@ fn what_lacks_for_a_box_is_said() {
 }
 
 #[test]
+fn what_a_firewall_should_say_needs_no_interfaces() {
+    let file = folder("firewall").join("box.toml");
+    let file = file.to_str().unwrap();
+    let text = "[box]\ninside = \"no-such-one\"\noutside = \"nor-this\"\npolicy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
+    std::fs::write(file, text).unwrap();
+    let output = dovetail(&["middlebox", "--config", file, "--nftables"]);
+    let tables = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && tables.contains("hook egress device \"nor-this\""), "{tables}");
+
+    std::fs::write(file, text.replace("nor-this", "eth*")).unwrap();
+    let (status, errors) = said(&["middlebox", "--config", file, "--nftables"]);
+    assert_eq!(status, Some(1));
+    assert!(errors.contains("nftables cannot name eth*: give the interface another name"), "{errors}");
+}
+
+#[test]
 fn only_some_experiments_have_trials() {
     let (status, errors) = said(&["reproduce", "atfq-fig5", "--live"]);
     assert_eq!(status, Some(2));
