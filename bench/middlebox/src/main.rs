@@ -8,16 +8,22 @@
 //! | [`transfer`] | TCP with all offloads on |
 //! | [`shaper`] | how much of a narrow shaper behind the box is used |
 //! | [`memory`] | what a box with full queues holds |
+//! | `churn` | what it holds after minutes in which nothing stays as it is; only when asked for, with the feature `programs` |
+//! | `runaway` | how soon endless programs are stopped; likewise |
 //!
 //! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
 //! round, so that a slow moment of the machine weighs on all of them, and figures are medians.
 
+#[cfg(all(target_os = "linux", feature = "programs"))]
+mod churn;
 #[cfg(target_os = "linux")]
 mod latency;
 #[cfg(target_os = "linux")]
 mod memory;
 #[cfg(target_os = "linux")]
 mod overload;
+#[cfg(all(target_os = "linux", feature = "programs"))]
+mod runaway;
 #[cfg(target_os = "linux")]
 mod shaper;
 #[cfg(target_os = "linux")]
@@ -67,6 +73,10 @@ enum Part {
     Transfer,
     Shaper,
     Memory,
+    #[cfg(feature = "programs")]
+    Churn,
+    #[cfg(feature = "programs")]
+    Runaway,
 }
 
 #[cfg(target_os = "linux")]
@@ -95,8 +105,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if is_asked(Part::Memory) {
         memory::measure(&args, &mut table)?;
     }
+    #[cfg(feature = "programs")]
+    let passed = match args.only {
+        Some(Part::Churn) => churn::measure(&args, &mut table),
+        Some(Part::Runaway) => runaway::measure(&args, &mut table),
+        _ => Ok(()),
+    };
+    #[cfg(not(feature = "programs"))]
+    let passed = Ok(());
     println!("{table}");
-    Ok(())
+    passed
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -30,7 +30,8 @@ pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
     Ok(())
 }
 
-fn resident_mb(id: u32) -> Result<f64, Failed> {
+/// What a process holds.
+pub fn resident_mb(id: u32) -> Result<f64, Failed> {
     let status = fs::read_to_string(format!("/proc/{id}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1e3)
