@@ -233,25 +233,12 @@ impl Plane {
     /// Gives a worker what the policy has chosen.
     fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
         let Some(workers) = &mut self.workers else { return Ok(()) };
-        let job = self.frames.get_mut(work.handle).map(|frame| Job {
-            flow: work.flow,
-            handle: work.handle,
-            class: frame.class,
-            bytes: std::mem::take(&mut frame.bytes),
-        });
-        let back = match job {
-            Some(job) => workers.hand_out(work.worker, job)?,
-            None => None,
+        // Whatever is handed out is answered in its turn, be it of a frame that is not there.
+        let (class, bytes) = match self.frames.get_mut(work.handle) {
+            Some(frame) => (frame.class, std::mem::take(&mut frame.bytes)),
+            None => (0, Vec::new()),
         };
-        // One that is full still has what it had before a lapse: so has this packet.
-        if let Some(job) = back {
-            if let Some(frame) = self.frames.take(job.handle) {
-                self.counters[usize::from(frame.class)].lapsed += 1;
-                self.watchers.dropped(frame.number);
-            }
-            self.node.worked_by(work.worker, Nanos::ZERO, Outcome::Drop);
-        }
-        Ok(())
+        workers.hand_out(work.worker, Job { flow: work.flow, handle: work.handle, class, bytes })
     }
 
     /// Takes back what workers have done; whether there was anything.

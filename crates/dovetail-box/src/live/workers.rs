@@ -15,7 +15,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering, fence},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, TrySendError, sync_channel},
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel},
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -140,24 +140,19 @@ impl Workers {
         Ok(Self { workers, answers, bell, epoch })
     }
 
-    /// Gives a worker a frame; back, where it cannot take it.
+    /// Gives a worker a frame. Waits where it still has too many from before a lapse.
     ///
     /// # Errors
     /// That the worker is gone.
-    pub(super) fn hand_out(&mut self, to: u16, job: Job) -> Result<Option<Job>, LiveError> {
+    pub(super) fn hand_out(&mut self, to: u16, job: Job) -> Result<(), LiveError> {
         let epoch = self.epoch.load(Ordering::Relaxed);
-        let Some(worker) = self.workers.get_mut(usize::from(to)) else { return Ok(Some(job)) };
-        match worker.tasks.try_send(Task::Frame(job, epoch)) {
-            Ok(()) => {
-                if worker.owed == 0 {
-                    worker.heard_at = clock::now();
-                }
-                worker.owed += 1;
-                Ok(None)
-            }
-            Err(TrySendError::Full(Task::Frame(job, _))) => Ok(Some(job)),
-            Err(_) => Err(gone()),
+        let Some(worker) = self.workers.get_mut(usize::from(to)) else { return Err(gone()) };
+        worker.tasks.send(Task::Frame(job, epoch)).map_err(|_| gone())?;
+        if worker.owed == 0 {
+            worker.heard_at = clock::now();
         }
+        worker.owed += 1;
+        Ok(())
     }
 
     /// The next answer, if there is one. Waits for it where a worker has been silent for too long.
@@ -387,8 +382,7 @@ mod tests {
         for round in 0..200_u64 {
             for worker in 0..3 {
                 for at in 0..round % 7 {
-                    let handed = workers.hand_out(worker, job(round * 7 + at)).unwrap();
-                    assert!(handed.is_none(), "there is room");
+                    workers.hand_out(worker, job(round * 7 + at)).unwrap();
                 }
             }
             for _ in 0..3 * (round % 7) {
@@ -408,10 +402,10 @@ mod tests {
         let mut workers = start(2);
         for round in 0..50 {
             for at in 0..20 {
-                assert!(workers.hand_out((at % 2) as u16, job(at)).unwrap().is_none());
+                workers.hand_out((at % 2) as u16, job(at)).unwrap();
             }
             workers.start_over();
-            assert!(workers.hand_out(1, job(1000 + round)).unwrap().is_none());
+            workers.hand_out(1, job(1000 + round)).unwrap();
             assert_eq!(wait(&mut workers).job.handle, 1000 + round);
         }
     }
@@ -430,7 +424,7 @@ mod tests {
         });
         workers.workers[0] = Worker { tasks, thread, owed: 0, heard_at: Nanos::ZERO };
         workers.answers = answers;
-        assert!(workers.hand_out(0, job(7)).unwrap().is_none());
+        workers.hand_out(0, job(7)).unwrap();
         workers.workers[0].heard_at = Nanos::ZERO;
         workers
     }
