@@ -9,6 +9,10 @@
 use std::{ffi::CString, hint::black_box, mem::zeroed, ptr};
 
 use dovetail::{border, structs::*};
+use dovetail_bench_counts::{
+    subject::{SIZES, Subject, packets_of, sizes},
+    traffic::cpu_and_link,
+};
 use dovetail_sched::{
     Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler, Setup, Stage,
 };
@@ -18,8 +22,6 @@ use crate::{
     operations::take_turns,
     row::{Row, Unit},
     spread::Spread,
-    subject::{SIZES, Subject, packets_of, sizes},
-    traffic::cpu_and_link,
 };
 
 const FLOWS: [u32; 3] = [10, 1_000, 100_000];

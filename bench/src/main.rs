@@ -22,9 +22,7 @@ mod requests;
 mod row;
 mod simulator;
 mod spread;
-mod subject;
 mod testbed;
-mod traffic;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -32,12 +30,11 @@ use clap::{Parser, ValueEnum};
 use dovetail_sched::{PolicySpec, registry::REGISTRY};
 use serde::Serialize;
 
-use operations::Setting;
+use dovetail_bench_counts::{operation::Setting, traffic::Resources};
 use peers::firq::Firq;
 use row::{Goal, Row, Unit};
 use simulator::{Measured, Subject};
 use spread::Spread;
-use traffic::Resources;
 
 /// Prints one table of how fast everything is.
 #[derive(Parser)]

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use dovetail_bench_counts::subject::Subject;
 use dovetail_sched::{
     Nanos, PolicyError, Weight,
     request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
@@ -15,7 +16,6 @@ use crate::{
     operations::take_turns,
     row::{Row, Unit},
     spread::Spread,
-    subject::Subject,
 };
 
 const CLASSES: [u32; 5] = [10, 100, 1_000, 10_000, 100_000];

@@ -5,17 +5,16 @@
 
 use std::path::Path;
 
-use dovetail_sched::{Limits, PolicySpec, Setup};
-use dovetail_sim::{
-    Options, PipelineMode,
-    measure::{DEFAULT_WINDOW, Meters},
-    simulate,
+use dovetail_bench_counts::{
+    simulation::{Simulation, Source},
+    traffic::Resources,
 };
+use dovetail_sched::{Limits, PolicySpec};
+use dovetail_sim::PipelineMode;
 
 use crate::{
     clock::Stopwatch,
     peers::python::{PEERS, Peer},
-    traffic::{Poisson, Resources},
 };
 
 const PACKETS: u64 = 1_000_000;
@@ -42,18 +41,14 @@ impl Case {
 
     /// Packets per second of one run.
     fn run(&self, seed: u64) -> Result<f64, String> {
-        let mut workload = Poisson::new(self.resources, self.flows, PACKETS, seed);
-        let resources = if self.resources == Resources::Link { 1 } else { 2 };
-        let setup = Setup::new(resources, Limits::UNLIMITED);
-        let mut scheduler = self.policy.build(&setup).map_err(|error| error.to_string())?;
-        let mut meters = Meters::new(resources, DEFAULT_WINDOW);
+        let Self { policy, resources, mode, flows } = self.clone();
+        let run = Simulation { policy, source: Source::Poisson(resources), mode, flows, limits: Limits::UNLIMITED };
+        let prepared = run.prepare(PACKETS, seed)?;
         let start = Stopwatch::start();
-        let outcome = simulate(&mut workload, scheduler.as_mut(), self.mode, &mut meters, Options::default())
-            .map_err(|error| error.to_string())?;
-        let summary = meters.finish();
+        let sent = prepared.run()?.sent;
         let seconds = start.elapsed().as_secs_f64();
-        if outcome.sent != PACKETS || summary.sent != PACKETS {
-            return Err(format!("sent {} of {PACKETS} packets", outcome.sent));
+        if sent != PACKETS {
+            return Err(format!("sent {sent} of {PACKETS} packets"));
         }
         Ok(PACKETS as f64 / seconds)
     }

@@ -3,11 +3,12 @@
 //! Wang et al., CoNEXT 2014, section 6.1.1: at alpha = 1 the paper's scheduler added 1 % of CPU to that of MR3. Here the
 //! difference is set against the CPU time of a packet of the cheapest module, packet checking, and of the dearest, IPsec.
 
+use dovetail_bench_counts::operation::{MODULES, Setting};
 use dovetail_sched::PolicySpec;
 
 use crate::{
     goals,
-    operations::{MODULES, Setting, run},
+    operations::run,
     row::{Row, Unit},
     spread::Spread,
 };

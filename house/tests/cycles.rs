@@ -10,6 +10,7 @@ use dovetail_house::{
 /// The crates that are held to it, by their folders' names.
 const HELD: &[&str] = &[
     "bench",
+    "bench/counts",
     "bindings/c",
     "bindings/python",
     "dovetail-admin",

@@ -4,9 +4,8 @@
 
 use std::time::Instant;
 
+use dovetail_bench_counts::subject::{Subject, packets_of, sizes};
 use firq_core::{DequeueResult, EnqueueResult, Priority, Scheduler, SchedulerConfig, Task, TenantKey};
-
-use crate::subject::{Subject, packets_of, sizes};
 
 /// The scheduler with its environment.
 pub struct Firq {

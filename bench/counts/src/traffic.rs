@@ -27,6 +27,7 @@ const ARITY: usize = 4;
 const FLOW_BITS: u32 = 20;
 
 /// What a packet takes on CPU and link.
+#[must_use]
 pub fn cpu_and_link(flow: FlowId, bytes: u32) -> [Nanos; 2] {
     let link = u64::from(bytes) * 4 / 5;
     [Nanos((400 + link) << (flow.0 % 2)), Nanos(link)]
@@ -35,11 +36,14 @@ pub fn cpu_and_link(flow: FlowId, bytes: u32) -> [Nanos; 2] {
 /// The resources that packets cross.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resources {
+    /// A CPU, then a link.
     CpuAndLink,
+    /// A link alone.
     Link,
 }
 
 /// Flows that send independently of each other at equal rates.
+#[derive(Debug)]
 pub struct Poisson {
     resources: Vec<String>,
     mean_gap_nanos: f64,
@@ -49,6 +53,11 @@ pub struct Poisson {
 }
 
 impl Poisson {
+    /// So many packets of so many flows.
+    ///
+    /// # Panics
+    /// For no flows, or more than 2^20.
+    #[must_use]
     pub fn new(resources: Resources, flows: u32, packets: u64, seed: u64) -> Self {
         assert!((1..1 << FLOW_BITS).contains(&flows));
         let names: &[&str] = if resources == Resources::Link { &["link"] } else { &["cpu", "link"] };

@@ -1,0 +1,120 @@
+//! The whole simulator: workload, scheduler, pipeline and meters, without records.
+
+use std::io;
+
+use dovetail_sched::{Limits, PolicySpec, Scheduler, Setup};
+use dovetail_sim::{
+    Observer, Options, PipelineMode,
+    measure::{DEFAULT_WINDOW, Meters, Summary},
+    simulate,
+    workload::{Scenario, Workload},
+};
+
+use crate::traffic::{Poisson, Resources};
+
+/// Where packets come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The benchmark's own generator, which takes as little as possible.
+    Poisson(Resources),
+    /// What `dovetail compare` runs: a scenario with two classes.
+    Scenario,
+}
+
+/// A run that is still to be made.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    /// The policy.
+    pub policy: PolicySpec,
+    /// Where packets come from.
+    pub source: Source,
+    /// What lies between the resources.
+    pub mode: PipelineMode,
+    /// Flows.
+    pub flows: u32,
+    /// What may wait.
+    pub limits: Limits,
+}
+
+/// The same with everything that a run needs.
+pub struct Prepared {
+    workload: Box<dyn Workload>,
+    scheduler: Box<dyn Scheduler>,
+    mode: PipelineMode,
+    meters: Meters,
+}
+
+impl Simulation {
+    /// Prepares a run of so many packets.
+    ///
+    /// # Errors
+    /// Why it cannot be run.
+    pub fn prepare(&self, packets: u64, seed: u64) -> Result<Prepared, String> {
+        let workload: Box<dyn Workload> = match self.source {
+            Source::Poisson(resources) => Box::new(Poisson::new(resources, self.flows, packets, seed)),
+            Source::Scenario => Box::new(scenario(self.flows, packets, seed)?),
+        };
+        let resources = workload.resources().len();
+        let setup = Setup { programs: workload.programs(), ..Setup::new(resources, self.limits) };
+        let scheduler = self.policy.build(&setup).map_err(|error| error.to_string())?;
+        Ok(Prepared { workload, scheduler, mode: self.mode, meters: Meters::new(resources, DEFAULT_WINDOW) })
+    }
+}
+
+impl Prepared {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// Why it could not be run to its end.
+    pub fn run(self) -> Result<Summary, String> {
+        self.watched(&mut ())
+    }
+
+    /// Runs it before another observer.
+    ///
+    /// # Errors
+    /// Why it could not be run to its end.
+    pub fn watched<O: Observer>(mut self, observer: &mut O) -> Result<Summary, String> {
+        let mut both = (&mut self.meters, observer);
+        simulate(self.workload.as_mut(), self.scheduler.as_mut(), self.mode, &mut both, Options::default())
+            .map_err(|error| error.to_string())?;
+        Ok(self.meters.finish())
+    }
+}
+
+/// Poisson flows of two classes, as a user would write them.
+fn scenario(flows: u32, packets: u64, seed: u64) -> Result<impl Workload, String> {
+    let flow = |name: &str, count: u32| {
+        format!(
+            r#"
+            [[class]]
+            name = "{name}"
+            cost = {{ cpu = "{}ns*bytes + 400ns" }}
+            [[flow]]
+            name = "{name}"
+            count = {count}
+            class = "{name}"
+            size = {{ uniform = {{ min = 64, max = 1500 }} }}
+            arrivals = {{ poisson = "1000/s" }}
+            "#,
+            if name == "plain" { "0.2" } else { "0.8" }
+        )
+    };
+    let text = format!(
+        r#"
+        name = "counted"
+        seed = {seed}
+        packets = {packets}
+        load = 0.95
+        [[resource]]
+        name = "cpu"
+        [[resource]]
+        name = "link"
+        rate = "10Gbps"
+        {}{}"#,
+        flow("plain", flows.div_ceil(2)),
+        flow("dear", flows / 2)
+    );
+    let scenario = Scenario::parse(&text, "counted.toml", &mut |_| Err(io::ErrorKind::NotFound.into()));
+    scenario.and_then(|scenario| scenario.workload()).map_err(|error| error.to_string())
+}

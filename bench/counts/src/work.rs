@@ -1,0 +1,126 @@
+//! The rows: what is counted.
+
+use dovetail_sched::{Limits, PolicySpec, registry::REGISTRY};
+use dovetail_sim::PipelineMode;
+
+use crate::{
+    operation::{Operation, Setting},
+    simulation::{Simulation, Source},
+    subject::Subject,
+    traffic::Resources,
+};
+
+/// Variants of policies beside what the registry has.
+pub const VARIANTS: [&str; 2] = ["tradeoff:alpha=1", "atfq:batch=20"];
+/// Policies of which the whole simulator is counted.
+const SIMULATED: [&str; 6] = ["fifo", "drr", "wfq", "drfq", "atfq:batch=20", "tradeoff"];
+/// The same from a scenario.
+const FROM_SCENARIO: [&str; 3] = ["fifo", "drr", "wfq"];
+/// Policies with a rule of their own for who loses a packet, and one without.
+const FULL_BUFFER: [&str; 2] = ["drr", "drr-sff"];
+/// Policies of the testbed of the trade-off's paper, which has so many flows.
+const TESTBED: [&str; 4] = ["mr3", "drfq", "tradeoff:alpha=1", "tradeoff:alpha=0.85"];
+const TESTBED_FLOWS: u32 = 60;
+
+/// Something that takes so much for every packet more.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// What it is called.
+    pub name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Operation { policy: PolicySpec, setting: Setting, flows: u32 },
+    Simulation(Simulation),
+}
+
+impl Work {
+    /// All there is, with `flows` flows where that is not fixed.
+    ///
+    /// # Errors
+    /// A name that is no policy's.
+    pub fn all(flows: u32) -> Result<Vec<Self>, String> {
+        let mut all = Vec::new();
+        let parsed = |name: &str| name.parse::<PolicySpec>().map_err(|error| error.to_string());
+        let mut operation = |kind: &str, name: &str, setting, flows| {
+            let name_of_row = format!("{kind}, {name}, {flows} flows");
+            all.push(Self { name: name_of_row, kind: Kind::Operation { policy: parsed(name)?, setting, flows } });
+            Ok::<(), String>(())
+        };
+        for name in REGISTRY.iter().map(|entry| entry.name).chain(VARIANTS) {
+            operation("operation", name, Setting::Mixed, flows)?;
+        }
+        for name in FULL_BUFFER {
+            operation("full buffer", name, Setting::FullBuffer, flows)?;
+        }
+        for name in TESTBED {
+            operation("testbed", name, Setting::Testbed, TESTBED_FLOWS)?;
+        }
+        let mut simulation = |kind: &str, name: &str, source, mode| {
+            let run = Simulation { policy: parsed(name)?, source, mode, flows, limits: Limits::UNLIMITED };
+            all.push(Self { name: format!("{kind}, {name}, {flows} flows"), kind: Kind::Simulation(run) });
+            Ok::<(), String>(())
+        };
+        for name in SIMULATED {
+            let source = Source::Poisson(Resources::CpuAndLink);
+            simulation("simulator, unbounded", name, source, PipelineMode::Unbounded)?;
+            simulation("simulator, no-wait", name, source, PipelineMode::NoWait)?;
+        }
+        for name in ["drr", "wfq"] {
+            simulation("simulator, link", name, Source::Poisson(Resources::Link), PipelineMode::Unbounded)?;
+        }
+        for name in FROM_SCENARIO {
+            simulation("scenario, no-wait", name, Source::Scenario, PipelineMode::NoWait)?;
+        }
+        Ok(all)
+    }
+
+    /// The lengths of two runs, in packets: what the longer takes more is what a packet takes in the steady state.
+    #[must_use]
+    pub fn lengths(&self) -> [u64; 2] {
+        match &self.kind {
+            // The order of filling gives way to that of service.
+            Kind::Operation { flows, .. } => [4, 12].map(|rounds| rounds * u64::from(*flows) + rounds * 2_000),
+            Kind::Simulation(run) => [20, 60].map(|times| times * u64::from(run.flows.max(1_000))),
+        }
+    }
+
+    /// Does it for so many packets.
+    ///
+    /// # Errors
+    /// What went wrong.
+    pub fn run(&self, packets: u64) -> Result<(), String> {
+        match &self.kind {
+            Kind::Operation { policy, setting, flows } => {
+                let mut subject = Operation::filled(policy, *setting, *flows).map_err(|error| error.to_string())?;
+                (0..packets).try_for_each(|_| subject.step())?;
+                if subject.is_as_filled(*flows) { Ok(()) } else { Err("lost or gained packets".into()) }
+            }
+            Kind::Simulation(run) => {
+                let sent = run.prepare(packets, 1)?.run()?.sent;
+                if sent == packets { Ok(()) } else { Err(format!("sent {sent} of {packets} packets")) }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_can_be_run_and_has_a_name_of_its_own() {
+        let all = Work::all(20).unwrap();
+        let mut names: Vec<&str> = all.iter().map(|work| work.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all.len());
+        for work in &all {
+            let [short, long] = work.lengths();
+            assert!(short < long, "{}", work.name);
+            work.run(1_000).unwrap_or_else(|error| panic!("{}: {error}", work.name));
+        }
+    }
+}
