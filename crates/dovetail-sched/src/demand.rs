@@ -40,6 +40,19 @@ impl Demand {
         demand
     }
 
+    /// A demand of the first `len` of these times, 1 or 2; the second is 0 where there is none.
+    #[inline(always)]
+    pub(crate) const fn short(len: usize, [first, second]: [Nanos; 2]) -> Self {
+        let none = Nanos::ZERO;
+        Self { len, time: [first, second, none, none, none, none, none, none] }
+    }
+
+    /// The first two times, the second 0 where there is one only.
+    #[inline(always)]
+    pub(crate) const fn first_two(&self) -> [Nanos; 2] {
+        [self.time[0], self.time[1]]
+    }
+
     /// A demand of `times`, of which there are 1 to [`MAX_RESOURCES`].
     #[inline(always)]
     pub(crate) fn copied(times: &[Nanos]) -> Self {

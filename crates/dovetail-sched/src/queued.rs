@@ -44,6 +44,13 @@ impl<P: Policy> Queued<P> {
 
     /// Makes room for `packet`, or says why there is none.
     fn make_room(&mut self, packet: &Packet, now: Nanos) -> Result<(), DropReason> {
+        // Nobody is evicted for what would not fit alone.
+        if let Some(full) = self.queues.too_long_for(packet) {
+            return Err(match full {
+                Full::Flow => DropReason::FlowFull,
+                Full::Buffer => DropReason::BufferFull,
+            });
+        }
         while let Some(full) = self.queues.full_for(packet) {
             let (victim, end, reason) = match (full, self.queues.limits().on_full) {
                 (Full::Flow, DropPolicy::Head) => (packet.flow, Evicted::Head, DropReason::FlowFull),

@@ -21,9 +21,15 @@ impl<T: Default + Clone> FlowMap<T> {
     #[inline]
     pub fn at(&mut self, flow: FlowId) -> &mut T {
         if flow.index() >= self.items.len() {
-            self.items.resize(flow.index() + 1, T::default());
+            self.grow(flow);
         }
         &mut self.items[flow.index()]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, flow: FlowId) {
+        self.items.resize(flow.index() + 1, T::default());
     }
 
     /// The flow's state, if it was ever written.

@@ -12,6 +12,9 @@ use crate::{Backlog, Demand, DropReason, FlowHeap, MAX_RESOURCES, Nanos, Packet,
 
 const NIL: u32 = u32::MAX;
 
+/// Most pipelines are no longer than this.
+const SHORT: usize = 2;
+
 /// The queues of all flows, with their weights and limits.
 #[derive(Debug)]
 pub struct Queues {
@@ -20,7 +23,9 @@ pub struct Queues {
     nodes: Vec<Node>,
     // The node before each in its queue, meaningless for a head; kept only when youngest packets are evicted.
     before: Option<Vec<u32>>,
+    // A row a node, of two times at least: what is of a known length is copied without a call.
     demands: Vec<Nanos>,
+    row: usize,
     free: u32,
     backlog: Backlog,
     limits: Limits,
@@ -125,6 +130,7 @@ impl Queues {
             nodes: Vec::new(),
             before: matches!(limits.on_full, DropPolicy::Longest | DropPolicy::Policy).then(Vec::new),
             demands: Vec::new(),
+            row: resources.max(SHORT),
             free: NIL,
             backlog: Backlog::default(),
             limits,
@@ -266,11 +272,22 @@ impl Queues {
         queue.bytes -= u64::from(node.bytes);
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(node.bytes);
-        let demand = Demand::copied(self.demand(at));
+        let demand = if self.resources <= SHORT {
+            let row = &self.demands[at as usize * SHORT..][..SHORT];
+            Demand::short(self.resources, [row[0], row[1]])
+        } else {
+            self.long_demand(at)
+        };
         self.nodes[at as usize].next = self.free;
         self.free = at;
         self.order_by_length(flow);
         Packet { flow, bytes: node.bytes, arrival: node.arrival, handle: node.handle, demand }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_demand(&self, at: u32) -> Demand {
+        Demand::copied(self.demand(at))
     }
 
     /// Checks that the packet can be held at all, and knows its flow from here on.
@@ -282,14 +299,6 @@ impl Queues {
         if !self.know(packet.flow) {
             return Err(DropReason::TooManyFlows);
         }
-        // Nobody is evicted for what would not fit alone.
-        let too_long = |limit: Option<u64>| limit.is_some_and(|most| u64::from(packet.bytes) > most);
-        if too_long(self.limits.flow_bytes) {
-            return Err(DropReason::FlowFull);
-        }
-        if too_long(self.limits.bytes) {
-            return Err(DropReason::BufferFull);
-        }
         // Node indices are 32 bits, and the last is the end of a list.
         if self.backlog.packets >= u64::from(NIL) {
             return Err(DropReason::BufferFull);
@@ -297,34 +306,44 @@ impl Queues {
         Ok(())
     }
 
+    /// The limit that the packet would meet if nothing else waited.
+    pub(crate) fn too_long_for(&self, packet: &Packet) -> Option<Full> {
+        let too_long = |limit: Option<u64>| limit.is_some_and(|most| u64::from(packet.bytes) > most);
+        if too_long(self.limits.flow_bytes) {
+            return Some(Full::Flow);
+        }
+        too_long(self.limits.bytes).then_some(Full::Buffer)
+    }
+
     #[inline]
     fn know(&mut self, flow: FlowId) -> bool {
-        if flow.index() >= self.flows.len() {
-            if flow.0 >= self.limits.flows {
-                return false;
-            }
+        flow.index() < self.flows.len() || self.learn(flow)
+    }
+
+    #[cold]
+    fn learn(&mut self, flow: FlowId) -> bool {
+        let fits = flow.0 < self.limits.flows;
+        if fits {
             self.flows.resize(flow.index() + 1, NEW_FLOW);
         }
-        true
+        fits
     }
 
     #[inline(always)]
     pub(crate) fn push(&mut self, packet: &Packet) {
-        let node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, tag: 0 };
-        let at = if self.free == NIL {
-            self.nodes.push(node);
-            self.demands.extend_from_slice(packet.demand.times());
-            (self.nodes.len() - 1) as u32
+        if self.free == NIL {
+            self.grow();
+        }
+        let at = self.free;
+        let node = &mut self.nodes[at as usize];
+        self.free = node.next;
+        *node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, tag: 0 };
+        if self.resources <= SHORT {
+            self.demands[at as usize * SHORT..][..SHORT].copy_from_slice(&packet.demand.first_two());
         } else {
-            let at = self.free;
-            self.free = self.nodes[at as usize].next;
-            self.nodes[at as usize] = node;
-            let start = at as usize * self.resources;
-            for (slot, &time) in self.demands[start..start + self.resources].iter_mut().zip(packet.demand.times()) {
-                *slot = time;
-            }
-            at
-        };
+            let start = at as usize * self.row;
+            self.demands[start..][..self.resources].copy_from_slice(packet.demand.times());
+        }
         let queue = &mut self.flows[packet.flow.index()];
         if let Some(before) = &mut self.before {
             match before.get_mut(at as usize) {
@@ -343,6 +362,15 @@ impl Queues {
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.bytes);
         self.order_by_length(packet.flow);
+    }
+
+    /// Another node, free.
+    #[cold]
+    fn grow(&mut self) {
+        let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, tag: 0 };
+        self.free = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.demands.resize(self.demands.len() + self.row, Nanos::ZERO);
     }
 
     #[inline(always)]
@@ -426,12 +454,12 @@ impl Queues {
     pub fn prefetch_head(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };
         prefetch(&self.nodes, queue.head as usize);
-        prefetch(&self.demands, queue.head as usize * self.resources);
+        prefetch(&self.demands, queue.head as usize * self.row);
     }
 
     #[inline]
     fn demand(&self, node: u32) -> &[Nanos] {
-        let start = node as usize * self.resources;
+        let start = node as usize * self.row;
         &self.demands[start..start + self.resources]
     }
 }
