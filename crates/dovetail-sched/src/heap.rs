@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 use core::{fmt, hint::select_unpredictable, marker::PhantomData};
 
-use crate::FlowId;
+use crate::{FlowId, prefetch::prefetch};
 
 const ARITY: usize = 4;
 const ABSENT: u32 = u32::MAX;
@@ -79,6 +79,9 @@ impl HeapKey for u64 {
 }
 
 const ROOT: usize = 3;
+
+/// With more than this, 128 KiB, the lower levels are no longer in the caches next to the core.
+const CACHED_FAMILIES: usize = 2048;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
@@ -223,6 +226,12 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         items.filter(|&&item| item != VACANT).map(|item| item.id())
     }
 
+    /// Asks the processor to load where the flow is.
+    #[inline]
+    pub(crate) fn prefetch(&self, id: I) {
+        prefetch(&self.position, id.to_index() as usize);
+    }
+
     /// Takes all flows out. O(n).
     pub fn clear(&mut self) {
         for family in &mut self.families {
@@ -273,8 +282,22 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         self.place(at, item);
     }
 
-    fn sift_down(&mut self, mut at: usize, item: Item) {
+    #[inline]
+    fn sift_down(&mut self, at: usize, item: Item) {
+        if self.families.len() > CACHED_FAMILIES {
+            self.sift_down_as::<true>(at, item);
+        } else {
+            self.sift_down_as::<false>(at, item);
+        }
+    }
+
+    fn sift_down_as<const OUT_OF_CACHE: bool>(&mut self, mut at: usize, item: Item) {
         while let Some(&Family([a, b, c, d])) = self.families.get(at + 1 - ROOT) {
+            if OUT_OF_CACHE {
+                // The families of the four lie side by side: asked for before it is known which is needed.
+                let first = (at + 1 - ROOT) * ARITY + 1 - ROOT;
+                (first..first + ARITY).for_each(|family| prefetch(&self.families, family));
+            }
             // Which child is least is anyone's guess: two rounds of selection, no branch to mispredict.
             let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
             if item <= least {

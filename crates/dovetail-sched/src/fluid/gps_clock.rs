@@ -84,6 +84,13 @@ impl GpsClock {
         }
     }
 
+    /// Asks the processor to load what is known of the flow.
+    #[inline]
+    pub(crate) fn prefetch(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+        self.departures.prefetch(flow);
+    }
+
     /// `work` nanoseconds of work join the flow, which has `weight` if it was not busy; gives its start and finish tags.
     #[inline]
     pub fn arrive(&mut self, flow: FlowId, weight: f64, work: f64) -> (f64, f64) {

@@ -65,7 +65,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::tags::Lane;
+use super::tags::{Lane, prefetch_next};
 use crate::{
     Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     cost::LEARNS,
@@ -273,6 +273,7 @@ impl Policy for Cbcs {
                 self.leaves(queues, flow);
             }
         }
+        prefetch_next(&self.heads, queues, |flow| self.flows.prefetch(flow));
         Some((packet, 0))
     }
 

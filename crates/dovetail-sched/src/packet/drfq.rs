@@ -83,12 +83,14 @@ use alloc::{boxed::Box, vec::Vec};
 use super::{
     InService,
     new_flows::{NEW_FLOWS, NewFlows, are_shared},
+    tags::prefetch_next,
 };
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     Stage,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::FlowMap,
+    prefetch::prefetch,
     units::parse_time,
 };
 
@@ -312,9 +314,7 @@ impl Policy for Drfq {
         } else {
             self.order.set(flow, largest);
         }
-        if let Some((next, _)) = self.order.peek() {
-            queues.prefetch_head(next);
-        }
+        prefetch_next(&self.order, queues, |flow| prefetch(&self.tags, flow.index() * self.kinds));
         Some((packet, ticket))
     }
 

@@ -46,7 +46,7 @@
 
 use alloc::{boxed::Box, vec::Vec};
 
-use super::ages::Ages;
+use super::{ages::Ages, tags::prefetch_next};
 use crate::{
     Evicted, FlowId, HeapKey, IndexedHeap, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
@@ -184,6 +184,7 @@ impl Policy for Las {
         } else {
             self.order(queues, flow);
         }
+        prefetch_next(&self.waiting, queues, |flow| self.ages.prefetch(flow));
         Some((packet, 0))
     }
 

@@ -189,7 +189,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         }
         self.file(queues, flow);
         self.in_service += u64::from(C::RUNS_BEHIND);
-        prefetch_next(&self.heads, queues, &self.flows);
+        prefetch_next(&self.heads, queues, |flow| self.flows.prefetch(flow));
         Some((packet, 0))
     }
 

@@ -2,9 +2,9 @@
 //! a tag, and a look-ahead.
 
 use crate::{
-    FlowHeap, PolicyError, Queues,
+    FlowId, HeapKey, IndexedHeap, PolicyError, Queues,
     entry::{Knob, Knobs},
-    flow::{FlowMap, Waiting},
+    flow::Waiting,
 };
 
 /// The knob that chooses the resource.
@@ -64,9 +64,10 @@ pub(crate) fn rescaled(tag: f64, virtual_time: f64, ratio: f64) -> f64 {
     virtual_time + (tag - virtual_time) * ratio
 }
 
-/// Asks for what the next choices will read: the least flow's head packet, and the state of those that may come after.
+/// Asks for what the next choices will read: the least flow's head packet, and the state of those that may come after, of
+/// which `of_policy` asks for the policy's.
 #[inline]
-pub(crate) fn prefetch_next<T: Default + Clone>(order: &FlowHeap, queues: &Queues, flows: &FlowMap<T>) {
+pub(crate) fn prefetch_next<K: HeapKey>(order: &IndexedHeap<FlowId, K>, queues: &Queues, of_policy: impl Fn(FlowId)) {
     // With fewer flows all of it is in the second cache, and asking costs more than it saves.
     const FEW: usize = 4096;
     if order.len() <= FEW {
@@ -77,6 +78,7 @@ pub(crate) fn prefetch_next<T: Default + Clone>(order: &FlowHeap, queues: &Queue
     }
     for soon in order.runners_up() {
         queues.prefetch_flow(soon);
-        flows.prefetch(soon);
+        order.prefetch(soon);
+        of_policy(soon);
     }
 }

@@ -225,7 +225,7 @@ impl Policy for Wf2qPlus {
             Some(head) => self.file(flow, finish, work(head, self.resource)),
             None => self.ends(flow, finish),
         }
-        prefetch_next(&self.by_finish, queues, &self.flows);
+        prefetch_next(&self.by_finish, queues, |flow| self.flows.prefetch(flow));
         Some((packet, 0))
     }
 

@@ -155,7 +155,10 @@ impl Policy for Wfq {
             Some(head) => self.heads.set(flow, state.stamp(head)),
             None => self.heads.remove(flow),
         }
-        prefetch_next(&self.heads, queues, &self.flows);
+        prefetch_next(&self.heads, queues, |flow| {
+            self.flows.prefetch(flow);
+            self.fluid.prefetch(flow);
+        });
         Some((packet, 0))
     }
 
