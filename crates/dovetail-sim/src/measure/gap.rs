@@ -17,15 +17,16 @@
 
 use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
 
+use super::rows::{self, Rows};
+
 /// Positions of the backlogged flows, and the largest gap so far.
 #[derive(Debug)]
 pub struct ActiveTimeGap {
-    resources: usize,
     positions: FlowHeap,
     sum: f64,
     flows: Vec<Flow>,
-    // The demand of each flow's last packet, `resources` a flow.
-    last: Vec<Nanos>,
+    // The demand of each flow's last packet.
+    last: Rows,
     largest: Option<f64>,
 }
 
@@ -40,14 +41,14 @@ impl ActiveTimeGap {
     /// No flows yet.
     #[must_use]
     pub fn new(resources: usize) -> Self {
-        Self { resources, positions: FlowHeap::new(), sum: 0.0, flows: Vec::new(), last: Vec::new(), largest: None }
+        Self { positions: FlowHeap::new(), sum: 0.0, flows: Vec::new(), last: Rows::new(resources), largest: None }
     }
 
     /// A flow that will be spoken of.
     pub fn appeared(&mut self, flow: FlowId, weight: f64) {
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, Flow { weight: 1.0, active: Nanos::ZERO, newly_backlogged: true });
-            self.last.resize((flow.index() + 1) * self.resources, Nanos::ZERO);
+            self.last.hold(flow);
         }
         self.flows[flow.index()].weight = weight;
     }
@@ -75,10 +76,9 @@ impl ActiveTimeGap {
     #[inline]
     pub fn served(&mut self, flow: FlowId, times: &[Nanos], leaves: bool) -> f64 {
         let state = &mut self.flows[flow.index()];
-        let at = flow.index() * self.resources;
-        let last = &mut self.last[at..at + self.resources];
+        let last = self.last.of_mut(flow);
         let increment = active_increment((!state.newly_backlogged).then_some(&*last), times);
-        last.copy_from_slice(times);
+        rows::set(last, times);
         state.newly_backlogged = false;
         state.active += increment;
         let before = self.positions.key(flow).unwrap_or(0.0);

@@ -13,18 +13,20 @@
 
 use dovetail_sched::{FlowId, Nanos};
 
-use super::gap::ActiveTimeGap;
+use super::{
+    gap::ActiveTimeGap,
+    rows::{self, Rows},
+};
 
 /// Jain's index over windows.
 #[derive(Debug)]
 pub struct Jain {
-    resources: usize,
     window: Nanos,
     current: u64,
     ends: Nanos,
     flows: Vec<Flow>,
-    // Processing time of the packets started in the flow's window, `resources` a flow.
-    service: Vec<Nanos>,
+    // Processing time of the packets started in the flow's window.
+    service: Rows,
     sum: f64,
     windows: u64,
 }
@@ -41,12 +43,11 @@ impl Jain {
     pub fn new(resources: usize, window: Nanos) -> Self {
         let window = window.max(Nanos(1));
         Self {
-            resources,
             window,
             current: 0,
             ends: window,
             flows: Vec::new(),
-            service: Vec::new(),
+            service: Rows::new(resources),
             sum: 0.0,
             windows: 0,
         }
@@ -68,7 +69,7 @@ impl Jain {
     pub fn joined(&mut self, flow: FlowId, now: Nanos) {
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, Flow::default());
-            self.service.resize((flow.index() + 1) * self.resources, Nanos::ZERO);
+            self.service.hold(flow);
         }
         self.flows[flow.index()].backlogged_since = now;
     }
@@ -77,15 +78,12 @@ impl Jain {
     #[inline]
     pub fn served(&mut self, flow: FlowId, times: &[Nanos]) {
         let state = &mut self.flows[flow.index()];
-        let at = flow.index() * self.resources;
-        let service = &mut self.service[at..at + self.resources];
+        let service = self.service.of_mut(flow);
         if state.window != self.current {
             state.window = self.current;
             service.fill(Nanos::ZERO);
         }
-        for (total, &time) in service.iter_mut().zip(times) {
-            *total += time;
-        }
+        rows::add(service, times);
     }
 
     /// The mean; `None` if no two flows ever stayed backlogged for a window.
@@ -103,9 +101,8 @@ impl Jain {
             if state.backlogged_since > start {
                 continue;
             }
-            let at = flow.index() * self.resources;
             let served = state.window == self.current;
-            let service = if served { &self.service[at..at + self.resources] } else { &[] };
+            let service = if served { self.service.of(flow) } else { &[] };
             let dominant = service.iter().copied().fold(Nanos::ZERO, Nanos::max).as_f64() / weight;
             flows += 1;
             sum += dominant;

@@ -24,15 +24,17 @@
 pub mod gap;
 pub mod jain;
 pub mod latency;
+mod rows;
 pub mod share;
 pub mod timeline;
 
-use dovetail_sched::{FlowId, Nanos, Packet};
+use dovetail_sched::{Demand, FlowId, Nanos, Packet};
 
 use crate::{Observer, Passage, Profile};
 use gap::ActiveTimeGap;
 use jain::Jain;
 use latency::Latency;
+use rows::Rows;
 use timeline::Timeline;
 
 pub use latency::Percentiles;
@@ -124,11 +126,10 @@ impl FlowSummary {
 /// Watches a run and sums it up. Cost per packet: O(m) and a heap of the backlogged flows.
 #[derive(Debug)]
 pub struct Meters {
-    resources: usize,
     flows: Vec<Flow>,
     labels: Vec<String>,
-    // Processing time received, `resources` a flow.
-    service: Vec<Nanos>,
+    // Processing time received.
+    service: Rows,
     busy: Vec<Nanos>,
     longest_service: Nanos,
     first_arrival: Option<Nanos>,
@@ -143,7 +144,14 @@ pub struct Meters {
     jain: Jain,
     lines: Lines,
     // A released packet waits until it starts, and others may arrive before that.
-    starting: Option<(Packet, Nanos)>,
+    starting: Option<Starting>,
+}
+
+#[derive(Debug)]
+struct Starting {
+    at: Nanos,
+    flow: FlowId,
+    demand: Demand,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -173,10 +181,9 @@ impl Meters {
     #[must_use]
     pub fn new(resources: usize, window: Nanos) -> Self {
         Self {
-            resources,
             flows: Vec::new(),
             labels: Vec::new(),
-            service: Vec::new(),
+            service: Rows::new(resources),
             busy: vec![Nanos::ZERO; resources],
             longest_service: Nanos::ZERO,
             first_arrival: None,
@@ -205,7 +212,7 @@ impl Meters {
         self.start_before(Nanos::MAX);
         let makespan = self.last_end - self.first_arrival.unwrap_or_default();
         let over_makespan = |amount: f64| if makespan == Nanos::ZERO { 0.0 } else { amount / makespan.as_f64() };
-        let flows = self.flows.iter().zip(self.service.chunks(self.resources)).zip(&self.labels).enumerate();
+        let flows = (0..).map(FlowId).zip(self.flows.iter().zip(&self.labels));
         Summary {
             sent: self.sent,
             dropped: self.dropped,
@@ -221,13 +228,13 @@ impl Meters {
             latency: self.latency.percentiles(),
             latency_cdf: self.latency.cdf(),
             flows: flows
-                .map(|(id, ((flow, service), label))| FlowSummary {
+                .map(|(id, (flow, label))| FlowSummary {
                     label: label.clone(),
                     sent: flow.sent,
                     dropped: flow.dropped,
                     bytes: flow.bytes,
-                    service: service.to_vec(),
-                    active: self.gap.active(FlowId(id as u32)),
+                    service: self.service.of(id).to_vec(),
+                    active: self.gap.active(id),
                 })
                 .collect(),
             series: self.lines.finish(&self.labels),
@@ -239,13 +246,15 @@ impl Meters {
     fn start_before(&mut self, now: Nanos) {
         let Self { starting, flows, jain, gap, lines, .. } = self;
         // Looked at in place: it is large to move.
-        let Some((packet, at)) = starting.as_ref().filter(|(_, at)| *at < now) else { return };
-        let flow = &mut flows[packet.flow.index()];
-        flow.waiting -= 1;
-        let times = packet.demand.times();
+        let Some(Starting { at, flow, demand }) = starting.as_ref().filter(|starting| starting.at < now) else {
+            return;
+        };
+        let state = &mut flows[flow.index()];
+        state.waiting -= 1;
+        let times = demand.times();
         jain.advance(*at, gap);
-        jain.served(packet.flow, times);
-        lines.gap.add(*at, gap.served(packet.flow, times, flow.waiting == 0));
+        jain.served(*flow, times);
+        lines.gap.add(*at, gap.served(*flow, times, state.waiting == 0));
         *starting = None;
     }
 }
@@ -256,7 +265,7 @@ impl Observer for Meters {
         if at >= self.flows.len() {
             self.flows.resize(at + 1, NEW_FLOW);
             self.labels.resize(at + 1, String::new());
-            self.service.resize((at + 1) * self.resources, Nanos::ZERO);
+            self.service.hold(flow);
         }
         self.flows[at].weight = profile.weight.as_f64();
         self.flows[at].class = profile.class.map_or(NO_CLASS, |name| self.lines.class(name));
@@ -299,7 +308,7 @@ impl Observer for Meters {
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
         let starts = passage.start()[0];
         self.start_before(Nanos::MAX);
-        self.starting = Some((*packet, starts));
+        self.starting = Some(Starting { at: starts, flow: packet.flow, demand: packet.demand });
         self.sent += 1;
         self.bytes_sent += u64::from(packet.bytes);
         self.last_end = self.last_end.max(passage.done());
@@ -307,24 +316,23 @@ impl Observer for Meters {
         let flow = &mut self.flows[packet.flow.index()];
         flow.sent += 1;
         flow.bytes += u64::from(packet.bytes);
-        let at = packet.flow.index() * self.resources;
         let mut all = Nanos::ZERO;
-        let totals = self.service[at..at + self.resources].iter_mut().zip(&mut self.busy);
-        for (j, (service, busy)) in totals.enumerate() {
-            let time = passage.end()[j] - passage.start()[j];
+        let totals = self.service.of_mut(packet.flow).iter_mut().zip(&mut self.busy).zip(&mut self.lines.busy);
+        for (((service, busy), line), (&start, &end)) in totals.zip(passage.start().iter().zip(passage.end())) {
+            let time = end - start;
             *service += time;
             *busy += time;
             all += time;
-            self.lines.busy[j].spread(passage.start()[j], passage.end()[j]);
+            line.spread(start, end);
         }
         self.longest_service = self.longest_service.max(all);
-        let dominant = packet.demand.dominant().as_f64();
+        let dominant = || packet.demand.dominant().as_f64();
         if let Some((service, bytes)) = self.lines.flows.get_mut(packet.flow.index()) {
-            service.add(starts, dominant);
+            service.add(starts, dominant());
             bytes.add(starts, f64::from(packet.bytes));
         }
         if let Some((_, line)) = self.lines.classes.get_mut(flow.class as usize) {
-            line.add(starts, dominant);
+            line.add(starts, dominant());
         }
     }
 }

@@ -16,20 +16,54 @@ const NARROWEST: Nanos = Nanos(1 << 14);
 pub struct Timeline {
     shift: u32,
     bins: Vec<f64>,
-    fold: fn(f64, f64) -> f64,
+    fold: Fold,
+    open: Open,
+}
+
+/// The bin that is being written: time goes on slowly, so the next amount is mostly for the same.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    from: u64,
+    // 0 if no bin is.
+    width: u64,
+    amount: f64,
+}
+
+impl Open {
+    #[inline]
+    fn has(&self, at: Nanos) -> bool {
+        at.0.wrapping_sub(self.from) < self.width
+    }
+}
+
+/// What becomes of two amounts in a bin.
+#[derive(Debug, Clone, Copy)]
+enum Fold {
+    Sum,
+    Max,
+}
+
+impl Fold {
+    #[inline]
+    fn of(self, a: f64, b: f64) -> f64 {
+        match self {
+            Self::Sum => a + b,
+            Self::Max => a.max(b),
+        }
+    }
 }
 
 impl Timeline {
     /// Amounts in a bin are added up.
     #[must_use]
     pub fn sums() -> Self {
-        Self { shift: NARROWEST.0.trailing_zeros(), bins: Vec::new(), fold: |a, b| a + b }
+        Self { shift: NARROWEST.0.trailing_zeros(), bins: Vec::new(), fold: Fold::Sum, open: Open::default() }
     }
 
     /// The largest amount in a bin counts.
     #[must_use]
     pub fn maxima() -> Self {
-        Self { fold: f64::max, ..Self::sums() }
+        Self { fold: Fold::Max, ..Self::sums() }
     }
 
     /// How wide a bin is.
@@ -41,18 +75,28 @@ impl Timeline {
     /// Adds `amount` at time `at`.
     #[inline]
     pub fn add(&mut self, at: Nanos, amount: f64) {
-        let bin = self.bin(at);
-        self.bins[bin] = (self.fold)(self.bins[bin], amount);
+        if !self.open.has(at) {
+            self.open_at(at);
+        }
+        self.open.amount = self.fold.of(self.open.amount, amount);
     }
 
     /// Adds each bin's part of the time from `start` to `end`, in nanoseconds.
     #[inline]
     pub fn spread(&mut self, start: Nanos, end: Nanos) {
+        if self.open.has(start) && self.open.has(end) {
+            self.open.amount += (end - start).as_f64();
+        } else {
+            self.spread_over(start, end);
+        }
+    }
+
+    fn spread_over(&mut self, start: Nanos, end: Nanos) {
         // The last bin first: it makes the width fit.
-        let last = self.bin(end);
-        let first = (start.0 >> self.shift) as usize;
+        self.open_at(end);
+        let (first, last) = (self.bin(start), self.bin(end));
         if first == last {
-            self.bins[first] += (end - start).as_f64();
+            self.open.amount += (end - start).as_f64();
             return;
         }
         let boundary = |bin: usize| Nanos((bin as u64) << self.shift);
@@ -60,12 +104,13 @@ impl Timeline {
         for bin in first + 1..last {
             self.bins[bin] += self.width().as_f64();
         }
-        self.bins[last] += (end - boundary(last)).as_f64();
+        self.open.amount += (end - boundary(last)).as_f64();
     }
 
     /// The bins at `width`, which is this line's width doubled any number of times.
     #[must_use]
     pub fn at_width(mut self, width: Nanos) -> Vec<f64> {
+        self.close();
         while self.width() < width {
             self.halve();
         }
@@ -73,28 +118,36 @@ impl Timeline {
     }
 
     #[inline]
-    fn bin(&mut self, at: Nanos) -> usize {
-        let bin = (at.0 >> self.shift) as usize;
-        if bin < self.bins.len() { bin } else { self.grow(at) }
+    fn bin(&self, at: Nanos) -> usize {
+        (at.0 >> self.shift) as usize
     }
 
-    #[cold]
-    fn grow(&mut self, at: Nanos) -> usize {
-        while (at.0 >> self.shift) as usize >= BINS {
+    /// Opens the bin of this time, which the bins are made to reach.
+    fn open_at(&mut self, at: Nanos) {
+        self.close();
+        while self.bin(at) >= BINS {
             self.halve();
         }
-        let bin = (at.0 >> self.shift) as usize;
+        let bin = self.bin(at);
         if bin >= self.bins.len() {
             self.bins.resize(bin + 1, 0.0);
         }
-        bin
+        self.open = Open { from: (bin as u64) << self.shift, width: self.width().0, amount: self.bins[bin] };
+    }
+
+    fn close(&mut self) {
+        if self.open.width > 0 {
+            let bin = self.bin(Nanos(self.open.from));
+            self.bins[bin] = self.open.amount;
+            self.open.width = 0;
+        }
     }
 
     fn halve(&mut self) {
         let pairs = self.bins.len().div_ceil(2);
         for pair in 0..pairs {
             let second = self.bins.get(2 * pair + 1).copied().unwrap_or(0.0);
-            self.bins[pair] = (self.fold)(self.bins[2 * pair], second);
+            self.bins[pair] = self.fold.of(self.bins[2 * pair], second);
         }
         self.bins.truncate(pairs);
         self.shift += 1;
@@ -111,6 +164,7 @@ mod tests {
         for second in 0..100 {
             line.add(Nanos::from_secs(second), 1.0);
         }
+        line.close();
         assert_eq!(line.bins.iter().sum::<f64>(), 100.0);
         assert!(line.bins.len() <= BINS);
         assert!(line.width() >= Nanos::from_millis(40));
@@ -121,6 +175,7 @@ mod tests {
         let mut line = Timeline::sums();
         let width = line.width();
         line.spread(Nanos(width.0 / 2), Nanos(3 * width.0 + 10));
+        line.close();
         assert_eq!(line.bins, [width.as_f64() / 2.0, width.as_f64(), width.as_f64(), 10.0]);
     }
 
@@ -130,6 +185,7 @@ mod tests {
         line.add(Nanos(0), 7.0);
         line.add(Nanos(1), 3.0);
         line.add(Nanos::MAX, 5.0);
+        line.close();
         assert_eq!(line.bins[0], 7.0);
         assert_eq!(line.bins.last(), Some(&5.0));
         assert!(line.bins.len() <= BINS);

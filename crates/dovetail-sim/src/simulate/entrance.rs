@@ -2,9 +2,10 @@
 
 use std::sync::atomic::Ordering;
 
-use dovetail_sched::{Nanos, Packet, Scheduler, cost::ProgramId};
+use dovetail_sched::{Dispatch, Nanos, Packet, Scheduler, cost::ProgramId};
 
 use super::{
+    next::Next,
     outcome::{Options, Outcome, Progress, SimulateError},
     truths::Truths,
 };
@@ -61,14 +62,13 @@ impl<'a, O: Observer> Entrance<'a, O> {
     pub(super) fn arrive_until(
         &mut self,
         workload: &mut dyn Workload,
-        next: &mut Option<Arrival>,
+        next: &mut Next,
         now: Nanos,
         options: &mut Options<'_>,
     ) -> Result<(), SimulateError> {
-        while let Some(arrival) = next.as_ref().filter(|arrival| arrival.at <= now) {
+        while let Some(arrival) = next.by(now) {
             self.arrive(workload, arrival, now);
-            *next = workload.next()?;
-            self.check(next.as_ref())?;
+            next.advance(workload, self.outcome.arrived)?;
             if self.outcome.arrived.is_multiple_of(PROGRESS_EVERY) {
                 self.tell_progress(options, now);
             }
@@ -91,15 +91,6 @@ impl<'a, O: Observer> Entrance<'a, O> {
         }
     }
 
-    /// Refuses an arrival beyond what the clock can tell.
-    #[inline]
-    pub(super) fn check(&self, next: Option<&Arrival>) -> Result<(), SimulateError> {
-        match next {
-            Some(arrival) if arrival.at == Nanos::MAX => Err(SimulateError::ClockEnds { packet: self.outcome.arrived }),
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn tell_progress(&self, options: &mut Options<'_>, now: Nanos) {
         if let Some(progress) = &mut options.progress {
             progress(Progress { arrived: self.outcome.arrived, now });
@@ -109,7 +100,7 @@ impl<'a, O: Observer> Entrance<'a, O> {
     #[inline]
     fn arrive(&mut self, workload: &dyn Workload, arrival: &Arrival, now: Nanos) {
         let Arrival { at, flow, bytes, demand, program, .. } = *arrival;
-        let packet = Packet { flow, bytes, arrival: at, handle: self.outcome.arrived, demand };
+        let mut packet = Packet { flow, bytes, arrival: at, handle: self.outcome.arrived, demand };
         if flow.index() >= self.programs.len() {
             self.programs.resize(flow.index() + 1, None);
         }
@@ -126,13 +117,13 @@ impl<'a, O: Observer> Entrance<'a, O> {
         self.waiting += 1;
         self.held = false;
         self.observer.arrived(&packet);
-        let told = self.truths.hide(&packet, arrival);
-        let admission = self.scheduler.enqueue(&told, now);
+        self.truths.hide(&mut packet, arrival);
+        let admission = self.scheduler.enqueue(&packet, now);
         if admission.evicted {
             self.evicted(now);
         }
         if !admission.is_queued() {
-            self.drop(told, now);
+            self.drop(packet, now);
         }
     }
 
@@ -154,8 +145,9 @@ impl<'a, O: Observer> Entrance<'a, O> {
         }
     }
 
-    fn drop(&mut self, packet: Packet, now: Nanos) {
-        let packet = self.truths.reveal(packet);
+    #[cold]
+    fn drop(&mut self, mut packet: Packet, now: Nanos) {
+        self.truths.reveal(&mut packet);
         self.outcome.dropped += 1;
         self.waiting -= 1;
         self.observer.dropped(&packet, now);
@@ -163,14 +155,17 @@ impl<'a, O: Observer> Entrance<'a, O> {
 
     /// The packet that goes next, as it truly is, with the scheduler's note on it.
     #[inline]
-    pub(super) fn release(&mut self, now: Nanos) -> Option<(Packet, u64)> {
-        let Some(dispatch) = self.scheduler.dequeue(now) else {
-            self.held = true;
-            return None;
-        };
-        self.outcome.sent += 1;
-        self.waiting -= 1;
-        Some((self.truths.reveal(dispatch.packet), dispatch.ticket))
+    pub(super) fn release(&mut self, now: Nanos) -> Option<Dispatch> {
+        let mut released = self.scheduler.dequeue(now);
+        match &mut released {
+            Some(dispatch) => {
+                self.outcome.sent += 1;
+                self.waiting -= 1;
+                self.truths.reveal(&mut dispatch.packet);
+            }
+            None => self.held = true,
+        }
+        released
     }
 
     /// A packet of a flow that is always backlogged takes the place of the one that left.

@@ -9,12 +9,14 @@
 //! | `plain` | one scheduler before a pipeline whose passages follow from a recursion |
 //! | `staged` | a scheduler before every resource: events, one after the other |
 //! | `entrance` | arrivals and drops, the same for both |
+//! | `next` | the arrival that is next |
 //! | `truths` | what a scheduler that estimates is not told |
 //! | `outcome` | how to run, and how a run ended |
 //! | `in_order` | observers see packets in the order of their release |
 
 mod entrance;
 mod in_order;
+mod next;
 mod notifier;
 mod outcome;
 mod plain;

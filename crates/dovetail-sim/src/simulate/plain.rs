@@ -1,9 +1,10 @@
 //! One scheduler before a pipeline that serves in order of release.
 
-use dovetail_sched::{Nanos, Scheduler};
+use dovetail_sched::{Dispatch, Nanos, Scheduler};
 
 use super::{
     entrance::Entrance,
+    next::Next,
     notifier::Notifier,
     outcome::{Options, Outcome, SimulateError},
 };
@@ -21,13 +22,11 @@ pub(super) fn run<O: Observer>(
     let mut notifier = Notifier::new(scheduler, resources);
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
-    let mut next = workload.next()?;
-    entrance.check(next.as_ref())?;
+    let mut next = Next::first(workload)?;
     let mut now = Nanos::ZERO;
     loop {
-        let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
         let event = entrance.ask_at(pipeline.ready(), now).min(notifier.next_at());
-        now = match event.min(arrival) {
+        now = match event.min(next.at) {
             Nanos::MAX if entrance.waiting > 0 => {
                 return Err(SimulateError::Stuck { packets: entrance.waiting, now });
             }
@@ -45,15 +44,15 @@ pub(super) fn run<O: Observer>(
         if entrance.waiting > 0
             && !entrance.held
             && pipeline.ready() <= now
-            && let Some((packet, ticket)) = entrance.release(now)
+            && let Some(Dispatch { packet, ticket }) = &entrance.release(now)
         {
             let passage = pipeline.admit(now, &packet.demand);
             if passage.end().last() == Some(&Nanos::MAX) {
                 return Err(SimulateError::ClockEnds { packet: packet.handle });
             }
-            entrance.observer.sent(&packet, passage);
-            notifier.expect(packet.flow, ticket, passage);
-            entrance.refill(workload, &packet, now)?;
+            entrance.observer.sent(packet, passage);
+            notifier.expect(packet.flow, *ticket, passage);
+            entrance.refill(workload, packet, now)?;
         }
     }
     entrance.outcome.left = entrance.waiting;

@@ -3,12 +3,13 @@
 //! Packets may overtake each other between resources, so nothing follows from a recursion: events happen one after the
 //! other. At one instant later resources go before earlier ones, as packets make room for one another.
 
-use dovetail_sched::{Feedback, Interest, Nanos, Packet, Scheduler, Stage};
+use dovetail_sched::{Dispatch, Feedback, Interest, Nanos, Packet, Scheduler, Stage};
 use slab::Slab;
 
 use super::{
     entrance::Entrance,
     in_order::InOrder,
+    next::Next,
     outcome::{Options, Outcome, SimulateError},
 };
 use crate::{Observer, Passage, workload::Workload};
@@ -59,13 +60,11 @@ pub(super) fn run<O: Observer>(
     let mut stages = Stages { places: vec![Place::default(); resources], travelling: Slab::new(), interest, room };
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
-    let mut next = workload.next()?;
-    entrance.check(next.as_ref())?;
+    let mut next = Next::first(workload)?;
     let mut now = Nanos::ZERO;
     loop {
-        let arrival = next.as_ref().map_or(Nanos::MAX, |arrival| arrival.at);
         let ready = if stages.places[0].is_free() { now } else { Nanos::MAX };
-        let entering = entrance.ask_at(ready, now).min(arrival);
+        let entering = entrance.ask_at(ready, now).min(next.at);
         let entering = if entering >= stop_at { Nanos::MAX } else { entering };
         now = match stages.next_event(&mut entrance, now).min(entering) {
             Nanos::MAX if stages.served().is_some() => {
@@ -89,7 +88,7 @@ pub(super) fn run<O: Observer>(
         if entrance.waiting > 0
             && !entrance.held
             && stages.places[0].is_free()
-            && let Some((packet, ticket)) = entrance.release(now)
+            && let Some(Dispatch { packet, ticket }) = entrance.release(now)
         {
             let number = entrance.observer.released(&packet);
             let passage = Passage::new(resources, now);

@@ -18,23 +18,20 @@ impl Truths {
         if scheduler.learning().is_some() { Self::Hidden(Slab::new()) } else { Self::Told }
     }
 
-    /// `packet` as the scheduler is to see it.
+    /// Makes of `packet` what the scheduler is to see. In place, as packets are large to move.
     #[inline]
-    pub(super) fn hide(&mut self, packet: &Packet, arrival: &Arrival) -> Packet {
-        match self {
-            Self::Told => *packet,
-            Self::Hidden(packets) => {
-                Packet { handle: packets.insert(*packet) as u64, demand: arrival.told(), ..*packet }
-            }
+    pub(super) fn hide(&mut self, packet: &mut Packet, arrival: &Arrival) {
+        if let Self::Hidden(packets) = self {
+            packet.handle = packets.insert(*packet) as u64;
+            packet.demand = arrival.told();
         }
     }
 
-    /// The true packet behind one that the scheduler gave back for good.
+    /// Makes of a packet that the scheduler gave back for good the true one behind it.
     #[inline]
-    pub(super) fn reveal(&mut self, packet: Packet) -> Packet {
-        match self {
-            Self::Told => packet,
-            Self::Hidden(packets) => packets.remove(packet.handle as usize),
+    pub(super) fn reveal(&mut self, packet: &mut Packet) {
+        if let Self::Hidden(packets) = self {
+            *packet = packets.remove(packet.handle as usize);
         }
     }
 }

@@ -110,6 +110,20 @@ pub trait Workload {
     /// When the input cannot be read any further. After an error, or `None`, the stream is at its end.
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError>;
 
+    /// Puts the next arrival in the place of `arrival`; whether there was one. As [`next`](Self::next), but for the moves
+    /// of what is large.
+    ///
+    /// # Errors
+    /// As of [`next`](Self::next).
+    #[inline]
+    fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
+        let next = self.next()?;
+        if let Some(next) = &next {
+            *arrival = *next;
+        }
+        Ok(next.is_some())
+    }
+
     /// A packet of `flow` left its queue at `now`: for a flow that is always backlogged, a packet to take its place,
     /// arriving at `now`. `None` for any other flow, and when the flow has no more.
     fn refill(&mut self, _flow: FlowId, _now: Nanos) -> Option<Arrival> {
@@ -155,6 +169,10 @@ impl<W: Workload + ?Sized> Workload for Box<W> {
     #[inline]
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
         (**self).next()
+    }
+    #[inline]
+    fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
+        (**self).next_into(arrival)
     }
     #[inline]
     fn refill(&mut self, flow: FlowId, now: Nanos) -> Option<Arrival> {
