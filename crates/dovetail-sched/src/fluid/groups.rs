@@ -17,11 +17,12 @@ use super::{
 };
 use crate::{FlowId, flow::FlowMap};
 
-/// So many directions without flows are remembered beyond as many as have flows.
-const SPARE_GROUPS: usize = 64;
+/// So many directions without flows are remembered beyond as many as have flows: half a megabyte at most, for packets of
+/// every size.
+const SPARE_GROUPS: usize = 2048;
 
 /// Directions that were looked up last are found in a table of this size, without a search.
-const RECENT: usize = 256;
+const RECENT: usize = 4096;
 
 /// Above this, the tags of a group are set back.
 const HIGHEST_TAG: u64 = 1 << 62;
