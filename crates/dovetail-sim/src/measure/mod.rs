@@ -244,11 +244,15 @@ impl Meters {
     /// The released packet starts, if that is before `now`; what else happens at the instant of its start comes first.
     #[inline]
     fn start_before(&mut self, now: Nanos) {
+        if self.starting.as_ref().is_some_and(|starting| starting.at < now) {
+            self.start();
+        }
+    }
+
+    fn start(&mut self) {
         let Self { starting, flows, jain, gap, lines, .. } = self;
         // Looked at in place: it is large to move.
-        let Some(Starting { at, flow, demand }) = starting.as_ref().filter(|starting| starting.at < now) else {
-            return;
-        };
+        let Some(Starting { at, flow, demand }) = starting else { return };
         let state = &mut flows[flow.index()];
         state.waiting -= 1;
         let times = demand.times();

@@ -2,6 +2,8 @@
 //!
 //! The usual step is to take the earliest event and put its successor in its place, which is one walk down the heap.
 
+use std::{hint::select_unpredictable, mem};
+
 const ARITY: usize = 4;
 
 /// An event's time and number as one integer, so that they compare in one step. The bits of a non-negative float order
@@ -18,37 +20,49 @@ impl Entry {
     }
 }
 
+/// Fills the unused places of the last family: after every event.
+const NEVER: Entry = Entry(u128::MAX);
+
 /// Events by time, ties by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Agenda {
-    entries: Vec<Entry>,
+    // The root is in place 3, and the children of place `i` are all of family `i - 2`: four that are compared without a
+    // bound to test.
+    families: Vec<[Entry; ARITY]>,
+    len: usize,
 }
+
+const ROOT: usize = ARITY - 1;
 
 impl Agenda {
     /// The earliest event.
     #[inline]
     pub(super) fn first(&self) -> Option<(f64, u32)> {
-        let entry = self.entries.first()?.0;
-        Some((f64::from_bits((entry >> 32) as u64), entry as u32))
+        let entry = self.families.first()?[ROOT];
+        (entry != NEVER).then_some((f64::from_bits((entry.0 >> 32) as u64), entry.0 as u32))
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.clear();
+        *self = Self::default();
     }
 
     pub(super) fn push(&mut self, time: f64, event: u32) {
         let entry = Entry::new(time, event);
-        let mut at = self.entries.len();
-        self.entries.push(entry);
-        while at > 0 {
-            let parent = (at - 1) / ARITY;
-            if self.entries[parent] <= entry {
+        let mut at = ROOT + self.len;
+        if at / ARITY >= self.families.len() {
+            self.families.push([NEVER; ARITY]);
+        }
+        self.len += 1;
+        while at > ROOT {
+            let parent = at / ARITY + ROOT - 1;
+            let above = self.families[parent / ARITY][parent % ARITY];
+            if above <= entry {
                 break;
             }
-            self.entries[at] = self.entries[parent];
+            self.families[at / ARITY][at % ARITY] = above;
             at = parent;
         }
-        self.entries[at] = entry;
+        self.families[at / ARITY][at % ARITY] = entry;
     }
 
     /// Puts an event in the place of the earliest one.
@@ -59,9 +73,13 @@ impl Agenda {
 
     /// Takes the earliest event out.
     pub(super) fn pop(&mut self) {
-        if let Some(last) = self.entries.pop()
-            && !self.entries.is_empty()
-        {
+        if self.len == 0 {
+            return;
+        }
+        self.len -= 1;
+        let end = ROOT + self.len;
+        let last = mem::replace(&mut self.families[end / ARITY][end % ARITY], NEVER);
+        if end > ROOT {
             self.sink(last);
         }
     }
@@ -69,33 +87,24 @@ impl Agenda {
     /// Lets `entry` sink from the root.
     #[inline]
     fn sink(&mut self, entry: Entry) {
-        let entries = &mut self.entries[..];
-        let mut at = 0;
-        loop {
-            let first = at * ARITY + 1;
-            // The full rows, of which there are most, compare without a bound to test.
-            let (least, place) = if let Some(&[a, b, c, d]) = entries.get(first..first + ARITY) {
-                let (low, low_at) = if b < a { (b, first + 1) } else { (a, first) };
-                let (high, high_at) = if d < c { (d, first + 3) } else { (c, first + 2) };
-                if high < low { (high, high_at) } else { (low, low_at) }
-            } else {
-                let Some(rest) = entries.get(first..).filter(|rest| !rest.is_empty()) else { break };
-                let mut best = (rest[0], first);
-                for (offset, &other) in rest.iter().enumerate().skip(1) {
-                    if other < best.0 {
-                        best = (other, first + offset);
-                    }
-                }
-                best
-            };
+        let families = &mut self.families[..];
+        let mut at = ROOT;
+        while let Some(&[a, b, c, d]) = families.get(at + 1 - ROOT) {
+            let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
             if entry <= least {
                 break;
             }
-            entries[at] = least;
-            at = place;
+            families[at / ARITY][at % ARITY] = least;
+            at = (at + 1 - ROOT) * ARITY + child;
         }
-        entries[at] = entry;
+        families[at / ARITY][at % ARITY] = entry;
     }
+}
+
+/// The lesser of two; without a branch, as nothing predicts it.
+#[inline]
+fn lesser(a: (Entry, usize), b: (Entry, usize)) -> (Entry, usize) {
+    select_unpredictable(b.0 < a.0, b, a)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! down the agenda, O(log sources), and no allocation.
 
 use dovetail_sched::{
-    FlowId, Nanos, Weight,
+    Demand, FlowId, Nanos, Weight,
     cost::{ProgramId, ProgramTable},
 };
 
@@ -53,6 +53,8 @@ pub struct Synthetic {
     transfer_flows: Vec<TransferFlow>,
     agenda: Agenda,
     backlog: u32,
+    /// Whether any flow always is.
+    is_backlogged: bool,
     end: Nanos,
     left: u64,
     hint: Option<u64>,
@@ -182,6 +184,7 @@ impl Synthetic {
             transfer_flows: Vec::new(),
             agenda,
             backlog: scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX)),
+            is_backlogged: scenario.flows.iter().any(|flow| matches!(flow.process, Process::Backlogged)),
             end,
             left: scenario.packets.unwrap_or(u64::MAX),
             hint,
@@ -332,10 +335,15 @@ impl Workload for Synthetic {
         self.classes.resource_names()
     }
 
-    #[inline]
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
+        let mut arrival = Arrival::new(Nanos::ZERO, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
+        Ok(self.next_into(&mut arrival)?.then_some(arrival))
+    }
+
+    #[inline]
+    fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
         loop {
-            let Some((time, event)) = self.agenda.first() else { return Ok(None) };
+            let Some((time, event)) = self.agenda.first() else { return Ok(false) };
             if self.left == 0 || Nanos::from_f64(time) >= self.end {
                 let clock_ends = self.left > 0 && self.end == Nanos::MAX;
                 self.agenda.clear();
@@ -344,12 +352,13 @@ impl Workload for Synthetic {
                                 rates, or give the scenario a duration";
                     return Err(WorkloadError::File { file: self.file.clone(), what: what.into() });
                 }
-                return Ok(None);
+                return Ok(false);
             }
             let place = event as usize;
             if place < self.sources.len() {
                 self.left -= 1;
-                return Ok(Some(self.source_packet(event, time)));
+                *arrival = self.source_packet(event, time);
+                return Ok(true);
             }
             let place = place - self.sources.len();
             if place < self.starters.len() {
@@ -357,12 +366,16 @@ impl Workload for Synthetic {
                 continue;
             }
             self.left -= 1;
-            return Ok(Some(self.transfer_packet((place - self.starters.len()) as u32, event, time)));
+            *arrival = self.transfer_packet((place - self.starters.len()) as u32, event, time);
+            return Ok(true);
         }
     }
 
     #[inline]
     fn refill(&mut self, flow: FlowId, now: Nanos) -> Option<Arrival> {
+        if !self.is_backlogged {
+            return None;
+        }
         let source = self.sources.get_mut(flow.index())?;
         let spec = &self.specs[source.spec as usize];
         let over = now >= spec.stop || now >= self.end || source.left == 0 || self.left == 0;
