@@ -5,10 +5,12 @@ use crate::row::Goal;
 /// Nanoseconds of a dequeue and an enqueue.
 pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
     let most = match (policy, flows) {
-        ("drr", 1_000) => 30.0,
+        ("drr", 1_000) => 25.0,
         ("drr", 100_000) => 60.0,
-        ("wfq" | "wf2q+", 1_000) => 110.0,
-        ("drfq" | "atfq:batch=20", 1_000) => 200.0,
+        ("wfq" | "wf2q+", 1_000) => 80.0,
+        ("drfq", 1_000) => 60.0,
+        ("atfq" | "atfq:batch=20", 1_000) => 100.0,
+        ("tradeoff" | "tradeoff:alpha=1", 1_000) => 150.0,
         ("tradeoff" | "tradeoff:alpha=1", 10_000) => 1_000.0,
         _ => return None,
     };
@@ -19,10 +21,10 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
 pub const FLAT: Goal = Goal::AtMost(2.0);
 
 /// How many times as long as DRR its variant with short flows first may take.
-pub const BESIDE_DRR: Goal = Goal::AtMost(1.5);
+pub const BESIDE_DRR: Goal = Goal::AtMost(1.4);
 
 /// How many times as long as MR3 the trade-off may take in its paper's testbed.
-pub const BESIDE_MR3: Goal = Goal::AtMost(3.0);
+pub const BESIDE_MR3: Goal = Goal::AtMost(2.5);
 
 /// Nanoseconds that a packet may take more from C than from Rust.
 pub const THROUGH_C: Goal = Goal::AtMost(15.0);
@@ -33,8 +35,10 @@ pub const NETWORK: Goal = Goal::AtLeast(50.0);
 /// Packets per second of the whole simulator with 1,000 flows.
 pub fn simulator(policy: &str) -> Option<Goal> {
     match policy {
-        "fifo" | "drr" => Some(Goal::AtLeast(5e6)),
-        "wfq" | "drfq" | "atfq:batch=20" => Some(Goal::AtLeast(2e6)),
+        "fifo" | "drr" => Some(Goal::AtLeast(10e6)),
+        "wfq" | "drfq" => Some(Goal::AtLeast(6e6)),
+        "atfq:batch=20" => Some(Goal::AtLeast(4.5e6)),
+        "tradeoff" => Some(Goal::AtLeast(3e6)),
         _ => None,
     }
 }

@@ -69,7 +69,7 @@ pub struct Measured {
 /// What to run: the policies that are there, in both pipelines, and what the peers have over one link.
 fn cases(failed: &mut dyn FnMut(String)) -> Vec<Case> {
     let mut cases = Vec::new();
-    for name in ["fifo", "drr", "wfq", "drfq", "atfq:batch=20"] {
+    for name in ["fifo", "drr", "wfq", "drfq", "atfq:batch=20", "tradeoff"] {
         let policy = match name.parse::<PolicySpec>() {
             Ok(policy) => policy,
             Err(error) => {

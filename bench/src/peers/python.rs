@@ -47,7 +47,7 @@ pub const PEERS: [Peer; 6] = {
         DAYTONE,
         Peer { discipline: "WFQ", ours: "wfq", ..DAYTONE },
         Peer { flows: 20, ..DAYTONE },
-        Peer { flows: 20, discipline: "WFQ", ours: "wfq", ..DAYTONE },
+        Peer { flows: 20, discipline: "WFQ", ours: "wfq", goal: 12.0, ..DAYTONE },
     ]
 };
 
