@@ -83,7 +83,7 @@ use alloc::{boxed::Box, vec::Vec};
 use super::{
     InService,
     new_flows::{NEW_FLOWS, NewFlows, are_shared},
-    tags::prefetch_next,
+    tags::{larger, prefetch_next},
 };
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
@@ -228,11 +228,11 @@ impl Drfq {
         let mut largest = 0.0;
         for (tag, time) in tags.iter_mut().zip(packet.demand.times()) {
             *tag += time.as_f64() / weight;
-            largest = tag.max(largest);
+            largest = larger(*tag, largest);
         }
         let least = largest - dovetail_ns;
         for tag in tags {
-            *tag = tag.max(least);
+            *tag = larger(*tag, least);
         }
         largest
     }
@@ -251,8 +251,8 @@ impl Drfq {
         }
         let mut largest = 0.0;
         for (tag, &virtual_time) in tags.iter_mut().zip(&self.virtual_time) {
-            *tag = tag.max(virtual_time);
-            largest = tag.max(largest);
+            *tag = larger(*tag, virtual_time);
+            largest = larger(*tag, largest);
         }
         self.order.set(flow, largest);
     }
@@ -299,7 +299,7 @@ impl Policy for Drfq {
         let start = flow.index() * self.kinds;
         let tags = &mut self.tags[start..start + self.kinds];
         for (virtual_time, &tag) in self.virtual_time.iter_mut().zip(&*tags) {
-            *virtual_time = tag.max(*virtual_time);
+            *virtual_time = larger(tag, *virtual_time);
         }
         let ticket = self.in_service.release([]);
         let largest = Self::charge(tags, &packet, weight, self.dovetail_ns);

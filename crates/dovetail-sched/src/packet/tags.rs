@@ -64,6 +64,12 @@ pub(crate) fn rescaled(tag: f64, virtual_time: f64, ratio: f64) -> f64 {
     virtual_time + (tag - virtual_time) * ratio
 }
 
+/// The larger of two numbers that are none of them NaN, for which `f64::max` would look.
+#[inline]
+pub(crate) fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
 /// Asks for what the next choices will read: the least flow's head packet, and the state of those that may come after, of
 /// which `of_policy` asks for the policy's.
 #[inline]

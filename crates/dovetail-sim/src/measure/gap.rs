@@ -93,9 +93,10 @@ impl ActiveTimeGap {
         let least = self.positions.peek().filter(|&(least, _)| least != flow);
         let gap = least.map_or(0.0, |(_, least)| position - least);
         if self.positions.len() + usize::from(leaves) > 1 {
-            self.largest = Some(self.largest.unwrap_or(0.0).max(gap));
+            let largest = self.largest.unwrap_or(0.0);
+            self.largest = Some(if gap > largest { gap } else { largest });
         }
-        gap.max(0.0)
+        if gap > 0.0 { gap } else { 0.0 }
     }
 
     /// The flows that are backlogged.

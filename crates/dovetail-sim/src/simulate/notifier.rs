@@ -7,10 +7,10 @@ use dovetail_sched::{Feedback, FlowId, MAX_RESOURCES, Nanos, Scheduler, Stage};
 use crate::Passage;
 
 /// The feedback that is still to be given. Resources serve in order, so a queue for each kind is in order of time.
-#[derive(Default)]
 pub(super) struct Notifier {
     streams: Vec<Stream>,
-    next_at: Option<Nanos>,
+    // The end of time where none is due.
+    next_at: Nanos,
 }
 
 struct Stream {
@@ -37,12 +37,12 @@ impl Notifier {
             .filter(|&(stage, resource)| interest.has(stage, resource))
             .map(|(stage, resource)| Stream { stage, resource, due: VecDeque::new() })
             .collect();
-        Self { streams, next_at: None }
+        Self { streams, next_at: Nanos::MAX }
     }
 
     #[inline]
     pub(super) fn next_at(&self) -> Nanos {
-        self.next_at.unwrap_or(Nanos::MAX)
+        self.next_at
     }
 
     #[inline]
@@ -51,22 +51,26 @@ impl Notifier {
             let (start, end) = (passage.start()[stream.resource], passage.end()[stream.resource]);
             let (at, took) = if stream.stage == Stage::Started { (start, Nanos::ZERO) } else { (end, end - start) };
             stream.due.push_back(Due { at, flow, ticket, took });
-            self.next_at = Some(self.next_at.map_or(at, |next| next.min(at)));
+            self.next_at = self.next_at.min(at);
         }
     }
 
     pub(super) fn tell(&mut self, scheduler: &mut dyn Scheduler, now: Nanos) {
         loop {
-            let earliest = self.streams.iter_mut().filter(|stream| !stream.due.is_empty()).min_by_key(|s| s.due[0].at);
-            let Some(stream) = earliest else {
-                self.next_at = None;
-                return;
-            };
-            let due = &stream.due[0];
-            if due.at > now {
-                self.next_at = Some(due.at);
+            let (mut next_at, mut which) = (Nanos::MAX, 0);
+            for (at, stream) in self.streams.iter().enumerate() {
+                if let Some(due) = stream.due.front()
+                    && due.at < next_at
+                {
+                    (next_at, which) = (due.at, at);
+                }
+            }
+            self.next_at = next_at;
+            if next_at > now {
                 return;
             }
+            let stream = &mut self.streams[which];
+            let Some(due) = stream.due.pop_front() else { return };
             let event = Feedback {
                 flow: due.flow,
                 ticket: due.ticket,
@@ -74,9 +78,7 @@ impl Notifier {
                 stage: stream.stage,
                 took: due.took,
             };
-            let at = due.at;
-            stream.due.pop_front();
-            scheduler.feedback(&event, at);
+            scheduler.feedback(&event, due.at);
         }
     }
 }
