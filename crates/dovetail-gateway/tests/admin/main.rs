@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod browser;
+mod dashboard;
 mod openmetrics;
 mod page;
 mod port;

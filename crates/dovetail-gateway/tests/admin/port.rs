@@ -69,7 +69,7 @@ fn metrics_are_openmetrics_count_what_happened_and_only_grow() {
 }
 
 /// Sends UDP packets back while it is told to, which it is at first.
-fn udp_echo() -> (SocketAddr, Arc<AtomicBool>) {
+pub fn udp_echo() -> (SocketAddr, Arc<AtomicBool>) {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = socket.local_addr().unwrap();
     let answers = Arc::new(AtomicBool::new(true));
