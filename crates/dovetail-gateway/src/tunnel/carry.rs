@@ -5,11 +5,12 @@
 //! response's release, as a request does.
 //!
 //! Not every burst is a request. One of fewer than 64 bytes is none: acknowledgements and window updates of HTTP/2 in TLS
-//! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so does
-//! one that comes while more of a response is there, or may be on its way from far off. And a tunnel whose responses are short, a segment on average, is
-//! *interactive*: its bursts pass at once, and a segment of each answer comes without a turn, charged all the same. All
-//! interactive tunnels together may have an eighth of the link in this way; beyond that they wait like others. So what this
-//! gateway adds to an interactive tunnel's delay is nothing while the interactive ones need less than an eighth of the link.
+//! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so
+//! does one that comes while more of a response is there, or may be on its way from far off. And a tunnel whose responses
+//! are short, a segment on average, is *interactive*: its bursts pass at once, and a segment of each answer comes without a
+//! turn, charged all the same. All interactive tunnels together may have an eighth of the link in this way; beyond that they
+//! wait like others. So what this gateway adds to an interactive tunnel's delay is nothing while the interactive ones need
+//! less than an eighth of the link.
 //!
 //! What has come over the link is passed on at once, turn or not: it is peeked at, and stays in the kernel's buffer, so the
 //! window stays closed and nothing more is let come. It is taken out as turns allow. A response's last bytes so never wait
