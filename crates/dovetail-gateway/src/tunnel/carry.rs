@@ -372,7 +372,7 @@ impl Tunnel {
             self.came.set(0);
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
-        if (bytes < LEAST_REQUEST || self.is_under_way(server)) && !is_interactive && !is_first {
+        if (bytes < LEAST_REQUEST || self.is_in_flight(server)) && !is_interactive && !is_first {
             return Ok(false);
         }
         self.renew(server)?;
@@ -388,7 +388,7 @@ impl Tunnel {
 
     /// Whether more of the response may be on its way from far off: something came less than a round trip ago. As another
     /// response it would have back what it was charged for that.
-    fn is_under_way(&self, server: &TcpStream) -> bool {
+    fn is_in_flight(&self, server: &TcpStream) -> bool {
         let Some(at) = self.came_at.get() else { return false };
         sys::least_round_trip(server.as_fd()).is_some_and(|least| least >= FAR && at.elapsed() < least)
     }

@@ -45,7 +45,7 @@ fn long() -> (Server<()>, Sender<()>) {
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_the_end() {
+fn what_is_in_flight_is_answered_before_the_end() {
     let (server, lets) = held("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
     let (bulk, more) = long();
     let gateway = Setup { downlink: "policy = \"none\"".into(), ..Setup::default() }.start();
@@ -147,7 +147,7 @@ fn a_reload_drops_nothing() {
 }
 
 #[test]
-fn a_tunnel_whose_name_is_looked_up_is_under_way() {
+fn a_tunnel_whose_name_is_looked_up_is_in_flight() {
     let server = echo();
     let (asked, is_asked) = mpsc::channel();
     let names = name_server(move |_, _| {

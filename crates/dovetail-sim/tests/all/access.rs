@@ -136,7 +136,7 @@ fn every_byte_of_every_answer_comes_once() {
 }
 
 #[test]
-fn what_is_under_way_when_it_stops_is_open() {
+fn what_is_in_flight_when_it_stops_is_open() {
     let mut network = bed("each = 4");
     network.stop_at = Some(Nanos::from_secs(10));
     for gateway in GATEWAYS {
