@@ -10,6 +10,8 @@
 //!   packets back. While a worker is idle for that, there is more room for packets in a row of one flow ([`AHEAD_OF_IDLE`]),
 //!   so that policies that choose so keep all workers busy. For others that would be a trap: flows whose packets are never
 //!   all done never leave a worker that has too many of them.
+//! - **Moved.** Such flows part all the same: now and then ([`BETWEEN_MOVES`]) a kept packet whose worker has other flows
+//!   too, while another worker is idle, waits until one or the other have left, and so they part.
 //!
 //! The caller does the work elsewhere, and answers each worker's packets in the order in which it got them, at any time. A
 //! worker's time is its own: its packet begins when the one before has left it, be that known only later.
@@ -25,6 +27,9 @@ const AHEAD: Nanos = Nanos::from_micros(200);
 
 /// The same while another one is idle: some packets in a row of a flow, and short beside what anyone notices.
 const AHEAD_OF_IDLE: Nanos = Nanos::from_millis(2);
+
+/// The least time between two flows' moves to another worker. A move costs up to [`AHEAD`] of all of them.
+const BETWEEN_MOVES: Nanos = Nanos::from_millis(5);
 
 /// The most packets that a worker has.
 pub const MOST_JOBS: usize = 64;
@@ -43,6 +48,10 @@ pub(super) struct Workers {
     pins: Vec<Pin>,
     /// Chosen, and its worker has no room.
     pub(super) kept: Option<Passing>,
+    /// It waits until its flow's packets have left its worker, or all others.
+    kept_moves: bool,
+    /// When another flow may move.
+    moves_from: Nanos,
     /// Whose packet finds no room before the link, the first first.
     pub(super) blocked: VecDeque<usize>,
 }
@@ -110,7 +119,14 @@ impl Workers {
     /// So many, all idle.
     pub(super) fn new(count: u16) -> Self {
         let workers = (0..count.max(1)).map(|_| Worker::default()).collect();
-        Self { workers, pins: Vec::new(), kept: None, blocked: VecDeque::new() }
+        Self {
+            workers,
+            pins: Vec::new(),
+            kept: None,
+            kept_moves: false,
+            moves_from: Nanos::ZERO,
+            blocked: VecDeque::new(),
+        }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -141,11 +157,29 @@ impl Workers {
             let worker = usize::from(pin.worker);
             let last = self.workers[worker].jobs.back();
             let is_in_a_row = last.is_some_and(|job| job.packet.passage.flow == flow);
+            if self.kept.is_some() && self.kept_moves && self.is_among_others(*pin) {
+                return None;
+            }
             let ahead = if is_in_a_row && self.idle().next().is_some() { AHEAD_OF_IDLE } else { AHEAD };
             return self.workers[worker].has_room(ahead).then_some(worker);
         }
         let free = (0..self.workers.len()).filter(|&at| self.workers[at].has_room(AHEAD));
         free.min_by(|&a, &b| self.workers[a].expected().total_cmp(&self.workers[b].expected()))
+    }
+
+    /// Whether the worker has packets of other flows, too.
+    fn is_among_others(&self, pin: Pin) -> bool {
+        usize::from(pin.packets) < self.workers[usize::from(pin.worker)].jobs.len()
+    }
+
+    /// Keeps a chosen packet that found no room at `now`.
+    pub(super) fn keep(&mut self, packet: Passing, now: Nanos) {
+        let pin = self.pins.get(pin_of(packet.passage.flow)).copied().unwrap_or_default();
+        self.kept_moves = self.is_among_others(pin) && now >= self.moves_from && self.idle().next().is_some();
+        if self.kept_moves {
+            self.moves_from = now + BETWEEN_MOVES;
+        }
+        self.kept = Some(packet);
     }
 
     /// Gives a worker a packet at `now`; what it begins with, if it was idle.

@@ -397,7 +397,7 @@ proptest! {
     #[test]
     fn shares_are_those_of_all_workers_together(
         workers in 2u16..5,
-        needs in prop::collection::vec((1_000u64..300_000, 60u32..1500), 6..20),
+        needs in prop::collection::vec((1_000u64..300_000, 60u32..1500), 10..20),
     ) {
         for policy in ["drfq", "drfq:estimator=ses", "atfq"] {
             let (had, busy) = saturated(policy, How { workers, ..BOX }, &needs, 1_000_000_000);
@@ -430,4 +430,14 @@ fn packets_in_a_row_keep_nobody_idle() {
     let needs = [(20_000, 1400), (150_000, 200), (60_000, 700), (250_000, 400), (10_000, 1000)];
     let (_, busy) = saturated("drr", BOX, &needs, 1_000_000_000);
     assert!(busy[0] > 0.95, "{busy:?}");
+}
+
+/// Of flows that always have packets queued, two that need more than one worker together do not stay with one.
+#[test]
+fn flows_that_are_too_much_for_one_worker_part() {
+    let needs = [(40_393, 60), (1_000, 60), (1_000, 60), (1_000, 60), (18_095, 60), (1_000, 60)];
+    for policy in ["drfq", "drfq:estimator=ses", "atfq"] {
+        let (_, busy) = saturated(policy, How { workers: 4, ..BOX }, &needs, 1_000_000_000);
+        assert!(busy[1] > 0.99, "{policy}: {busy:?}");
+    }
 }

@@ -45,7 +45,7 @@ impl Node {
         };
         let workers = self.workers.as_mut()?;
         let Some(worker) = workers.place(packet.passage.flow) else {
-            workers.kept = Some(packet);
+            workers.keep(packet, self.at);
             self.idle_become(Cause::Held, Nanos::MAX);
             return None;
         };
