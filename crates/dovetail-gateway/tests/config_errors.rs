@@ -91,7 +91,7 @@ fn a_misspelt_key_is_unknown_and_not_missing() {
         ),
         (
             with("", "", "[[class]]\nnam = \"a\""),
-            ", line 8: there is no key 'nam' here; did you mean 'name'? [class] has name, weight, clients, users",
+            ", line 8: there is no key 'nam' here; did you mean 'name'? [class] has name, weight, weights, clients, users",
         ),
         (
             section("log", "acess = \"x\""),
@@ -450,4 +450,23 @@ fn a_token_is_in_no_message() {
     }
     let config = Config::parse(&section("admin", &format!("token = \"{secret}\""))).unwrap();
     assert!(!format!("{config:?} {}", config.describe()).contains("swordfish"));
+}
+
+#[test]
+fn weights_by_the_hour() {
+    let class =
+        |weights: &str| with("", "", &format!("[[class]]\nname = \"a\"\nclients = \"10.0.0.1\"\nweights = {weights}"));
+    let expected = r#"is not hours such as "22:00-06:00", "Mon-Fri 08:00-18:00" or "Sat,Sun""#;
+    let wrong = [
+        (class("[{ weight = 8 }]"), r#"class.weights.hours: set the hours, such as hours = "22:00-06:00""#.to_owned()),
+        (class("[{ hours = \"Sat\" }]"), "class.weights.weight: set the weight at these hours, such as weight = 8".into()),
+        (class("[{ hours = \"22-6\", weight = 8 }]"), format!(r#"class.weights.hours: "22-6" {expected}: "22" is not a time from 00:00 to 24:00"#)),
+        (class("[{ hours = [], weight = 8 }]"), r#"class.weights.hours: there are none: write hours such as "22:00-06:00", "Mon-Fri 08:00-18:00" or "Sat,Sun""#.into()),
+        (class("[{ hours = \"Sat\", weight = 0 }]"), "class.weights.weight: 0 is not a weight from 0.000001 to 1000000".into()),
+        (class("[{ hour = \"Sat\", weight = 2 }]"), "there is no key 'hour' here; did you mean 'hours'? [class.weights] has hours, weight".into()),
+        (class("8"), "class.weights: write [[class.weights]], with two brackets".into()),
+    ];
+    for (text, what) in wrong {
+        assert_eq!(said(&text), format!("configuration, line 10: {what}"));
+    }
 }

@@ -13,6 +13,9 @@ use super::{history::History, rates::Rates, scrape::Scrape, seen::Seen, status::
 static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
 /// What this program is called where it fails.
 const NAME: &str = "gateway";
+/// How long a weight holds that was set here.
+const RELOADED: &str = "the configuration is reloaded";
+const RELOADED_OR_HOURS: &str = "the configuration is reloaded or its hours change";
 
 /// What the admin's port knows besides the gateway.
 #[derive(Debug)]
@@ -82,7 +85,9 @@ impl Admin {
         let number = weight::class(&self.seen, class)?;
         let weight = weight::set(&self.seen, number, &body(request.into_body()).await?)?;
         self.status.forget();
-        let said = serde_json::json!({ "class": class, "weight": weight, "until": "the configuration is reloaded" });
+        let hours = &self.seen.settings.config().classes[number].weights;
+        let until = if hours.is_empty() { RELOADED } else { RELOADED_OR_HOURS };
+        let said = serde_json::json!({ "class": class, "weight": weight, "until": until });
         Ok(typed(JSON, said.to_string()))
     }
 

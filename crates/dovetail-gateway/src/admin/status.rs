@@ -54,6 +54,8 @@ pub(super) struct Status {
 struct Class {
     name: String,
     weight: f64,
+    /// When its hours change it next, in seconds since 1970; `None` if they do not.
+    weight_until: Option<i64>,
     waiting: u32,
     outstanding: u32,
     active_users: u32,
@@ -94,7 +96,7 @@ struct Request {
 impl Status {
     /// A snapshot. O(n log n) in users and requests.
     pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>) -> Self {
-        let config = seen.settings.config();
+        let (config, at) = (seen.settings.config(), seen.settings.now());
         let view = seen.link.dispatcher().view();
         rates.look(view.totals.now, &view.users);
         let active = view.active_users();
@@ -109,6 +111,7 @@ impl Status {
             .map(|(class, (now, &active_users))| Class {
                 name: class.name.to_string(),
                 weight: now.weight.as_f64(),
+                weight_until: class.next_weight(&at).map(|until| until.timestamp().as_second()),
                 waiting: now.waiting,
                 outstanding: now.outstanding,
                 active_users,

@@ -13,8 +13,10 @@ use dovetail_toml::{
     Fault, Section,
     values::{self, number, quoted},
 };
+use toml::de::DeValue;
 
 use super::{
+    hours::{Hours, hours},
     model::{Class, Config},
     name::{EXPECTED, LONGEST_NAME, is_in_name},
 };
@@ -84,7 +86,7 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
     }
     let default = classes.iter().position(|class| *class.name == *DEFAULT).unwrap_or_else(|| {
         let name = DEFAULT.into();
-        classes.push(Class { name, weight: Weight::ONE, clients: Vec::new(), users: Vec::new() });
+        classes.push(Class { name, weight: Weight::ONE, weights: Vec::new(), clients: Vec::new(), users: Vec::new() });
         classes.len() - 1
     });
     Ok((classes, default))
@@ -94,10 +96,23 @@ fn read_one(section: &mut Section<'_>) -> Result<Class, Fault> {
     let in_user = |letter: char| !letter.is_control() && letter != ':';
     let user = "a user's name of 1 to 64 characters, without colons";
     let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
-    let weight = section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or_default();
+    let weight = section.one("weight", weight)?.unwrap_or_default();
+    let weights = section.sections("weights")?.into_iter().map(weight_of_hours).collect::<Result<_, _>>()?;
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
     let users = section.list("users", values::name(LONGEST_NAME, in_user, user))?.unwrap_or_default();
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
-    Ok(Class { name, weight, clients, users })
+    Ok(Class { name, weight, weights, clients, users })
+}
+
+fn weight(value: &DeValue<'_>) -> Result<Weight, String> {
+    number("a weight from 0.000001 to 1000000", Weight::new)(value)
+}
+
+fn weight_of_hours(mut section: Section<'_>) -> Result<(Hours, Weight), Fault> {
+    let (at, weight) = (hours(&mut section, "hours")?, section.one("weight", weight)?);
+    section.end()?;
+    let at = at.ok_or_else(|| section.wrong("hours", "set the hours, such as hours = \"22:00-06:00\""))?;
+    let weight = weight.ok_or_else(|| section.wrong("weight", "set the weight at these hours, such as weight = 8"))?;
+    Ok((at, weight))
 }

@@ -196,7 +196,8 @@ fn who(class: &Class, is_default: bool) -> String {
     if is_default {
         who.push("all others".into());
     }
-    format!("weight {}: {}", class.weight.as_f64(), who.join(", "))
+    let others = class.weights.iter().map(|(hours, weight)| format!("; {} at {hours}", weight.as_f64()));
+    format!("weight {}{}: {}", class.weight.as_f64(), others.collect::<String>(), who.join(", "))
 }
 
 fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {

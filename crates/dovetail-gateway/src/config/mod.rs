@@ -6,16 +6,19 @@
 mod classes;
 mod describe;
 mod file;
+mod hours;
 mod model;
 mod name;
 mod prefixes;
 mod probe;
 mod reload;
+mod weights;
 
 pub use dovetail_toml::ConfigError;
 pub(crate) use dovetail_toml::read_text;
 
 pub use self::{
+    hours::Hours,
     model::{
         Access, Admin, Class, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink,
     },

@@ -5,7 +5,10 @@ use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use dovetail_sched::{Weight, request::RequestSpec, units::Rate};
 use dovetail_toml::Token;
 
-use super::prefixes::{Prefix, Prefixes};
+use super::{
+    hours::Hours,
+    prefixes::{Prefix, Prefixes},
+};
 
 /// A gateway's configuration.
 #[derive(Debug, Clone)]
@@ -152,8 +155,10 @@ pub struct Access {
 pub struct Class {
     /// What it is called.
     pub name: Arc<str>,
-    /// Its share for each active user.
+    /// Its share for each active user, outside of the hours in `weights`.
     pub weight: Weight,
+    /// Shares at hours of the week: the first whose hours hold counts.
+    pub weights: Vec<(Hours, Weight)>,
     /// Addresses of its users.
     pub clients: Vec<Prefix>,
     /// Names of its users, where they say who they are.

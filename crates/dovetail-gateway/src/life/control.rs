@@ -14,6 +14,9 @@ pub enum Control {
     Drain,
     /// Ends at once: open requests are aborted.
     Stop,
+    /// Takes the clock to be so much ahead, as if it had been set; for tests, and not stable.
+    #[cfg(feature = "test-support")]
+    SetClock(jiff::SignedDuration),
     /// Tells what there is at the moment; for tests, and not stable.
     #[cfg(feature = "test-support")]
     Look(oneshot::Sender<Counts>),

@@ -26,6 +26,8 @@ pub(super) async fn drain(parts: &Parts, control: &mut mpsc::Receiver<Control>, 
                 Some(Control::Stop) => break,
                 #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
+                #[cfg(feature = "test-support")]
+                Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
                 // It begins nothing new already.
                 Some(Control::Drain | Control::Reload(_)) => {}
                 None => is_controlled = false,

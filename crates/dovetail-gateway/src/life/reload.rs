@@ -13,7 +13,9 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     for what in kept {
         warn!("{what}");
     }
-    parts.link.reload(&old, &config);
+    let now = parts.settings.now();
+    parts.link.reload(&old, &config, &config.weights_at(now.datetime()));
+    parts.calendar.reloaded(&config, &now);
     parts.notes.set_classes(config.classes.len());
     parts.destinations.refresh();
     take_names(parts, &old, &mut config);

@@ -71,6 +71,7 @@ async fn live(
     let listeners = Listeners::open(&config, sources)?;
     let parts = Rc::new(Parts::new(config, descriptors)?);
     parts.link.drive();
+    parts.calendar.look();
     probe::start(&parts.probes)?;
     if let Some(listener) = &listeners.admin {
         admin::start(parts.seen(), &parts.room, parts.stops.subscribe(), listener.try_clone()?)?;
@@ -83,6 +84,8 @@ async fn live(
         select! {
             asked = control.recv() => match asked {
                 Some(Control::Reload(config)) => reload(&parts, *config),
+                #[cfg(feature = "test-support")]
+                Some(Control::SetClock(ahead)) => parts.settings.set_ahead(ahead),
                 // Who asked may be gone.
                 #[cfg(feature = "test-support")]
                 Some(Control::Look(sender)) => drop(sender.send(parts.counts())),
@@ -116,5 +119,6 @@ async fn go_round(parts: Rc<Parts>) {
         parts.watch.go_round(&config.timeouts);
         parts.pool.sweep(config.timeouts.pool);
         parts.link.uplink().look();
+        parts.calendar.look();
     }
 }

@@ -93,8 +93,8 @@ impl Link {
         Duration::from_nanos((released.unwrap_or(arrived) - arrived).0)
     }
 
-    /// Takes up other rates and classes, of which none of before is missing.
-    pub(crate) fn reload(&self, old: &Config, new: &Config) {
+    /// Takes up other rates, and classes with these weights, of which none of before is missing.
+    pub(crate) fn reload(&self, old: &Config, new: &Config, weights: &[Weight]) {
         let rate = new.downlink.goodput_bytes_per_s();
         if (rate - old.downlink.goodput_bytes_per_s()).abs() > 0.0 {
             self.dispatcher.set_rate(rate);
@@ -104,18 +104,18 @@ impl Link {
             dispatcher.set_rate(uplink.goodput_bytes_per_s());
         }
         for dispatcher in self.dispatchers() {
-            for (at, class) in new.classes.iter().enumerate() {
+            for (at, &weight) in weights.iter().enumerate() {
                 if at < old.classes.len() {
-                    dispatcher.set_weight(class_id(at), class.weight);
+                    dispatcher.set_weight(class_id(at), weight);
                 } else {
-                    let _ = dispatcher.add_class(class.weight);
+                    let _ = dispatcher.add_class(weight);
                 }
             }
             dispatcher.reclassify(|who| class_of(new, who));
         }
     }
 
-    /// Another weight for a class, until a reload.
+    /// Another weight for a class, until a reload or until its hours change.
     pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
         self.dispatchers().for_each(|dispatcher| dispatcher.set_weight(class_id(class), weight));
     }

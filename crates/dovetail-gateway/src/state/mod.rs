@@ -1,6 +1,7 @@
 //! What a gateway knows and goes by, in parts that know nothing of connections: each is told what happens and asked what
 //! holds, and each server task takes those that it needs.
 
+mod calendar;
 mod destinations;
 mod identity;
 mod last_server;
@@ -10,6 +11,6 @@ mod room;
 mod settings;
 
 pub(crate) use self::{
-    destinations::Destinations, identity::Identities, last_server::LastServer, link::Link, notes::Notes, room::Room,
-    settings::Settings,
+    calendar::Calendar, destinations::Destinations, identity::Identities, last_server::LastServer, link::Link,
+    notes::Notes, room::Room, settings::Settings,
 };

@@ -1,9 +1,11 @@
 //! The gateway's current configuration. A task that took it before a reload continues with the old one.
 
 use std::{
-    cell::{Ref, RefCell},
+    cell::{Cell, Ref, RefCell},
     rc::Rc,
 };
+
+use jiff::{SignedDuration, ZonedDateTime};
 
 use crate::{config::Config, headers::Via};
 
@@ -15,16 +17,34 @@ const LEAST_HEADER_BYTES: usize = 8192;
 pub(crate) struct Settings {
     config: RefCell<Rc<Config>>,
     via: RefCell<Via>,
+    // How much later it is taken to be than it is, for tests.
+    ahead: Cell<SignedDuration>,
 }
 
 impl Settings {
     pub(crate) fn new(config: Config) -> Self {
-        Self { via: RefCell::new(Via::new(&config.proxy.name)), config: RefCell::new(Rc::new(config)) }
+        Self {
+            via: RefCell::new(Via::new(&config.proxy.name)),
+            config: RefCell::new(Rc::new(config)),
+            ahead: Cell::default(),
+        }
     }
 
     /// The configuration as it is now.
     pub(crate) fn config(&self) -> Rc<Config> {
         Rc::clone(&self.config.borrow())
+    }
+
+    /// The local time, in the system's zone.
+    pub(crate) fn now(&self) -> ZonedDateTime {
+        let now = ZonedDateTime::now();
+        now.checked_add(self.ahead.get()).unwrap_or(now)
+    }
+
+    /// Takes it to be later than it is, or earlier.
+    #[cfg(feature = "test-support")]
+    pub(crate) fn set_ahead(&self, ahead: SignedDuration) {
+        self.ahead.set(ahead);
     }
 
     /// Goes by another from now on.

@@ -4,6 +4,7 @@
 
 mod browser;
 mod dashboard;
+mod hours;
 mod openmetrics;
 mod page;
 mod port;

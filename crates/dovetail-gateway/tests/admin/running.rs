@@ -8,6 +8,7 @@ use std::{
 };
 
 use dovetail_gateway::{Control, config::Config, run};
+use jiff::SignedDuration;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::mpsc;
 
@@ -27,6 +28,11 @@ pub struct Running {
 impl Running {
     /// With these keys of the downlink and of the admin's port, and two classes besides the default one.
     pub fn start(downlink: &str, admin_keys: &str) -> Self {
+        Self::with(downlink, admin_keys, "")
+    }
+
+    /// And with these sections, or with these keys of the class `guests`.
+    pub fn with(downlink: &str, admin_keys: &str, rest: &str) -> Self {
         let origin = origin();
         let admin = free();
         let text = format!(
@@ -34,7 +40,7 @@ impl Running {
              [access]\nclients = \"127.0.0.0/8\"\ndestinations = {{ allow = [\"127.0.0.0/8\"] }}\n\
              [timeouts]\ndrain = \"10ms\"\n[admin]\nlisten = \"{admin}\"\n{admin_keys}\n\
              [[class]]\nname = \"office\"\nweight = 3\nclients = \"127.0.1.0/24\"\n\
-             [[class]]\nname = \"guests\"\nclients = \"127.0.2.0/24\"\n"
+             [[class]]\nname = \"guests\"\nclients = \"127.0.2.0/24\"\n{rest}\n"
         );
         let config = Config::parse(&text).unwrap();
         let (control, controlled) = mpsc::channel(4);
@@ -42,6 +48,11 @@ impl Running {
         let thread = thread::spawn(move || run(config, controlled, |at| tell.send(at[0]).unwrap()).unwrap());
         let proxy = told.recv_timeout(Duration::from_secs(10)).unwrap();
         Self { proxy, admin, origin, text, control, thread: Some(thread) }
+    }
+
+    /// The clock is set ahead by so much.
+    pub fn set_clock(&self, ahead: SignedDuration) {
+        self.control.blocking_send(Control::SetClock(ahead)).unwrap();
     }
 
     /// The configuration is read again.
