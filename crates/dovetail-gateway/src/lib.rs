@@ -11,12 +11,13 @@
 //! | [`config`], [`auth`] | what it is configured with, and passwords |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
 //! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
-//! | `wanted`, `permitted`, `destination`, `own` | what is asked for, and what may be reached |
+//! | `wanted`, `permitted`, `addressed`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | what is shared, measured, counted and noted |
 //! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
+//! | `pages` | what the gateway answers, not a server |
 //! | `serve`, `intercept`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
 //! | `admin` | the admin's port: page, metrics, weights |
@@ -27,6 +28,7 @@
 //! [gated]: https://www.rfc-editor.org/rfc/rfc9293#section-3.8.6
 
 mod accept;
+mod addressed;
 mod admin;
 pub mod auth;
 mod class;
@@ -49,6 +51,7 @@ mod log;
 mod message;
 mod one_word;
 mod own;
+mod pages;
 mod permitted;
 mod place;
 mod probe;

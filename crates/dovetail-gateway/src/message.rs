@@ -136,7 +136,7 @@ mod tests {
 
     /// What goes to the server: its target, and its fields in the order of their names.
     fn sent<B: Body>(request: Request<B>) -> Result<(String, Vec<String>), Refusal> {
-        let wanted = Wanted::of(&request, Asked::Proxy)?;
+        let wanted = Wanted::of(&request, Asked::Proxy(([127, 0, 0, 1], 3128).into()))?;
         let (mut head, body) = request.into_parts();
         to_server(&settings(), &mut head, &body, &wanted, IpAddr::from([10, 0, 0, 1]))?;
         let text = |value: &HeaderValue| value.to_str().expect("text").to_owned();

@@ -15,9 +15,7 @@ pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) 
         return Err(Refusal::BadRequest("TRACE would expose headers meant for proxies"));
     }
     let wanted = Wanted::of(request, asked)?;
-    if was_here(request.headers(), &config.proxy.name) {
-        return Err(Refusal::Loop);
-    }
+    is_new(config, request)?;
     let access = &config.access;
     if wanted.is_tunnel && !access.connect_ports.contains(&wanted.port) {
         return Err(Refusal::ConnectPort(wanted.port));
@@ -26,6 +24,11 @@ pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) 
         return Err(Refusal::Port(wanted.port));
     }
     Ok(wanted)
+}
+
+/// Whether a request was not here before.
+pub(crate) fn is_new<B>(config: &Config, request: &Request<B>) -> Result<(), Refusal> {
+    if was_here(request.headers(), &config.proxy.name) { Err(Refusal::Loop) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -38,7 +41,7 @@ mod tests {
     fn asked(method: &str, target: &str, via: &str) -> Option<Refusal> {
         let config = Config::parse(TEXT).expect("a configuration");
         let request = Request::builder().method(method).uri(target).header("via", via).body(()).expect("a request");
-        permitted(&config, &request, Asked::Proxy).err()
+        permitted(&config, &request, Asked::Proxy(([127, 0, 0, 1], 3128).into())).err()
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Refusal {
 }
 
 /// Text that is no markup.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {

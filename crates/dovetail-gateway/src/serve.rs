@@ -16,17 +16,19 @@ use tokio::{net::TcpStream, select, sync::watch::Receiver, time::timeout};
 use tracing::debug;
 
 use crate::{
+    addressed::{Addressed, addressed},
     client::{Activity, Busy, ClientStream, Seat},
     exchange::Exchanges,
     held::{Flow, Share, User, Users},
-    permitted::permitted,
+    pages::{self, Visit},
+    permitted::{is_new, permitted},
     record::Record,
     refusal::Refusal,
     relay::Relay,
     state::{Identities, Notes, Settings},
     tunnel::Tunnels,
     unreadable::{Instead, Unreadable},
-    wanted::Asked,
+    wanted::{Asked, is_sound},
     watch::{Phase, Watch},
 };
 
@@ -141,6 +143,9 @@ impl Client {
 
     async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
+        if let Some(how) = addressed(&self.serving.settings.config(), &request, self.asked) {
+            return self.page(request, how, busy).await;
+        }
         let (who, class, denied) = match self.serving.identities.who(self.address, request.headers()).await {
             Ok((who, class)) => (who, class, None),
             Err(refusal) => {
@@ -184,6 +189,41 @@ impl Client {
                 self.refuse(&refusal, record, flow)
             }
         }
+    }
+
+    /// Answers with a page of the gateway's own.
+    async fn page(&self, request: Request<Incoming>, how: Addressed, busy: Busy) -> Response<Relay> {
+        let Serving { identities, notes, settings, .. } = &*self.serving;
+        let by_address = || identities.by_address(self.address);
+        let known = if pages::is_for_all(&request) {
+            Ok(by_address())
+        } else {
+            identities.who_says(self.address, request.headers().get(how.credentials())).await
+        };
+        let (known, denied) = match known {
+            Ok(known) => (known, None),
+            Err(refusal) => (by_address(), Some(refusal)),
+        };
+        let (who, class) = known.clone();
+        let record =
+            Record::new(Rc::clone(notes), (who, self.address, class), request.method().clone(), target(&request));
+        let checked = is_sound(&request).and_then(|()| is_new(&settings.config(), &request));
+        if let Some(refusal) = checked.err().or(denied) {
+            let mut response = self.refuse(&refusal, record, self.flow(None, busy));
+            how.challenge(&mut response);
+            return response;
+        }
+        if !request.body().is_end_stream() {
+            // Nobody reads it.
+            self.activity.linger();
+        }
+        let visit = Visit { config: &settings.config(), who: &known.0, class: known.1, how };
+        let page = pages::answer(&request, &visit);
+        record.status.set(page.status().as_u16());
+        record.is_whole.set(true);
+        let flow = self.flow(None, busy);
+        flow.progress().waits_for(Phase::Transfer);
+        page.map(|page| Relay::page(page, record, flow))
     }
 
     /// What becomes of a request, until the last byte of that is written.

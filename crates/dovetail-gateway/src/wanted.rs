@@ -1,6 +1,6 @@
 //! What a request asks a proxy for.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use http::{Method, Request, Uri, Version, header, uri::Authority};
 
@@ -18,27 +18,34 @@ pub(crate) struct Wanted {
 /// How a client came to ask here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It knows of the proxy.
-    Proxy,
+    /// It knows of the proxy, which it met at this address.
+    Proxy(SocketAddr),
     /// It meant to ask this address.
-    Intercepted(std::net::SocketAddr),
+    Intercepted(SocketAddr),
+}
+
+/// Whether a request's target can be read as one, wherever it leads.
+pub(crate) fn is_sound<B>(request: &Request<B>) -> Result<(), Refusal> {
+    if request.headers().get_all(header::HOST).iter().count() > 1 {
+        return Err(Refusal::BadRequest("it has more than one Host"));
+    }
+    let uri = request.uri();
+    // What is beyond ASCII goes on percent-encoded.
+    let is_visible = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
+    if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(is_visible)) {
+        return Err(Refusal::BadRequest("its target has characters that no URL has (RFC 3986)"));
+    }
+    if uri.path() == "*" && request.method() != Method::OPTIONS {
+        return Err(Refusal::BadRequest("only OPTIONS asks for *"));
+    }
+    Ok(())
 }
 
 impl Wanted {
     /// Reads a request's target.
     pub(crate) fn of<B>(request: &Request<B>, asked: Asked) -> Result<Self, Refusal> {
         let (uri, headers) = (request.uri(), request.headers());
-        if headers.get_all(header::HOST).iter().count() > 1 {
-            return Err(Refusal::BadRequest("it has more than one Host"));
-        }
-        // What is beyond ASCII goes on percent-encoded.
-        let is_visible = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
-        if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(is_visible)) {
-            return Err(Refusal::BadRequest("its target has characters that no URL has (RFC 3986)"));
-        }
-        if uri.path() == "*" && request.method() != Method::OPTIONS {
-            return Err(Refusal::BadRequest("only OPTIONS asks for *"));
-        }
+        is_sound(request)?;
         if let Asked::Intercepted(address) = asked {
             return Self::intercepted(request, address);
         }
@@ -57,9 +64,7 @@ impl Wanted {
             return Ok(Self { host: host(uri)?, port, is_tunnel: true });
         }
         match uri.scheme_str() {
-            None => {
-                return Err(Refusal::BadRequest("it is addressed to the gateway itself, not to another server"));
-            }
+            None => return Err(Refusal::BadRequest("its target names no server")),
             Some("http") => {}
             Some(other) => return Err(Refusal::Scheme(other.chars().take(16).collect())),
         }
@@ -71,7 +76,7 @@ impl Wanted {
     }
 
     /// The address was chosen by the client's own connection: what `Host` says does not matter for where it goes.
-    fn intercepted<B>(request: &Request<B>, address: std::net::SocketAddr) -> Result<Self, Refusal> {
+    fn intercepted<B>(request: &Request<B>, address: SocketAddr) -> Result<Self, Refusal> {
         if request.method() == Method::CONNECT {
             return Err(Refusal::BadRequest("CONNECT works only where the client is configured to use the proxy"));
         }
@@ -88,7 +93,8 @@ impl Wanted {
     }
 }
 
-fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
+/// A target's host, in small letters and without brackets.
+pub(crate) fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     // A name's length: RFC 1035, section 2.3.4.
@@ -99,7 +105,8 @@ fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
     Ok(host.trim_end_matches('.').to_ascii_lowercase().into())
 }
 
-fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
+/// A target's port.
+pub(crate) fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
     let bad = Err(Refusal::BadRequest("its target's port is invalid"));
     let authority = uri.authority();
     match authority.and_then(digits) {
@@ -126,9 +133,11 @@ fn digits(authority: &Authority) -> Option<u16> {
 mod tests {
     use super::*;
 
+    const MET: Asked = Asked::Proxy(SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 3128));
+
     fn wanted(method: &str, target: &str) -> Result<(String, u16, bool), Refusal> {
         let request = Request::builder().method(method).uri(target).body(()).map_err(|_| Refusal::BadRequest(""))?;
-        Wanted::of(&request, Asked::Proxy).map(|wanted| (wanted.host.to_string(), wanted.port, wanted.is_tunnel))
+        Wanted::of(&request, MET).map(|wanted| (wanted.host.to_string(), wanted.port, wanted.is_tunnel))
     }
 
     #[test]

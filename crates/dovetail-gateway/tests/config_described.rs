@@ -95,6 +95,7 @@ fn every_key_is_in_the_description() {
         ("", "", "", "[proxy]\nname = \"gate\""),
         ("", "", "", "[proxy]\nforwarded = \"unknown\""),
         ("", "", "", "[proxy]\nforwarded = \"address\""),
+        ("", "", "", "[pages]\nhost = \"gateway.home\""),
         ("", "", "", "[proxy]\nnameservers = \"10.0.0.53\""),
         ("learn = false", "", "", ""),
         ("payload = 0.9", "", "", ""),

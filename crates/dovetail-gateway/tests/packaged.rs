@@ -13,8 +13,19 @@ use written::with;
 const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
 
 /// All tables that there are. `class` is a list of them.
-const SECTIONS: [&str; 10] =
-    ["proxy", "downlink", "uplink", "access", "access.destinations", "class", "limits", "timeouts", "admin", "log"];
+const SECTIONS: [&str; 11] = [
+    "proxy",
+    "downlink",
+    "uplink",
+    "access",
+    "access.destinations",
+    "class",
+    "limits",
+    "timeouts",
+    "admin",
+    "log",
+    "pages",
+];
 
 fn page(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);

@@ -147,7 +147,8 @@ fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
         Forwarded::Address => "Forwarded: for= the client's address",
     };
     part.line("identifies as", format_args!("Via: {}; {forwarded}", proxy.name))?;
-    part.line("name servers", joined(&proxy.nameservers, "the system's"))
+    part.line("name servers", joined(&proxy.nameservers, "the system's"))?;
+    part.line("own pages", format_args!("http://{}/", config.pages.host))
 }
 
 fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {

@@ -18,6 +18,7 @@ use super::{
     classes,
     model::{Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink},
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
+    pages,
     prefixes::Prefixes,
     probe,
 };
@@ -61,6 +62,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let in_classes = root.sections("class")?;
     let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
+    let in_pages = root.section("pages")?;
     // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
     let proxy = proxy(in_proxy)?;
@@ -72,7 +74,8 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let timeouts = timeouts(in_timeouts)?;
     let admin = admin(in_admin, &proxy, folder)?;
     let log = log(in_log, folder)?;
-    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log })
+    let pages = pages::pages(in_pages, &proxy)?;
+    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log, pages })
 }
 
 fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {

@@ -9,6 +9,7 @@ mod file;
 mod hours;
 mod model;
 mod name;
+mod pages;
 mod prefixes;
 mod probe;
 mod reload;
@@ -20,7 +21,8 @@ pub(crate) use dovetail_toml::read_text;
 pub use self::{
     hours::Hours,
     model::{
-        Access, Admin, Class, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink,
+        Access, Admin, Class, Config, Downlink, Forwarded, Limits, Log, LogFormat, Pages, Probe, Proxy, Timeouts,
+        Uplink,
     },
     prefixes::{Prefix, Prefixes},
 };

@@ -33,6 +33,8 @@ pub struct Config {
     pub admin: Option<Admin>,
     /// The access log.
     pub log: Option<Log>,
+    /// The gateway's own pages.
+    pub pages: Pages,
 }
 
 /// `[proxy]`
@@ -231,6 +233,13 @@ pub enum LogFormat {
     Squid,
     /// One JSON document a line.
     Json,
+}
+
+/// `[pages]`
+#[derive(Debug, Clone)]
+pub struct Pages {
+    /// The name under which clients of the proxy find them, in small letters.
+    pub host: Arc<str>,
 }
 
 impl Downlink {

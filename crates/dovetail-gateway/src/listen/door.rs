@@ -74,7 +74,11 @@ impl Door {
         }
         let serving = Rc::clone(&self.serving);
         match how {
-            How::Proxy => drop(spawn_local(serve(serving, stream, client, Asked::Proxy, seat))),
+            How::Proxy => {
+                // A connection that is gone already has no address.
+                let Ok(met) = stream.local_addr() else { return };
+                drop(spawn_local(serve(serving, stream, client, Asked::Proxy(met), seat)));
+            }
             How::Redirect | How::Tproxy => {
                 drop(spawn_local(intercepted(serving, stream, client, how == How::Tproxy, seat)));
             }

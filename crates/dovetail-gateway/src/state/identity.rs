@@ -3,7 +3,7 @@
 use std::{cell::RefCell, collections::HashSet, net::IpAddr, rc::Rc};
 
 use dovetail_sched::request::ClassId;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderMap, HeaderValue};
 use tokio::{task::spawn_blocking, time::sleep};
 
 use super::settings::Settings;
@@ -42,11 +42,20 @@ impl Identities {
 
     /// The user, by name where names are required.
     pub(crate) async fn who(&self, address: IpAddr, headers: &HeaderMap) -> Result<(Who, ClassId), Refusal> {
+        self.who_says(address, headers.get(header::PROXY_AUTHORIZATION)).await
+    }
+
+    /// The user, by name where names are required, which these credentials prove.
+    pub(crate) async fn who_says(
+        &self,
+        address: IpAddr,
+        credentials: Option<&HeaderValue>,
+    ) -> Result<(Who, ClassId), Refusal> {
         let Some(passwords) = self.passwords.borrow().clone() else { return Ok(self.by_address(address)) };
         loop {
             // One guess at a time and client: no client keeps others from being known.
             let is_guessing = self.guessing.borrow().contains(&address);
-            let known = match passwords.check(headers.get(header::PROXY_AUTHORIZATION)) {
+            let known = match passwords.check(credentials) {
                 Check::Known(name) => Some(name),
                 Check::Missing => return Err(Refusal::WhoAreYou),
                 Check::Work(job) if !is_guessing => {

@@ -15,12 +15,12 @@ use crate::{
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-fn run<T>(client: impl Future<Output = T>) -> T {
+pub fn run<T>(client: impl Future<Output = T>) -> T {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async { timeout(3 * LONG, client).await.unwrap() })
 }
 
-async fn http2(gateway: SocketAddr) -> SendRequest<Bytes> {
+pub async fn http2(gateway: SocketAddr) -> SendRequest<Bytes> {
     let stream = TcpStream::connect(gateway).await.unwrap();
     let (sender, connection) = h2::client::handshake(stream).await.unwrap();
     spawn(async move { drop(connection.await) });

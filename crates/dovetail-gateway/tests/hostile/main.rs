@@ -15,6 +15,7 @@ mod lenient;
 mod life;
 mod limits;
 mod log;
+mod pages;
 mod reload;
 mod responses;
 mod said;

@@ -1,0 +1,163 @@
+//! Requests that are for the gateway itself: its own pages, and nothing behind it.
+//!
+//! A browser that uses the proxy asks it for `http://NAME/…`, where the name is that of `[pages]`, or for the address that the
+//! proxy is met at. One that does not opens that address like any server's, and then names no server in its target. In
+//! neither case is a connection made to anywhere, so nothing else of this machine can be reached in this way.
+
+use std::net::{IpAddr, SocketAddr};
+
+use http::{
+    HeaderName, Method, Request, Response, StatusCode, Version, header,
+    uri::{Authority, Scheme, Uri},
+};
+
+use crate::{
+    config::Config,
+    wanted::{self, Asked},
+};
+
+/// How a request says that it is for the gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressed {
+    /// To a server that happens to be the gateway.
+    Directly,
+    /// To a proxy, for the name or address of the proxy itself.
+    ThroughProxy,
+}
+
+/// How a request is for the gateway, if it is.
+pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, asked: Asked) -> Option<Addressed> {
+    let Asked::Proxy(met) = asked else { return None };
+    let uri = request.uri();
+    if request.method() == Method::CONNECT {
+        return None;
+    }
+    let Some(scheme) = uri.scheme() else {
+        // HTTP/2 always has one.
+        return (request.version() < Version::HTTP_2 && uri.authority().is_none()).then_some(Addressed::Directly);
+    };
+    if *scheme != Scheme::HTTP || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return None;
+    }
+    is_for(config, uri, met).then_some(Addressed::ThroughProxy)
+}
+
+/// Whether a URL leads to the gateway.
+fn is_for(config: &Config, uri: &Uri, met: SocketAddr) -> bool {
+    let (Ok(host), Ok(port)) = (wanted::host(uri), wanted::port(uri, 80)) else { return false };
+    let is_met = || {
+        let address = host.parse::<IpAddr>();
+        port == met.port() && address.is_ok_and(|address| address.to_canonical() == met.ip().to_canonical())
+    };
+    // Of a name that others have too only these ports are the gateway's.
+    (*host == *config.pages.host && (port == 80 || port == met.port())) || is_met()
+}
+
+impl Addressed {
+    /// Where credentials are.
+    pub(crate) const fn credentials(self) -> HeaderName {
+        match self {
+            Self::Directly => header::AUTHORIZATION,
+            Self::ThroughProxy => header::PROXY_AUTHORIZATION,
+        }
+    }
+
+    /// A proxy's question for a name and a password, as this client understands it.
+    pub(crate) fn challenge<B>(self, response: &mut Response<B>) {
+        if self == Self::Directly && response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED {
+            *response.status_mut() = StatusCode::UNAUTHORIZED;
+            if let Some(question) = response.headers_mut().remove(header::PROXY_AUTHENTICATE) {
+                response.headers_mut().insert(header::WWW_AUTHENTICATE, question);
+            }
+        }
+    }
+
+    /// Whether the name under which a client asks is the gateway's. Another site's page whose name was made to lead here (DNS
+    /// rebinding) gives itself away by `Host`: an address leads nowhere else, and the gateway's names are not another site's.
+    pub(crate) fn is_own_name<B>(self, config: &Config, request: &Request<B>) -> bool {
+        let Some(host) = request.headers().get(header::HOST).filter(|_| self == Self::Directly) else { return true };
+        let Some(name) = host.to_str().ok().and_then(name) else { return false };
+        name.parse::<IpAddr>().is_ok()
+            || [&*config.pages.host, &*config.proxy.name, "localhost"].iter().any(|own| own.eq_ignore_ascii_case(&name))
+    }
+}
+
+/// The name in a `Host`, without brackets, port or a full stop at its end.
+fn name(host: &str) -> Option<String> {
+    let authority: Authority = host.parse().ok().filter(|_| !host.contains('@'))?;
+    let name = authority.host();
+    let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
+    Some(bare.trim_end_matches('.').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    const TEXT: &str = "[proxy]\nname = \"Gate\"\n[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                        [pages]\nhost = \"Gateway.home\"\n";
+
+    fn config() -> Config {
+        Config::parse(TEXT).expect("a configuration")
+    }
+
+    fn how(method: &str, target: &str) -> Option<Addressed> {
+        let request = Request::builder().method(method).uri(target).body(()).expect("a request");
+        addressed(&config(), &request, Asked::Proxy(([10, 0, 0, 1], 3128).into()))
+    }
+
+    #[test]
+    fn a_request_is_for_the_gateway_if_it_names_it_or_no_server() {
+        for target in ["/", "/me?a=b", "*"] {
+            assert_eq!(how("GET", target), Some(Addressed::Directly), "{target}");
+        }
+        for target in [
+            "http://gateway.home/",
+            "http://GATEWAY.home./me",
+            "http://gateway.home:80/",
+            "http://gateway.home:3128/",
+            "http://10.0.0.1:3128/",
+            "http://[::ffff:10.0.0.1]:3128/",
+        ] {
+            assert_eq!(how("GET", target), Some(Addressed::ThroughProxy), "{target}");
+        }
+        for target in [
+            "http://gateway.home:8080/",
+            "http://gate/",
+            "http://x.gateway.home/",
+            "http://gateway.homer/",
+            "https://gateway.home/",
+            "ftp://gateway.home/",
+            "http://user@gateway.home/",
+            "http://gateway.home:+80/",
+            "http://10.0.0.1/",
+            "http://10.0.0.1:9180/",
+            "http://10.0.0.2:3128/",
+        ] {
+            assert_eq!(how("GET", target), None, "{target}");
+        }
+        assert_eq!(how("CONNECT", "gateway.home:80"), None);
+        let request = Request::builder().uri("/").body(()).expect("a request");
+        let intercepted = Asked::Intercepted(([192, 0, 2, 1], 80).into());
+        assert_eq!(addressed(&config(), &request, intercepted), None);
+    }
+
+    #[test]
+    fn names_of_the_gateway() {
+        let is_own = |host: &str| {
+            let host = HeaderValue::try_from(host).expect("a value");
+            let request = Request::builder().header(header::HOST, host).body(()).expect("a request");
+            Addressed::Directly.is_own_name(&config(), &request)
+        };
+        for own in ["gateway.home", "GATE:3128", "gateway.home.:80", "10.0.0.1:3128", "[2001:db8::1]:3128", "localhost"]
+        {
+            assert!(is_own(own), "{own}");
+        }
+        for other in ["evil.example", "gateway.home.evil.example", "10.0.0.1.evil.example", "x@gateway.home", "a b", ""]
+        {
+            assert!(!is_own(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! What the gateway answers itself: pages for its users, by path.
+//!
+//! They are for those who may use the proxy, and for no others; where users have names, a page is for those who prove one,
+//! but for pages that say the same to all. No page is kept by browsers, none loads anything from elsewhere, and none changes
+//! anything. They need no turn: they do not cross the link.
+//!
+//! A page is a function of a [visit] with one line among the [routes](router).
+
+mod answer;
+mod index;
+mod router;
+mod visit;
+
+pub(crate) use self::{
+    router::{answer, is_for_all},
+    visit::Visit,
+};

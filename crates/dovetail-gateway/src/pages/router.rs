@@ -1,0 +1,44 @@
+//! Which page is at which path.
+
+use bytes::Bytes;
+use http::{Method, Request, Response};
+use http_body_util::Full;
+
+use super::{
+    answer::{Page, missing, not_for_this_name, only_read, strict},
+    index,
+    visit::Visit,
+};
+
+/// What is answered at a path.
+struct Route {
+    path: &'static str,
+    // Whether it says the same to all clients, also to those that proved no name, and under whatever name they ask.
+    is_for_all: bool,
+    page: fn(&Visit<'_>) -> Page,
+}
+
+/// All pages.
+const ROUTES: [Route; 1] = [Route { path: "/", is_for_all: false, page: index::page }];
+
+/// Whether what is answered says the same to all clients: then no name has to be proved.
+pub(crate) fn is_for_all<B>(request: &Request<B>) -> bool {
+    route(request.uri().path()).is_none_or(|route| route.is_for_all)
+}
+
+/// What a visitor is answered.
+pub(crate) fn answer<B>(request: &Request<B>, visit: &Visit<'_>) -> Response<Full<Bytes>> {
+    let page = match route(request.uri().path()) {
+        _ if ![Method::GET, Method::HEAD].contains(request.method()) => only_read(),
+        None => missing(visit.config),
+        Some(route) if !route.is_for_all && !visit.how.is_own_name(visit.config, request) => {
+            not_for_this_name(visit.config)
+        }
+        Some(route) => (route.page)(visit),
+    };
+    strict(page, request.method() == Method::HEAD)
+}
+
+fn route(path: &str) -> Option<&'static Route> {
+    ROUTES.iter().find(|route| route.path == path)
+}

@@ -1,0 +1,21 @@
+//! Who looks at a page, and what pages say is made of.
+
+use dovetail_sched::request::ClassId;
+
+use crate::{addressed::Addressed, config::Config, who::Who};
+
+/// A user looks at a page.
+#[derive(Debug)]
+pub(crate) struct Visit<'v> {
+    pub(crate) config: &'v Config,
+    pub(crate) who: &'v Who,
+    pub(crate) class: ClassId,
+    pub(crate) how: Addressed,
+}
+
+impl Visit<'_> {
+    /// The name of the visitor's class.
+    pub(super) fn class_name(&self) -> &str {
+        self.config.classes.get(self.class.0 as usize).map_or("", |class| &class.name)
+    }
+}
