@@ -13,7 +13,7 @@ use http::{
 
 use crate::{
     config::Config,
-    wanted::{self, Asked},
+    wanted::{self, Met},
 };
 
 /// How a request says that it is for the gateway.
@@ -26,8 +26,7 @@ pub(crate) enum Addressed {
 }
 
 /// How a request is for the gateway, if it is.
-pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, asked: Asked) -> Option<Addressed> {
-    let Asked::Proxy(met) = asked else { return None };
+pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, met: Met) -> Option<Addressed> {
     let uri = request.uri();
     if request.method() == Method::CONNECT {
         return None;
@@ -36,15 +35,20 @@ pub(crate) fn addressed<B>(config: &Config, request: &Request<B>, asked: Asked) 
         // HTTP/2 always has one.
         return (request.version() < Version::HTTP_2 && uri.authority().is_none()).then_some(Addressed::Directly);
     };
-    if *scheme != Scheme::HTTP || uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+    let is_tls = *scheme == Scheme::HTTPS && met.is_tls;
+    if !(is_tls || *scheme == Scheme::HTTP) || uri.authority().is_some_and(|authority| authority.as_str().contains('@'))
+    {
         return None;
     }
-    is_for(config, uri, met).then_some(Addressed::ThroughProxy)
+    // Nobody asks a proxy for `https`: it is how HTTP/2 in TLS is spoken to a server.
+    let how = if is_tls { Addressed::Directly } else { Addressed::ThroughProxy };
+    is_for(config, uri, met.at).then_some(how)
 }
 
 /// Whether a URL leads to the gateway.
 fn is_for(config: &Config, uri: &Uri, met: SocketAddr) -> bool {
-    let (Ok(host), Ok(port)) = (wanted::host(uri), wanted::port(uri, 80)) else { return false };
+    let usual = if uri.scheme() == Some(&Scheme::HTTPS) { 443 } else { 80 };
+    let (Ok(host), Ok(port)) = (wanted::host(uri), wanted::port(uri, usual)) else { return false };
     let is_met = || {
         let address = host.parse::<IpAddr>();
         port == met.port() && address.is_ok_and(|address| address.to_canonical() == met.ip().to_canonical())
@@ -105,7 +109,7 @@ mod tests {
 
     fn how(method: &str, target: &str) -> Option<Addressed> {
         let request = Request::builder().method(method).uri(target).body(()).expect("a request");
-        addressed(&config(), &request, Asked::Proxy(([10, 0, 0, 1], 3128).into()))
+        addressed(&config(), &request, Met::in_clear(([10, 0, 0, 1], 3128).into()))
     }
 
     #[test]
@@ -139,9 +143,6 @@ mod tests {
             assert_eq!(how("GET", target), None, "{target}");
         }
         assert_eq!(how("CONNECT", "gateway.home:80"), None);
-        let request = Request::builder().uri("/").body(()).expect("a request");
-        let intercepted = Asked::Intercepted(([192, 0, 2, 1], 80).into());
-        assert_eq!(addressed(&config(), &request, intercepted), None);
     }
 
     #[test]

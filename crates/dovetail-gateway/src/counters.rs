@@ -12,6 +12,10 @@ pub(crate) struct Counters {
     pub(crate) accepted: Cell<u64>,
     pub(crate) refused_clients: Cell<u64>,
     pub(crate) refused_full: Cell<u64>,
+    /// Connections from those who are trusted that did not begin with a PROXY header.
+    pub(crate) refused_headers: Cell<u64>,
+    /// Connections by TLS that did not come to have keys.
+    pub(crate) refused_tls: Cell<u64>,
     /// Times that a connection could not be accepted because there were no descriptors.
     pub(crate) accepts_failed: Cell<u64>,
     pub(crate) dialled: Cell<u64>,

@@ -21,6 +21,9 @@ pub enum GatewayError {
     /// No passwords.
     #[error(transparent)]
     Passwords(#[from] ConfigError),
+    /// No certificate, or no key of it.
+    #[error("proxy.tls: {0}: {1}")]
+    Tls(String, String),
     /// No place for the log.
     #[error("the access log {0}: {1}")]
     Log(String, io::Error),

@@ -2,13 +2,17 @@
 
 use std::{net::IpAddr, rc::Rc, sync::Arc, time::Instant};
 
+use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Version, header, request::Parts};
 use hyper::{
     body::{Body, Incoming},
     client::conn::http1,
 };
 use hyper_util::rt::TokioIo;
-use tokio::select;
+use tokio::{
+    select,
+    sync::oneshot::{Receiver, channel},
+};
 
 use crate::{
     client::Activity,
@@ -21,9 +25,10 @@ use crate::{
     relay::{InFlight, Keeps, Relay},
     servers::Servers,
     state::{LastServer, Link, Settings},
+    upgrade,
     uplink::Uplink,
     upload::Upload,
-    upstream::{Gated, Idle, Pool, Server, Window},
+    upstream::{Gated, Idle, Pool, Server, Switched, Window},
     wanted::Wanted,
     watch::{Phase, Progress},
 };
@@ -65,7 +70,8 @@ impl Exchanges {
         wanted: &Wanted,
         record: &Record,
         (flow, client): (&Flow, &Arc<Activity>),
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<Fetched, Refusal> {
+        let is_upgrade = upgrade::is_asked(&request);
         let progress = flow.progress();
         let server: Server = (wanted.host.clone(), wanted.port);
         let (mut head, body) = request.into_parts();
@@ -73,10 +79,15 @@ impl Exchanges {
         let hides_body = head.method == Method::HEAD;
         let stays = asked_as == Version::HTTP_10 && headers::keeps_alive(&head.headers);
         message::to_server(&self.settings, &mut head, &body, wanted, record.client)?;
+        if is_upgrade {
+            upgrade::name(&mut head.headers);
+        }
         let go = interim::expects(&mut head.headers, asked_as, !body.is_end_stream()).then(Arc::<Go>::default);
         let listening = Listening::new(client, asked_as);
 
-        let mut idle = self.keeps.pool.take(&server).filter(|idle| self.servers.may_reach(idle.server));
+        // What may become a tunnel has a connection of its own.
+        let idle = if is_upgrade { None } else { self.keeps.pool.take(&server) };
+        let mut idle = idle.filter(|idle| self.servers.may_reach(idle.server));
         // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
         let mut addresses = if idle.is_none() { self.servers.addresses(wanted).await? } else { Vec::new() };
         let mut ticket = self.link.arrive(&record.who, record.class, &wanted.host)?;
@@ -90,6 +101,7 @@ impl Exchanges {
             let lane = record.lane(self.link.uplink(), None);
             Some(Upload::of(body, lane, Rc::clone(progress), go.clone()))
         };
+        let mut switched = None;
         loop {
             let is_reused = idle.is_some();
             let mut connection = match idle.take() {
@@ -98,7 +110,9 @@ impl Exchanges {
                     if addresses.is_empty() {
                         addresses = self.servers.addresses(wanted).await?;
                     }
-                    self.connect(&addresses, wanted, ticket.window()).await?
+                    let (connection, left) = self.connect(&addresses, wanted, ticket.window(), is_upgrade).await?;
+                    switched = left;
+                    connection
                 }
             };
             self.servers.goes_out(is_reused);
@@ -114,6 +128,13 @@ impl Exchanges {
                 Ok(mut response) => {
                     progress.waits_for(Phase::Transfer);
                     self.last_server.answered(connection.server);
+                    if let Some(switched) = switched.take().filter(|_| upgrade::is_granted(&response)) {
+                        let switched = self.switched(connection, switched, (wanted, progress)).await?;
+                        message::to_client(&self.settings, &mut response, asked_as, record.queue.get());
+                        response.headers_mut().remove(header::CONTENT_LENGTH);
+                        upgrade::name(response.headers_mut());
+                        return Ok(Fetched::Switched(response.map(drop), switched));
+                    }
                     let is_unwanted = go.as_ref().is_some_and(|go| go.stay());
                     let (framing, rest) = match message::framing(&mut response, hides_body) {
                         Ok(framing) => framing,
@@ -144,9 +165,10 @@ impl Exchanges {
                         // A client of HTTP/1.0 takes no other sign for it.
                         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
                     }
-                    let is_kept = framing != Framing::Both && !is_unwanted && rest.is_none();
+                    let is_kept = !is_upgrade && framing != Framing::Both && !is_unwanted && rest.is_none();
                     let in_flight = InFlight::new(self.keeps.clone(), connection, server, is_kept, go);
-                    return Ok(Answer { response, in_flight, rest, uplink: Rc::clone(self.link.uplink()) });
+                    let uplink = Rc::clone(self.link.uplink());
+                    return Ok(Fetched::Answer(Answer { response, in_flight, rest, uplink }));
                 }
                 Err(Unanswered::Stopped) => {
                     drop(connection.gate.finish());
@@ -183,8 +205,36 @@ impl Exchanges {
         }
     }
 
-    /// A connection whose window begins with this many bytes.
-    async fn connect(&self, addresses: &[IpAddr], wanted: &Wanted, window: u64) -> Result<Idle, Refusal> {
+    /// The connection as it is after its last byte of HTTP.
+    async fn switched(
+        &self,
+        connection: Idle,
+        left: Receiver<Left>,
+        (wanted, progress): (&Wanted, &Progress),
+    ) -> Result<Switched, Refusal> {
+        let left = select! {
+            left = left => left,
+            () = progress.stopped() => return Err(Refusal::ResponseTimeout(wanted.host.clone())),
+        };
+        // Its place was the request's: what follows has others.
+        if let Some(place) = connection.gate.finish() {
+            place.end();
+        }
+        let why = || "it closed the connection when it had switched to another protocol".into();
+        let (gated, first) = left.map_err(|_| Refusal::BrokeOff { host: wanted.host.clone(), why: why() })?;
+        let (stream, offered) = gated.ungated();
+        Ok(Switched { stream, first, server: connection.server, offered })
+    }
+
+    /// A connection whose window begins with this many bytes; and what is left of it when it is switched to another protocol,
+    /// if it may be.
+    async fn connect(
+        &self,
+        addresses: &[IpAddr],
+        wanted: &Wanted,
+        window: u64,
+        is_upgrade: bool,
+    ) -> Result<(Idle, Option<Receiver<Left>>), Refusal> {
         let window =
             self.link.window().map(|known| Window { begins: window.clamp(known.first, known.longest), ..known });
         let upstream = self.servers.dial(addresses, wanted, window).await?;
@@ -198,10 +248,31 @@ impl Exchanges {
         builder.allow_spaces_after_header_name_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
         let (sender, connection) =
             builder.handshake(TokioIo::new(gated)).await.map_err(|error| Refusal::Internal(error.to_string()))?;
+        let idle = Idle { sender, gate, server, since: Instant::now() };
         // How it ends is told to whoever waits for its answer.
-        tokio::task::spawn_local(async move { drop(connection.await) });
-        Ok(Idle { sender, gate, server, since: Instant::now() })
+        if !is_upgrade {
+            tokio::task::spawn_local(async move { drop(connection.await) });
+            return Ok((idle, None));
+        }
+        let (tells, left) = channel();
+        tokio::task::spawn_local(async move {
+            if let Ok(parts) = connection.without_shutdown().await {
+                // The request may have been given up.
+                drop(tells.send((parts.io.into_inner(), parts.read_buf)));
+            }
+        });
+        Ok((idle, Some(left)))
     }
+}
+
+/// A connection and what was read of it that is no HTTP.
+type Left = (Gated, Bytes);
+
+/// What became of a request.
+pub(crate) enum Fetched {
+    Answer(Answer),
+    /// The server speaks another protocol from now on, as it was asked to.
+    Switched(Response<()>, Switched),
 }
 
 /// What a server answered, and what it came on.

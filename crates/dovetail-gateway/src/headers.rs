@@ -40,7 +40,12 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
 
 /// Whether a client of HTTP/1.0 wants its connection to stay (RFC 9112, appendix C.2.2).
 pub(crate) fn keeps_alive(headers: &HeaderMap) -> bool {
-    listed(headers, &header::CONNECTION).any(|option| option.eq_ignore_ascii_case("keep-alive"))
+    lists(headers, &header::CONNECTION, "keep-alive")
+}
+
+/// Whether a field lists this word, in any case.
+pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    listed(headers, name).any(|listed| listed.eq_ignore_ascii_case(word))
 }
 
 /// Whether a value of `Via` has this name: the message was here before.

@@ -15,7 +15,7 @@ use http::Method;
 use tokio::{net::TcpStream, time::timeout};
 
 use crate::{
-    client::Seat,
+    client::{Connection, Seat},
     greeting::{Greeting, greeting},
     record::Record,
     serve::{Serving, serve},
@@ -33,7 +33,9 @@ pub(crate) async fn intercepted(serving: Rc<Serving>, stream: TcpStream, client:
         return;
     }
     match timeout(config.timeouts.header, greeting(&stream)).await {
-        Ok(Ok(Greeting::Http)) => serve(serving, stream, client, Asked::Intercepted(meant), seat).await,
+        Ok(Ok(Greeting::Http)) => {
+            serve(serving, Connection::Clear(stream), client, Asked::Intercepted(meant), seat).await;
+        }
         Ok(Ok(Greeting::Tls(name))) => tunnelled(&serving, stream, client, (meant, name), seat).await,
         // Neither: what it is cannot be told, nor answered.
         Ok(Ok(Greeting::Other) | Err(_)) | Err(_) => {}

@@ -10,7 +10,7 @@
 //! | `sys`, `segment` | what the kernel tells and takes, and what a packet carries |
 //! | [`config`], [`auth`] | what it is configured with, and passwords |
 //! | `who`, `class`, `place`, `refusal`, `error` | users, their classes and places; what is said where there is none |
-//! | `headers`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
+//! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
 //! | `wanted`, `permitted`, `addressed`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | what is shared, measured, counted and noted |
 //! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
@@ -18,7 +18,7 @@
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
 //! | `pages` | what the gateway answers, not a server |
-//! | `serve`, `intercept`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
+//! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
 //! | `admin` | the admin's port: page, metrics, weights |
 //! | `life` | a gateway's start, reload and end |
@@ -30,6 +30,7 @@
 mod accept;
 mod addressed;
 mod admin;
+mod announced;
 pub mod auth;
 mod class;
 mod client;
@@ -67,8 +68,10 @@ mod spent;
 mod state;
 mod sys;
 mod takeover;
+mod tls;
 mod tunnel;
 mod unreadable;
+mod upgrade;
 mod uplink;
 mod upload;
 mod upstream;

@@ -58,6 +58,7 @@ pub(crate) struct Line<'a> {
     pub(crate) class: &'a str,
     pub(crate) status: u16,
     pub(crate) is_whole: bool,
+    pub(crate) is_tunnel: bool,
     pub(crate) sent_bytes: u64,
     pub(crate) uploaded_bytes: u64,
     pub(crate) method: &'a str,
@@ -146,10 +147,10 @@ impl Line<'_> {
     fn squid(&self) -> String {
         let mut text = String::with_capacity(160);
         let ended = self.ended.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let result = match (self.method, self.status, self.is_whole) {
+        let result = match (self.is_tunnel, self.status, self.is_whole) {
             (_, 0, _) => "NONE_NONE_ABORTED",
             (_, 407 | 403, _) => "TCP_DENIED",
-            ("CONNECT", ..) => "TCP_TUNNEL",
+            (true, ..) => "TCP_TUNNEL",
             (_, _, false) if self.server.is_some() => "TCP_MISS_ABORTED",
             (_, _, false) => "NONE_NONE",
             _ => "TCP_MISS",

@@ -113,7 +113,10 @@ mod tests {
     use hyper::body::Frame;
 
     use super::*;
-    use crate::{config::Config, wanted::Asked};
+    use crate::{
+        config::Config,
+        wanted::{Asked, Met},
+    };
 
     const TEXT: &str = "[proxy]\nname = \"gw\"\nforwarded = \"unknown\"\n[downlink]\nrate = \"2Mbps\"\n\
                         [access]\nclients = \"10.0.0.0/8\"\n";
@@ -136,7 +139,7 @@ mod tests {
 
     /// What goes to the server: its target, and its fields in the order of their names.
     fn sent<B: Body>(request: Request<B>) -> Result<(String, Vec<String>), Refusal> {
-        let wanted = Wanted::of(&request, Asked::Proxy(([127, 0, 0, 1], 3128).into()))?;
+        let wanted = Wanted::of(&request, Asked::Proxy(Met::in_clear(([127, 0, 0, 1], 3128).into())))?;
         let (mut head, body) = request.into_parts();
         to_server(&settings(), &mut head, &body, &wanted, IpAddr::from([10, 0, 0, 1]))?;
         let text = |value: &HeaderValue| value.to_str().expect("text").to_owned();

@@ -34,6 +34,7 @@ pub(crate) fn is_new<B>(config: &Config, request: &Request<B>) -> Result<(), Ref
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wanted::Met;
 
     const TEXT: &str = "[proxy]\nname = \"gw\"\n[downlink]\nrate = \"2Mbps\"\n\
                         [access]\nclients = \"10.0.0.0/8\"\nports = [80, 8080]\n";
@@ -41,7 +42,7 @@ mod tests {
     fn asked(method: &str, target: &str, via: &str) -> Option<Refusal> {
         let config = Config::parse(TEXT).expect("a configuration");
         let request = Request::builder().method(method).uri(target).header("via", via).body(()).expect("a request");
-        permitted(&config, &request, Asked::Proxy(([127, 0, 0, 1], 3128).into())).err()
+        permitted(&config, &request, Asked::Proxy(Met::in_clear(([127, 0, 0, 1], 3128).into()))).err()
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub(crate) struct Record {
     pub(crate) spending: Arc<Spending>,
     /// Whether it ended as it should.
     pub(crate) is_whole: Cell<bool>,
+    /// Whether it became a tunnel, whatever its method.
+    pub(crate) is_tunnel: Cell<bool>,
 }
 
 impl Record {
@@ -54,6 +56,7 @@ impl Record {
         method: Method,
         target: String,
     ) -> Self {
+        let is_tunnel = Cell::new(method == Method::CONNECT);
         Self {
             notes,
             began: Instant::now(),
@@ -70,6 +73,7 @@ impl Record {
             queue: Cell::default(),
             spending: Arc::default(),
             is_whole: Cell::new(false),
+            is_tunnel,
         }
     }
 
@@ -87,7 +91,7 @@ impl Drop for Record {
             add(&counters.by_status[place], 1);
             add(&counters.sent_bytes, self.sent.get());
             counters.queue.note(self.queue.get());
-            if self.method == Method::CONNECT {
+            if self.is_tunnel.get() {
                 add(&counters.tunnels, 1);
             } else if self.is_whole.get() {
                 counters.latency.note(took);
@@ -105,6 +109,7 @@ impl Drop for Record {
                 class: config.classes.get(self.class.0 as usize).map_or("", |class| &class.name),
                 status: self.status.get(),
                 is_whole: self.is_whole.get(),
+                is_tunnel: self.is_tunnel.get(),
                 sent_bytes: self.sent.get(),
                 uploaded_bytes: self.uploaded.get(),
                 method: self.method.as_str(),

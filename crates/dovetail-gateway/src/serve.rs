@@ -12,13 +12,13 @@ use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
-use tokio::{net::TcpStream, select, sync::watch::Receiver, time::timeout};
+use tokio::{select, sync::watch::Receiver, time::timeout};
 use tracing::debug;
 
 use crate::{
     addressed::{Addressed, addressed},
-    client::{Activity, Busy, ClientStream, Seat},
-    exchange::Exchanges,
+    client::{Activity, Busy, ClientStream, Connection, Seat},
+    exchange::{Exchanges, Fetched},
     held::{Flow, Share, User, Users},
     pages::{self, Visit},
     permitted::{is_new, permitted},
@@ -28,7 +28,8 @@ use crate::{
     state::{Identities, Notes, Settings},
     tunnel::Tunnels,
     unreadable::{Instead, Unreadable},
-    wanted::{Asked, is_sound},
+    upgrade,
+    wanted::{Asked, Met, is_sound},
     watch::{Phase, Watch},
 };
 
@@ -77,7 +78,7 @@ struct Client {
 }
 
 /// Serves a connection until it ends.
-pub(crate) async fn serve(serving: Rc<Serving>, stream: TcpStream, address: IpAddr, asked: Asked, seat: Seat) {
+pub(crate) async fn serve(serving: Rc<Serving>, stream: Connection, address: IpAddr, asked: Asked, seat: Seat) {
     let activity = Arc::new(Activity::default());
     let (most, headers) = serving.settings.header_limits();
     let (timeouts, instead) = {
@@ -141,10 +142,12 @@ impl Client {
         record.sent.set(sent_bytes as u64);
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Response<Relay> {
+    async fn answer(&self, mut request: Request<Incoming>) -> Response<Relay> {
         let busy = self.activity.begin();
-        if let Some(how) = addressed(&self.serving.settings.config(), &request, self.asked) {
-            return self.page(request, how, busy).await;
+        if let Asked::Proxy(met) = self.asked
+            && let Some(how) = addressed(&self.serving.settings.config(), &request, met)
+        {
+            return self.page(request, (how, met), busy).await;
         }
         let (who, class, denied) = match self.serving.identities.who(self.address, request.headers()).await {
             Ok((who, class)) => (who, class, None),
@@ -180,8 +183,18 @@ impl Client {
         }
         let flow = self.flow(Some(user), busy);
         let has_body = !request.body().is_end_stream();
+        let upgrade = upgrade::is_asked(&request).then(|| hyper::upgrade::on(&mut request));
         match self.serving.exchanges.fetch(request, &wanted, &record, (&flow, &self.activity)).await {
-            Ok(answer) => answer.relay(record, flow),
+            Ok(Fetched::Answer(answer)) => answer.relay(record, flow),
+            Ok(Fetched::Switched(response, switched)) => {
+                let Some(client) = upgrade else {
+                    return self.refuse(&Refusal::Internal("nothing was to be switched".into()), record, flow);
+                };
+                record.status.set(StatusCode::SWITCHING_PROTOCOLS.as_u16());
+                record.is_tunnel.set(true);
+                let guards = (self.activity.begin(), Rc::clone(&self.seat));
+                self.serving.tunnels.switch((client, response), switched, (record, wanted.host), guards)
+            }
             Err(refusal) => {
                 if has_body {
                     self.activity.linger();
@@ -192,7 +205,7 @@ impl Client {
     }
 
     /// Answers with a page of the gateway's own.
-    async fn page(&self, request: Request<Incoming>, how: Addressed, busy: Busy) -> Response<Relay> {
+    async fn page(&self, request: Request<Incoming>, (how, met): (Addressed, Met), busy: Busy) -> Response<Relay> {
         let Serving { identities, notes, settings, .. } = &*self.serving;
         let by_address = || identities.by_address(self.address);
         let known = if pages::is_for_all(&request) {
@@ -217,7 +230,7 @@ impl Client {
             // Nobody reads it.
             self.activity.linger();
         }
-        let visit = Visit { config: &settings.config(), who: &known.0, class: known.1, how };
+        let visit = Visit { config: &settings.config(), who: &known.0, class: known.1, how, met };
         let page = pages::answer(&request, &visit);
         record.status.set(page.status().as_u16());
         record.is_whole.set(true);

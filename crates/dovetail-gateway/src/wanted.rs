@@ -18,10 +18,25 @@ pub(crate) struct Wanted {
 /// How a client came to ask here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It knows of the proxy, which it met at this address.
-    Proxy(SocketAddr),
+    /// It knows of the proxy, which it met there.
+    Proxy(Met),
     /// It meant to ask this address.
     Intercepted(SocketAddr),
+}
+
+/// Where a client met the proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Met {
+    pub(crate) at: SocketAddr,
+    /// Whether by TLS.
+    pub(crate) is_tls: bool,
+}
+
+impl Met {
+    /// In clear.
+    pub(crate) const fn in_clear(at: SocketAddr) -> Self {
+        Self { at, is_tls: false }
+    }
 }
 
 /// Whether a request's target can be read as one, wherever it leads.
@@ -131,9 +146,11 @@ fn digits(authority: &Authority) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
     use super::*;
 
-    const MET: Asked = Asked::Proxy(SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 3128));
+    const MET: Asked = Asked::Proxy(Met::in_clear(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128)));
 
     fn wanted(method: &str, target: &str) -> Result<(String, u16, bool), Refusal> {
         let request = Request::builder().method(method).uri(target).body(()).map_err(|_| Refusal::BadRequest(""))?;

@@ -384,6 +384,7 @@ fn nearly() -> impl Strategy<Value = String> {
         "\"off\"",
         "1",
     ];
+    const REQUIRED: [&str; 7] = ["rate", "clients", "name", "access", "listen", "certificate", "key"];
     let lines: Vec<_> =
         PACKAGED.lines().filter(|line| !line.starts_with("# ") && !line.contains("token_file")).collect();
     let fates = proptest::collection::vec((0..20usize, 0..40usize), lines.len());
@@ -393,9 +394,7 @@ fn nearly() -> impl Strategy<Value = String> {
             match (line.split_once(" = "), VALUES.get(value * 40 + left_out)) {
                 (Some((key, _)), Some(other)) => format!("{key} = {other}\n"),
                 // Required keys stay, or nearly nothing would be a configuration.
-                (Some((key, _)), None) if left_out < 4 && !["rate", "clients", "name", "access"].contains(&key) => {
-                    String::new()
-                }
+                (Some((key, _)), None) if left_out < 4 && !REQUIRED.contains(&key) => String::new(),
                 _ => format!("{line}\n"),
             }
         };

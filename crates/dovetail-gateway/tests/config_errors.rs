@@ -57,7 +57,7 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
         (
             format!("{LEAST}[cache]\nsize = 1"),
-            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages",
+            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages, pac",
         ),
         (
             with("ratio = 2", "", ""),
@@ -87,7 +87,7 @@ fn a_misspelt_key_is_unknown_and_not_missing() {
         ),
         (
             misspelt("downlink", "downlnk"),
-            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages",
+            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages, pac",
         ),
         (
             with("", "", "[[class]]\nnam = \"a\""),

@@ -13,8 +13,9 @@ use written::with;
 const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
 
 /// All tables that there are. `class` is a list of them.
-const SECTIONS: [&str; 11] = [
+const SECTIONS: [&str; 13] = [
     "proxy",
+    "proxy.tls",
     "downlink",
     "uplink",
     "access",
@@ -25,6 +26,7 @@ const SECTIONS: [&str; 11] = [
     "admin",
     "log",
     "pages",
+    "pac",
 ];
 
 fn page(name: &str) -> String {
@@ -54,6 +56,9 @@ fn lines(text: &str) -> BTreeMap<(String, String), (bool, String)> {
         let bare = line.strip_prefix('#').unwrap_or(line);
         if let Some(name) = bare.strip_prefix('[') {
             section = name.trim_matches(['[', ']']).to_owned();
+            if let Some((table, key)) = section.split_once('.') {
+                found.insert((table.to_owned(), key.to_owned()), (true, "a table".to_owned()));
+            }
         } else if let Some((key, value)) = bare.split_once(" = ") {
             found.insert((section.clone(), key.to_owned()), (line.starts_with('#'), value.to_owned()));
         }

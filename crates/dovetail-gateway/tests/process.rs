@@ -8,7 +8,7 @@ use std::{
     env, fs,
     io::{BufRead, BufReader, Read, Write},
     net::{SocketAddr, TcpListener, TcpStream},
-    os::fd::OwnedFd,
+    os::{fd::OwnedFd, unix::fs::PermissionsExt},
     path::PathBuf,
     process::{Child, Command, ExitStatus, Stdio},
     sync::{
@@ -22,6 +22,11 @@ use std::{
 
 use dovetail_gateway::{config::Config, run_until_signalled};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use tokio_rustls::rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+};
 
 /// Whatever is waited for is there long before.
 const LONG: Duration = Duration::from_secs(20);
@@ -388,4 +393,137 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
     let mut gateway = start.with(&config(proxy, ""));
     assert!(!gateway.ended().success());
     gateway.says("another process listens there");
+}
+
+/// A gateway by TLS besides, with a certificate of its own that SIGHUP reads again.
+struct Secure {
+    folder: PathBuf,
+    at: SocketAddr,
+}
+
+impl Secure {
+    fn new(name: &str) -> Self {
+        let folder = env::temp_dir().join(format!("dovetail-process-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let secure = Self { folder, at: free() };
+        secure.renew();
+        secure
+    }
+
+    fn renew(&self) {
+        let made = rcgen::generate_simple_self_signed(["gateway.test".to_owned()]).unwrap();
+        fs::write(self.folder.join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+        fs::set_permissions(self.folder.join("key.pem"), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(self.folder.join("certificate.pem"), made.cert.pem()).unwrap();
+    }
+
+    fn section(&self) -> String {
+        let folder = self.folder.display();
+        let files = format!("certificate = \"{folder}/certificate.pem\"\nkey = \"{folder}/key.pem\"");
+        format!("[proxy.tls]\nlisten = \"{}\"\n{files}\n[limits]\nconnections_per_user = 20000\n", self.at)
+    }
+
+    /// Believes the certificate as it is now.
+    fn client(&self) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(self.folder.join("certificate.pem")).unwrap()).unwrap();
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().unwrap();
+        Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
+    }
+
+    fn connect(&self, client: &Arc<ClientConfig>) -> StreamOwned<ClientConnection, TcpStream> {
+        let name = ServerName::try_from("gateway.test").unwrap();
+        StreamOwned::new(ClientConnection::new(Arc::clone(client), name).unwrap(), connect(self.at))
+    }
+
+    /// What a request by TLS is answered with, or why there is no answer.
+    fn ask(&self, client: &Arc<ClientConfig>, url: &str) -> String {
+        let mut stream = self.connect(client);
+        let mut text = String::new();
+        let asked = write!(stream, "GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        asked.and_then(|()| stream.read_to_string(&mut text)).map_or_else(|error| error.to_string(), |_| text)
+    }
+}
+
+impl Drop for Secure {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+#[test]
+fn where_it_speaks_tls_is_taken_over_too_and_a_signal_renews_the_certificate() {
+    let secure = Secure::new("renewed");
+    let text = config(free(), &secure.section());
+    let (origin, _told, _lets) = origin();
+    let url = format!("http://{origin}/");
+    let mut old = Start::default().listening(&text);
+    let client = secure.client();
+    assert!(is_ok(&secure.ask(&client, &url)));
+    let new = Start { takes_over: true, ..Start::default() }.listening(&text);
+    assert!(old.ended().success(), "{}", old.said());
+    assert!(is_ok(&secure.ask(&client, &url)));
+    // A file that is no good changes nothing, and it is said why.
+    fs::write(secure.folder.join("key.pem"), "no key").unwrap();
+    kill_process(new.pid(), Signal::HUP).unwrap();
+    new.says("key.pem: there is no private key in it");
+    assert!(is_ok(&secure.ask(&client, &url)));
+    secure.renew();
+    kill_process(new.pid(), Signal::HUP).unwrap();
+    let renewed = secure.client();
+    until("it has the old certificate", || is_ok(&secure.ask(&renewed, &url)).then_some(()), || new.said());
+    assert!(!is_ok(&secure.ask(&client, &url)));
+}
+
+/// Kilobytes of memory that a process has.
+fn resident_kb(gateway: &Gateway) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{}/status", gateway.child.id())).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+/// `cargo test -p dovetail-gateway --test process idle -- --nocapture` prints what an idle connection takes.
+#[test]
+fn an_idle_connection_by_tls_takes_a_few_tens_of_kilobytes() {
+    const COUNT: usize = 400;
+    let secure = Secure::new("idle");
+    let proxy = free();
+    let gateway = Start::default().listening(&config(proxy, &secure.section()));
+    let client = secure.client();
+    let request = "GET /proxy.pac HTTP/1.1\r\nHost: x\r\n\r\n";
+    let one_answer = |stream: &mut dyn Read| {
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            stream.read_exact(&mut byte).unwrap();
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).unwrap();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
+        stream.read_exact(&mut vec![0; length.parse().unwrap()]).unwrap();
+    };
+    let by_tls = || {
+        let mut stream = secure.connect(&client);
+        stream.write_all(request.as_bytes()).unwrap();
+        one_answer(&mut stream);
+        stream
+    };
+    let in_clear = || {
+        let mut stream = connect(proxy);
+        stream.write_all(request.as_bytes()).unwrap();
+        one_answer(&mut stream);
+        stream
+    };
+    // What the first ones take is not theirs alone.
+    let first = (by_tls(), in_clear());
+    let before = resident_kb(&gateway);
+    let clear: Vec<_> = (0..COUNT).map(|_| in_clear()).collect();
+    let between = resident_kb(&gateway);
+    let secured: Vec<_> = (0..COUNT).map(|_| by_tls()).collect();
+    let after = resident_kb(&gateway);
+    let each = |from: u64, to: u64| to.saturating_sub(from) as f64 / COUNT as f64;
+    let (clear_kb, tls_kb) = (each(before, between), each(between, after));
+    println!("an idle connection takes {clear_kb:.1} kB in clear and {tls_kb:.1} kB by TLS");
+    assert!(tls_kb < 64.0, "{tls_kb} kB");
+    drop((first, clear, secured));
 }

@@ -91,8 +91,14 @@ impl Scrape {
     fn connections(&self, to: &mut Families<'_>) -> Result<(), Error> {
         to.gauge("client_connections", "Open client connections", None, [(NOTHING, self.connections)])?;
         to.counter("connections_accepted", "Accepted client connections", None, [(NOTHING, self.accepted)])?;
-        let refused = [("client", self.refused_clients), ("full", self.refused_full)];
-        let help = "Refused connections: not from a permitted client, or over the limit";
+        let refused = [
+            ("client", self.refused_clients),
+            ("full", self.refused_full),
+            ("header", self.refused_headers),
+            ("tls", self.refused_tls),
+        ];
+        let help = "Refused connections: not from a permitted client, over the limit, without the PROXY header of those \
+                    who are trusted, or without TLS where that is spoken";
         to.counter("connections_refused", help, None, refused.map(|(reason, count)| ([("reason", reason)], count)))?;
         let help = "Failures to accept a connection for want of a file descriptor";
         to.counter("accepts_failed", help, None, [(NOTHING, self.accepts_failed)])?;

@@ -14,11 +14,10 @@ use std::{
 use bytes::{Buf, Bytes};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::TcpStream,
     time::{Instant, Sleep, sleep_until},
 };
 
-use super::activity::Activity;
+use super::{activity::Activity, connection::Connection};
 use crate::unreadable::{Instead, Unreadable};
 
 /// How long a connection lingers, and how much of it is read.
@@ -28,7 +27,7 @@ const LINGER_BYTES: usize = 1024 * 1024;
 /// A client's connection that ends when it says nothing, or too little, for too long.
 #[derive(Debug)]
 pub(crate) struct ClientStream {
-    stream: TcpStream,
+    stream: Connection,
     activity: Arc<Activity>,
     header: Duration,
     idle: Duration,
@@ -48,7 +47,7 @@ pub(crate) struct ClientStream {
 impl ClientStream {
     /// `header`: how long a header may take. `idle`: how long there may be none.
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Connection,
         activity: Arc<Activity>,
         (header, idle): (Duration, Duration),
         instead: Instead,
@@ -143,7 +142,7 @@ impl ClientStream {
 }
 
 /// Writes bytes until there are none.
-fn poll_write_all(stream: &mut TcpStream, cx: &mut Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<()>> {
+fn poll_write_all(stream: &mut Connection, cx: &mut Context<'_>, bytes: &mut Bytes) -> Poll<io::Result<()>> {
     while !bytes.is_empty() {
         match ready!(Pin::new(&mut *stream).poll_write(cx, bytes))? {
             0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),

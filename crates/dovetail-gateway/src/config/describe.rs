@@ -24,7 +24,7 @@ impl Config {
         let mut warnings = Vec::new();
         let mut warn = |text: String| warnings.push(text);
         let proxy = &self.proxy;
-        let ways = [&proxy.listen, &proxy.redirect, &proxy.tproxy];
+        let ways = [&*proxy.listen, &proxy.redirect, &proxy.tproxy, proxy.tls_listen()];
         for address in ways.into_iter().flatten().filter(|address| address.ip().is_unspecified()) {
             warn(format!("{address} listens on all of this machine's addresses: also on the downlink's"));
         }
@@ -33,11 +33,14 @@ impl Config {
             let family = if prefix.addr().is_ipv4() { "IPv4" } else { "IPv6" };
             warn(format!("access.clients has {prefix}: an open proxy for every {family} address"));
         }
-        if access.passwords.is_some() {
+        for prefix in proxy.trusted.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
+            warn(format!("proxy.trusted has {prefix}: every client can say that it is another one"));
+        }
+        if access.passwords.is_some() && !proxy.listen.is_empty() {
             warn("passwords cross the network in clear: anyone who can listen on the users' side can read them".into());
-            if !proxy.redirect.is_empty() || !proxy.tproxy.is_empty() {
-                warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
-            }
+        }
+        if access.passwords.is_some() && !(proxy.redirect.is_empty() && proxy.tproxy.is_empty()) {
+            warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
         }
         let downlink = &self.downlink;
         let policy = downlink.policy.entry().name;
@@ -134,12 +137,20 @@ impl Display for Description<'_> {
 fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     let proxy = &config.proxy;
     let ways = [
-        ("as a proxy", &proxy.listen),
+        ("as a proxy", &*proxy.listen),
+        ("as a proxy, by TLS", proxy.tls_listen()),
         ("redirected (REDIRECT)", &proxy.redirect),
         ("transparent (TPROXY)", &proxy.tproxy),
     ];
     for (what, addresses) in ways.into_iter().filter(|(_, addresses)| !addresses.is_empty()) {
         part.line(what, joined(addresses, ""))?;
+    }
+    if let Some(tls) = &proxy.tls {
+        part.line("certificate", tls.certificate.display())?;
+        part.line("its key", tls.key.display())?;
+    }
+    if proxy.trusted.prefixes().next().is_some() {
+        part.line("PROXY header from", listed(&proxy.trusted))?;
     }
     let forwarded = match proxy.forwarded {
         Forwarded::Off => "no Forwarded",
@@ -148,7 +159,11 @@ fn listens(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     };
     part.line("identifies as", format_args!("Via: {}; {forwarded}", proxy.name))?;
     part.line("name servers", joined(&proxy.nameservers, "the system's"))?;
-    part.line("own pages", format_args!("http://{}/", config.pages.host))
+    part.line("own pages", format_args!("http://{}/", config.pages.host))?;
+    let pac = &config.pac;
+    let proxies = joined(&pac.proxy, "the address at which it is asked for");
+    part.line("told to browsers", format_args!("{proxies}{}", if pac.falls_back { ", or direct" } else { "" }))?;
+    part.line("direct", joined(&pac.direct, "nothing"))
 }
 
 fn downlink(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {

@@ -16,10 +16,12 @@ use toml::de::DeValue;
 
 use super::{
     classes,
-    model::{Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, Timeouts, Uplink},
+    model::{
+        Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Timeouts, Uplink,
+    },
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
-    pages,
-    prefixes::Prefixes,
+    pac, pages,
+    prefixes::{Prefix, Prefixes},
     probe,
 };
 use crate::segment::SEGMENT;
@@ -62,10 +64,10 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let in_classes = root.sections("class")?;
     let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
-    let in_pages = root.section("pages")?;
+    let (in_pages, in_pac) = (root.section("pages")?, root.section("pac")?);
     // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
-    let proxy = proxy(in_proxy)?;
+    let proxy = proxy(in_proxy, folder)?;
     let downlink = downlink(in_downlink)?;
     let uplink = uplink(in_uplink, downlink.payload)?;
     let access = access(in_access, folder)?;
@@ -75,10 +77,11 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let admin = admin(in_admin, &proxy, folder)?;
     let log = log(in_log, folder)?;
     let pages = pages::pages(in_pages, &proxy)?;
-    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log, pages })
+    let pac = pac::pac(in_pac)?;
+    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log, pages, pac })
 }
 
-fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {
+fn proxy(mut section: Section<'_>, folder: &Path) -> Result<Proxy, Fault> {
     let forwarded = [("off", Forwarded::Off), ("unknown", Forwarded::Unknown), ("address", Forwarded::Address)];
     let proxy = Proxy {
         listen: section.list("listen", values::address)?.unwrap_or_else(|| vec![LISTEN]),
@@ -87,9 +90,12 @@ fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {
         name: section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_else(default_name),
         forwarded: section.one("forwarded", word(&forwarded))?.unwrap_or_default(),
         nameservers: section.list("nameservers", values::nameserver)?.unwrap_or_default(),
+        trusted: of_all(section.list("trusted", values::prefix)?.unwrap_or_default()),
+        tls: proxy_tls(section.section("tls")?, folder)?,
     };
     section.end()?;
-    let ways = [("listen", &proxy.listen), ("redirect", &proxy.redirect), ("tproxy", &proxy.tproxy)];
+    let by_tls = proxy.tls.as_ref().map(|tls| tls.listen.clone()).unwrap_or_default();
+    let ways = [("listen", &proxy.listen), ("redirect", &proxy.redirect), ("tproxy", &proxy.tproxy), ("tls", &by_tls)];
     if ways.iter().all(|(_, addresses)| addresses.is_empty()) {
         return Err(
             section.wrong("listen", "it does not listen anywhere: add an address here, in redirect or in tproxy")
@@ -103,6 +109,23 @@ fn proxy(mut section: Section<'_>) -> Result<Proxy, Fault> {
         }
     }
     Ok(proxy)
+}
+
+fn proxy_tls(mut section: Section<'_>, folder: &Path) -> Result<Option<ProxyTls>, Fault> {
+    if !section.is_there() {
+        return Ok(None);
+    }
+    let listen = section.list("listen", values::address)?.unwrap_or_default();
+    let certificate = section.one("certificate", path(folder))?;
+    let key = section.one("key", path(folder))?;
+    section.end()?;
+    if listen.is_empty() {
+        return Err(section.wrong("listen", "set an address, such as listen = \"10.0.0.1:3129\""));
+    }
+    let lacks = |key: &str, file: &str| section.wrong(key, format!("set a PEM file, such as {key} = \"{file}\""));
+    let certificate = certificate.ok_or_else(|| lacks("certificate", "/etc/dovetail/certificate.pem"))?;
+    let key = key.ok_or_else(|| lacks("key", "/etc/dovetail/key.pem"))?;
+    Ok(Some(ProxyTls { listen, certificate, key }))
 }
 
 fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
@@ -172,9 +195,12 @@ fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Fault> {
     if let Some(both) = allow.iter().find(|prefix| deny.contains(prefix)) {
         return Err(destinations.wrong("allow", format!("{both} is both allowed and denied: remove one of them")));
     }
-    let of_all = |list: Vec<_>| Prefixes::new(list.into_iter().map(|prefix| (prefix, ())));
     let (clients, allow, deny) = (of_all(clients), of_all(allow), of_all(deny));
     Ok(Access { clients, allow, deny, connect_ports, ports, passwords })
+}
+
+fn of_all(list: Vec<Prefix>) -> Prefixes<()> {
+    Prefixes::new(list.into_iter().map(|prefix| (prefix, ())))
 }
 
 fn port(value: &DeValue<'_>) -> Result<u16, String> {
@@ -233,8 +259,8 @@ fn admin(mut section: Section<'_>, proxy: &Proxy, folder: &Path) -> Result<Optio
             format!("{listen} can be reached from other machines: add token or token_file, or listen on {ADMIN}");
         return Err(section.wrong("listen", what));
     }
-    let taken = [&proxy.listen, &proxy.redirect, &proxy.tproxy].into_iter().flatten();
-    if listen.port() != 0 && taken.clone().any(|other| *other == listen) {
+    let ways = [&*proxy.listen, &proxy.redirect, &proxy.tproxy, proxy.tls_listen()];
+    if listen.port() != 0 && ways.into_iter().flatten().any(|other| *other == listen) {
         return Err(section.wrong("listen", format!("{listen} is the proxy's: choose another port")));
     }
     section.end()?;

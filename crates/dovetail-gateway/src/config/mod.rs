@@ -9,6 +9,7 @@ mod file;
 mod hours;
 mod model;
 mod name;
+mod pac;
 mod pages;
 mod prefixes;
 mod probe;
@@ -21,8 +22,8 @@ pub(crate) use dovetail_toml::read_text;
 pub use self::{
     hours::Hours,
     model::{
-        Access, Admin, Class, Config, Downlink, Forwarded, Limits, Log, LogFormat, Pages, Probe, Proxy, Timeouts,
-        Uplink,
+        Access, Admin, Class, Config, Direct, Downlink, Forwarded, Limits, Log, LogFormat, Pac, PacProxy, Pages, Probe,
+        Proxy, ProxyTls, Timeouts, Uplink,
     },
     prefixes::{Prefix, Prefixes},
 };

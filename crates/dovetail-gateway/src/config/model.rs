@@ -35,6 +35,8 @@ pub struct Config {
     pub log: Option<Log>,
     /// The gateway's own pages.
     pub pages: Pages,
+    /// What browsers are told by the proxy auto-configuration file.
+    pub pac: Pac,
 }
 
 /// `[proxy]`
@@ -46,12 +48,35 @@ pub struct Proxy {
     pub redirect: Vec<SocketAddr>,
     /// Addresses where connections arrive by TPROXY.
     pub tproxy: Vec<SocketAddr>,
+    /// Where clients that are configured to use the proxy reach it by TLS.
+    pub tls: Option<ProxyTls>,
+    /// Those whose connections begin with a PROXY header, which is believed.
+    pub trusted: Prefixes<()>,
     /// Its name in `Via`, and in error pages.
     pub name: Arc<str>,
     /// What `Forwarded` discloses about the client.
     pub forwarded: Forwarded,
     /// Name servers; if empty, the system's.
     pub nameservers: Vec<SocketAddr>,
+}
+
+/// `[proxy.tls]`
+#[derive(Debug, Clone)]
+pub struct ProxyTls {
+    /// Addresses.
+    pub listen: Vec<SocketAddr>,
+    /// A PEM file of the gateway's certificate, and those above it.
+    pub certificate: PathBuf,
+    /// A PEM file of its private key.
+    pub key: PathBuf,
+}
+
+impl Proxy {
+    /// Its addresses by TLS, if it has any.
+    #[must_use]
+    pub fn tls_listen(&self) -> &[SocketAddr] {
+        self.tls.as_ref().map_or(&[], |tls| &tls.listen)
+    }
 }
 
 /// What `Forwarded` (RFC 7239) discloses about the client.
@@ -240,6 +265,56 @@ pub enum LogFormat {
 pub struct Pages {
     /// The name under which clients of the proxy find them, in small letters.
     pub host: Arc<str>,
+}
+
+/// `[pac]`
+#[derive(Debug, Clone)]
+pub struct Pac {
+    /// Proxies, the first that answers being used. If empty, the gateway, as the client met it.
+    pub proxy: Vec<PacProxy>,
+    /// What is fetched directly.
+    pub direct: Vec<Direct>,
+    /// Whether everything is where no proxy answers.
+    pub falls_back: bool,
+}
+
+/// A proxy that browsers are told of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PacProxy {
+    /// Whether it is spoken to by TLS.
+    pub is_tls: bool,
+    /// Its host, an IPv6 address in brackets, and its port.
+    pub at: Arc<str>,
+}
+
+/// What browsers fetch directly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Direct {
+    /// From names without a dot.
+    PlainNames,
+    /// From this host, in small letters.
+    Host(Arc<str>),
+    /// From this host and all below it.
+    Domain(Arc<str>),
+    /// From an address of this prefix, where it is written as one.
+    Prefix(Prefix),
+}
+
+impl fmt::Display for PacProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.is_tls { "https://" } else { "" }, self.at)
+    }
+}
+
+impl fmt::Display for Direct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PlainNames => f.write_str("<local>"),
+            Self::Host(host) => f.write_str(host),
+            Self::Domain(domain) => write!(f, ".{domain}"),
+            Self::Prefix(prefix) => prefix.fmt(f),
+        }
+    }
 }
 
 impl Downlink {

@@ -20,7 +20,7 @@ pub(super) fn pages(mut section: Section<'_>, proxy: &Proxy) -> Result<Pages, Fa
 }
 
 /// A host's name in small letters. An address is none: it leads to where it leads.
-fn host(text: &str) -> Option<String> {
+pub(super) fn host(text: &str) -> Option<String> {
     let is_name = (1..=LONGEST_HOST).contains(&text.len()) && text.chars().all(is_in_name);
     let is_whole = !text.starts_with(['.', '-']) && !text.ends_with(['.', '-']) && !text.contains("..");
     (is_name && is_whole && text.parse::<IpAddr>().is_err()).then(|| text.to_ascii_lowercase())

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr};
 
-use super::model::{Admin, Class, Config, Uplink};
+use super::model::{Admin, Class, Config, ProxyTls, Uplink};
 
 impl Config {
     /// Changes in the new configuration that take effect only when the gateway is restarted, a sentence each.
@@ -21,6 +21,11 @@ impl Config {
         kept.keep("proxy.listen", &mut proxy.listen, &was.listen, |addresses| set(addresses));
         kept.keep("proxy.redirect", &mut proxy.redirect, &was.redirect, |addresses| set(addresses));
         kept.keep("proxy.tproxy", &mut proxy.tproxy, &was.tproxy, |addresses| set(addresses));
+        let files = config.proxy.tls.clone();
+        kept.keep("proxy.tls.listen", &mut config.proxy.tls, &old.proxy.tls, written_tls);
+        if let (Some(tls), Some(files)) = (&mut config.proxy.tls, files) {
+            (tls.certificate, tls.key) = (files.certificate, files.key);
+        }
         let token = config.admin.as_ref().map(|admin| admin.token.clone());
         kept.keep("admin.listen", &mut config.admin, &old.admin, written_admin);
         if let (Some(admin), Some(token)) = (&mut config.admin, token) {
@@ -71,6 +76,10 @@ impl Kept {
 
 fn written_admin(admin: &Option<Admin>) -> String {
     admin.as_ref().map_or("off".into(), |admin| admin.listen.to_string())
+}
+
+fn written_tls(tls: &Option<ProxyTls>) -> String {
+    tls.as_ref().map_or("off".into(), |tls| set(&tls.listen))
 }
 
 fn written_uplink(uplink: &Option<Uplink>) -> String {

@@ -10,6 +10,7 @@ use rustix::fs::{Access, access};
 
 use crate::{
     auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, log::cannot_log, own::Own,
+    tls::Tls,
 };
 
 /// Whether this machine has what a configuration names: files and folders, and open files enough. Nothing is changed but
@@ -21,6 +22,7 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     let descriptors = Descriptors::raise()?;
     Own::read().map_err(GatewayError::Addresses)?;
     read_passwords(config.access.passwords.as_deref())?;
+    Tls::read(config.proxy.tls.as_ref())?;
     if let Some(log) = &config.log {
         can_append(&log.path).map_err(|error| cannot_log(log, error))?;
     }

@@ -24,6 +24,7 @@ use crate::{
     serve::Serving,
     servers::Servers,
     state::{Calendar, Destinations, Identities, LastServer, Link, Notes, Room, Settings},
+    tls::Tls,
     tunnel::Tunnels,
     upstream::Pool,
     watch::Watch,
@@ -43,6 +44,7 @@ pub(super) struct Parts {
     pub(super) pool: Rc<Pool>,
     pub(super) room: Rc<Room>,
     pub(super) probes: Rc<Probes>,
+    pub(super) tls: Rc<Tls>,
     counters: Rc<Counters>,
     round_trips: Rc<RoundTrips>,
     last_server: Rc<LastServer>,
@@ -61,6 +63,7 @@ impl Parts {
         let names = Names::new(&config.proxy.nameservers).map_err(GatewayError::Names)?;
         let log = open_log(config.log.as_ref())?;
         let passwords = read_passwords(config.access.passwords.as_deref())?;
+        let tls = Rc::new(Tls::read(config.proxy.tls.as_ref())?);
         let own = Own::read().map_err(GatewayError::Addresses)?;
         let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
         let (round_trips, last_server, probing) = (Rc::default(), Rc::default(), Rc::default());
@@ -71,6 +74,7 @@ impl Parts {
             room: Rc::new(Room::new(descriptors, (&seats, &watch), &pool, &counters)),
             probes: Rc::new(Probes::new(&settings, &link, (&round_trips, &last_server), &probing)),
             calendar: Rc::new(Calendar::new(&settings, &link)),
+            tls,
             settings,
             link,
             watch,
@@ -99,7 +103,7 @@ impl Parts {
             users: Rc::default(),
             stops: self.stops.subscribe(),
         };
-        Door::new(Rc::new(serving), &self.seats, &self.room, &self.counters)
+        Door::new(Rc::new(serving), &self.tls, &self.seats, (&self.room, &self.counters))
     }
 
     /// What the admin's port looks at.

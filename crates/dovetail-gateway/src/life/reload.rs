@@ -21,6 +21,7 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     take_names(parts, &old, &mut config);
     take_passwords(parts, &old, &mut config);
     take_log(parts, &old, &mut config);
+    take_tls(parts, &old, &mut config);
     take_probe(parts, &old, &mut config);
     parts.settings.set(config);
     // Where they lead may be denied now.
@@ -49,6 +50,13 @@ fn take_passwords(parts: &Parts, old: &Config, config: &mut Config) {
             warn!("{error}: access.passwords are unchanged");
             config.access.passwords.clone_from(&old.access.passwords);
         }
+    }
+}
+
+fn take_tls(parts: &Parts, old: &Config, config: &mut Config) {
+    if let Err(error) = parts.tls.reload(config.proxy.tls.as_ref()) {
+        warn!("{error}: new connections go on with the certificate and the key that were read before");
+        config.proxy.tls.clone_from(&old.proxy.tls);
     }
 }
 

@@ -1,6 +1,11 @@
 //! Connections that arrive: they are served, or told why not.
 
-use std::{net::IpAddr, rc::Rc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    rc::Rc,
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,13 +18,15 @@ use tracing::debug;
 
 use super::sockets::How;
 use crate::{
-    client::Seats,
+    announced::{Announced, announced},
+    client::{Connection, Seat, Seats},
     counters::{Counters, add},
     intercept::intercepted,
     refusal::Refusal,
     serve::{Serving, serve},
     state::Room,
-    wanted::Asked,
+    tls::Tls,
+    wanted::{Asked, Met},
 };
 
 /// The most that are told why they are turned away at once. Of more the connection is closed.
@@ -32,6 +39,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(crate) struct Door {
     serving: Rc<Serving>,
+    tls: Rc<Tls>,
     seats: Rc<Seats>,
     room: Rc<Room>,
     counters: Rc<Counters>,
@@ -40,9 +48,14 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    pub(crate) fn new(serving: Rc<Serving>, seats: &Rc<Seats>, room: &Rc<Room>, counters: &Rc<Counters>) -> Self {
-        let (seats, room, counters) = (Rc::clone(seats), Rc::clone(room), Rc::clone(counters));
-        Self { serving, seats, room, counters, turned_away: Rc::default() }
+    pub(crate) fn new(
+        serving: Rc<Serving>,
+        tls: &Rc<Tls>,
+        seats: &Rc<Seats>,
+        (room, counters): (&Rc<Room>, &Rc<Counters>),
+    ) -> Self {
+        let (tls, seats, room, counters) = (Rc::clone(tls), Rc::clone(seats), Rc::clone(room), Rc::clone(counters));
+        Self { serving, tls, seats, room, counters, turned_away: Rc::default() }
     }
 
     /// Whether the gateway begins nothing new.
@@ -54,20 +67,50 @@ impl Door {
         &self.room
     }
 
-    /// Serves a connection, or says why not.
-    pub(super) fn welcome(&self, stream: TcpStream, client: IpAddr, how: How) {
+    /// Serves a connection, or says why not. One from those who are trusted says whom it is from before.
+    pub(super) fn welcome(self: &Rc<Self>, stream: TcpStream, peer: IpAddr, how: How) {
         add(&self.counters.accepted, 1);
+        // A connection that is gone already has no address.
+        let Ok(met) = stream.local_addr() else { return };
+        let config = self.serving.settings.config();
+        if !matches!(how, How::Proxy | How::Tls) || !config.proxy.trusted.contains(peer) {
+            return self.admit(stream, peer, met, how);
+        }
+        // It is not known yet whose seat it will be.
+        let most = config.limits.connections.min(self.room.clients());
+        let Some(seat) = self.seats.take(peer, most, usize::MAX).filter(|_| self.room.is_there()) else {
+            add(&self.counters.refused_full, 1);
+            return;
+        };
+        let this = Rc::clone(self);
+        spawn_local(async move {
+            let mut stream = stream;
+            let said = timeout(config.timeouts.header, announced(&mut stream)).await;
+            drop(seat);
+            match said.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(Announced::Client { from, met }) => this.admit(stream, from.ip().to_canonical(), met, how),
+                Ok(Announced::Itself) => this.admit(stream, peer, met, how),
+                Err(error) => {
+                    add(&this.counters.refused_headers, 1);
+                    debug!(%peer, "refused: no PROXY header: {error}");
+                }
+            }
+        });
+    }
+
+    /// Serves a client's connection, or says why not.
+    fn admit(&self, stream: TcpStream, client: IpAddr, met: SocketAddr, how: How) {
         let config = self.serving.settings.config();
         if !config.access.clients.contains(client) {
             add(&self.counters.refused_clients, 1);
-            return self.turn_away(stream, &Refusal::NotAClient(client));
+            return self.turn_away(stream, how, &Refusal::NotAClient(client));
         }
         let limits = &config.limits;
         let most = limits.connections.min(self.room.clients());
         let seat = self.seats.take(client, most, limits.connections_per_user).filter(|_| self.room.is_there());
         let Some(seat) = seat else {
             add(&self.counters.refused_full, 1);
-            return self.turn_away(stream, &Refusal::Full);
+            return self.turn_away(stream, how, &Refusal::Full);
         };
         if stream.set_nodelay(true).is_err() {
             return;
@@ -75,18 +118,38 @@ impl Door {
         let serving = Rc::clone(&self.serving);
         match how {
             How::Proxy => {
-                // A connection that is gone already has no address.
-                let Ok(met) = stream.local_addr() else { return };
-                drop(spawn_local(serve(serving, stream, client, Asked::Proxy(met), seat)));
+                let asked = Asked::Proxy(Met::in_clear(met));
+                drop(spawn_local(serve(serving, Connection::Clear(stream), client, asked, seat)));
             }
+            How::Tls => self.secure(stream, client, Met { at: met, is_tls: true }, seat),
             How::Redirect | How::Tproxy => {
                 drop(spawn_local(intercepted(serving, stream, client, how == How::Tproxy, seat)));
             }
         }
     }
 
+    /// Serves a client's connection once it is TLS.
+    fn secure(&self, stream: TcpStream, client: IpAddr, met: Met, seat: Seat) {
+        let (serving, tls, counters) = (Rc::clone(&self.serving), Rc::clone(&self.tls), Rc::clone(&self.counters));
+        let within = serving.settings.config().timeouts.header;
+        spawn_local(async move {
+            let secured = timeout(within, tls.accept(stream)).await;
+            match secured.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+                Ok(connection) => serve(serving, connection, client, Asked::Proxy(met), seat).await,
+                Err(error) => {
+                    add(&counters.refused_tls, 1);
+                    debug!(%client, "refused: no TLS: {error}");
+                }
+            }
+        });
+    }
+
     /// Says why not.
-    fn turn_away(&self, mut stream: TcpStream, refusal: &Refusal) {
+    fn turn_away(&self, mut stream: TcpStream, how: How, refusal: &Refusal) {
+        if how == How::Tls {
+            // There is no way to say it that costs the gateway no keys.
+            return;
+        }
         let guard = Rc::clone(&self.turned_away);
         if Rc::strong_count(&guard) >= MOST_TURNED_AWAY {
             return;

@@ -28,6 +28,7 @@ const SUCCESSION: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Proxy,
+    Tls,
     Redirect,
     Tproxy,
 }
@@ -74,7 +75,8 @@ pub(crate) struct Listeners {
 impl Listeners {
     pub(crate) fn open(config: &Config, mut sources: Sources) -> Result<Self, GatewayError> {
         let places = [
-            (&config.proxy.listen, How::Proxy),
+            (&*config.proxy.listen, How::Proxy),
+            (config.proxy.tls_listen(), How::Tls),
             (&config.proxy.redirect, How::Redirect),
             (&config.proxy.tproxy, How::Tproxy),
         ];

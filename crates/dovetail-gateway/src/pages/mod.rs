@@ -8,6 +8,7 @@
 
 mod answer;
 mod index;
+mod pac;
 mod router;
 mod visit;
 

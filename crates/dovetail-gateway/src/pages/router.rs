@@ -6,7 +6,7 @@ use http_body_util::Full;
 
 use super::{
     answer::{Page, missing, not_for_this_name, only_read, strict},
-    index,
+    index, pac,
     visit::Visit,
 };
 
@@ -19,7 +19,11 @@ struct Route {
 }
 
 /// All pages.
-const ROUTES: [Route; 1] = [Route { path: "/", is_for_all: false, page: index::page }];
+const ROUTES: [Route; 3] = [
+    Route { path: "/", is_for_all: false, page: index::page },
+    Route { path: "/proxy.pac", is_for_all: true, page: pac::file },
+    Route { path: "/wpad.dat", is_for_all: true, page: pac::file },
+];
 
 /// Whether what is answered says the same to all clients: then no name has to be proved.
 pub(crate) fn is_for_all<B>(request: &Request<B>) -> bool {

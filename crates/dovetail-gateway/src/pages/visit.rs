@@ -2,7 +2,7 @@
 
 use dovetail_sched::request::ClassId;
 
-use crate::{addressed::Addressed, config::Config, who::Who};
+use crate::{addressed::Addressed, config::Config, wanted::Met, who::Who};
 
 /// A user looks at a page.
 #[derive(Debug)]
@@ -11,6 +11,7 @@ pub(crate) struct Visit<'v> {
     pub(crate) who: &'v Who,
     pub(crate) class: ClassId,
     pub(crate) how: Addressed,
+    pub(crate) met: Met,
 }
 
 impl Visit<'_> {

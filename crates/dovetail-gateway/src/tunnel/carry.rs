@@ -26,6 +26,7 @@ use std::{
     cell::{Cell, LazyCell, RefCell},
     future::poll_fn,
     io::{self, Read},
+    net::IpAddr,
     os::fd::AsFd,
     pin::pin,
     rc::Rc,
@@ -51,7 +52,7 @@ use crate::{
     state::Link,
     sys,
     uplink::Lane,
-    upstream::{FAR, Offered, Upstream},
+    upstream::{FAR, Offered},
     watch::{Phase, Watch, Watched},
 };
 
@@ -101,15 +102,15 @@ impl Tunnel {
         (link, watch): (&Rc<Link>, &Watch),
         record: Record,
         label: Arc<str>,
-        (upstream, sampled): (&Upstream, Option<Sampled>),
+        (server, offered, sampled): (Option<IpAddr>, Offered, Option<Sampled>),
     ) -> Self {
-        record.server.set(upstream.server);
+        record.server.set(server);
         Self {
             watched: watch.begin(Phase::Tunnel, None),
             link: Rc::clone(link),
             record,
             label,
-            offered: Offered::new(upstream.window, upstream.is_free),
+            offered,
             place: RefCell::default(),
             replaced: Notify::new(),
             came: Cell::new(0),
@@ -124,15 +125,15 @@ impl Tunnel {
         }
     }
 
-    /// Carries bytes both ways until the tunnel ends.
-    pub(super) async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream) {
+    /// Carries bytes both ways until the tunnel ends. `first` came from the server already, with what made it a tunnel.
+    pub(super) async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream, first: &[u8]) {
         let (mut from_client, mut to_client) = split(client);
         let peeks_ahead = self.link.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
         let (mut from_server, mut to_server) = upstream.into_split();
         let both = async {
             tokio::try_join!(
                 self.up(&mut from_client, &mut to_server),
-                self.down(&mut from_server, &mut to_client, peeks_ahead)
+                self.down(&mut from_server, &mut to_client, (first, peeks_ahead))
             )
         };
         let done = select! {
@@ -186,9 +187,12 @@ impl Tunnel {
         &self,
         server: &mut OwnedReadHalf,
         client: &mut (impl AsyncWrite + Unpin),
-        peeks_ahead: bool,
+        (first, peeks_ahead): (&[u8], bool),
     ) -> io::Result<()> {
         let mut buffer = Vec::new();
+        if !first.is_empty() {
+            self.pass_on(first, client).await?;
+        }
         loop {
             let came = if peeks_ahead {
                 self.look_ahead(server, &mut buffer).await?
@@ -198,16 +202,21 @@ impl Tunnel {
             if came == 0 {
                 return client.shutdown().await;
             }
-            client.write_all(&buffer[..came]).await?;
-            client.flush().await?;
-            self.record.sent.set(self.record.sent.get() + came as u64);
-            self.link.uplink().acknowledges(came);
-            self.watched.progress().moves();
+            self.pass_on(&buffer[..came], client).await?;
             if came < buffer.len() {
                 // What is idle needs no room.
                 buffer = Vec::new();
             }
         }
+    }
+
+    async fn pass_on(&self, bytes: &[u8], client: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        client.write_all(bytes).await?;
+        client.flush().await?;
+        self.record.sent.set(self.record.sent.get() + bytes.len() as u64);
+        self.link.uplink().acknowledges(bytes.len());
+        self.watched.progress().moves();
+        Ok(())
     }
 
     /// Bytes that came, which stay where they are; takes out what may be meanwhile.

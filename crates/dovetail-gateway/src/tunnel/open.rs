@@ -1,9 +1,10 @@
-//! Tunnels begin: at a client's `CONNECT`, or with a connection that was meant for a server.
+//! Tunnels begin: at a client's `CONNECT`, when both sides of a request switch to another protocol, or with a connection that
+//! was meant for a server.
 
-use std::{rc::Rc, sync::Arc};
+use std::{net::IpAddr, rc::Rc, sync::Arc};
 
 use http::{Request, Response};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, task::spawn_local};
 
@@ -15,7 +16,7 @@ use crate::{
     relay::Relay,
     servers::Servers,
     state::{Link, Settings},
-    upstream::Upstream,
+    upstream::{Offered, Switched, Upstream},
     wanted::Wanted,
     watch::Watch,
 };
@@ -55,7 +56,7 @@ impl Tunnels {
         spawn_local(async move {
             // A client that is gone before needs no tunnel.
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
-                tunnel.carry(TokioIo::new(upgraded), upstream.stream).await;
+                tunnel.carry(TokioIo::new(upgraded), upstream.stream, &[]).await;
             }
             drop(guards);
         });
@@ -73,15 +74,38 @@ impl Tunnels {
             Ok(upstream) => {
                 record.status.set(200);
                 let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
-                self.tunnel(record, label, &upstream).carry(stream, upstream.stream).await;
+                self.tunnel(record, label, &upstream).carry(stream, upstream.stream, &[]).await;
             }
             // There is no way to say why in TLS that is not opened.
             Err(refusal) => record.status.set(refusal.status().as_u16()),
         }
     }
 
+    /// Tells the client that its server switched to another protocol, and carries what comes.
+    pub(crate) fn switch(
+        &self,
+        (client, response): (OnUpgrade, Response<()>),
+        switched: Switched,
+        (record, label): (Record, Arc<str>),
+        guards: (Busy, Rc<Seat>),
+    ) -> Response<Relay> {
+        let Switched { stream, first, server, offered } = switched;
+        let tunnel = self.with(record, label, server, offered);
+        spawn_local(async move {
+            if let Ok(upgraded) = client.await {
+                tunnel.carry(TokioIo::new(upgraded), stream, &first).await;
+            }
+            drop(guards);
+        });
+        response.map(|()| Relay::Nothing)
+    }
+
     fn tunnel(&self, record: Record, label: Arc<str>, upstream: &Upstream) -> Tunnel {
-        let sampled = self.servers.sampled(upstream.server);
-        Tunnel::new((&self.link, &self.watch), record, label, (upstream, sampled))
+        self.with(record, label, upstream.server, Offered::new(upstream.window, upstream.is_free))
+    }
+
+    fn with(&self, record: Record, label: Arc<str>, server: Option<IpAddr>, offered: Offered) -> Tunnel {
+        let sampled = self.servers.sampled(server);
+        Tunnel::new((&self.link, &self.watch), record, label, (server, offered, sampled))
     }
 }

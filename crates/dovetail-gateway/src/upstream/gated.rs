@@ -90,6 +90,14 @@ impl Gated {
     }
 }
 
+impl Gated {
+    /// The connection, which no gate is before any more, and the window that it offers.
+    pub(crate) fn ungated(self) -> (TcpStream, Offered) {
+        self.gate.wake_at(&self.stream, 1);
+        (self.stream, self.gate.offered.clone())
+    }
+}
+
 impl Gate {
     /// A response is in flight from now on.
     pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>) {

@@ -7,6 +7,7 @@ mod connect;
 mod gated;
 mod offered;
 mod pool;
+mod switched;
 mod window;
 
 pub(crate) use self::{
@@ -14,5 +15,6 @@ pub(crate) use self::{
     gated::Gated,
     offered::{FAR, Offered},
     pool::{Idle, Pool, Server},
+    switched::Switched,
     window::Window,
 };

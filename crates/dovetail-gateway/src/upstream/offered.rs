@@ -21,7 +21,7 @@ const MOST_BATCH: u64 = 64 * 1_024;
 pub(crate) const FAR: Duration = Duration::from_millis(100);
 
 /// The window that a connection offers.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Offered {
     window: Option<Window>,
     bytes: Cell<u64>,

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod announced;
 mod answer;
 mod destinations;
 mod dns;
@@ -15,6 +16,7 @@ mod lenient;
 mod life;
 mod limits;
 mod log;
+mod pac;
 mod pages;
 mod reload;
 mod responses;
@@ -23,3 +25,5 @@ mod server;
 mod slow;
 mod strict;
 mod support;
+mod tls;
+mod websocket;

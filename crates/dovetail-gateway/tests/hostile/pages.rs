@@ -23,10 +23,14 @@ fn line(line: &str, host: &str) -> String {
 }
 
 /// A file of names and passwords that goes with its test.
-struct Passwords(PathBuf);
+pub struct Passwords(PathBuf);
 
 impl Passwords {
-    fn new(name: &str, users: &[(&str, &str)]) -> Self {
+    pub fn path(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    pub fn new(name: &str, users: &[(&str, &str)]) -> Self {
         let path = std::env::temp_dir().join(format!("dovetail-pages-{name}-{}", process::id()));
         let lines = users.iter().map(|(user, password)| format!("{user}:{}\n", bcrypt::hash(password, 4).unwrap()));
         fs::write(&path, lines.collect::<String>()).unwrap();
@@ -149,7 +153,7 @@ fn strangers_get_no_page() {
 #[test]
 fn where_users_have_names_a_page_is_for_who_proves_one() {
     let passwords = Passwords::new("names", &[("<ann>", "a"), ("{{class}}", "b")]);
-    let access = format!("passwords = \"{}\"", passwords.0.display());
+    let access = format!("passwords = \"{}\"", passwords.path());
     let class = "[[class]]\nname = \"staff\"\nusers = [\"<ann>\"]";
     let setup = named();
     let gateway = Setup { access, rest: format!("{class}\n{}", setup.rest), ..setup }.start();

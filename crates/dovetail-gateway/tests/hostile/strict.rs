@@ -44,8 +44,10 @@ pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
     if all("host").len() != 1 {
         return Err(format!("hosts: {:?}", all("host")));
     }
+    let is_websocket = all("connection") == ["Upgrade"] && all("upgrade") == ["websocket"];
     for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "proxy-authorization"] {
-        if !all(hop).is_empty() {
+        // What asks for another protocol is for each hop, which has to ask anew.
+        if !(all(hop).is_empty() || is_websocket && ["connection", "upgrade"].contains(&hop)) {
             return Err(format!("{hop} was for the gateway"));
         }
     }

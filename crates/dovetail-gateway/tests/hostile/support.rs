@@ -68,6 +68,8 @@ impl Setup {
 /// A gateway that runs.
 pub struct Running {
     pub address: SocketAddr,
+    /// All of them, in the order of the configuration.
+    pub addresses: Vec<SocketAddr>,
     control: mpsc::Sender<Control>,
     thread: Option<JoinHandle<Result<(), GatewayError>>>,
 }
@@ -75,9 +77,10 @@ pub struct Running {
 impl Running {
     pub fn start(config: Config) -> Self {
         let (control, controlled) = mpsc::channel(8);
-        let (told, address) = std::sync::mpsc::channel();
-        let thread = thread::spawn(move || run(config, controlled, |addresses| told.send(addresses[0]).unwrap()));
-        Self { address: address.recv_timeout(LONG).unwrap(), control, thread: Some(thread) }
+        let (told, addresses) = std::sync::mpsc::channel();
+        let thread = thread::spawn(move || run(config, controlled, |addresses| told.send(addresses.to_vec()).unwrap()));
+        let addresses = addresses.recv_timeout(LONG).unwrap();
+        Self { address: addresses[0], addresses, control, thread: Some(thread) }
     }
 
     pub fn tell(&self, control: Control) {

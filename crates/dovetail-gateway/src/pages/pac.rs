@@ -1,0 +1,65 @@
+//! A proxy auto-configuration file: which URLs a browser fetches through the gateway, and which directly.
+//!
+//! It is the same for all clients, and found under any name: browsers look for it before they know of a proxy, at `wpad` in
+//! their domain, or where DHCP says. It resolves no names: a browser that asks a name server for each host first gives away
+//! what a proxy would save. It is written in the oldest JavaScript that browsers evaluate such files with (ECMAScript 3).
+
+use std::net::{IpAddr, SocketAddr};
+
+use dovetail_admin::typed;
+use serde_json::{Value, json};
+
+use super::{answer::Page, visit::Visit};
+use crate::{
+    config::{Config, Direct, PacProxy, Prefix},
+    wanted::Met,
+};
+
+const FILE: &str = include_str!("proxy.pac.js");
+
+/// The file.
+pub(super) fn file(visit: &Visit<'_>) -> Page {
+    Ok(typed("application/x-ns-proxy-autoconfig", text(visit.config, visit.met)))
+}
+
+/// The file for a client that met the gateway there.
+fn text(config: &Config, met: Met) -> String {
+    let pac = &config.pac;
+    let is_plain = pac.direct.contains(&Direct::PlainNames);
+    let of = |which: fn(&Direct) -> Option<String>| Value::from_iter(pac.direct.iter().filter_map(which));
+    let hosts = of(|direct| if let Direct::Host(host) = direct { Some(host.to_string()) } else { None });
+    let domains = of(|direct| if let Direct::Domain(domain) = direct { Some(format!(".{domain}")) } else { None });
+    let prefixes = of(|direct| if let Direct::Prefix(prefix) = direct { Some(bits(prefix)) } else { None });
+    // JSON is JavaScript: no value can end its text.
+    [
+        ("own", json!(&*config.pages.host)),
+        ("proxy", json!(proxies(config, met))),
+        ("plain", json!(is_plain)),
+        ("hosts", hosts),
+        ("domains", domains),
+        ("prefixes", prefixes),
+    ]
+    .into_iter()
+    .fold(FILE.to_owned(), |text, (name, value)| text.replace(&format!("{{{{{name}}}}}"), &value.to_string()))
+}
+
+/// What a browser is told to use.
+fn proxies(config: &Config, met: Met) -> String {
+    let pac = &config.pac;
+    let own = || {
+        let at = SocketAddr::new(met.at.ip().to_canonical(), met.at.port());
+        vec![PacProxy { is_tls: met.is_tls, at: at.to_string().into() }]
+    };
+    let named = if pac.proxy.is_empty() { own() } else { pac.proxy.clone() };
+    let words = named.iter().map(|proxy| format!("{} {}", if proxy.is_tls { "HTTPS" } else { "PROXY" }, proxy.at));
+    words.chain(pac.falls_back.then(|| "DIRECT".to_owned())).collect::<Vec<_>>().join("; ")
+}
+
+/// A prefix as the file's `addressBits` writes the beginning of its addresses.
+fn bits(prefix: &Prefix) -> String {
+    let all = match prefix.addr() {
+        IpAddr::V4(address) => format!("4:{:032b}", u32::from(address)),
+        IpAddr::V6(address) => format!("6:{:0128b}", u128::from(address)),
+    };
+    all[..2 + usize::from(prefix.prefix_len())].to_owned()
+}

@@ -1,0 +1,18 @@
+//! A connection to a server that speaks another protocol than HTTP from now on.
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use tokio::net::TcpStream;
+
+use super::offered::Offered;
+
+/// The connection, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Switched {
+    pub(crate) stream: TcpStream,
+    /// What came of the other protocol with the last of HTTP.
+    pub(crate) first: Bytes,
+    pub(crate) server: Option<IpAddr>,
+    pub(crate) offered: Offered,
+}
