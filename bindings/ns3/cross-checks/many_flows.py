@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""How long ns-3 takes for 1,000 TCP connections through one link, with its own discs and with Dovetail's.
+"""How long ns-3 takes for 1,000 flows through one link, with its own discs and with Dovetail's.
 
     many_flows.py [TIMES]            7 unless given; all in turn, so that what else the machine does meets all
     many_flows.py --instructions     of the first three seconds, counted by valgrind: the same however busy the machine is
 
+Other options go to the program: --transport=udp has the same packets under every disc, --others=fifo no FqCoDel at other devices.
 Fails if drr takes more than 1.1 times what ns-3's FIFO takes.
 """
 
@@ -16,6 +17,7 @@ import sys
 
 from common import BUILT, run, spread, table
 
+OPTIONS = [option for option in sys.argv[1:] if option.startswith("--") and option != "--instructions"]
 DISCS = ["fifo", "fq-codel", "fq-cobalt", "dovetail:fifo", "dovetail:drr"]
 MOST = 1.1
 
@@ -30,7 +32,7 @@ def in_seconds(times):
     made = {disc: [] for disc in DISCS}
     for _ in range(times):
         for disc in DISCS:
-            made[disc].append(row_of(run(BUILT / "dovetail-many-flows", f"--disc={disc}").splitlines()))
+            made[disc].append(row_of(run(BUILT / "dovetail-many-flows", f"--disc={disc}", *OPTIONS).splitlines()))
     for disc, rows in made.items():
         seconds = [float(row["cpu_s"]) for row in rows]
         yield disc, rows[0], statistics.median(seconds), spread(seconds, 2)
@@ -40,7 +42,7 @@ def in_instructions():
     """The same with the instructions of the whole program, which take minutes to count."""
     for disc in DISCS:
         command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
-        command += [str(BUILT / "dovetail-many-flows"), f"--disc={disc}", "--seconds=3"]
+        command += [str(BUILT / "dovetail-many-flows"), f"--disc={disc}", "--seconds=3", *OPTIONS]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         counted = int(re.search(r"Collected : (\d+)", done.stderr)[1])
         yield disc, row_of(done.stdout.splitlines()), counted, f"{counted / 1e9:.2f}"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 
-// Many TCP connections through one link, for the time that a run takes with different queue discs.
+// Many flows through one link, for the time that a run takes with different queue discs.
 //
 //     dovetail-many-flows --disc=fifo                ns-3's own FIFO
 //     dovetail-many-flows --disc=fq-codel            ns-3's own FqCoDel
 //     dovetail-many-flows --disc=dovetail:drr        a policy of Dovetail
+//
+// Flows are TCP connections, which send what a disc lets them, or with --transport=udp the same packets whatever the disc does.
+// Every other device has a disc as well: ns-3's default, which is FqCoDel, or with --others=fifo its FIFO.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
@@ -26,13 +29,17 @@ main(int argc, char* argv[])
     std::string disc = "dovetail:drr";
     std::string rate = "100Mbps";
     std::string size = "1000p";
+    std::string others = "default";
+    std::string transport = "tcp";
     uint32_t flows = 1000;
     double seconds = 10;
     CommandLine cmd(__FILE__);
     cmd.AddValue("disc", "fifo, fq-codel, fq-cobalt or dovetail:POLICY", disc);
-    cmd.AddValue("flows", "how many TCP connections", flows);
+    cmd.AddValue("flows", "how many", flows);
+    cmd.AddValue("transport", "tcp, or udp: a tenth more packets than the link carries", transport);
     cmd.AddValue("rate", "of the link that they share", rate);
     cmd.AddValue("size", "the disc's MaxSize", size);
+    cmd.AddValue("others", "discs of the other devices: default or fifo", others);
     cmd.AddValue("seconds", "how long they send", seconds);
     cmd.Parse(argc, argv);
 
@@ -50,12 +57,23 @@ main(int argc, char* argv[])
     PointToPointHelper access;
     access.SetDeviceAttribute("DataRate", StringValue("1Gbps"));
     access.SetChannelAttribute("Delay", StringValue("1ms"));
+    NS_ABORT_MSG_UNLESS(others == "default" || others == "fifo", "--others is default or fifo");
+    TrafficControlHelper plain;
+    plain.SetRootQueueDisc("ns3::FifoQueueDisc");
+    // A device that has a disc when it gets an address keeps it.
+    const auto assign = [&](const NetDeviceContainer& devices) {
+        if (others == "fifo")
+        {
+            plain.Install(devices);
+        }
+        return addresses.Assign(devices);
+    };
     std::vector<Ipv4Address> to;
     for (uint32_t at = 0; at < SIDE; at++)
     {
-        addresses.Assign(access.Install(senders.Get(at), routers.Get(0)));
+        assign(access.Install(senders.Get(at), routers.Get(0)));
         addresses.NewNetwork();
-        to.push_back(addresses.Assign(access.Install(receivers.Get(at), routers.Get(1))).GetAddress(0));
+        to.push_back(assign(access.Install(receivers.Get(at), routers.Get(1))).GetAddress(0));
         addresses.NewNetwork();
     }
     PointToPointHelper shared;
@@ -83,16 +101,38 @@ main(int argc, char* argv[])
         control.SetRootQueueDisc(natives.at(disc), "MaxSize", StringValue(size));
     }
     const Ptr<QueueDisc> watched = control.Install(link.Get(0)).Get(0);
+    if (others == "fifo")
+    {
+        plain.Install(link.Get(1));
+    }
     addresses.Assign(link);
     Ipv4GlobalRoutingHelper::PopulateRoutingTables();
 
-    PacketSinkHelper sink("ns3::TcpSocketFactory", InetSocketAddress(Ipv4Address::GetAny(), 9));
+    NS_ABORT_MSG_UNLESS(transport == "tcp" || transport == "udp", "--transport is tcp or udp");
+    const bool isTcp = transport == "tcp";
+    PacketSinkHelper sink(isTcp ? "ns3::TcpSocketFactory" : "ns3::UdpSocketFactory",
+                          InetSocketAddress(Ipv4Address::GetAny(), 9));
     const ApplicationContainer sinks = sink.Install(receivers);
     const Ptr<UniformRandomVariable> random = CreateObject<UniformRandomVariable>();
+    constexpr uint32_t PAYLOAD = 1472;
+    const Time interval = Seconds(flows * (PAYLOAD + 28) * 8 / (1.1 * DataRate(rate).GetBitRate()));
     for (uint32_t flow = 0; flow < flows; flow++)
     {
-        BulkSendHelper sender("ns3::TcpSocketFactory", InetSocketAddress(to[flow / SIDE % SIDE], 9));
-        sender.Install(senders.Get(flow % SIDE)).Start(Seconds(random->GetValue(0, 1)));
+        const InetSocketAddress address(to[flow / SIDE % SIDE], 9);
+        ApplicationContainer sender;
+        if (isTcp)
+        {
+            sender = BulkSendHelper("ns3::TcpSocketFactory", address).Install(senders.Get(flow % SIDE));
+        }
+        else
+        {
+            UdpClientHelper client(address);
+            client.SetAttribute("Interval", TimeValue(interval));
+            client.SetAttribute("MaxPackets", UintegerValue(0));
+            client.SetAttribute("PacketSize", UintegerValue(PAYLOAD));
+            sender = client.Install(senders.Get(flow % SIDE));
+        }
+        sender.Start(Seconds(random->GetValue(0, 1)));
     }
 
     Simulator::Stop(Seconds(seconds));
