@@ -4,9 +4,19 @@
 //! this in Rust, the other through the functions of `dovetail.h`, by pointers that the compiler cannot see through, as a
 //! program in C calls them. They take turns, and the difference is taken round by round. All other work is the same: the
 //! structs are filled in beforehand but for the flow and the time.
+//!
+//! And how much more two threads do than one, each with a handle of its own, in the time that passes.
 #![allow(unsafe_code)]
 
-use std::{ffi::CString, hint::black_box, mem::zeroed, ptr};
+use std::{
+    ffi::CString,
+    hint::black_box,
+    mem::zeroed,
+    ptr,
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
 
 use dovetail::{border, structs::*};
 use dovetail_bench_counts::{
@@ -17,9 +27,11 @@ use dovetail_sched::{
     Demand, Feedback, FlowId, Limits, Nanos, Packet, PolicyError, PolicySpec, Scheduler, Setup, Stage,
 };
 
+use rustix::thread::{CpuSet, sched_setaffinity};
+
 use crate::{
     goals,
-    operations::take_turns,
+    operations::{ROUNDS, take_turns},
     row::{Row, Unit},
     spread::Spread,
 };
@@ -66,6 +78,80 @@ pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// What two threads do beside one, a handle each; on any cores, wherever the rest is pinned to.
+pub fn two_threads(mut failed: impl FnMut(String)) -> Vec<Row> {
+    const FLOWS: u32 = 1_000;
+    let subject = POLICIES[0];
+    eprintln!("{subject} through C, two threads");
+    let (mut one, mut two) = (Vec::new(), Vec::new());
+    // The first of each is a warm-up.
+    for round in 0..=ROUNDS {
+        for (threads, rates) in [(1, &mut one), (2, &mut two)] {
+            match rate_of(threads, subject, FLOWS) {
+                Ok(rate) if round > 0 => rates.push(rate),
+                Ok(_) => {}
+                Err(error) => {
+                    failed(format!("{subject}, threads through C: {error}"));
+                    return Vec::new();
+                }
+            }
+        }
+    }
+    let row = |benchmark: &str, spread: Option<Spread>, unit, goal| {
+        spread.map(|spread| Row {
+            benchmark: benchmark.into(),
+            subject: subject.into(),
+            flows: FLOWS,
+            spread,
+            unit,
+            goal,
+        })
+    };
+    [
+        row("from C, one thread", Spread::of(&one), Unit::PacketsPerSecond, None),
+        row("from C, two threads with a handle each", Spread::of(&two), Unit::PacketsPerSecond, None),
+        row("two threads over one", Spread::of_ratios(&two, &one), Unit::Times, Some(goals::TWO_THREADS)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Packets a second of all threads together.
+fn rate_of(threads: usize, policy: &str, flows: u32) -> Result<f64, String> {
+    const STEPS: u32 = 3_000_000;
+    let together = Barrier::new(threads);
+    let work = || -> Result<Duration, String> {
+        on_any_core()?;
+        let mut made = ThroughC::filled(policy, flows);
+        if let Ok(subject) = &mut made {
+            // From the order of filling to that of the steady state.
+            let _: Result<(), String> = (0..4 * flows).try_for_each(|_| subject.step());
+        }
+        together.wait();
+        let mut subject = made?;
+        let begun = Instant::now();
+        for _ in 0..STEPS {
+            subject.step()?;
+        }
+        Ok(begun.elapsed())
+    };
+    let took = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?).collect()
+    });
+    let took: Vec<Duration> = took?;
+    let longest = took.into_iter().max().unwrap_or_default();
+    Ok(threads as f64 * f64::from(STEPS) / longest.as_secs_f64())
+}
+
+/// Lets this thread go wherever it may: `bench/run.sh` pins the others.
+fn on_any_core() -> Result<(), String> {
+    let mut all = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|core| all.set(core));
+    sched_setaffinity(None, &all).map_err(|error| format!("sched_setaffinity: {error}"))
 }
 
 /// The packets that come, one of each size for either kind of flow.

@@ -29,6 +29,9 @@ pub const BESIDE_MR3: Goal = Goal::AtMost(2.5);
 /// Nanoseconds that a packet may take more from C than from Rust.
 pub const THROUGH_C: Goal = Goal::AtMost(15.0);
 
+/// How many times as much two threads do as one, with a handle each from C.
+pub const TWO_THREADS: Goal = Goal::AtLeast(1.8);
+
 /// Virtual seconds a second of the network simulator with 4,000 transfers.
 pub const NETWORK: Goal = Goal::AtLeast(50.0);
 

@@ -92,6 +92,7 @@ fn main() -> ExitCode {
     }
     if asked(Part::C) {
         rows.extend(border::rows(|what| left_out.push(what)));
+        rows.extend(border::two_threads(|what| left_out.push(what)));
     }
     if asked(Part::Simulator) {
         rows.extend(simulators(&args, &mut left_out));

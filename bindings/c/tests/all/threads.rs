@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use std::{
+    fs,
     sync::{
         Barrier,
         atomic::{AtomicU32, Ordering},
@@ -43,6 +44,54 @@ fn a_handle_a_thread() {
             });
         }
     });
+}
+
+/// What the calling thread has had of processors, in nanoseconds, and how often it gave one up to wait.
+fn spent() -> Option<(u64, u64)> {
+    let first_number = |text: &str| text.split_whitespace().next()?.parse().ok();
+    let used = first_number(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)?;
+    let status = fs::read_to_string("/proc/thread-self/status").ok()?;
+    Some((used, first_number(status.split_once("\nvoluntary_ctxt_switches:")?.1)?))
+}
+
+/// Two handles have nothing in common: neither thread ever waits for the other, and neither needs more time of a processor than
+/// alone. Other work on the machine changes the first not at all, and the second little; that one is tried again.
+#[test]
+fn two_threads_with_a_handle_each_do_twice_the_work() {
+    if spent().is_none() {
+        return dovetail_skip::skipped("what threads have had of processors is read in /proc");
+    }
+    let work = |together: &Barrier| {
+        let mut run = || order(&mut Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0))).len();
+        // Memory is there afterwards.
+        run();
+        together.wait();
+        let (used, waited) = spent().unwrap();
+        (0..20).for_each(|_| assert!(run() > 0));
+        let (used_now, waited_now) = spent().unwrap();
+        (used_now - used, waited_now - waited)
+    };
+    let most = |threads: usize| {
+        let together = Barrier::new(threads);
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(|| work(&together))).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap())
+                .fold((0, 0), |(used, waited), (more, longer)| (used.max(more), waited.max(longer)))
+        })
+    };
+    let mut tries = Vec::new();
+    for _ in 0..10 {
+        let ((alone, _), (two, waited)) = (most(1), most(2));
+        assert!(waited < 1_000, "a thread waited {waited} times in 600,000 calls");
+        let ratio = two as f64 / alone as f64;
+        if ratio < 1.25 {
+            return;
+        }
+        tries.push(ratio);
+    }
+    panic!("each of two threads needs {tries:.2?} times the processor time of one");
 }
 
 #[test]
