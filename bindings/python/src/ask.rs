@@ -51,6 +51,7 @@ fn output(given: &Given<'_>) -> PyResult<OutputOptions> {
 
 /// Compares policies.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options", told: "_Told"))]
 pub(crate) fn compare(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
@@ -70,6 +71,7 @@ pub(crate) fn compare(
 
 /// Tunes knobs.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options", told: "_Told"))]
 pub(crate) fn tune(py: Python<'_>, options: &Bound<'_, PyDict>, told: Option<&Bound<'_, PyAny>>) -> PyResult<Answer> {
     let given = Given::new(options)?;
     let (input, further_traces) = given.input()?;
@@ -93,6 +95,7 @@ pub(crate) fn tune(py: Python<'_>, options: &Bound<'_, PyDict>, told: Option<&Bo
 
 /// Explains who made whose packets wait.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options", told: "_Told"))]
 pub(crate) fn explain(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
@@ -127,6 +130,7 @@ pub(crate) fn explain(
 
 /// Runs published experiments again.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options", told: "_Told"))]
 pub(crate) fn reproduce(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
@@ -149,6 +153,7 @@ pub(crate) fn reproduce(
 
 /// Asks for reservations.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options"))]
 pub(crate) fn admit(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<Answer> {
     let given = Given::new(options)?;
     let mut input = InputOptions::default();
@@ -180,6 +185,7 @@ pub(crate) fn scenarios() -> PyResult<String> {
 
 /// The whole command; its exit status.
 #[pyfunction]
+#[pyo3(signature = (args: "Sequence[str]"))]
 pub(crate) fn command(py: Python<'_>, args: Vec<OsString>) -> u8 {
     py.detach(|| dovetail_cli::run(args))
 }

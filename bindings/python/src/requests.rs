@@ -217,6 +217,7 @@ impl RequestScheduler {
     }
 
     /// The policy's own figures.
+    #[pyo3(signature = () -> "dict[str, float]")]
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut figures = Vec::new();
         self.lock(py).scheduler.figures(&mut |name, value| figures.push((name, value)));

@@ -101,7 +101,7 @@ fn out(packet: &Packet, handle: Py<PyAny>, ticket: Option<u64>) -> Out {
 impl Scheduler {
     /// A scheduler under this policy, such as "drfq" or "atfq:batch=20", before so many resources.
     #[new]
-    #[pyo3(signature = (policy, resources = 1, *, limits = None, programs = None))]
+    #[pyo3(signature = (policy, resources = 1, *, limits: "Limits | None" = None, programs: "Sequence[Program] | None" = None))]
     fn new(
         policy: &str,
         resources: usize,
@@ -128,7 +128,7 @@ impl Scheduler {
     }
 
     /// Offer a packet: whether it was queued. Others may have been evicted for it, also where it was not: see evictions.
-    #[pyo3(signature = (flow, bytes, demand_ns, now_ns, handle = None))]
+    #[pyo3(signature = (flow, bytes, demand_ns: "int | Sequence[int]", now_ns, handle: "object" = None))]
     fn enqueue(
         &self,
         py: Python<'_>,
@@ -200,7 +200,7 @@ impl Scheduler {
 
     /// Offer many packets at once: which of them were queued. Arrays of whole numbers; demand_ns has a row for each packet.
     /// Without handles, a packet carries its place in the arrays.
-    #[pyo3(signature = (flow, bytes, demand_ns, now_ns, handle = None))]
+    #[pyo3(signature = (flow: "object", bytes: "object", demand_ns: "object", now_ns: "object", handle: "object | None" = None) -> "Any")]
     fn enqueue_batch<'py>(
         &self,
         py: Python<'py>,
@@ -217,7 +217,7 @@ impl Scheduler {
 
     /// Take up to `most` packets at once, as arrays: flow, bytes, arrival_ns, handle, ticket. now_ns is one time for all, or
     /// an array with a time for each; the first time at which there is none ends it.
-    #[pyo3(signature = (now_ns, most = None))]
+    #[pyo3(signature = (now_ns: "object", most = None) -> "tuple[Any, Any, Any, Any, Any]")]
     fn dequeue_batch<'py>(
         &self,
         py: Python<'py>,
@@ -262,6 +262,7 @@ impl Scheduler {
     }
 
     /// Which feedback the policy wants: pairs of a stage and a resource. A policy that wants any wants to know of drops, too.
+    #[pyo3(signature = () -> "list[tuple[_Stage, int]]")]
     fn interest(&self, py: Python<'_>) -> Vec<(&'static str, usize)> {
         let interest = self.lock(py).scheduler.interest();
         let stages = [("started", Stage::Started), ("finished", Stage::Finished)];
@@ -315,6 +316,7 @@ impl Scheduler {
     }
 
     /// The policy's own figures.
+    #[pyo3(signature = () -> "dict[str, float]")]
     fn figures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut figures = Vec::new();
         self.lock(py).scheduler.figures(&mut |name, value| figures.push((name, value)));
@@ -331,6 +333,7 @@ impl Scheduler {
     }
 
     /// What programs cost, as far as it was learnt: ns per byte and ns per packet by name.
+    #[pyo3(signature = () -> "dict[str, tuple[float, float] | None]")]
     fn learnt<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let learnt = self.lock(py).learning()?.learnt();
         let dict = PyDict::new(py);
@@ -348,7 +351,7 @@ impl Scheduler {
     }
 
     /// Offer a packet before a later resource.
-    #[pyo3(signature = (resource, flow, bytes, demand_ns, now_ns, handle = None))]
+    #[pyo3(signature = (resource, flow, bytes, demand_ns: "int | Sequence[int]", now_ns, handle: "object" = None))]
     #[expect(clippy::too_many_arguments, reason = "a call of Python's")]
     fn enqueue_before(
         &self,

@@ -24,6 +24,7 @@ pub(crate) struct Simulated {
 
 /// Runs policies over one sample of the traffic; `own` are those that are objects, with their places in the list of all.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options", own: "Sequence[tuple[int, Any]]", records, told: "_Told"))]
 pub(crate) fn simulate(
     py: Python<'_>,
     options: &Bound<'_, PyDict>,
@@ -64,6 +65,7 @@ pub(crate) fn simulate(
 
 /// A scenario with its overrides as TOML, the same text for equal scenarios.
 #[pyfunction]
+#[pyo3(signature = (options: "_Options"))]
 pub(crate) fn scenario(options: &Bound<'_, PyDict>) -> PyResult<String> {
     let given = Given::new(options)?;
     let mut input = InputOptions::default();

@@ -35,7 +35,7 @@ pub(crate) struct Table {
 #[pymethods]
 impl Table {
     /// The stream that Arrow's consumers ask for.
-    #[pyo3(signature = (requested_schema = None))]
+    #[pyo3(signature = (requested_schema: "object | None" = None) -> "object")]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
@@ -76,6 +76,7 @@ impl Table {
     }
 
     /// Every column as a list, by name.
+    #[pyo3(signature = () -> "dict[str, list[Any]]")]
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         for column in self.columns() {
