@@ -138,12 +138,12 @@ fn rate_of(threads: usize, policy: &str, flows: u32) -> Result<f64, String> {
         }
         Ok(begun.elapsed())
     };
-    let took = thread::scope(|scope| {
+    let took: Result<Vec<Duration>, String> = thread::scope(|scope| {
+        // Collected first: all have to begin.
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         threads.into_iter().map(|thread| thread.join().map_err(|_| "a thread panicked".to_owned())?).collect()
     });
-    let took: Vec<Duration> = took?;
-    let longest = took.into_iter().max().unwrap_or_default();
+    let longest = took?.into_iter().max().unwrap_or_default();
     Ok(threads as f64 * f64::from(STEPS) / longest.as_secs_f64())
 }
 

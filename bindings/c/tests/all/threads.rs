@@ -62,7 +62,7 @@ fn two_threads_with_a_handle_each_do_twice_the_work() {
         return dovetail_skip::skipped("what threads have had of processors is read in /proc");
     }
     let work = |together: &Barrier| {
-        let mut run = || order(&mut Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0))).len();
+        let run = || order(&mut Scheduler::new("drr", &setup_to_c(2, Limits::UNLIMITED, 0))).len();
         // Memory is there afterwards.
         run();
         together.wait();
