@@ -21,7 +21,10 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
     let mut subjects = vec![Subject::bridge()];
     for wait in ["spin", "spin-then-sleep", "sleep"] {
-        subjects.push(Subject { label: format!("drfq, {wait}"), ..Subject::fast("drfq", wait, &args.function) });
+        let subject = Subject { label: format!("drfq, {wait}"), ..Subject::fast("drfq", wait, &args.function) };
+        let other = subject.by_af_xdp();
+        subjects.push(subject);
+        subjects.extend(other);
     }
     let mut medians = vec![Vec::new(); subjects.len()];
     let mut late = vec![Vec::new(); subjects.len()];

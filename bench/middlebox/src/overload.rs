@@ -15,11 +15,15 @@ use crate::{
 pub const FLOWS: u16 = 60;
 const BYTES: [usize; 2] = [60, 1514];
 const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
+/// Those of them that are measured by AF_XDP as well.
+const BY_AF_XDP: [&str; 2] = ["fifo", "drfq"];
 const WARM_UP: Duration = Duration::from_millis(300);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
-    let boxes = POLICIES.map(|policy| Subject::fast(policy, "sleep", &args.function)).to_vec();
+    let fast = |policy| Subject::fast(policy, "sleep", &args.function);
+    let mut boxes = POLICIES.map(fast).to_vec();
+    boxes.extend(BY_AF_XDP.iter().filter_map(|policy| fast(policy).by_af_xdp()));
     let mut subjects = vec![Subject::bridge()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
     for bytes in BYTES {

@@ -7,6 +7,7 @@ use std::{
 
 use dovetail_box::live::lab::{Lab, Place};
 use dovetail_netns::tool;
+use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
@@ -17,6 +18,8 @@ use crate::{
 };
 
 const RATE_BPS: f64 = 20e6;
+/// How often its queue is looked at: each look is a run of tc.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 const WARM_UP: Duration = Duration::from_millis(500);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
@@ -28,19 +31,37 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
          [queues]\npackets_per_flow = 50\n"
     );
     let subject = Subject { label: "drr".into(), settings: Some(settings), program: None };
-    let (mut used, mut dropped) = (Vec::new(), Vec::new());
+    let (mut used, mut dropped, mut queued) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         let running = subject.start(&lab)?;
         let before = drops(&lab)?;
-        used.push(thread::scope(|scope| {
+        let (of_round, queues) = thread::scope(|scope| {
             let source = scope.spawn(|| use_of(&lab, args.seconds).map_err(|wrong| wrong.to_string()));
-            source.join().map_err(|_| "the source ended")?
-        })?);
+            let mut queues = Vec::new();
+            while !source.is_finished() {
+                queues.push(queue(&lab)?);
+                thread::sleep(LOOK_EVERY);
+            }
+            let used = source.join().map_err(|_| "the source ended")??;
+            Ok::<_, Failed>((used, queues))
+        })?;
+        used.push(of_round);
+        queued.push(queues);
         dropped.push((drops(&lab)? - before) as f64);
         drop(running);
     }
     table.push("shaper of 20 Mbit/s behind the box, used", "drr", &used, "%");
     table.push("shaper of 20 Mbit/s behind the box, its drops", "drr", &dropped, "packets");
+    for (what, at) in [("p50", Quantile::MEDIAN), ("p99", Quantile::P99)] {
+        let millis: Vec<f64> = queued
+            .iter_mut()
+            .filter_map(|queues| {
+                queues.sort_by(f64::total_cmp);
+                quantile(queues, at)
+            })
+            .collect();
+        table.push(format!("shaper of 20 Mbit/s behind the box, its queue, {what}"), "drr", &millis, "ms");
+    }
     Ok(())
 }
 
@@ -56,8 +77,22 @@ fn use_of(lab: &Lab, seconds: f64) -> Result<f64, Failed> {
 
 /// What the shaper has dropped so far.
 fn drops(lab: &Lab) -> Result<u64, Failed> {
+    Ok(told(lab, "dropped ")?.trim_end_matches(',').parse()?)
+}
+
+/// How long the shaper takes for what is queued in it now, in milliseconds.
+fn queue(lab: &Lab) -> Result<f64, Failed> {
+    let told = told(lab, "backlog ")?;
+    let bytes = told.strip_suffix('b').ok_or("tc says nothing of bytes")?;
+    // It shortens what is more than 10 KiB.
+    let (number, factor) = bytes.strip_suffix('K').map_or((bytes, 1.0), |number| (number, 1024.0));
+    Ok(number.parse::<f64>()? * factor * 8.0 / RATE_BPS * 1e3)
+}
+
+/// What the shaper says of itself behind these words.
+fn told(lab: &Lab, words: &str) -> Result<String, Failed> {
     let shown = tool("tc", &format!("-n {} -s qdisc show dev outside", lab.namespace(Place::Box).name()))?;
     let shown = String::from_utf8(shown)?;
-    let (_, rest) = shown.split_once("dropped ").ok_or("tc says nothing of drops")?;
-    Ok(rest.split(',').next().unwrap_or_default().parse()?)
+    let (_, rest) = shown.split_once(words).ok_or("tc does not say it")?;
+    Ok(rest.split_whitespace().next().unwrap_or_default().to_owned())
 }

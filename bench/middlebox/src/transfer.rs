@@ -28,7 +28,9 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         program: None,
     };
     let mut subjects = vec![Subject::bridge()];
-    subjects.extend(Subject::beside(vec![passing("whole"), passing("split")], args.beside.as_ref()));
+    let mut boxes = vec![passing("whole"), passing("split")];
+    boxes.extend(passing("split").by_af_xdp());
+    subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
     let mut gbps = vec![Vec::new(); subjects.len()];
     for _ in 0..args.rounds {
         for (subject, gbps) in subjects.iter().zip(&mut gbps) {

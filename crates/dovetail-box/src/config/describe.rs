@@ -7,7 +7,7 @@ use dovetail_toml::values::written_time;
 
 use super::{
     class::{Class, Effect},
-    model::{Config, OnFailure, Programs, Segments, Side, Wait},
+    model::{Config, Io, OnFailure, Programs, Segments, Side, Wait},
 };
 use crate::node::{Pace, Room};
 
@@ -36,6 +36,11 @@ impl Config {
             OnFailure::Closed => "closed: traffic stops",
         };
         line("on failure", failing.into())?;
+        let io = match self.io {
+            Io::AfPacket => "by packet sockets",
+            Io::AfXdp => "by AF_XDP, copied",
+        };
+        line("frames", io.into())?;
         let wait = match self.wait {
             Wait::Sleep => "sleeps until something is due".into(),
             Wait::SpinThenSleep(time) => format!("spins for {time}, then sleeps"),

@@ -15,7 +15,7 @@ use toml::de::DeValue;
 use super::{
     class::{Class, Effect, Match},
     interface::Interface,
-    model::{Admin, Config, Cpu, OnFailure, Queues, Segments, Side, Wait},
+    model::{Admin, Config, Cpu, Io, OnFailure, Queues, Segments, Side, Wait},
     programs::{self, programs},
 };
 use crate::{
@@ -36,6 +36,8 @@ const LONGEST_DELAY: Duration = Duration::from_secs(1);
 const ADMIN: &str = "127.0.0.1:9181";
 /// The last class, for all that no other takes.
 const DEFAULT: &str = "default";
+/// What lacks for AF_XDP where it was not built in.
+pub(crate) const NO_AF_XDP: &str = "this build has no AF_XDP: build with --features af-xdp";
 /// How long `spin-then-sleep` spins: longer than a sleep and a wake-up cost, 83 µs of CPU and lateness in a prototype.
 const SPIN: Nanos = Nanos::from_micros(100);
 
@@ -96,6 +98,11 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let policy = in_box.one("policy", policy)?;
     let failures = [("open", OnFailure::Open), ("closed", OnFailure::Closed)];
     let on_failure = in_box.one("on_failure", word(&failures))?.unwrap_or(OnFailure::Open);
+    let ios = [("af-packet", Io::AfPacket), ("af-xdp", Io::AfXdp)];
+    let io = in_box.one("io", word(&ios))?.unwrap_or(Io::AfPacket);
+    if io == Io::AfXdp && !cfg!(feature = "af-xdp") {
+        return Err(in_box.wrong("io", NO_AF_XDP));
+    }
     let waits = [("sleep", Wait::Sleep), ("spin-then-sleep", Wait::SpinThenSleep(SPIN)), ("spin", Wait::Spin)];
     let wait = in_box.one("wait", word(&waits))?.unwrap_or(Wait::Sleep);
     let ways = [("split", Segments::Split), ("whole", Segments::Whole)];
@@ -126,11 +133,16 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         return Err(in_box.wrong("segments", what));
     }
     let (link, room, delay) = link(in_link)?;
+    if io == Io::AfXdp && link.pace == Pace::Device {
+        let what = "with pace = \"device\" a queue pushes back what does not leave, and AF_XDP passes queues by: use \"af-packet\"";
+        return Err(in_box.wrong("io", what));
+    }
     Ok(Config {
         interfaces: [inside, outside],
         toward,
         policy,
         on_failure,
+        io,
         wait,
         segments,
         cpu: cpu(in_cpu)?,

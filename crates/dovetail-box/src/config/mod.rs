@@ -13,5 +13,7 @@ mod programs;
 
 pub use class::{Class, Effect, Marks, Match};
 pub use dovetail_toml::ConfigError;
+#[cfg(not(feature = "af-xdp"))]
+pub(crate) use file::NO_AF_XDP;
 pub use interface::Interface;
-pub use model::{Admin, Config, Cpu, OnFailure, Programs, Queues, Segments, Side, Wait};
+pub use model::{Admin, Config, Cpu, Io, OnFailure, Programs, Queues, Segments, Side, Wait};

@@ -19,6 +19,8 @@ pub struct Config {
     pub policy: PolicySpec,
     /// What happens to traffic when the box fails.
     pub on_failure: OnFailure,
+    /// How frames come in and go out.
+    pub io: Io,
     /// How the loop waits.
     pub wait: Wait,
     /// What becomes of frames that carry several packets' worth of a stream.
@@ -74,6 +76,15 @@ pub enum OnFailure {
     Open,
     /// It stops.
     Closed,
+}
+
+/// How frames come in and go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Io {
+    /// By packet sockets: at any interface.
+    AfPacket,
+    /// By AF_XDP, copied: faster, at interfaces whose drivers run XDP programs. Needs the feature `af-xdp`.
+    AfXdp,
 }
 
 /// How the loop waits for frames and for what is due.

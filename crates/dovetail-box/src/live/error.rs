@@ -24,13 +24,21 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
-    /// A packet socket cannot be used.
-    #[error("packet socket on {interface}: {source}{}", hint(source))]
+    /// A socket cannot be used.
+    #[error("socket on {interface}: {source}{}", hint(source))]
     Socket {
         /// On which interface.
         interface: String,
         /// The system's answer.
         source: io::Error,
+    },
+    /// Frames of an interface cannot be received as they are to be.
+    #[error("box.io: {interface}: {what}, or io = \"af-packet\"")]
+    Io {
+        /// Which.
+        interface: String,
+        /// What prevents it, and what to do.
+        what: String,
     },
     /// An interface was removed while the box ran.
     #[error("{interface} was removed, or another has its name now: start the box anew once it is there")]

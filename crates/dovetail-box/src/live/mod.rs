@@ -12,7 +12,7 @@
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
-//! | `port` | an interface: packet socket, what is to leave |
+//! | `port`, `socket`, `xdp` | an interface: its socket, what is to leave; `no_xdp` without the feature `af-xdp` |
 //! | `frames` | the frames that the box holds |
 //! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
@@ -49,6 +49,7 @@ mod programs;
 mod programs;
 mod running;
 mod serve;
+mod socket;
 mod spawned;
 mod start;
 mod status;
@@ -57,6 +58,11 @@ mod sys;
 mod waiting;
 pub mod watch;
 mod workers;
+#[cfg(feature = "af-xdp")]
+mod xdp;
+#[cfg(not(feature = "af-xdp"))]
+#[path = "no_xdp.rs"]
+mod xdp;
 
 pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;

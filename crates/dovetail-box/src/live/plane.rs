@@ -370,8 +370,14 @@ impl Plane {
         let mut pass = |received: Received<'_>| {
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(&received, &mut bytes) {
-                Ok(offload) => {
+                Ok(mut offload) => {
                     if let Some((v4, v6)) = clamp {
+                        // It goes by a checksum that is filled in.
+                        if let (Some(partial), None) = (offload.partial, offload.segmented)
+                            && wire::checksum::complete(&mut bytes, partial).is_ok()
+                        {
+                            offload = Offload::NONE;
+                        }
                         wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
                     }
                     to.push(offload, bytes, now);

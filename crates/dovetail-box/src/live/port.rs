@@ -11,21 +11,22 @@ use dovetail_sched::Nanos;
 use super::{
     delay::Delay,
     frames::Frames,
+    socket::Socket,
     switch::{Switch, ports},
-    sys::{BATCH, Layout, PacketSocket, Received},
+    sys::{BATCH, Received},
 };
-use crate::{live::LiveError, wire::offload::Offload};
+use crate::{config::Io, live::LiveError, wire::offload::Offload};
 
 /// Frames that may be ready to leave before no more are taken in: enough that a system call is shared.
 pub(super) const MOST_OUTGOING: usize = 4 * BATCH;
 
-/// An interface with its packet socket, and what is to leave on it.
+/// An interface with its socket, and what is to leave on it.
 #[derive(Debug)]
 pub(super) struct Port {
     pub name: String,
     pub mtu_bytes: u32,
     index: u32,
-    socket: PacketSocket,
+    socket: Socket,
     outgoing: VecDeque<Outgoing>,
     /// What is to leave later.
     delay: Delay,
@@ -56,10 +57,8 @@ pub struct PortCounters {
 
 impl Port {
     /// Opens it; nothing arrives before it is [bound](Self::bind).
-    pub(super) fn open(port: &ports::Port, switch: &Switch) -> Result<Self, LiveError> {
-        let error = |source| LiveError::Socket { interface: port.name.clone(), source };
-        let socket = PacketSocket::open(Layout::for_mtu(port.mtu_bytes)).map_err(error)?;
-        switch.attach_filter(socket.as_fd())?;
+    pub(super) fn open(port: &ports::Port, io: Io, switch: &mut Switch) -> Result<Self, LiveError> {
+        let socket = Socket::open(port, io, switch)?;
         Ok(Self {
             name: port.name.clone(),
             mtu_bytes: port.mtu_bytes,
@@ -92,7 +91,8 @@ impl Port {
     }
 
     /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.
-    pub(super) fn push(&mut self, offload: Offload, bytes: Vec<u8>, now: Nanos) {
+    pub(super) fn push(&mut self, offload: Offload, mut bytes: Vec<u8>, now: Nanos) {
+        let offload = self.socket.ready(offload, &mut bytes);
         if self.delay.is_none() {
             self.outgoing.push_back(Outgoing { offload: offload.bytes(), bytes });
         } else {
@@ -147,7 +147,7 @@ impl Port {
     pub(super) fn flush(&mut self, frames: &mut Frames) {
         while !self.outgoing.is_empty() {
             let batch = self.outgoing.iter().take(BATCH).map(|frame| (&frame.offload, &*frame.bytes));
-            match self.socket.send(batch) {
+            match self.socket.send(batch, self.mtu_bytes) {
                 Ok(0) => return,
                 Ok(sent) => {
                     for frame in self.outgoing.drain(..sent) {

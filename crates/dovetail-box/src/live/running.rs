@@ -207,6 +207,7 @@ impl Live {
         let fixed = [
             ("box.inside and box.outside", config.interfaces != self.config.interfaces),
             ("box.on_failure", config.on_failure != self.config.on_failure),
+            ("box.io", config.io != self.config.io),
             ("box.toward", config.toward != self.config.toward),
             ("cpu.core", config.cpu.core != self.config.cpu.core),
             ("cpu.workers", config.cpu.workers != self.config.cpu.workers),

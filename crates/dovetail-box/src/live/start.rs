@@ -48,9 +48,8 @@ pub(super) fn find_ports(config: &Config) -> Result<[ports::Port; 2], LiveError>
 pub(super) fn open_ports(config: &Config) -> Result<(Switch, [Port; 2]), LiveError> {
     let found = find_ports(config)?;
     let mut switch = Switch::open()?;
-    switch.silence(&found.each_ref().map(|port| port.index))?;
     let [inside, outside] = &found;
-    let ports = [Port::open(inside, &switch)?, Port::open(outside, &switch)?];
+    let ports = [Port::open(inside, config.io, &mut switch)?, Port::open(outside, config.io, &mut switch)?];
     if config.link.pace == Pace::Device {
         ports[config.toward.index()].hold_little()?;
     }

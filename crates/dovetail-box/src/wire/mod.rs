@@ -10,6 +10,7 @@
 //! | [`offload`] | what the interface says of a frame: checksum not filled in, to be split |
 //! | [`tag`] | the VLAN tag that lies beside a frame |
 //! | [`checksum`] | fills in what was left out |
+//! | [`left_out`] | finds what was left out, where nothing says so |
 //! | [`segments`] | one long frame as many |
 //! | [`named`] | the name that a packet carries of what is to be done with it |
 //! | [`fits`] | what an interface's MTU lets through |
@@ -22,6 +23,7 @@
 pub mod checksum;
 pub mod clamp;
 pub mod fits;
+pub mod left_out;
 pub mod named;
 pub mod offload;
 pub mod received;

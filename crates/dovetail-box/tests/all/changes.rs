@@ -9,7 +9,7 @@ use dovetail_box::live::lab::{Place, datagram};
 use rustix::process::Signal;
 
 use crate::{
-    live::{Running, config, is_judged, lab},
+    live::{Running, by_each_io, config, is_judged, lab},
     process::Process,
     traffic::Traffic,
 };
@@ -39,21 +39,19 @@ fn settings() -> Vec<String> {
     ]
 }
 
-#[test]
-fn changes_under_traffic_cost_no_packet() {
-    change_under_traffic("change", 1);
+fn changes_under_traffic_cost_no_packet(io: &str) {
+    change_under_traffic("change", io, 1);
 }
 
-#[test]
-fn changes_under_traffic_cost_no_packet_on_several_workers() {
-    change_under_traffic("team", 3);
+fn changes_under_traffic_cost_no_packet_on_several_workers(io: &str) {
+    change_under_traffic("team", io, 3);
 }
 
-fn change_under_traffic(name: &str, workers: usize) {
+fn change_under_traffic(name: &str, io: &str, workers: usize) {
     let Some(lab) = lab(name) else { return };
     for _ in 0..TRIES {
         let settings: Vec<_> =
-            settings().into_iter().map(|text| format!("{text}[cpu]\nworkers = {workers}\n")).collect();
+            settings().into_iter().map(|text| format!("{io}{text}[cpu]\nworkers = {workers}\n")).collect();
         let running = Running::start(&lab, &settings[0]);
         let traffic = Traffic::both_ways(&lab);
         let mut changes = 0;
@@ -134,3 +132,5 @@ fn churn_costs_no_memory() {
     // Queues, tables and buffers have their size by then.
     assert!(end < warm + warm / 4, "{warm} kB after 20 rounds, {end} kB after {round}");
 }
+
+by_each_io!(changes_under_traffic_cost_no_packet, changes_under_traffic_cost_no_packet_on_several_workers);

@@ -37,6 +37,11 @@ fn errors_say_where_and_what_to_do() {
         ),
         (&with("delay = \"2s\"\n"), "line 7: link.delay: \"2s\" is out of range: from 0ns to 1s"),
         (&with("pace = \"device\"\ndelay = \"40ms\"\n"), "line 8: link.delay: the interface pushes back"),
+        (&BOX.replace("[link]", "io = \"xdp\"\n[link]"), "line 5: box.io: \"xdp\" is none of"),
+        (
+            &BOX.replace("[link]", "io = \"af-xdp\"\n[link]\npace = \"device\""),
+            if cfg!(feature = "af-xdp") { "a queue pushes back" } else { "this build has no AF_XDP" },
+        ),
         (&with("[queues]\non_full = \"first\"\n"), "line 8: queues.on_full: \"first\" is none of"),
         (&with("[cpu]\nshare = 20\n"), "line 8: cpu.share: 20 is not a part of a CPU from 0.001 to 1"),
         (&with("[cpu]\nworkers = 0\n"), "line 8: cpu.workers: 0 is not a whole number from 1 to 32"),

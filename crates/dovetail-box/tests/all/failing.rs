@@ -7,7 +7,7 @@ use dovetail_netns::tool;
 use rustix::process::Signal;
 
 use crate::{
-    live::lab,
+    live::{by_each_io, lab},
     process::Process,
     traffic::{PATIENCE, Record, Traffic},
 };
@@ -32,10 +32,9 @@ fn go_on(traffic: &[Traffic; 2], more: usize) {
     traffic.iter().for_each(|traffic| traffic.go_on(more));
 }
 
-#[test]
-fn traffic_goes_on_when_the_box_is_killed() {
-    kill(SETTINGS);
-    kill(TWO_WORKERS);
+fn traffic_goes_on_when_the_box_is_killed(io: &str) {
+    kill(&(io.to_owned() + SETTINGS));
+    kill(&(io.to_owned() + TWO_WORKERS));
 }
 
 fn kill(settings: &str) {
@@ -59,10 +58,9 @@ fn kill(settings: &str) {
     assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
 }
 
-#[test]
-fn traffic_goes_on_when_the_box_hangs() {
-    hang(SETTINGS);
-    hang(TWO_WORKERS);
+fn traffic_goes_on_when_the_box_hangs(io: &str) {
+    hang(&(io.to_owned() + SETTINGS));
+    hang(&(io.to_owned() + TWO_WORKERS));
 }
 
 fn hang(settings: &str) {
@@ -93,14 +91,13 @@ fn unbridge(lab: &Lab) {
     }
 }
 
-#[test]
-fn a_box_that_fails_closed_stops_traffic() {
+fn a_box_that_fails_closed_stops_traffic(io: &str) {
     let Some(lab) = lab("closed") else { return };
     unbridge(&lab);
     let traffic = Traffic::both_ways(&lab);
     traffic.iter().for_each(|traffic| traffic.send_on(100));
     assert_eq!(traffic.each_ref().map(Traffic::heard), [0, 0], "nothing forwards");
-    let mut running = Process::start(&lab, &format!("on_failure = \"closed\"\n{SETTINGS}"), true);
+    let mut running = Process::start(&lab, &format!("on_failure = \"closed\"\n{io}{SETTINGS}"), true);
     go_on(&traffic, 500);
     running.signal(Signal::KILL);
     running.wait();
@@ -125,10 +122,9 @@ fn capabilities(process: u32) -> Vec<u64> {
     tasks.filter_map(|task| fs::read_to_string(task.path().join("status")).ok()).map(of_task).collect()
 }
 
-#[test]
-fn a_box_that_runs_may_do_nothing_any_more() {
+fn a_box_that_runs_may_do_nothing_any_more(io: &str) {
     let Some(lab) = lab("caps") else { return };
-    let running = Process::start(&lab, TWO_WORKERS, false);
+    let running = Process::start(&lab, &(io.to_owned() + TWO_WORKERS), false);
     let asked = Instant::now();
     let mut seen = capabilities(running.id());
     while seen.iter().any(|&of_thread| of_thread != 0) {
@@ -142,3 +138,10 @@ fn a_box_that_runs_may_do_nothing_any_more() {
     go_on(&traffic, 200);
     let _ = traffic.map(Traffic::end);
 }
+
+by_each_io!(
+    traffic_goes_on_when_the_box_is_killed,
+    traffic_goes_on_when_the_box_hangs,
+    a_box_that_fails_closed_stops_traffic,
+    a_box_that_runs_may_do_nothing_any_more
+);

@@ -10,7 +10,7 @@ use rand_xoshiro::{
 };
 
 use crate::{
-    live::{Running, lab},
+    live::{Running, by_each_io, lab},
     traffic::Traffic,
 };
 
@@ -145,8 +145,7 @@ fn offer(source: &Raw, header: [u8; 10], frame: &[u8]) -> usize {
     source.send_with(&header, frame).unwrap_or(0)
 }
 
-#[test]
-fn nonsense_stops_no_function() {
+fn nonsense_stops_no_function(io: &str) {
     let Some(lab) = lab("hostile") else { return };
     let mut nonsense = 0;
     for entry in functions::REGISTRY {
@@ -154,7 +153,7 @@ fn nonsense_stops_no_function() {
         for (segments, effect) in [("split", "apply"), ("whole", "discard")] {
             let name = entry.name;
             let settings = format!(
-                "policy = \"drfq\"\nsegments = \"{segments}\"\n[link]\nrate = \"10Gbps\"\n[[class]]\nname = \"clean\"\n\
+                "{io}policy = \"drfq\"\nsegments = \"{segments}\"\n[link]\nrate = \"10Gbps\"\n[[class]]\nname = \"clean\"\n\
                  ports = [{}]\n[[class]]\nname = \"default\"\nfunctions = [\"{name}\"]\neffect = \"{effect}\"\n",
                 datagram::PORT
             );
@@ -193,3 +192,5 @@ fn nonsense_stops_no_function() {
     }
     assert!(nonsense > 0, "what it ends is counted");
 }
+
+by_each_io!(nonsense_stops_no_function);

@@ -8,16 +8,15 @@ use std::{
 use dovetail_box::live::lab::Place;
 
 use crate::{
-    live::{FAR, Running, config, is_judged, lab},
+    live::{FAR, Running, by_each_io, config, is_judged, lab},
     traffic::{PATIENCE, Traffic},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\ndelay = \"40ms\"\n";
 
-#[test]
-fn a_question_takes_as_long_there_and_back() {
+fn a_question_takes_as_long_there_and_back(io: &str) {
     let Some(lab) = lab("rtt") else { return };
-    let running = Running::start(&lab, SETTINGS);
+    let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
     let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
     let source = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
     source.connect((FAR, 4500)).unwrap();
@@ -43,15 +42,14 @@ fn a_question_takes_as_long_there_and_back() {
     running.stop();
 }
 
-#[test]
-fn what_is_on_its_way_arrives_in_order_whatever_changes() {
+fn what_is_on_its_way_arrives_in_order_whatever_changes(io: &str) {
     let Some(lab) = lab("long") else { return };
     for _ in 0..5 {
         let traffic = Traffic::both_ways(&lab);
-        let running = Running::start(&lab, SETTINGS);
+        let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
         traffic.iter().for_each(|traffic| traffic.go_on(500));
         for delay in ["5ms", "80ms", "0ms", "40ms"] {
-            running.control.reload(config(&lab, &SETTINGS.replace("40ms", delay))).unwrap();
+            running.control.reload(config(&lab, &(io.to_owned() + &SETTINGS.replace("40ms", delay)))).unwrap();
             traffic.iter().for_each(|traffic| traffic.go_on(300));
         }
         // What is on its way when it stops has arrived before anything that the bridge forwards.
@@ -67,3 +65,5 @@ fn what_is_on_its_way_arrives_in_order_whatever_changes() {
     }
     dovetail_skip::skipped("the machine is too busy: the box was kept from running for longer than 25 ms five times");
 }
+
+by_each_io!(a_question_takes_as_long_there_and_back, what_is_on_its_way_arrives_in_order_whatever_changes);

@@ -60,6 +60,23 @@ pub enum SwitchError {
         /// Its index.
         index: u32,
     },
+    /// The kernel cannot tell a program what a frame's VLAN tag is.
+    #[error(
+        "af-xdp: this kernel ({release}) does not tell programs the VLAN tags of frames: it takes Linux 6.8 or later, built with \
+         CONFIG_DEBUG_INFO_BTF, and /sys; io = \"af-packet\" needs none of that"
+    )]
+    NoTags {
+        /// The kernel's release.
+        release: String,
+    },
+    /// An interface's driver does not run the program.
+    #[error("af-xdp: interface number {index} does not run an XDP program: {error}; {}", remedy(.error))]
+    Steering {
+        /// Its index.
+        index: u32,
+        /// The system's answer.
+        error: io::Error,
+    },
     /// The system refused.
     #[error("{what}: {error}")]
     System {
@@ -80,6 +97,22 @@ impl SwitchError {
         }
     }
 
+    /// That there is no function for tags.
+    #[cfg(feature = "af-xdp")]
+    pub(super) fn no_function() -> Self {
+        Self::NoTags { release: release() }
+    }
+
+    /// The answer to attaching the program for AF_XDP to an interface.
+    #[cfg(feature = "af-xdp")]
+    pub(super) fn steering(index: u32) -> impl FnOnce(io::Error) -> Self {
+        move |error| match error.raw_os_error() {
+            Some(libc::ENODEV) => Self::NoInterface { index },
+            Some(libc::EPERM | libc::EACCES) => Self::NotPermitted { what: "attach the program", missing: missing() },
+            _ => Self::Steering { index, error },
+        }
+    }
+
     /// The answer to attaching the program to an interface.
     pub(super) fn attaching(index: u32) -> impl FnOnce(io::Error) -> Self {
         move |error| match error.raw_os_error() {
@@ -88,6 +121,14 @@ impl SwitchError {
             Some(libc::EINVAL) if is_before_6_6(&release()) => Self::Kernel { release: release() },
             _ => Self::system("attach the program to an interface")(error),
         }
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EBUSY) => "another one is there, which 'ip link set … xdp off' removes",
+        Some(libc::ERANGE | libc::EMSGSIZE) => "its MTU, or that of a veth's other end, is too large for one",
+        _ => "io = \"af-packet\" needs none",
     }
 }
 

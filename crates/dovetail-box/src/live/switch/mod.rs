@@ -59,6 +59,12 @@
 //! # }
 //! ```
 //!
+//! # By AF_XDP
+//!
+//! A box that receives by AF_XDP has one program instead of the two ([`Switch::steer`], with the feature `af-xdp`): the
+//! interface's driver runs it, and it sends a frame to the box's socket while the deadline is ahead, or leaves it to the bridge.
+//! It needs Linux 6.8 with BTF (`CONFIG_DEBUG_INFO_BTF`), and a driver that runs XDP programs.
+//!
 //! # Fail closed
 //!
 //! Where nothing may pass without the box, the same switch is used **without a bridge**: interfaces that are not bridged
@@ -88,10 +94,15 @@
 //! tcx count what the box takes as dropped (`TC_INGRESS`). The bridge forgets addresses after some minutes of silence and
 //! then floods, which between two ports is to forward.
 
+mod assembler;
+#[cfg(feature = "af-xdp")]
+mod btf;
 mod error;
 pub mod ports;
 mod programs;
 mod rtnetlink;
+#[cfg(feature = "af-xdp")]
+mod steering;
 #[cfg(test)]
 mod tests;
 
@@ -117,6 +128,8 @@ fn now() -> Nanos {
 #[derive(Debug)]
 pub struct Switch {
     deadline: Cell,
+    #[cfg(feature = "af-xdp")]
+    deadlines: OwnedFd,
     filter: OwnedFd,
     ingress: OwnedFd,
     /// The ports' links: the program runs there as long as they are kept.
@@ -130,13 +143,20 @@ impl Switch {
     /// What the kernel does not permit or does not have.
     pub fn open() -> Result<Self, SwitchError> {
         let array = |name, kind| bpf::array(name, kind).map_err(SwitchError::system("make a BPF map"));
-        let (deadline, slots) = (array("box_deadline", Array::Shared)?, array("box_slots", Array::PerProcessor)?);
-        let filter = programs::filter(deadline.as_fd(), slots.as_fd());
+        let (deadlines, slots) = (array("box_deadline", Array::Shared)?, array("box_slots", Array::PerProcessor)?);
+        let filter = programs::filter(deadlines.as_fd(), slots.as_fd());
         let filter = bpf::load("box_filter", Kind::SocketFilter, &filter).map_err(refused("box_filter"))?;
         let ingress = programs::ingress(slots.as_fd());
         let ingress = bpf::load("box_ingress", Kind::Classifier, &ingress).map_err(refused("box_ingress"))?;
-        let deadline = Cell::new(deadline.as_fd()).map_err(SwitchError::system("map the deadline"))?;
-        let switch = Self { deadline, filter, ingress, links: Vec::new() };
+        let deadline = Cell::new(deadlines.as_fd()).map_err(SwitchError::system("map the deadline"))?;
+        let switch = Self {
+            deadline,
+            #[cfg(feature = "af-xdp")]
+            deadlines,
+            filter,
+            ingress,
+            links: Vec::new(),
+        };
         // The kernel must call what this process calls now the past, or a box that hangs would be in charge for good.
         switch.set(now());
         let taken = bpf::run(switch.filter()).map_err(SwitchError::system("run the filter"))?;
@@ -168,6 +188,25 @@ impl Switch {
         let link = |&port| bpf::attach_ingress(self.ingress.as_fd(), port).map_err(SwitchError::attaching(port));
         let links = ports.iter().map(link).collect::<Result<Vec<_>, _>>()?;
         self.links.extend(links);
+        Ok(())
+    }
+
+    /// Has the driver of an interface of the calling thread's network namespace give an AF_XDP socket, bound to its only queue,
+    /// what arrives while the box is in charge. No packet socket with the filter may be there, nor need the interface be
+    /// [silent](Self::silence).
+    ///
+    /// # Errors
+    /// What kernel or driver lack, or that another program is there.
+    #[cfg(feature = "af-xdp")]
+    pub fn steer(&mut self, port: u32, socket: BorrowedFd<'_>) -> Result<(), SwitchError> {
+        let tag = btf::function(steering::TAG_OF_FRAME).map_err(|_| SwitchError::no_function())?;
+        let sockets = bpf::socket_map("box_socket").map_err(SwitchError::system("make a map of sockets"))?;
+        bpf::put_socket(sockets.as_fd(), socket).map_err(SwitchError::system("put the socket into its map"))?;
+        let program = steering::steering(self.deadlines.as_fd(), sockets.as_fd(), tag);
+        let program = bpf::load("box_steering", Kind::Xdp { interface: port }, &program);
+        let program = program.map_err(refused("box_steering"))?;
+        let link = bpf::attach_xdp(program.as_fd(), port).map_err(SwitchError::steering(port))?;
+        self.links.push(link);
         Ok(())
     }
 

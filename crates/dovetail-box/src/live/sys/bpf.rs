@@ -33,6 +33,9 @@ pub enum Kind {
     SocketFilter,
     /// `BPF_PROG_TYPE_SCHED_CLS`.
     Classifier,
+    /// `BPF_PROG_TYPE_XDP`, for the interface of this number alone, whose driver it may ask.
+    #[cfg(feature = "af-xdp")]
+    Xdp { interface: u32 },
 }
 
 /// An array of one value of eight bytes.
@@ -53,11 +56,21 @@ pub struct Unloaded {
 }
 
 const MAP_CREATE: u32 = 0;
+#[cfg(feature = "af-xdp")]
+const MAP_UPDATE: u32 = 2;
 const PROG_LOAD: u32 = 5;
 const PROG_TEST_RUN: u32 = 10;
 const LINK_CREATE: u32 = 28;
 
 const TCX_INGRESS: u32 = 46;
+#[cfg(feature = "af-xdp")]
+const XDP: u32 = 37;
+/// The driver runs it, before the kernel has made anything of the frame.
+#[cfg(feature = "af-xdp")]
+const BY_DRIVER: u32 = 1 << 2;
+/// It may ask the driver of its interface.
+#[cfg(feature = "af-xdp")]
+const ASKS_DRIVER: u32 = 1 << 6;
 /// Ahead of what is attached already.
 const BEFORE: u32 = 1 << 3;
 
@@ -96,6 +109,50 @@ fn label(name: &str) -> [u8; 16] {
 /// # Errors
 /// The system's.
 pub fn array(name: &str, array: Array) -> io::Result<OwnedFd> {
+    const MMAPABLE: u32 = 1 << 10;
+    match array {
+        Array::Shared => map(name, 2, 8, MMAPABLE),
+        Array::PerProcessor => map(name, 6, 8, 0),
+    }
+}
+
+/// Makes a map of one AF_XDP socket, which is not there yet.
+///
+/// # Errors
+/// The system's.
+#[cfg(feature = "af-xdp")]
+pub fn socket_map(name: &str) -> io::Result<OwnedFd> {
+    map(name, 17, 4, 0)
+}
+
+/// Puts an AF_XDP socket into its map; it goes from there when it is closed.
+///
+/// # Errors
+/// The system's.
+#[cfg(feature = "af-xdp")]
+pub fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
+    #[repr(C)]
+    struct Update {
+        map: u32,
+        padding: u32,
+        key: u64,
+        value: u64,
+        flags: u64,
+    }
+    let (key, value) = (0_u32, socket.as_raw_fd());
+    let mut update = Update {
+        map: map.as_raw_fd() as u32,
+        padding: 0,
+        key: std::ptr::from_ref(&key) as u64,
+        value: std::ptr::from_ref(&value) as u64,
+        flags: 0,
+    };
+    // SAFETY: `Update` is what MAP_UPDATE_ELEM reads; key and value are of the map's sizes, and are only read.
+    unsafe { bpf(MAP_UPDATE, &mut update) }.map(drop)
+}
+
+/// Makes a map of one entry.
+fn map(name: &str, kind: u32, value_bytes: u32, flags: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Create {
         kind: u32,
@@ -107,13 +164,8 @@ pub fn array(name: &str, array: Array) -> io::Result<OwnedFd> {
         node: u32,
         name: [u8; 16],
     }
-    const MMAPABLE: u32 = 1 << 10;
-    let (kind, flags) = match array {
-        Array::Shared => (2, MMAPABLE),
-        Array::PerProcessor => (6, 0),
-    };
     let mut create =
-        Create { kind, key_bytes: 4, value_bytes: 8, entries: 1, flags, inner: 0, node: 0, name: label(name) };
+        Create { kind, key_bytes: 4, value_bytes, entries: 1, flags, inner: 0, node: 0, name: label(name) };
     // SAFETY: `Create` is what MAP_CREATE reads, and has no addresses in it.
     owned(unsafe { bpf(MAP_CREATE, &mut create) }?)
 }
@@ -135,23 +187,32 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
         kernel: u32,
         flags: u32,
         name: [u8; 16],
+        interface: u32,
+        place: u32,
     }
+    // The driver's functions are for programs under a licence that the GPL is compatible with, as MIT is, one of the two of
+    // this one; the kernel knows it by this name only.
+    let (number, license, flags, interface, place) = match kind {
+        Kind::SocketFilter => (1, c"MIT OR Apache-2.0", 0, 0, 0),
+        Kind::Classifier => (3, c"MIT OR Apache-2.0", 0, 0, 0),
+        #[cfg(feature = "af-xdp")]
+        Kind::Xdp { interface } => (6, c"Dual MIT/GPL", ASKS_DRIVER, interface, XDP),
+    };
     let attempt = |log: &mut [u8]| {
         let mut load = Load {
-            kind: match kind {
-                Kind::SocketFilter => 1,
-                Kind::Classifier => 3,
-            },
+            kind: number,
             instructions: instructions.len() as u32,
             code: instructions.as_ptr() as u64,
-            license: c"MIT OR Apache-2.0".as_ptr() as u64,
+            license: license.as_ptr() as u64,
             log_level: u32::from(!log.is_empty()),
             log_bytes: log.len() as u32,
             // The kernel wants no address where there is no log.
             log: if log.is_empty() { 0 } else { log.as_mut_ptr() as u64 },
             kernel: 0,
-            flags: 0,
+            flags,
             name: label(name),
+            interface,
+            place,
         };
         // SAFETY: `Load` is what PROG_LOAD reads. Its code is a slice of instructions of that length and its licence ends
         // with a zero; both are only read. Its log is a slice of that length that nothing else borrows.
@@ -220,6 +281,20 @@ pub fn run(program: BorrowedFd<'_>) -> io::Result<u32> {
 /// # Errors
 /// The system's; `EINVAL` before Linux 6.6.
 pub fn attach_ingress(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    attach(program, interface, TCX_INGRESS, BEFORE)
+}
+
+/// Has the driver of an interface of this thread's network namespace run a program on what arrives, for as long as the link
+/// is kept.
+///
+/// # Errors
+/// The system's; `EOPNOTSUPP` where the driver cannot, `EBUSY` where another program runs there.
+#[cfg(feature = "af-xdp")]
+pub fn attach_xdp(program: BorrowedFd<'_>, interface: u32) -> io::Result<OwnedFd> {
+    attach(program, interface, XDP, BY_DRIVER)
+}
+
+fn attach(program: BorrowedFd<'_>, interface: u32, place: u32, flags: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Link {
         program: u32,
@@ -230,16 +305,9 @@ pub fn attach_ingress(program: BorrowedFd<'_>, interface: u32) -> io::Result<Own
         padding: u32,
         revision: u64,
     }
-    let mut link = Link {
-        program: program.as_raw_fd() as u32,
-        interface,
-        place: TCX_INGRESS,
-        flags: BEFORE,
-        relative: 0,
-        padding: 0,
-        revision: 0,
-    };
-    // SAFETY: `Link` is what LINK_CREATE reads for tcx, and has no addresses in it.
+    let mut link =
+        Link { program: program.as_raw_fd() as u32, interface, place, flags, relative: 0, padding: 0, revision: 0 };
+    // SAFETY: `Link` is what LINK_CREATE reads, and has no addresses in it.
     owned(unsafe { bpf(LINK_CREATE, &mut link) }?)
 }
 

@@ -5,5 +5,9 @@
 
 pub mod bpf;
 mod ring;
+#[cfg(feature = "af-xdp")]
+mod xdp;
 
 pub(crate) use ring::{BATCH, Layout, PacketSocket, Received};
+#[cfg(feature = "af-xdp")]
+pub(crate) use xdp::{Abilities, XdpSocket};

@@ -94,14 +94,7 @@ impl PacketSocket {
     /// # Errors
     /// The system's.
     pub(crate) fn open(layout: Layout) -> io::Result<Self> {
-        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-        // SAFETY: no memory is involved. Protocol 0: nothing arrives.
-        let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if socket < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the kernel has just given us this descriptor.
-        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let socket = packet_socket()?;
         let fd = socket.as_fd();
         set(fd, libc::SOL_PACKET, PACKET_VERSION, &TPACKET_V2)?;
         set(fd, libc::SOL_PACKET, PACKET_VNET_HDR, &1)?;
@@ -136,9 +129,7 @@ impl PacketSocket {
     /// # Errors
     /// The system's.
     pub(crate) fn bind(&self, interface: u32) -> io::Result<()> {
-        let index = interface as libc::c_int;
-        let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
-        set(self.as_fd(), libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)?;
+        promiscuous(self.as_fd(), interface)?;
         // SAFETY: all zeros are an address.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;
@@ -252,23 +243,7 @@ impl PacketSocket {
     /// # Errors
     /// The system's: ENODEV where there is none.
     pub(crate) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
-        // SAFETY: all zeros are a request.
-        let mut request: libc::ifreq = unsafe { zeroed() };
-        // The last byte stays zero.
-        let places = request.ifr_name.len() - 1;
-        for (place, &byte) in request.ifr_name[..places].iter_mut().zip(name.as_bytes()) {
-            *place = byte as libc::c_char;
-        }
-        let fd = self.socket.as_raw_fd();
-        // SAFETY: the kernel reads the name and writes one number into the request.
-        done(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX, &raw mut request) })?;
-        // SAFETY: it has written this one.
-        let index = unsafe { request.ifr_ifru.ifru_ifindex };
-        // SAFETY: as before.
-        done(unsafe { libc::ioctl(fd, libc::SIOCGIFMTU, &raw mut request) })?;
-        // SAFETY: as before.
-        let mtu = unsafe { request.ifr_ifru.ifru_mtu };
-        Ok((index as u32, mtu as u32))
+        interface(self.socket.as_fd(), name)
     }
 
     /// Frames that arrived and were not seen: the ring had no place, or they were cut.
@@ -334,12 +309,50 @@ struct Header {
     padding: [u8; 4],
 }
 
-fn set<T>(socket: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
+/// A packet socket at which nothing arrives.
+pub(super) fn packet_socket() -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: no memory is involved. Protocol 0: nothing arrives.
+    let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
+    done(socket)?;
+    // SAFETY: the kernel has just given us this descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
+}
+
+/// Has an interface take frames to any address, as long as the packet socket is there.
+pub(super) fn promiscuous(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
+    let index = interface as libc::c_int;
+    let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
+    set(socket, libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)
+}
+
+/// The index and the MTU of the interface that has this name now; see [`PacketSocket::interface`].
+pub(super) fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<(u32, u32)> {
+    // SAFETY: all zeros are a request.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    // The last byte stays zero.
+    let places = request.ifr_name.len() - 1;
+    for (place, &byte) in request.ifr_name[..places].iter_mut().zip(name.as_bytes()) {
+        *place = byte as libc::c_char;
+    }
+    let fd = socket.as_raw_fd();
+    // SAFETY: the kernel reads the name and writes one number into the request.
+    done(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX, &raw mut request) })?;
+    // SAFETY: it has written this one.
+    let index = unsafe { request.ifr_ifru.ifru_ifindex };
+    // SAFETY: as before.
+    done(unsafe { libc::ioctl(fd, libc::SIOCGIFMTU, &raw mut request) })?;
+    // SAFETY: as before.
+    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
+    Ok((index as u32, mtu as u32))
+}
+
+pub(super) fn set<T>(socket: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the kernel reads `length` bytes of `value`.
     done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, ptr::from_ref(value).cast(), length) })
 }
 
-fn done(result: libc::c_int) -> io::Result<()> {
+pub(super) fn done(result: libc::c_int) -> io::Result<()> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -1,0 +1,50 @@
+//! What takes the place of AF_XDP in a build without it.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use super::{
+    LiveError,
+    switch::{Switch, ports},
+    sys::Received,
+};
+use crate::{config::NO_AF_XDP, wire::offload::Offload};
+
+/// There is none.
+#[derive(Debug)]
+pub(super) enum Xdp {}
+
+impl Xdp {
+    /// No configuration that was read asks for it.
+    pub(super) fn open(port: &ports::Port, _: &Switch) -> Result<Self, LiveError> {
+        Err(LiveError::Io { interface: port.name.clone(), what: NO_AF_XDP.into() })
+    }
+
+    pub(super) fn receive<T>(&mut self, _: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+        match *self {}
+    }
+
+    pub(super) fn ready(&self, _: Offload, _: &mut [u8]) -> Offload {
+        match *self {}
+    }
+
+    pub(super) fn send<'f>(&mut self, _: impl Iterator<Item = &'f [u8]>, _: u32) -> io::Result<usize> {
+        match *self {}
+    }
+
+    pub(super) fn interface(&self, _: &str) -> io::Result<(u32, u32)> {
+        match *self {}
+    }
+
+    pub(super) fn missed(&self) -> io::Result<u64> {
+        match *self {}
+    }
+}
+
+impl AsFd for Xdp {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match *self {}
+    }
+}

@@ -1,0 +1,113 @@
+//! How an interface's frames come in and go out: by a packet socket, or by AF_XDP.
+
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+use super::{
+    LiveError,
+    switch::{Switch, ports},
+    sys::{Layout, PacketSocket, Received},
+    xdp::Xdp,
+};
+use crate::{config::Io, wire::offload::Offload};
+
+/// A socket at an interface.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Packet(PacketSocket),
+    Xdp(Xdp),
+}
+
+impl Socket {
+    /// Opens one at which nothing arrives before it is [bound](Self::bind) and the switch puts the box in charge.
+    pub(super) fn open(port: &ports::Port, io: Io, switch: &mut Switch) -> Result<Self, LiveError> {
+        match io {
+            Io::AfPacket => {
+                let error = |source| LiveError::Socket { interface: port.name.clone(), source };
+                let socket = PacketSocket::open(Layout::for_mtu(port.mtu_bytes)).map_err(error)?;
+                switch.silence(&[port.index])?;
+                switch.attach_filter(socket.as_fd())?;
+                Ok(Self::Packet(socket))
+            }
+            Io::AfXdp => Xdp::open(port, switch).map(Self::Xdp),
+        }
+    }
+
+    /// Frames arrive from now on.
+    pub(super) fn bind(&self, index: u32) -> io::Result<()> {
+        match self {
+            Self::Packet(socket) => socket.bind(index),
+            // It is bound already: the switch keeps frames from it.
+            Self::Xdp(_) => Ok(()),
+        }
+    }
+
+    /// See [`PacketSocket::hold_unsent`]; AF_XDP passes the queues that push back by.
+    pub(super) fn hold_unsent(&self, bytes: u32) -> io::Result<()> {
+        match self {
+            Self::Packet(socket) => socket.hold_unsent(bytes),
+            Self::Xdp(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    /// The oldest frame that has arrived.
+    pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+        match self {
+            Self::Packet(socket) => socket.receive(take),
+            Self::Xdp(socket) => socket.receive(take),
+        }
+    }
+
+    /// Makes a frame one that can be sent; what the kernel is still to do to it.
+    pub(super) fn ready(&self, offload: Offload, bytes: &mut [u8]) -> Offload {
+        match self {
+            Self::Packet(_) => offload,
+            Self::Xdp(socket) => socket.ready(offload, bytes),
+        }
+    }
+
+    /// Sends some frames; how many the interface took.
+    ///
+    /// # Errors
+    /// The system's about the first frame; `EMSGSIZE` where it is too long.
+    pub(super) fn send<'f>(
+        &mut self,
+        frames: impl Iterator<Item = (&'f [u8; Offload::BYTES], &'f [u8])>,
+        mtu: u32,
+    ) -> io::Result<usize> {
+        match self {
+            Self::Packet(socket) => socket.send(frames),
+            Self::Xdp(socket) => socket.send(frames.map(|(_, bytes)| bytes), mtu),
+        }
+    }
+
+    /// The index and the MTU of the interface that has this name now.
+    ///
+    /// # Errors
+    /// The system's: ENODEV where there is none.
+    pub(super) fn interface(&self, name: &str) -> io::Result<(u32, u32)> {
+        match self {
+            Self::Packet(socket) => socket.interface(name),
+            Self::Xdp(socket) => socket.interface(name),
+        }
+    }
+
+    /// Frames that arrived and were not seen.
+    pub(super) fn missed(&mut self) -> io::Result<u64> {
+        match self {
+            Self::Packet(socket) => socket.missed(),
+            Self::Xdp(socket) => socket.missed(),
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Packet(socket) => socket.as_fd(),
+            Self::Xdp(socket) => socket.as_fd(),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+use super::{
+    super::{checksum::complete, testing::*},
+    *,
+};
+use proptest::prelude::*;
+
+proptest! {
+    #[test]
+    fn what_a_host_left_out_is_found(long in long()) {
+        let long = Long { is_partial: true, ..long };
+        prop_assert_eq!(left_out(&long.frame()), long.partial());
+    }
+
+    /// Whatever is taken for left out: a right checksum stays as it is.
+    #[test]
+    fn a_checksum_that_is_right_stays(long in long()) {
+        let long = Long { is_partial: true, ..long };
+        let mut frame = long.frame();
+        complete(&mut frame, long.partial().unwrap()).unwrap();
+        let before = frame.clone();
+        if let Some(partial) = left_out(&frame) {
+            complete(&mut frame, partial).unwrap();
+        }
+        prop_assert_eq!(frame, before);
+    }
+
+    #[test]
+    fn nonsense_has_none_that_lies_outside(frame in hostile()) {
+        if let Some(partial) = left_out(&frame) {
+            prop_assert!(partial.lies_within(frame.len()));
+        }
+    }
+}
+
+/// A datagram whose right checksum has the value that says that it was left out.
+#[test]
+fn one_that_is_right_by_chance_stays() {
+    let mut frame = vec![2; 12];
+    frame.extend([8, 0, 0x45, 0, 0, 30, 0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend([0x11, 0x94, 0x11, 0x94, 0, 10, 0, 0, 0, 0]);
+    let pseudo = naive_sum(&[&frame[26..34], &[0, 17, 0, 10]].concat());
+    // The payload is such that all of it sums to the complement of that.
+    let rest = naive_sum(&[&frame[34..44], &pseudo.to_be_bytes()].concat());
+    let payload = naive_sum(&[(!pseudo).to_be_bytes(), (!rest).to_be_bytes()].concat());
+    frame[42..44].copy_from_slice(&payload.to_be_bytes());
+    frame[40..42].copy_from_slice(&pseudo.to_be_bytes());
+    let before = frame.clone();
+    let partial = left_out(&frame).unwrap();
+    complete(&mut frame, partial).unwrap();
+    assert_eq!(frame, before);
+}
