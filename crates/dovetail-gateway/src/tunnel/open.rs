@@ -52,11 +52,11 @@ impl Tunnels {
         record: Record,
         guards: (Busy, Rc<Seat>),
     ) -> Response<Relay> {
-        let tunnel = self.tunnel(record, Arc::clone(&wanted.host), &upstream);
+        let (tunnel, server) = self.tunnel(record, Arc::clone(&wanted.host), upstream);
         spawn_local(async move {
             // A client that is gone before needs no tunnel.
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
-                tunnel.carry(TokioIo::new(upgraded), upstream.stream, &[]).await;
+                tunnel.carry(TokioIo::new(upgraded), server, &[]).await;
             }
             drop(guards);
         });
@@ -74,7 +74,8 @@ impl Tunnels {
             Ok(upstream) => {
                 record.status.set(200);
                 let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
-                self.tunnel(record, label, &upstream).carry(stream, upstream.stream, &[]).await;
+                let (tunnel, server) = self.tunnel(record, label, upstream);
+                tunnel.carry(stream, server, &[]).await;
             }
             // There is no way to say why in TLS that is not opened.
             Err(refusal) => record.status.set(refusal.status().as_u16()),
@@ -100,8 +101,9 @@ impl Tunnels {
         response.map(|()| Relay::Nothing)
     }
 
-    fn tunnel(&self, record: Record, label: Arc<str>, upstream: &Upstream) -> Tunnel {
-        self.with(record, label, upstream.server, Offered::new(upstream.window, upstream.is_free))
+    fn tunnel(&self, record: Record, label: Arc<str>, upstream: Upstream) -> (Tunnel, TcpStream) {
+        let Upstream { stream, server, offered } = upstream;
+        (self.with(record, label, server, offered), stream)
     }
 
     fn with(&self, record: Record, label: Arc<str>, server: Option<IpAddr>, offered: Offered) -> Tunnel {

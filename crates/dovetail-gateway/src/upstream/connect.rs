@@ -25,7 +25,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use super::window::Window;
+use super::{offered::Offered, window::Window};
 use crate::sys;
 
 /// How long after one attempt the next begins (RFC 8305, section 8).
@@ -37,9 +37,7 @@ pub(crate) struct Upstream {
     pub(crate) stream: TcpStream,
     /// Where it leads, as far as that is known.
     pub(crate) server: Option<IpAddr>,
-    pub(crate) window: Option<Window>,
-    /// Whether the kernel lengthens the buffer, as it would not make one as long as the window asks for.
-    pub(crate) is_free: bool,
+    pub(crate) offered: Offered,
 }
 
 impl Upstream {
@@ -54,7 +52,7 @@ impl Upstream {
         match timeout(within, race(addresses, port, window)).await {
             Ok(Ok((stream, is_free))) => {
                 let server = stream.peer_addr().ok().map(|address| address.ip());
-                Ok(Self { stream, server, window, is_free })
+                Ok(Self { server, offered: Offered::new(&stream, window, is_free), stream })
             }
             Ok(Err(error)) => Err(Failure::Error(error)),
             Err(_) => Err(Failure::Timeout),
@@ -101,7 +99,7 @@ pub(crate) enum Failure {
     Timeout,
 }
 
-/// A connection, and whether the kernel lengthens its buffer.
+/// A connection, and whether the kernel lengthens its buffer, as it would not make one as long as the window asks for.
 async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<(TcpStream, bool)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;

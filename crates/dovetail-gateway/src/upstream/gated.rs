@@ -78,7 +78,7 @@ impl Gated {
     pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
-            offered: Offered::new(upstream.window, upstream.is_free),
+            offered: upstream.offered,
             sampled,
             head: Cell::default(),
             received: Cell::new(0),
@@ -107,6 +107,9 @@ impl Gate {
         self.lately.set(0);
         if self.offered.bytes() != u64::MAX {
             ticket.offers(self.offered.bytes());
+            if let Some(trip) = self.offered.farthest() {
+                ticket.round_trip(trip.into());
+            }
         }
         *self.response.borrow_mut() = Some(Response { ticket, progress });
     }

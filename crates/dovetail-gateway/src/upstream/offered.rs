@@ -20,20 +20,39 @@ const MOST_BATCH: u64 = 64 * 1_024;
 /// (`RequestSetup::for_bytes`).
 pub(crate) const FAR: Duration = Duration::from_millis(100);
 
+/// From so far away a dozen responses do not fill the link with their first windows, which are made for that.
+const FARTHEST: Duration = Duration::from_millis(12 * 34);
+/// What senders send before they hear of anything (RFC 6928): a window that holds less costs a round trip from there. The kernel
+/// opens it as the first of it comes, so it helps the second flight.
+const FIRST_FLIGHT: u64 = 10 * SEGMENT;
+
 /// The window that a connection offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
     window: Option<Window>,
+    /// The round trip when the connection was made.
+    trip: Option<Duration>,
     bytes: Cell<u64>,
     // The buffer is the kernel's to lengthen.
     is_free: Cell<bool>,
 }
 
 impl Offered {
-    /// As it is at first; `is_free` where the kernel lengthens the buffer.
-    pub(crate) fn new(window: Option<Window>, is_free: bool) -> Self {
+    /// As it is on a connection that was just made; `is_free` where the kernel lengthens the buffer.
+    pub(crate) fn new(stream: &TcpStream, window: Option<Window>, is_free: bool) -> Self {
         let bytes = window.map_or(u64::MAX, |window| window.begins);
-        Self { window, bytes: Cell::new(bytes), is_free: Cell::new(is_free) }
+        let trip = sys::least_round_trip(stream.as_fd());
+        let offered = Self { window, trip, bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
+        if offered.farthest().is_some() {
+            offered.widen(stream, FIRST_FLIGHT);
+        }
+        offered
+    }
+
+    /// The round trip to a server so far away that its windows have to grow fast, where windows are offered at all. When the
+    /// connection was made the far queue was in it: from nearer it would say more of that.
+    pub(crate) fn farthest(&self) -> Option<Duration> {
+        self.trip.filter(|&trip| self.window.is_some() && trip >= FARTHEST)
     }
 
     /// The window as it was asked for.

@@ -594,17 +594,22 @@ impl Plain {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
                 let in_flight: u64 = all.map(|other| other.charged.saturating_sub(other.received)).sum();
                 let trip_ns = r.trip_ns.unwrap_or(0);
-                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || in_flight * 2 < trip_ns);
+                // The pace brings a unit in a nanosecond, and the link what it is thought to.
+                let carried = set.setup().rate * Nanos(trip_ns).as_secs_f64();
+                let is_farthest = r.trip_is_told && 12.0 * (set.window as f64) < carried;
+                let enough = if is_farthest { 0.75 * carried } else { trip_ns as f64 / 2.0 };
+                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
                 let (before, has_lost) = (r.window, of_class || of_user);
-                // The pace brings a unit in a nanosecond.
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
-                let brings = if r.trip_is_told && (r.limited || brought) { trip_ns } else { 0 };
-                let is_far = before.saturating_mul(4) < brings;
-                let lost_far = before < brings && r.granted >= set.window;
+                let is_used = r.limited || brought || is_farthest && r.granted <= set.window;
+                let brings = if r.trip_is_told && is_used { carried } else { 0.0 };
+                let is_far = (before as f64) < brings * if is_farthest { 0.75 } else { 0.25 };
+                let lost_far = (before as f64) < brings && r.granted >= set.window;
                 let lost_long = r.limited && r.granted / 4 >= before;
                 let more = match (has_lost, has_room) {
-                    (true, _) if lost_far => before.min(brings - before).max(set.quantum),
+                    (true, _) if lost_far => before.min(brings as u64 - before).max(set.quantum),
                     (true, _) if lost_long => (before / 4).max(set.quantum),
+                    (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
                     _ => 0,
                 };

@@ -37,10 +37,12 @@
 //!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
 //!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
 //!   doubles its window in a round trip, until the link is full;
-//!   *Far* away is where the window is less than a quarter of what the pace brings in a round trip that the environment told.
+//!   *Far* away is where the window is less than a quarter of what the link brings in a round trip that the environment told.
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
 //!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
-//!   doubles at once, up to all that a round trip brings;
+//!   doubles at once, up to all that a round trip brings. From so far away that a dozen first windows are less than that,
+//!   it grows from the first bytes on, and up to three quarters of it, which may all be in flight; over a half by half a
+//!   quantum a turn, as what comes of twice as much at once is a queue as long;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
@@ -462,10 +464,16 @@ impl Grants {
         let target = response.target();
         self.charge_up_to(request, target, now);
         let trip = self.responses[request.0 as usize].round.trip();
-        let has_room = self.users.candidates() == 0 && self.pace.has_room(self.in_flight, trip);
         // Where the round trip is a guess, it may be a server's thinking that takes long.
         let is_sure = self.responses[request.0 as usize].round.is_told();
-        let brings = if is_sure { self.pace.pace() * trip.as_secs_f64() } else { 0.0 };
+        // The pace is higher than what the link carries while the far queue is short.
+        let brings = if is_sure { self.pace.capacity() * trip.as_secs_f64() } else { 0.0 };
+        let enough = if response::is_farthest(&self.setup, brings) {
+            brings * response::FILLED
+        } else {
+            self.pace.pace() * trip.as_secs_f64() / 2.0
+        };
+        let has_room = self.users.candidates() == 0 && self.pace.has_room(self.in_flight, enough);
         let response = &mut self.responses[request.0 as usize];
         if !response.grows(&self.setup, has_lost, has_room, brings) {
             return units;

@@ -229,10 +229,10 @@ impl Pace {
     }
 
     /// Whether the link carries less than it could: the far queue is not a quarter of what it may be, and at least half of
-    /// what the bucket holds is in it, or what is in flight is less than half of what the pace brings in a round `trip`.
-    pub(super) fn has_room(&self, in_flight: u128, trip: Nanos) -> bool {
+    /// what the bucket holds is in it, or what is in flight is less than `enough`.
+    pub(super) fn has_room(&self, in_flight: u128, enough: f64) -> bool {
         let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0);
-        is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < self.pace() * trip.as_secs_f64() / 2.0)
+        is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
     }
 
     /// What there is to be let in from now on.
@@ -458,15 +458,13 @@ mod tests {
         pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
         pace.advance(Nanos::from_secs(1));
         near(pace.tokens(), 60.0);
-        let trip = Nanos::from_millis(100);
-        assert!(!pace.has_room(u128::MAX, trip) && !pace.has_room(0, trip), "the queue is as long as it shall be");
+        assert!(!pace.has_room(u128::MAX, 55.0) && !pace.has_room(0, 55.0), "the queue is as long as it shall be");
         pace.tell(Some(FarDelay::of(Nanos::from_millis(14))), Nanos::from_secs(1));
-        assert!(pace.has_room(u128::MAX, trip), "half the bucket is left");
+        assert!(pace.has_room(u128::MAX, 55.0), "half the bucket is left");
         pace.spend(31);
-        // The pace brings some 110 units in a round trip: less than half of them are in flight, or not.
-        assert!(pace.has_room(50, trip) && !pace.has_room(60, trip));
+        assert!(pace.has_room(50, 55.0) && !pace.has_room(60, 55.0));
         pace.tell(Some(FarDelay::of(AIM)), Nanos::from_secs(1));
-        assert!(!pace.has_room(50, trip) && pace.is_open());
+        assert!(!pace.has_room(50, 55.0) && pace.is_open());
         pace.spend(129);
         let opens = pace.opens();
         assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));

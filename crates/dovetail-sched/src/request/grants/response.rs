@@ -15,6 +15,17 @@ use crate::{Nanos, request::RequestSetup};
 /// client may have already: only more of it is a sign.
 const SIGN: u64 = 8;
 
+/// First windows are made so that a dozen responses fill a link (`RequestSetup::for_bytes`): from farther away they do not.
+const DOZEN: f64 = 12.0;
+/// From there windows grow fast up to this part of what a round trip brings. More comes with the far queue's length, and a burst
+/// that the queue has no room for costs more round trips than it saves.
+pub(super) const FILLED: f64 = 0.75;
+
+/// Whether a dozen first windows are less than what a round trip brings.
+pub(super) fn is_farthest(setup: &RequestSetup, brings: f64) -> bool {
+    setup.window as f64 * DOZEN < brings
+}
+
 /// A request and its response. All amounts in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
@@ -93,20 +104,24 @@ impl Response {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
 
-    /// Whether its window grows at this turn. `far`: where a shorter one is far too short.
+    /// Whether its window grows at this turn. `brings`: what a round trip brings at most, where that is known.
     pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, brings: f64) -> bool {
         let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
         if self.rest().is_some() || self.window >= longest_window {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let is_used = is_limited || self.round.brought(self.received, self.window);
-        let is_far = (self.window as f64) < brings / 4.0 && is_used;
+        let is_farthest = is_farthest(setup, brings);
+        let begins = is_farthest && self.granted <= first;
+        let is_used = is_limited || begins || self.round.brought(self.received, self.window);
+        let is_far = (self.window as f64) < brings * if is_farthest { FILLED } else { 0.25 } && is_used;
         let more = if has_lost && (self.window as f64) < brings && is_used && self.granted >= first {
             self.window.min(brings as u64 - self.window).max(quantum)
         } else if has_lost && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
+        } else if has_room && is_far && self.window as f64 > brings / 2.0 {
+            quantum / 2
         } else if has_room && (is_far || is_limited) {
             quantum
         } else {
