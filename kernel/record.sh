@@ -3,7 +3,7 @@
 # program, and writes crates/dovetail-tcp/tests/all/recorded/linux-6.12.toml. Equal kernels give equal figures, but for BBR, which
 # draws phases, and for a few runs of many connections.
 #
-#   kernel/record.sh              # everything: under an hour on two processors
+#   kernel/record.sh              # everything: over an hour on two processors
 #   kernel/record.sh short bbr    # only these groups are recorded again; the others stay
 #
 # As root it installs what it needs; else: apt-get install bc bison flex gcc iproute2 make python3 xz-utils. The source is
