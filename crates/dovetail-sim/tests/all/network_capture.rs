@@ -2,13 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::{collections::BTreeMap, io::Cursor};
+use std::{collections::BTreeMap, env, fs, io::Cursor, process};
 
 use dovetail_sched::{Nanos, units::Rate};
 use dovetail_sim::{
     network::{Arrivals, Congestion, Datagrams, Kind, Network, Traffic},
     workload::{Capture, CaptureOptions, ClassSet, Resource, Size, Workload},
 };
+use dovetail_skip::skipped;
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 
 use crate::dumbbell::{dumbbell, traffic};
@@ -142,6 +143,58 @@ fn headers_are_right_octet_by_octet() {
         }
     }
     assert!(syns > 20 && blocks > 20, "{syns} {blocks}");
+}
+
+/// Its own reader of checksums and options, which nothing here has written.
+#[test]
+fn tshark_finds_checksums_and_options_right() {
+    const FIELDS: [&str; 6] = [
+        "ip.checksum.status",
+        "tcp.checksum.status",
+        "udp.checksum.status",
+        "tcp.options.sack_le",
+        "tcp.options.sack_re",
+        "tcp.ack_raw",
+    ];
+    let there = small(Congestion::Cubic);
+    let back = Network { watched: 1, ..there.clone() };
+    let (mut tcp, mut udp, mut blocks) = (0, 0, 0);
+    for (name, network) in [("there", there), ("back", back)] {
+        let capture = run(&network, "fifo").capture;
+        let file = env::temp_dir().join(format!("dovetail-{name}-{}.pcap", process::id()));
+        fs::write(&file, &capture).unwrap();
+        let mut tshark = process::Command::new("tshark");
+        tshark.args(["-n", "-T", "fields", "-E", "separator=;", "-r"]).arg(&file);
+        tshark.args(["ip", "tcp", "udp"].iter().flat_map(|of| ["-o".into(), format!("{of}.check_checksum:TRUE")]));
+        tshark.args(["-o", "tcp.relative_sequence_numbers:FALSE"]);
+        tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
+        let read = tshark.output();
+        fs::remove_file(&file).unwrap();
+        let Ok(read) = read else { return skipped("there is no tshark") };
+        let text = String::from_utf8(read.stdout).unwrap();
+        assert_eq!(text.lines().count(), records(&capture).len(), "{}", String::from_utf8_lossy(&read.stderr));
+        for line in text.lines() {
+            let fields: Vec<_> = line.split(';').collect();
+            let [ip, of_tcp, of_udp, from, to, acknowledged] = fields[..] else { panic!("{line}") };
+            // 1: good.
+            assert!(ip == "1" && matches!((of_tcp, of_udp), ("1", "") | ("", "1")), "{line}");
+            tcp += usize::from(of_tcp == "1");
+            udp += usize::from(of_udp == "1");
+            let numbers =
+                |list: &str| -> Vec<u32> { list.split(',').filter_map(|number| number.parse().ok()).collect() };
+            let (from, to) = (numbers(from), numbers(to));
+            let acknowledged: Option<u32> = acknowledged.parse().ok();
+            assert_eq!(from.len(), to.len(), "{line}");
+            for (at, (from, to)) in from.iter().zip(&to).enumerate() {
+                let length = to.wrapping_sub(*from);
+                // The first may report what came twice.
+                let is_ahead = acknowledged.is_some_and(|all| from.wrapping_sub(all) < 1 << 20);
+                assert!((1..1 << 20).contains(&length) && (at == 0 || is_ahead), "{line}");
+                blocks += 1;
+            }
+        }
+    }
+    assert!(tcp > 1000 && udp > 1000 && blocks > 20, "{tcp} {udp} {blocks}");
 }
 
 #[test]

@@ -9,6 +9,9 @@ use std::time::{Duration, Instant, SystemTime};
 use dovetail_sched::Nanos;
 use quinn_proto::TimeSource;
 
+/// A virtual time as `quinn-proto` hands it on.
+pub(super) type Time = Instant;
+
 /// Virtual time as instants.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {

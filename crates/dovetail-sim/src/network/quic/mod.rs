@@ -15,11 +15,13 @@
 //! | `clock` | virtual time on its clocks |
 //! | `settings` | what all connections of a run have in common |
 //! | `end` | one end of a connection |
+//! | `reno` | how much may be in flight |
 //! | `plain` | a handshake of TLS's lengths, and keys that encrypt nothing |
 
 mod clock;
 mod end;
 mod plain;
+mod reno;
 mod settings;
 
 /// The bytes of a UDP packet's payload.

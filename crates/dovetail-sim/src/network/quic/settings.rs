@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use quinn_proto::{
     ClientConfig, ConnectionId, ConnectionIdGenerator, EndpointConfig, NoneTokenStore, ServerConfig, TransportConfig,
-    ValidationTokenConfig, VarInt, congestion::NewRenoConfig,
+    ValidationTokenConfig, VarInt,
 };
 
 use super::{
     clock::{Clock, Stopped},
     plain::{Key, Plain},
+    reno,
 };
 use crate::network::transport::{QUIC_ID_BYTES, Transport, UDP_HEADERS_BYTES};
 
@@ -31,8 +32,7 @@ impl Settings {
     pub(in crate::network) fn new(transport: &Transport) -> Option<Self> {
         let datagram_bytes = u16::try_from(transport.mtu_bytes.checked_sub(UDP_HEADERS_BYTES)?).ok()?;
         let window = transport.tcp.receive_bytes;
-        let mut reno = NewRenoConfig::default();
-        reno.initial_window(first_window(datagram_bytes.into()));
+        let reno = reno::Settings::new(first_window(datagram_bytes.into()));
         let mut config = TransportConfig::default();
         config
             .congestion_controller_factory(Arc::new(reno))
