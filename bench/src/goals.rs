@@ -33,7 +33,10 @@ pub const THROUGH_C: Goal = Goal::AtMost(15.0);
 pub const TWO_THREADS: Goal = Goal::AtLeast(1.8);
 
 /// Virtual seconds a second of the network simulator with 4,000 transfers.
-pub const NETWORK: Goal = Goal::AtLeast(50.0);
+pub const NETWORK: Goal = Goal::AtLeast(1_500.0);
+
+/// Nanoseconds of a segment of TCP, both ends together.
+pub const SEGMENT: Goal = Goal::AtMost(1_000.0);
 
 /// Packets per second of the whole simulator with 1,000 flows.
 pub fn simulator(policy: &str) -> Option<Goal> {

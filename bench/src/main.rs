@@ -8,6 +8,7 @@
 //! | [`simulator`] | packets per second of the whole simulator, ours and others' |
 //! | [`border`] | nanoseconds that a packet takes more from C than from Rust |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
+//! | [`transport`] | nanoseconds of a segment of that TCP |
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
@@ -23,6 +24,7 @@ mod row;
 mod simulator;
 mod spread;
 mod testbed;
+mod transport;
 
 use std::{fs, path::PathBuf, process::ExitCode};
 
@@ -69,6 +71,7 @@ enum Part {
     C,
     Simulator,
     Network,
+    Transport,
 }
 
 #[derive(Serialize)]
@@ -100,6 +103,10 @@ fn main() -> ExitCode {
     if asked(Part::Network) {
         eprintln!("network, {} rounds", args.rounds);
         rows.extend(network::rows(args.rounds, |what| left_out.push(what)));
+    }
+    if asked(Part::Transport) {
+        eprintln!("transport, {} rounds", args.rounds);
+        rows.extend(transport::rows(args.rounds));
     }
     println!(
         "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",
