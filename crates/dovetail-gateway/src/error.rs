@@ -27,6 +27,9 @@ pub enum GatewayError {
     /// No place for the log.
     #[error("the access log {0}: {1}")]
     Log(String, io::Error),
+    /// No store.
+    #[error("the store of quotas {0}: {1}")]
+    Store(String, String),
     /// No probe.
     #[error("cannot start the probe ({0}): {1}")]
     Probe(String, String),

@@ -90,16 +90,19 @@ impl Exchanges {
         let mut idle = idle.filter(|idle| self.servers.may_reach(idle.server));
         // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
         let mut addresses = if idle.is_none() { self.servers.addresses(wanted).await? } else { Vec::new() };
-        let mut ticket = self.link.arrive(&record.who, record.class, &wanted.host)?;
+        let mut ticket = self.link.arrive(&record.who, record.account.class(), &wanted.host)?;
         ticket.tells(&record.spending);
         ticket.released().await;
         record.queue.set(Link::waited(&ticket));
+        if let Some(refusal) = record.account.refusal() {
+            return Err(refusal);
+        }
 
         let mut upload = if body.is_end_stream() {
             None
         } else {
             let lane = record.lane(self.link.uplink(), None);
-            Some(Upload::of(body, lane, Rc::clone(progress), go.clone()))
+            Some(Upload::of(body, lane, (Rc::clone(progress), Rc::clone(&record.account)), go.clone()))
         };
         let mut switched = None;
         loop {
@@ -119,7 +122,7 @@ impl Exchanges {
             record.server.set(connection.server);
             // Sent once more, it is written from what is kept.
             let again = (is_reused && upload.is_none() && is_safe_again(&head.method)).then(|| clone(&head));
-            connection.gate.begin(ticket, Rc::clone(progress));
+            connection.gate.begin(ticket, Rc::clone(progress), Rc::clone(&record.account));
             progress.waits_for(Phase::Answer);
             let mut sent = Request::from_parts(head, upload.take().unwrap_or(Upload::none()));
             listening.to(&mut sent, go.clone());
@@ -172,6 +175,9 @@ impl Exchanges {
                 }
                 Err(Unanswered::Stopped) => {
                     drop(connection.gate.finish());
+                    if let Some(refusal) = record.account.refusal() {
+                        return Err(refusal);
+                    }
                     if progress.awaits_client() {
                         return Err(Refusal::BodyTimeout);
                     }

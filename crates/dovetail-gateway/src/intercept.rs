@@ -54,7 +54,8 @@ async fn tunnelled(
     let wanted = Wanted { host, port: meant.port(), is_tunnel: true };
     let (who, class) = serving.identities.by_address(client);
     let target = format!("{}:{}", name.as_deref().unwrap_or(&wanted.bracketed()), wanted.port);
-    let record = Record::new(Rc::clone(&serving.notes), (who, client, class), Method::CONNECT, target);
+    let account = serving.quotas.account(&who, class);
+    let record = Record::new(Rc::clone(&serving.notes), (account, client), Method::CONNECT, target);
     serving.tunnels.carry(stream, &wanted, name, record).await;
     drop(seat);
 }

@@ -16,6 +16,7 @@
 //! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
+//! | `quota` | how much users may have, and what they used of it |
 //! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
 //! | `pages` | what the gateway answers, not a server |
 //! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
@@ -56,6 +57,7 @@ mod pages;
 mod permitted;
 mod place;
 mod probe;
+mod quota;
 mod record;
 mod refusal;
 mod relay;

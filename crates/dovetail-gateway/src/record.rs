@@ -15,6 +15,7 @@ use http::Method;
 use crate::{
     counters::add,
     log::Line,
+    quota::Account,
     spent::SpentSeconds,
     state::Notes,
     uplink::{Lane, Uplink},
@@ -30,6 +31,7 @@ pub(crate) struct Record {
     pub(crate) who: Who,
     pub(crate) client: IpAddr,
     pub(crate) class: ClassId,
+    pub(crate) account: Rc<Account>,
     pub(crate) method: Method,
     pub(crate) target: String,
     /// The status that the client was told, or 0.
@@ -52,7 +54,7 @@ pub(crate) struct Record {
 impl Record {
     pub(crate) fn new(
         notes: Rc<Notes>,
-        (who, client, class): (Who, IpAddr, ClassId),
+        (account, client): (Rc<Account>, IpAddr),
         method: Method,
         target: String,
     ) -> Self {
@@ -61,9 +63,10 @@ impl Record {
             notes,
             began: Instant::now(),
             arrived: SystemTime::now(),
-            who,
+            who: account.who().clone(),
             client,
-            class,
+            class: account.own_class(),
+            account,
             method,
             target,
             status: Cell::new(0),
@@ -79,7 +82,7 @@ impl Record {
 
     /// A way up for this many bytes, or for a body of unknown length.
     pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
-        uplink.lane((&self.who, self.class), &self.uploaded, bytes)
+        uplink.lane((&self.who, self.account.class()), &self.uploaded, bytes)
     }
 }
 
@@ -124,7 +127,11 @@ impl Drop for Record {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::Config, state::Settings};
+    use crate::{
+        config::Config,
+        quota::Quotas,
+        state::{Link, Settings},
+    };
 
     const TEXT: &str = "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
                         [[class]]\nname = \"office\"\nclients = \"10.1.0.0/16\"\n";
@@ -132,11 +139,13 @@ mod tests {
     #[test]
     fn what_is_over_is_counted_in_its_class_by_what_its_client_was_told() {
         let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        let link = Rc::new(Link::new(Rc::clone(&settings)).expect("a link"));
+        let quotas = Rc::new(Quotas::new(&settings, &link, None));
         let notes = Rc::new(Notes::new(settings, None));
         let client = IpAddr::from([10, 1, 0, 1]);
         let record = |class, method| {
-            let who = (Who::Address(client), client, ClassId(class));
-            Record::new(Rc::clone(&notes), who, method, "http://a.example/".into())
+            let account = quotas.account(&Who::Address(client), ClassId(class));
+            Record::new(Rc::clone(&notes), (account, client), method, "http://a.example/".into())
         };
         let (answered, tunnel, cancelled) =
             (record(0, Method::GET), record(0, Method::CONNECT), record(1, Method::GET));

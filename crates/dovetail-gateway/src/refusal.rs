@@ -5,6 +5,9 @@ use std::{net::IpAddr, sync::Arc};
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
+use jiff::ZonedDateTime;
+
+use crate::config::{Every, Quota};
 
 /// Why a request was not answered by a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,6 +20,11 @@ pub(crate) enum Refusal {
     NotKnown,
     #[error("You have {0} requests in progress, the limit for a user of this gateway. Wait until some have finished.")]
     TooManyRequests(usize),
+    #[error(
+        "The quota {quota}, {size} {every}, is used up. Requests are served again from {until} on; what is in progress has been \
+         broken off."
+    )]
+    Quota { quota: Arc<str>, size: String, every: &'static str, until: String, wait_s: u64 },
     #[error("A proxy cannot serve this request: {0}.")]
     BadRequest(&'static str),
     #[error("The request's target is longer than this gateway accepts.")]
@@ -58,13 +66,25 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
+    /// A quota is used up until then.
+    pub(crate) fn quota(quota: &Quota, now: &ZonedDateTime, until: &ZonedDateTime) -> Self {
+        let every = match quota.every {
+            Every::Day => "a day",
+            Every::Week(_) => "a week",
+            Every::Month(_) => "a month",
+        };
+        let (quota, size) = (Arc::clone(&quota.name), quota.size());
+        let wait_s = until.timestamp().duration_since(now.timestamp()).as_secs().max(1).unsigned_abs();
+        Self::Quota { quota, size, every, until: until.strftime("%A %-d %B %Y, %H:%M").to_string(), wait_s }
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::NotAClient(_) | Self::ConnectPort(_) | Self::Port(_) | Self::Destination { .. } => {
                 StatusCode::FORBIDDEN
             }
             Self::WhoAreYou | Self::NotKnown => StatusCode::PROXY_AUTHENTICATION_REQUIRED,
-            Self::TooManyRequests(_) => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooManyRequests(_) | Self::Quota { .. } => StatusCode::TOO_MANY_REQUESTS,
             Self::BadRequest(_) | Self::Scheme(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::TargetTooLong => StatusCode::URI_TOO_LONG,
@@ -81,7 +101,7 @@ impl Refusal {
     pub(crate) const fn proxy_error(&self) -> &'static str {
         match self {
             Self::NotAClient(_) | Self::WhoAreYou | Self::NotKnown | Self::TooManyRequests(_) => "http_request_denied",
-            Self::ConnectPort(_) | Self::Port(_) => "http_request_denied",
+            Self::ConnectPort(_) | Self::Port(_) | Self::Quota { .. } => "http_request_denied",
             Self::BadRequest(_) | Self::Scheme(_) | Self::TargetTooLong => "http_request_error",
             Self::HeaderTooLong { .. } | Self::Body(_) | Self::BodyTimeout => "http_request_error",
             Self::Destination { .. } => "destination_ip_prohibited",
@@ -143,6 +163,9 @@ impl Refusal {
         if matches!(self, Self::Full | Self::TooManyRequests(_)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
+        if let Self::Quota { wait_s, .. } = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
+        }
         if self.closes() {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -195,6 +218,18 @@ mod tests {
             (Refusal::WhoAreYou, 407, "http_request_denied", "authentication"),
             (Refusal::NotKnown, 407, "http_request_denied", "wrong"),
             (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
+            (
+                Refusal::Quota {
+                    quota: "monthly".into(),
+                    size: "5 GB".into(),
+                    every: "a month",
+                    until: "Tuesday".into(),
+                    wait_s: 60,
+                },
+                429,
+                "http_request_denied",
+                "served again from Tuesday on",
+            ),
             (Refusal::BadRequest("<why>"), 400, "http_request_error", "&lt;why&gt;"),
             (Refusal::TargetTooLong, 414, "http_request_error", "target is longer"),
             (Refusal::HeaderTooLong { bytes: 16, fields: 9 }, 431, "http_request_error", "16 bytes and 9 fields"),

@@ -2,7 +2,7 @@
 
 use std::{convert::Infallible, future::Future, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
 
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode, header};
 use hyper::{
     body::{Body, Incoming},
     rt::Executor,
@@ -20,8 +20,9 @@ use crate::{
     client::{Activity, Busy, ClientStream, Connection, Seat},
     exchange::{Exchanges, Fetched},
     held::{Flow, Share, User, Users},
-    pages::{self, Visit},
+    pages::{self, Seen, Visit},
     permitted::{is_new, permitted},
+    quota::Quotas,
     record::Record,
     refusal::Refusal,
     relay::Relay,
@@ -58,6 +59,8 @@ pub(crate) struct Serving {
     pub(crate) identities: Rc<Identities>,
     pub(crate) notes: Rc<Notes>,
     pub(crate) watch: Rc<Watch>,
+    pub(crate) quotas: Rc<Quotas>,
+    pub(crate) seen: Seen,
     pub(crate) users: Rc<Users>,
     pub(crate) exchanges: Exchanges,
     pub(crate) tunnels: Rc<Tunnels>,
@@ -136,8 +139,9 @@ impl Client {
         let (who, class) = self.serving.identities.by_address(self.address);
         // Squid's word for a method that is not known.
         let method = Method::from_bytes(b"NONE").unwrap_or_default();
+        let account = self.serving.quotas.account(&who, class);
         let record =
-            Record::new(Rc::clone(&self.serving.notes), (who, self.address, class), method, why.target().to_owned());
+            Record::new(Rc::clone(&self.serving.notes), (account, self.address), method, why.target().to_owned());
         record.status.set(why.status().as_u16());
         record.sent.set(sent_bytes as u64);
     }
@@ -157,7 +161,7 @@ impl Client {
             }
         };
         let target = target(&request);
-        let who = (who, self.address, class);
+        let who = (self.serving.quotas.account(&who, class), self.address);
         let record = Record::new(Rc::clone(&self.serving.notes), who, request.method().clone(), target);
         if let Some(refusal) = denied {
             return self.refuse(&refusal, record, self.flow(None, busy));
@@ -166,6 +170,12 @@ impl Client {
             Ok(wanted) => wanted,
             Err(refusal) => return self.refuse(&refusal, record, self.flow(None, busy)),
         };
+        if let Some(refusal) = record.account.refusal() {
+            if !wanted.is_tunnel && !request.body().is_end_stream() {
+                self.activity.linger();
+            }
+            return self.refuse(&refusal, record, self.flow(None, busy));
+        }
         if wanted.is_tunnel {
             let tunnels = &self.serving.tunnels;
             return match tunnels.open(&wanted).await {
@@ -206,7 +216,7 @@ impl Client {
 
     /// Answers with a page of the gateway's own.
     async fn page(&self, request: Request<Incoming>, (how, met): (Addressed, Met), busy: Busy) -> Response<Relay> {
-        let Serving { identities, notes, settings, .. } = &*self.serving;
+        let Serving { identities, notes, settings, quotas, .. } = &*self.serving;
         let by_address = || identities.by_address(self.address);
         let known = if pages::is_for_all(&request) {
             Ok(by_address())
@@ -218,8 +228,12 @@ impl Client {
             Err(refusal) => (by_address(), Some(refusal)),
         };
         let (who, class) = known.clone();
-        let record =
-            Record::new(Rc::clone(notes), (who, self.address, class), request.method().clone(), target(&request));
+        let record = Record::new(
+            Rc::clone(notes),
+            (quotas.account(&who, class), self.address),
+            request.method().clone(),
+            target(&request),
+        );
         let checked = is_sound(&request).and_then(|()| is_new(&settings.config(), &request));
         if let Some(refusal) = checked.err().or(denied) {
             let mut response = self.refuse(&refusal, record, self.flow(None, busy));
@@ -230,7 +244,17 @@ impl Client {
             // Nobody reads it.
             self.activity.linger();
         }
-        let visit = Visit { config: &settings.config(), who: &known.0, class: known.1, how, met };
+        let accept_language = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let visit = Visit {
+            config: &settings.config(),
+            who: &known.0,
+            class: known.1,
+            how,
+            met,
+            accept_language,
+            account: &record.account,
+            seen: &self.serving.seen,
+        };
         let page = pages::answer(&request, &visit);
         record.status.set(page.status().as_u16());
         record.is_whole.set(true);

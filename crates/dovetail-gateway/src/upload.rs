@@ -12,6 +12,7 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::{
     interim::{Go, Turn, Waits},
+    quota::Account,
     uplink::Lane,
     watch::{Phase, Progress},
 };
@@ -29,6 +30,7 @@ struct Sending {
     // What was read of the body and may not leave yet.
     read: Bytes,
     progress: Rc<Progress>,
+    account: Rc<Account>,
 }
 
 /// Why a request's body did not come to its end.
@@ -46,8 +48,14 @@ impl Upload {
     }
 
     /// `go`: what it waits for, if it waits.
-    pub(crate) fn of(body: Incoming, lane: Lane, progress: Rc<Progress>, go: Option<Arc<Go>>) -> Self {
-        Self(Some(Sending { body: Some(body), waits: go.map(Waits::new), lane, read: Bytes::new(), progress }))
+    pub(crate) fn of(
+        body: Incoming,
+        lane: Lane,
+        (progress, account): (Rc<Progress>, Rc<Account>),
+        go: Option<Arc<Go>>,
+    ) -> Self {
+        let (waits, read) = (go.map(Waits::new), Bytes::new());
+        Self(Some(Sending { body: Some(body), waits, lane, read, progress, account }))
     }
 }
 
@@ -56,7 +64,7 @@ impl Body for Upload {
     type Error = Broken;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
-        let Some(Sending { body, waits, lane, read, progress }) = &mut self.get_mut().0 else {
+        let Some(Sending { body, waits, lane, read, progress, account }) = &mut self.get_mut().0 else {
             return Poll::Ready(None);
         };
         if let Some(waiting) = waits {
@@ -95,7 +103,12 @@ impl Body for Upload {
         if progress.phase() == Phase::Turn {
             progress.waits_for(Phase::Answer);
         }
+        if account.is_refused() {
+            progress.stop();
+            return Poll::Pending;
+        }
         lane.sent(room);
+        account.went(room as u64);
         Poll::Ready(Some(Ok(Frame::data(read.split_to(room)))))
     }
 

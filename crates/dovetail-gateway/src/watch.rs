@@ -174,7 +174,8 @@ impl Progress {
         Poll::Pending
     }
 
-    fn stop(&self) {
+    /// It is to go no further.
+    pub(crate) fn stop(&self) {
         self.stopped.set(true);
         if let Some(waker) = self.waker.take() {
             waker.wake();

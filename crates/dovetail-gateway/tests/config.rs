@@ -384,7 +384,7 @@ fn nearly() -> impl Strategy<Value = String> {
         "\"off\"",
         "1",
     ];
-    const REQUIRED: [&str; 7] = ["rate", "clients", "name", "access", "listen", "certificate", "key"];
+    const REQUIRED: [&str; 9] = ["rate", "clients", "name", "access", "listen", "certificate", "key", "bytes", "path"];
     let lines: Vec<_> =
         PACKAGED.lines().filter(|line| !line.starts_with("# ") && !line.contains("token_file")).collect();
     let fates = proptest::collection::vec((0..20usize, 0..40usize), lines.len());

@@ -57,7 +57,7 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
         (
             format!("{LEAST}[cache]\nsize = 1"),
-            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages, pac",
+            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, quota, limits, timeouts, admin, log, pages, pac, store",
         ),
         (
             with("ratio = 2", "", ""),
@@ -87,7 +87,7 @@ fn a_misspelt_key_is_unknown_and_not_missing() {
         ),
         (
             misspelt("downlink", "downlnk"),
-            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, limits, timeouts, admin, log, pages, pac",
+            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, quota, limits, timeouts, admin, log, pages, pac, store",
         ),
         (
             with("", "", "[[class]]\nnam = \"a\""),
@@ -469,4 +469,47 @@ fn weights_by_the_hour() {
     for (text, what) in wrong {
         assert_eq!(said(&text), format!("configuration, line 10: {what}"));
     }
+}
+
+#[test]
+fn quotas() {
+    let quota = |keys: &str| with("", "", &format!("[[quota]]\nname = \"q\"\nbytes = 1\n{keys}\n"));
+    refused(&[
+        (
+            with("", "", "[[quota]]\nbytes = 1"),
+            r#", line 7: quota.name: a quota needs a name, such as name = "monthly""#,
+        ),
+        (
+            with("", "", "[[quota]]\nname = \"q\""),
+            r#", line 7: quota.bytes: set how much it is, such as bytes = "500MB""#,
+        ),
+        (
+            with("", "", "[[quota]]\nname = \"q\"\nbytes = 0"),
+            ", line 9: quota.bytes: 0 is out of range: from 1 to 1000000000000000 bytes",
+        ),
+        (quota("classes = \"x\""), r#", line 10: quota.classes: there is no class "x": the classes are default"#),
+        (quota("every = \"year\""), r#", line 10: quota.every: "year" is none of "day", "week", "month""#),
+        (quota("starts = 32"), ", line 10: quota.starts: 32 is not a whole number from 1 to 31"),
+        (quota("starts = \"Mon\""), ", line 10: quota.starts: a month starts on a day from 1 to 31"),
+        (quota("every = \"week\"\nstarts = 1"), r#", line 11: quota.starts: a week starts on a day such as "Mon""#),
+        (quota("every = \"day\"\nstarts = 1"), ", line 11: quota.starts: a day starts at midnight: leave this out"),
+        (
+            quota("beyond = \"slow\""),
+            r#", line 10: quota.beyond: "slow" is neither "refuse" nor a weight such as { weight = 0.1 }"#,
+        ),
+        (quota("beyond = {}"), ", line 10: quota.beyond.weight: set the weight, such as weight = 0.1"),
+        (
+            quota("beyond = { weight = 1 }"),
+            r#", line 10: quota.beyond: its weight is not less than 1, which class "default" has: who is beyond would lose nothing"#,
+        ),
+        (
+            quota("beyond = { weight = 0.1 }\n[[class]]\nname = \"beyond-q\"\nclients = \"10.0.0.1\""),
+            r#", line 8: quota.name: there is a class "beyond-q" already: those beyond this quota have that name"#,
+        ),
+        (
+            quota("[[quota]]\nname = \"q\"\nbytes = 1"),
+            r#", line 11: quota.name: there are two quotas "q": names are unique"#,
+        ),
+        (section("store", ""), r#", line 5: store.path: set a file, such as path = "/var/lib/dovetail/gateway.db""#),
+    ]);
 }

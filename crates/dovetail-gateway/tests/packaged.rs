@@ -13,7 +13,7 @@ use written::with;
 const PACKAGED: &str = include_str!("../../../packaging/gateway.toml");
 
 /// All tables that there are. `class` is a list of them.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 15] = [
     "proxy",
     "proxy.tls",
     "downlink",
@@ -21,12 +21,14 @@ const SECTIONS: [&str; 13] = [
     "access",
     "access.destinations",
     "class",
+    "quota",
     "limits",
     "timeouts",
     "admin",
     "log",
     "pages",
     "pac",
+    "store",
 ];
 
 fn page(name: &str) -> String {
@@ -40,6 +42,8 @@ fn keys(section: &str) -> Vec<String> {
         "downlink" => with("unheard_of = 1", "", ""),
         "access" => with("", "unheard_of = 1", ""),
         "class" => with("", "", "[[class]]\nname = \"a\"\nclients = \"10.0.0.1\"\nunheard_of = 1"),
+        "quota" => with("", "", "[[quota]]\nname = \"q\"\nbytes = 1\nunheard_of = 1"),
+        "store" => with("", "", "[store]\npath = \"x\"\nunheard_of = 1"),
         "log" => with("", "", "[log]\naccess = \"x\"\nunheard_of = 1"),
         _ => with("", "", &format!("[{section}]\nunheard_of = 1")),
     };

@@ -527,3 +527,73 @@ fn an_idle_connection_by_tls_takes_a_few_tens_of_kilobytes() {
     assert!(tls_kb < 64.0, "{tls_kb} kB");
     drop((first, clear, secured));
 }
+
+/// The origin's answer, in bytes.
+const ANSWER: u64 = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok".len() as u64;
+
+/// A store that is not there yet, and the sections that have a quota kept in it.
+fn store(name: &str) -> (PathBuf, String) {
+    let path = env::temp_dir().join(format!("dovetail-process-{name}-{}.db", std::process::id()));
+    drop(fs::remove_file(&path));
+    let every = "every = \"1s\"";
+    let sections =
+        format!("[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n{every}\n", path.display());
+    (path, sections)
+}
+
+fn stored(path: &PathBuf) -> u64 {
+    let database = rusqlite::Connection::open(path).unwrap();
+    database.busy_timeout(LONG).unwrap();
+    let sum: i64 = database.query_row("SELECT coalesce(sum(bytes), 0) FROM used", [], |row| row.get(0)).unwrap();
+    sum.unsigned_abs()
+}
+
+#[test]
+fn of_a_process_that_is_killed_what_was_written_is_kept() {
+    let (origin, ..) = origin();
+    let (path, sections) = store("killed");
+    let (at, mut kept) = (free(), 0);
+    for _ in 0..5 {
+        let mut gateway = Start::default().listening(&config(at, &sections));
+        let ask_all = |count: u64| {
+            for _ in 0..count {
+                assert!(is_ok(&answer(ask(at, &format!("http://{origin}/")))));
+            }
+        };
+        assert_eq!(stored(&path), kept, "what was kept is there again");
+        ask_all(20);
+        let written = kept + 20 * ANSWER;
+        until("it is not written", || (stored(&path) == written).then_some(()), String::new);
+        ask_all(7);
+        gateway.child.kill().unwrap();
+        gateway.ended();
+        kept = stored(&path);
+        assert!((written..=written + 7 * ANSWER).contains(&kept), "{kept} {written}");
+    }
+    fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn when_another_process_takes_over_nothing_is_lost_or_counted_twice() {
+    let (origin, ..) = origin();
+    let (path, sections) = store("taken");
+    let proxy = free();
+    let config = config(proxy, &sections);
+    let mut gateway = Start::default().listening(&config);
+    let goes_on = Arc::new(AtomicBool::new(true));
+    let load = load(proxy, origin, &goes_on);
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(1_300));
+        let next = Start { takes_over: true, ..Start::default() }.listening(&config);
+        assert!(gateway.ended().success(), "{}", gateway.said());
+        gateway = next;
+    }
+    thread::sleep(Duration::from_millis(300));
+    goes_on.store(false, Ordering::Relaxed);
+    let (served, failed) = load.join().unwrap();
+    assert!(failed.is_empty() && served > 0, "{failed:?}");
+    gateway.terminate();
+    assert!(gateway.ended().success(), "{}", gateway.said());
+    assert_eq!(stored(&path), u64::from(served) * ANSWER);
+    fs::remove_file(path).unwrap();
+}

@@ -39,7 +39,9 @@ impl<'t> Section<'t> {
     }
 
     fn get(&mut self, key: &'static str) -> Option<&'t Spanned<DeValue<'t>>> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.table?.iter().find(|(known, _)| known.get_ref() == key).map(|(_, value)| value)
     }
 

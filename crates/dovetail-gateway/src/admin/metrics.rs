@@ -6,7 +6,7 @@ use dovetail_admin::metrics::{self, Families, Labels, NOTHING};
 use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, registry::Unit};
 
 use super::scrape::{Class, Scrape};
-use crate::spent::named;
+use crate::{quota::Shown, spent::named};
 
 /// The metrics as they are scraped.
 pub(super) fn encode(scrape: Scrape) -> Result<String, Error> {
@@ -20,6 +20,7 @@ impl Collector for Scrape {
         self.link(&mut families)?;
         self.connections(&mut families)?;
         self.users(&mut families)?;
+        self.quotas(&mut families)?;
         self.process(&mut families)
     }
 }
@@ -120,6 +121,29 @@ impl Scrape {
         to.counter("user_received", help, Some(Unit::Bytes), users)
     }
 
+    fn quotas(&self, to: &mut Families<'_>) -> Result<(), Error> {
+        let each =
+            |value: fn(&Shown) -> u64| self.quotas.iter().map(move |quota| ([("quota", &*quota.name)], value(quota)));
+        to.gauge("quota", "How much the quota is", Some(Unit::Bytes), each(|quota| quota.bytes))?;
+        to.gauge(
+            "quota_known",
+            "Users, or classes, that used something of the quota",
+            None,
+            each(|quota| quota.known as u64),
+        )?;
+        let help = "Users, or classes, that are beyond the quota";
+        to.gauge("quota_beyond", help, None, each(|quota| quota.beyond as u64))?;
+        let counted = self.quotas.iter().flat_map(|quota| {
+            let counted = quota.counted.iter().zip(&self.classes);
+            counted.map(|(bytes, class)| ([("quota", &*quota.name), ("class", &*class.name)], *bytes))
+        });
+        to.counter("quota_counted", "Bytes that counted for the quota", Some(Unit::Bytes), counted)?;
+        let up = self.store_up.map(|is_up| (NOTHING, u32::from(is_up)));
+        to.gauge("store_up", "Whether the store of quotas can be written, if there is one", None, up)?;
+        let written = self.store_up.map(|_| (NOTHING, self.store_written));
+        to.counter("store_written", "Times that the store of quotas was written", None, written)
+    }
+
     fn process(&self, to: &mut Families<'_>) -> Result<(), Error> {
         to.process(self.process)?;
         let uptime = [(NOTHING, self.totals.now.as_secs_f64())];
@@ -142,6 +166,7 @@ mod tests {
         admin::{scrape::MOST_USERS, seen::Seen},
         config::Config,
         counters::{BUCKETS_S, add},
+        quota::Quotas,
         state::{Link, Notes, Settings},
         who::Who,
     };
@@ -151,8 +176,10 @@ mod tests {
 
     fn seen() -> Seen {
         let settings = Rc::new(Settings::new(Config::parse(TEXT).expect("a configuration")));
+        let link = Rc::new(Link::new(Rc::clone(&settings)).expect("a link"));
         Seen {
-            link: Rc::new(Link::new(Rc::clone(&settings)).expect("a link")),
+            quotas: Rc::new(Quotas::new(&settings, &link, None)),
+            link,
             notes: Rc::new(Notes::new(Rc::clone(&settings), None)),
             settings,
             counters: Rc::default(),

@@ -6,6 +6,7 @@ use dovetail_tower::dispatcher::{Totals, UserView};
 use super::{history::Sample, link::Link, seen::Seen, status::class_name};
 use crate::{
     counters::{BUCKETS_S, ClassCounters, Histogram},
+    quota::Shown,
     who::Who,
 };
 
@@ -33,6 +34,9 @@ pub(super) struct Scrape {
     pub(super) retried: u64,
     pub(super) idle_upstream_connections: usize,
     pub(super) log_lost: u64,
+    pub(super) quotas: Vec<Shown>,
+    pub(super) store_up: Option<bool>,
+    pub(super) store_written: u64,
     pub(super) process: Option<Process>,
 }
 
@@ -92,6 +96,9 @@ impl Scrape {
             retried: shared.retried.get(),
             idle_upstream_connections: seen.pool.len(),
             log_lost: seen.notes.log_lost(),
+            quotas: seen.quotas.shown(),
+            store_up: seen.quotas.store().map(|(_, fault)| fault.is_none()),
+            store_written: seen.quotas.written(),
             process: Process::own(),
         }
     }

@@ -6,6 +6,7 @@ use crate::{
     client::Seats,
     counters::Counters,
     probe::Probing,
+    quota::Quotas,
     state::{Link, Notes, Settings},
     upstream::Pool,
 };
@@ -16,6 +17,7 @@ pub(crate) struct Seen {
     pub(crate) settings: Rc<Settings>,
     pub(crate) link: Rc<Link>,
     pub(crate) notes: Rc<Notes>,
+    pub(crate) quotas: Rc<Quotas>,
     pub(crate) counters: Rc<Counters>,
     pub(crate) seats: Rc<Seats>,
     pub(crate) pool: Rc<Pool>,

@@ -7,7 +7,11 @@ use dovetail_tower::dispatcher::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
 use super::{history::Sample, link::Link, rates::Rates, seen::Seen};
-use crate::{config::Config, spent::SpentSeconds, who::Who};
+use crate::{
+    config::{Config, Per},
+    spent::SpentSeconds,
+    who::Who,
+};
 
 /// The most users and the most requests that are listed.
 const MOST_ROWS: usize = 200;
@@ -42,6 +46,9 @@ pub(super) struct Status {
     connections: usize,
     idle_upstream_connections: usize,
     classes: Vec<Class>,
+    quotas: Vec<Quota>,
+    /// Where quotas are kept, if they are.
+    store: Option<Store>,
     users: Vec<User>,
     more_users: usize,
     requests: Vec<Request>,
@@ -64,6 +71,31 @@ struct Class {
     cancelled: u64,
     /// What its finished requests' time was spent on.
     spent: SpentSeconds,
+}
+
+/// A quota, and how much is used of it.
+#[derive(Debug, Serialize)]
+struct Quota {
+    name: String,
+    bytes: u64,
+    every: &'static str,
+    per: &'static str,
+    /// Whether this is an hour that does not count.
+    is_free: bool,
+    /// When it begins anew, in seconds since 1970.
+    ends: i64,
+    /// Of how many it is known what they used, and how many of them are beyond it.
+    known: usize,
+    beyond: usize,
+    /// Bytes that counted since the start, in the order of the classes.
+    counted_bytes: Vec<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Store {
+    path: String,
+    /// Why it cannot be written, in words.
+    fault: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -140,6 +172,8 @@ impl Status {
             figures: totals.figures.into_iter().collect(),
             connections: seen.seats.taken(),
             idle_upstream_connections: seen.pool.len(),
+            quotas: quotas(seen, config.classes.len()),
+            store: seen.quotas.store().map(|(path, fault)| Store { path, fault }),
             classes,
             users,
             more_users,
@@ -148,6 +182,21 @@ impl Status {
             sample: sample.cloned(),
         }
     }
+}
+
+fn quotas(seen: &Seen, classes: usize) -> Vec<Quota> {
+    let quotas = seen.quotas.shown().into_iter().map(|quota| Quota {
+        name: quota.name.to_string(),
+        bytes: quota.bytes,
+        every: quota.every,
+        per: if quota.per == Per::User { "user" } else { "class" },
+        is_free: quota.is_free,
+        ends: quota.ends_s,
+        known: quota.known,
+        beyond: quota.beyond,
+        counted_bytes: (0..classes).map(|class| quota.counted.get(class).copied().unwrap_or(0)).collect(),
+    });
+    quotas.collect()
 }
 
 /// Users with the highest rates first.

@@ -24,7 +24,7 @@ use super::{
 /// The name of the class for all other users.
 pub(super) const DEFAULT: &str = "default";
 /// The most classes there may be, the default one included: each is a label of metrics.
-const MOST_CLASSES: usize = 64;
+pub(super) const MOST_CLASSES: usize = 64;
 
 impl Config {
     /// The class of a client's address, an index into [`classes`](Self::classes). O(prefixes).
@@ -86,7 +86,7 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
     }
     let default = classes.iter().position(|class| *class.name == *DEFAULT).unwrap_or_else(|| {
         let name = DEFAULT.into();
-        classes.push(Class { name, weight: Weight::ONE, weights: Vec::new(), clients: Vec::new(), users: Vec::new() });
+        classes.push(Class { name, ..Class::default() });
         classes.len() - 1
     });
     Ok((classes, default))
@@ -102,7 +102,7 @@ fn read_one(section: &mut Section<'_>) -> Result<Class, Fault> {
     let users = section.list("users", values::name(LONGEST_NAME, in_user, user))?.unwrap_or_default();
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
-    Ok(Class { name, weight, weights, clients, users })
+    Ok(Class { name, weight, weights, clients, users, beyond: None })
 }
 
 fn weight(value: &DeValue<'_>) -> Result<Weight, String> {

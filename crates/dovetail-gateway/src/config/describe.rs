@@ -6,7 +6,7 @@ use dovetail_sched::units::Rate;
 use dovetail_toml::values::written_time;
 
 use super::{
-    model::{Access, Class, Config, Forwarded, LogFormat, Probe},
+    model::{Access, Beyond, Class, Config, Forwarded, LogFormat, Per, Probe, Quota},
     prefixes::{Prefix, Prefixes},
     reload::joined,
 };
@@ -68,6 +68,9 @@ impl Config {
                 ));
             }
         }
+        if !self.quotas.is_empty() && self.store.is_none() {
+            warn("there is no [store]: quotas begin unused whenever the gateway starts".into());
+        }
         if self.limits.connections_per_user > self.limits.connections {
             warn("limits.connections_per_user is over limits.connections: one client can take all connections".into());
         }
@@ -110,6 +113,10 @@ impl Display for Description<'_> {
         for (index, class) in config.classes.iter().enumerate() {
             part.line(&class.name, who(class, index == config.default_class))?;
         }
+        let mut part = Part { f, heading: "quotas" };
+        for quota in &config.quotas {
+            part.line(&quota.name, of_quota(quota))?;
+        }
         bounds(config, f)?;
         let mut part = Part { f, heading: "admin" };
         match &config.admin {
@@ -126,6 +133,10 @@ impl Display for Description<'_> {
                 let format = if log.format == LogFormat::Squid { "Squid's format" } else { "JSON" };
                 part.line("", format_args!("{} ({format})", log.path.display()))?;
             }
+        }
+        if let Some(store) = &config.store {
+            let every = written_time(store.every);
+            Part { f, heading: "store" }.line("", format_args!("{}, written every {every}", store.path.display()))?;
         }
         for warning in config.warnings() {
             writeln!(f, "warning: {warning}")?;
@@ -212,8 +223,24 @@ fn who(class: &Class, is_default: bool) -> String {
     if is_default {
         who.push("all others".into());
     }
+    if let Some(quota) = &class.beyond {
+        who.push(format!("users beyond the quota {quota}"));
+    }
     let others = class.weights.iter().map(|(hours, weight)| format!("; {} at {hours}", weight.as_f64()));
     format!("weight {}{}: {}", class.weight.as_f64(), others.collect::<String>(), who.join(", "))
+}
+
+/// How much of what it is, for whom, and what then.
+fn of_quota(quota: &Quota) -> String {
+    let per = if quota.per == Per::User { "each user" } else { "each class" };
+    let of = if quota.classes.is_empty() { String::new() } else { format!(" of {}", quota.classes.join(", ")) };
+    let up = if quota.uploads { ", uploads too" } else { "" };
+    let free = quota.free.as_ref().map_or(String::new(), |free| format!(", free at {free}"));
+    let beyond = match quota.beyond {
+        Beyond::Refuse => "then refused".to_owned(),
+        Beyond::Weight(weight) => format!("then weight {}", weight.as_f64()),
+    };
+    format!("{} for {per}{of} {}{up}{free}; {beyond}", quota.size(), quota.every)
 }
 
 fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -17,12 +17,13 @@ use toml::de::DeValue;
 use super::{
     classes,
     model::{
-        Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Timeouts, Uplink,
+        Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Store, Timeouts,
+        Uplink,
     },
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
     pac, pages,
     prefixes::{Prefix, Prefixes},
-    probe,
+    probe, quotas,
 };
 use crate::segment::SEGMENT;
 
@@ -61,24 +62,42 @@ impl Config {
 fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (in_proxy, in_downlink) = (root.section("proxy")?, root.section("downlink")?);
     let (in_uplink, in_access) = (root.section("uplink")?, root.section("access")?);
-    let in_classes = root.sections("class")?;
+    let (in_classes, in_quotas) = (root.sections("class")?, root.sections("quota")?);
     let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
     let (in_pages, in_pac) = (root.section("pages")?, root.section("pac")?);
+    let in_store = root.section("store")?;
     // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
     let proxy = proxy(in_proxy, folder)?;
     let downlink = downlink(in_downlink)?;
     let uplink = uplink(in_uplink, downlink.payload)?;
     let access = access(in_access, folder)?;
-    let (classes, default_class) = classes::read(in_classes, access.passwords.is_some())?;
+    let (mut classes, default_class) = classes::read(in_classes, access.passwords.is_some())?;
+    let quotas = quotas::read(in_quotas, &mut classes, classes::MOST_CLASSES)?;
     let limits = limits(in_limits)?;
     let timeouts = timeouts(in_timeouts)?;
     let admin = admin(in_admin, &proxy, folder)?;
     let log = log(in_log, folder)?;
     let pages = pages::pages(in_pages, &proxy)?;
     let pac = pac::pac(in_pac)?;
-    Ok(Config { proxy, downlink, uplink, access, classes, default_class, limits, timeouts, admin, log, pages, pac })
+    let store = store(in_store, folder)?;
+    Ok(Config {
+        proxy,
+        downlink,
+        uplink,
+        access,
+        classes,
+        default_class,
+        quotas,
+        limits,
+        timeouts,
+        admin,
+        log,
+        pages,
+        pac,
+        store,
+    })
 }
 
 fn proxy(mut section: Section<'_>, folder: &Path) -> Result<Proxy, Fault> {
@@ -278,4 +297,16 @@ fn log(mut section: Section<'_>, folder: &Path) -> Result<Option<Log>, Fault> {
     let path =
         path.ok_or_else(|| section.wrong("access", "set a path, such as access = \"/var/log/dovetail/access.log\""))?;
     Ok(Some(Log { path, format }))
+}
+
+fn store(mut section: Section<'_>, folder: &Path) -> Result<Option<Store>, Fault> {
+    if !section.is_there() {
+        return Ok(None);
+    }
+    let path = section.one("path", path(folder))?;
+    let every = section.one("every", values::time(Duration::from_secs(1)..=Duration::from_secs(600)))?;
+    section.end()?;
+    let path =
+        path.ok_or_else(|| section.wrong("path", "set a file, such as path = \"/var/lib/dovetail/gateway.db\""))?;
+    Ok(Some(Store { path, every: every.unwrap_or(Duration::from_secs(5)) }))
 }

@@ -5,6 +5,7 @@
 
 mod classes;
 mod describe;
+mod every;
 mod file;
 mod hours;
 mod model;
@@ -13,17 +14,20 @@ mod pac;
 mod pages;
 mod prefixes;
 mod probe;
+mod quotas;
 mod reload;
 mod weights;
 
 pub use dovetail_toml::ConfigError;
 pub(crate) use dovetail_toml::read_text;
 
+pub(crate) use self::model::written_bytes;
 pub use self::{
+    every::Every,
     hours::Hours,
     model::{
-        Access, Admin, Class, Config, Direct, Downlink, Forwarded, Limits, Log, LogFormat, Pac, PacProxy, Pages, Probe,
-        Proxy, ProxyTls, Timeouts, Uplink,
+        Access, Admin, Beyond, Class, Config, Direct, Downlink, Forwarded, Limits, Log, LogFormat, Pac, PacProxy,
+        Pages, Per, Probe, Proxy, ProxyTls, Quota, Store, Timeouts, Uplink,
     },
     prefixes::{Prefix, Prefixes},
 };

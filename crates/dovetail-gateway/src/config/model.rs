@@ -6,6 +6,7 @@ use dovetail_sched::{Weight, request::RequestSpec, units::Rate};
 use dovetail_toml::Token;
 
 use super::{
+    every::Every,
     hours::Hours,
     prefixes::{Prefix, Prefixes},
 };
@@ -25,6 +26,8 @@ pub struct Config {
     pub classes: Vec<Class>,
     /// The class of users in no other, an index into `classes`.
     pub default_class: usize,
+    /// How much users may have.
+    pub quotas: Vec<Quota>,
     /// Bounds on what clients can take.
     pub limits: Limits,
     /// Bounds on how long anything takes.
@@ -37,6 +40,8 @@ pub struct Config {
     pub pages: Pages,
     /// What browsers are told by the proxy auto-configuration file.
     pub pac: Pac,
+    /// Where what was used of quotas is kept.
+    pub store: Option<Store>,
 }
 
 /// `[proxy]`
@@ -178,7 +183,7 @@ pub struct Access {
 }
 
 /// `[[class]]`
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Class {
     /// What it is called.
     pub name: Arc<str>,
@@ -190,6 +195,83 @@ pub struct Class {
     pub clients: Vec<Prefix>,
     /// Names of its users, where they say who they are.
     pub users: Vec<Arc<str>>,
+    /// It has those who are beyond this quota, and no others.
+    pub beyond: Option<Arc<str>>,
+}
+
+/// `[[quota]]`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Quota {
+    /// What it is called.
+    pub name: Arc<str>,
+    /// Names of the classes that it is for; if empty, it is for all.
+    pub classes: Vec<Arc<str>>,
+    /// Whose bytes are counted together.
+    pub per: Per,
+    /// When it begins anew.
+    pub every: Every,
+    /// How many bytes there are.
+    pub bytes: u64,
+    /// Whether bytes that go up count too.
+    pub uploads: bool,
+    /// Hours that do not count.
+    pub free: Option<Hours>,
+    /// What happens to those who have used it up.
+    pub beyond: Beyond,
+}
+
+/// Whose bytes are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Per {
+    /// Each user's.
+    #[default]
+    User,
+    /// Those of all users of a class.
+    Class,
+}
+
+/// What happens beyond a quota.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Beyond {
+    /// Requests are refused, and transfers are broken off.
+    Refuse,
+    /// Users have this weight.
+    Weight(Weight),
+}
+
+impl Quota {
+    /// Whether it is for the users of a class.
+    #[must_use]
+    pub fn is_for(&self, class: &str) -> bool {
+        self.classes.is_empty() || self.classes.iter().any(|name| **name == *class)
+    }
+
+    /// How much it is, in the largest unit.
+    #[must_use]
+    pub fn size(&self) -> String {
+        written_bytes(self.bytes)
+    }
+
+    /// What its use is kept under: with another period, or counted otherwise, it is another quota.
+    #[must_use]
+    pub fn key(&self) -> String {
+        let per = if self.per == Per::User { "user" } else { "class" };
+        let every = match self.every {
+            Every::Day => "day".to_owned(),
+            Every::Week(first) => format!("week from {first:?}"),
+            Every::Month(first) => format!("month from {first}"),
+        };
+        format!("{} per {per} and {every}", self.name)
+    }
+}
+
+/// `[store]`
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Store {
+    /// The file that keeps what was used of quotas.
+    pub path: PathBuf,
+    /// How often it is written.
+    pub every: Duration,
 }
 
 /// `[limits]`
@@ -328,4 +410,15 @@ impl Downlink {
 /// Bytes of payload a second of a link whose full packets have this share of it.
 fn goodput(rate: Rate, payload: f64) -> f64 {
     rate.bps() / 8.0 * payload
+}
+
+/// Bytes in the largest unit that leaves a number of at least 1, with at most three digits after the point.
+pub(crate) fn written_bytes(bytes: u64) -> String {
+    let (scale, unit) = match bytes {
+        1_000_000_000.. => (1e9, "GB"),
+        1_000_000.. => (1e6, "MB"),
+        1_000.. => (1e3, "kB"),
+        _ => (1.0, "bytes"),
+    };
+    format!("{} {unit}", (bytes as f64 / scale * 1e3).round() / 1e3)
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::SocketAddr};
 
-use super::model::{Admin, Class, Config, ProxyTls, Uplink};
+use super::model::{Admin, Class, Config, ProxyTls, Store, Uplink};
 
 impl Config {
     /// Changes in the new configuration that take effect only when the gateway is restarted, a sentence each.
@@ -30,6 +30,11 @@ impl Config {
         kept.keep("admin.listen", &mut config.admin, &old.admin, written_admin);
         if let (Some(admin), Some(token)) = (&mut config.admin, token) {
             admin.token = token;
+        }
+        let every = config.store.as_ref().map(|store| store.every);
+        kept.keep("store.path", &mut config.store, &old.store, written_store);
+        if let (Some(store), Some(every)) = (&mut config.store, every) {
+            store.every = every;
         }
         let (downlink, was) = (&mut config.downlink, &old.downlink);
         kept.keep("downlink.policy", &mut downlink.policy, &was.policy, |policy| policy.as_str().to_owned());
@@ -80,6 +85,10 @@ fn written_admin(admin: &Option<Admin>) -> String {
 
 fn written_tls(tls: &Option<ProxyTls>) -> String {
     tls.as_ref().map_or("off".into(), |tls| set(&tls.listen))
+}
+
+fn written_store(store: &Option<Store>) -> String {
+    store.as_ref().map_or("off".into(), |store| store.path.display().to_string())
 }
 
 fn written_uplink(uplink: &Option<Uplink>) -> String {

@@ -10,7 +10,7 @@ use rustix::fs::{Access, access};
 
 use crate::{
     auth::read_passwords, config::Config, descriptors::Descriptors, error::GatewayError, log::cannot_log, own::Own,
-    tls::Tls,
+    quota, tls::Tls,
 };
 
 /// Whether this machine has what a configuration names: files and folders, and open files enough. Nothing is changed but
@@ -23,6 +23,9 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     Own::read().map_err(GatewayError::Addresses)?;
     read_passwords(config.access.passwords.as_deref())?;
     Tls::read(config.proxy.tls.as_ref())?;
+    if let Some(store) = &config.store {
+        quota::check(&store.path)?;
+    }
     if let Some(log) = &config.log {
         can_append(&log.path).map_err(|error| cannot_log(log, error))?;
     }

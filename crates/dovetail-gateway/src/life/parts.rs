@@ -10,7 +10,7 @@ use crate::{
     admin::Seen,
     auth::read_passwords,
     client::Seats,
-    config::Config,
+    config::{Config, Quota},
     counters::Counters,
     descriptors::Descriptors,
     error::GatewayError,
@@ -18,7 +18,9 @@ use crate::{
     listen::Door,
     log::open_log,
     own::Own,
+    pages,
     probe::{Probes, Probing},
+    quota::{Quotas, Store},
     resolve::Names,
     round_trips::RoundTrips,
     serve::Serving,
@@ -40,6 +42,7 @@ pub(super) struct Parts {
     pub(super) destinations: Rc<Destinations>,
     pub(super) notes: Rc<Notes>,
     pub(super) watch: Rc<Watch>,
+    pub(super) quotas: Rc<Quotas>,
     pub(super) seats: Rc<Seats>,
     pub(super) pool: Rc<Pool>,
     pub(super) room: Rc<Room>,
@@ -65,6 +68,8 @@ impl Parts {
         let passwords = read_passwords(config.access.passwords.as_deref())?;
         let tls = Rc::new(Tls::read(config.proxy.tls.as_ref())?);
         let own = Own::read().map_err(GatewayError::Addresses)?;
+        let keys: Vec<_> = config.quotas.iter().map(Quota::key).collect();
+        let store = config.store.as_ref().map(|store| Store::open(&store.path, &keys)).transpose()?;
         let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
         let (round_trips, last_server, probing) = (Rc::default(), Rc::default(), Rc::default());
         Ok(Self {
@@ -73,6 +78,7 @@ impl Parts {
             notes: Rc::new(Notes::new(Rc::clone(&settings), log)),
             room: Rc::new(Room::new(descriptors, (&seats, &watch), &pool, &counters)),
             probes: Rc::new(Probes::new(&settings, &link, (&round_trips, &last_server), &probing)),
+            quotas: Rc::new(Quotas::new(&settings, &link, store)),
             calendar: Rc::new(Calendar::new(&settings, &link)),
             tls,
             settings,
@@ -100,6 +106,8 @@ impl Parts {
             identities: Rc::clone(&self.identities),
             notes: Rc::clone(&self.notes),
             watch: Rc::clone(&self.watch),
+            quotas: Rc::clone(&self.quotas),
+            seen: pages::Seen::new(&self.link),
             users: Rc::default(),
             stops: self.stops.subscribe(),
         };
@@ -112,6 +120,7 @@ impl Parts {
             settings: Rc::clone(&self.settings),
             link: Rc::clone(&self.link),
             notes: Rc::clone(&self.notes),
+            quotas: Rc::clone(&self.quotas),
             counters: Rc::clone(&self.counters),
             seats: Rc::clone(&self.seats),
             pool: Rc::clone(&self.pool),

@@ -24,6 +24,7 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     take_tls(parts, &old, &mut config);
     take_probe(parts, &old, &mut config);
     parts.settings.set(config);
+    parts.quotas.reloaded(&parts.settings.config());
     // Where they lead may be denied now.
     parts.pool.clear();
 }

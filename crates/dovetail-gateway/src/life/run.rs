@@ -77,6 +77,8 @@ async fn live(
         admin::start(parts.seen(), &parts.room, parts.stops.subscribe(), listener.try_clone()?)?;
     }
     spawn_local(go_round(Rc::clone(&parts)));
+    spawn_local(Rc::clone(&parts.quotas).keep());
+    spawn_local(Rc::clone(&parts.quotas).follow());
     let (addresses, mut accepting) = Accepting::start(listeners, &Rc::new(parts.door()))?;
     ready(&addresses);
     accepting.confirm(&parts.taken_over);
@@ -100,6 +102,7 @@ async fn live(
     };
     accepting.end(&parts.stops).await;
     drain(&parts, &mut control, ends_at_once).await;
+    parts.quotas.write_last().await;
     Ok(())
 }
 
@@ -120,5 +123,6 @@ async fn go_round(parts: Rc<Parts>) {
         parts.pool.sweep(config.timeouts.pool);
         parts.link.uplink().look();
         parts.calendar.look();
+        parts.quotas.look();
     }
 }

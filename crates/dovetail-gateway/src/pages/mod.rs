@@ -8,11 +8,14 @@
 
 mod answer;
 mod index;
+mod me;
 mod pac;
 mod router;
+mod seen;
 mod visit;
 
 pub(crate) use self::{
     router::{answer, is_for_all},
+    seen::Seen,
     visit::Visit,
 };

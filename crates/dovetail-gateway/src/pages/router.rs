@@ -6,7 +6,7 @@ use http_body_util::Full;
 
 use super::{
     answer::{Page, missing, not_for_this_name, only_read, strict},
-    index, pac,
+    index, me, pac,
     visit::Visit,
 };
 
@@ -19,8 +19,9 @@ struct Route {
 }
 
 /// All pages.
-const ROUTES: [Route; 3] = [
+const ROUTES: [Route; 4] = [
     Route { path: "/", is_for_all: false, page: index::page },
+    Route { path: "/me", is_for_all: false, page: me::page },
     Route { path: "/proxy.pac", is_for_all: true, page: pac::file },
     Route { path: "/wpad.dat", is_for_all: true, page: pac::file },
 ];

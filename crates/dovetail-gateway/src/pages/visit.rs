@@ -2,7 +2,8 @@
 
 use dovetail_sched::request::ClassId;
 
-use crate::{addressed::Addressed, config::Config, wanted::Met, who::Who};
+use super::seen::Seen;
+use crate::{addressed::Addressed, config::Config, quota::Account, wanted::Met, who::Who};
 
 /// A user looks at a page.
 #[derive(Debug)]
@@ -12,6 +13,9 @@ pub(crate) struct Visit<'v> {
     pub(crate) class: ClassId,
     pub(crate) how: Addressed,
     pub(crate) met: Met,
+    pub(crate) accept_language: Option<&'v str>,
+    pub(crate) account: &'v Account,
+    pub(crate) seen: &'v Seen,
 }
 
 impl Visit<'_> {

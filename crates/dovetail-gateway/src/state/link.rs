@@ -115,6 +115,11 @@ impl Link {
         }
     }
 
+    /// Puts a user who is known into another class.
+    pub(crate) fn place(&self, who: &Who, class: ClassId) {
+        self.dispatchers().for_each(|dispatcher| dispatcher.place(who, class));
+    }
+
     /// Another weight for a class, until a reload or until its hours change.
     pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
         self.dispatchers().for_each(|dispatcher| dispatcher.set_weight(class_id(class), weight));

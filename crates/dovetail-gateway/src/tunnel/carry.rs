@@ -156,6 +156,7 @@ impl Tunnel {
                 return server.shutdown().await;
             }
             self.watched.progress().moves();
+            self.may_go_on()?;
             if self.burst(buffer.len(), server.as_ref())? {
                 self.released(client, &mut buffer).await?;
                 self.take_stale(server.as_ref())?;
@@ -169,6 +170,11 @@ impl Tunnel {
         }
     }
 
+    /// Whether the user may have more. A tunnel of a user who may not ends.
+    fn may_go_on(&self) -> io::Result<()> {
+        if self.record.account.is_refused() { Err(io::ErrorKind::QuotaExceeded.into()) } else { Ok(()) }
+    }
+
     /// Sends what the client sent, as fast as the uplink is this client's.
     async fn send(&self, bytes: &[u8], server: &mut OwnedWriteHalf, lane: &mut Option<Lane>) -> io::Result<()> {
         let lane = lane.get_or_insert_with(|| self.record.lane(self.link.uplink(), Some(bytes.len())));
@@ -177,6 +183,8 @@ impl Tunnel {
             let most = poll_fn(|cx| lane.poll_room(cx, left.len())).await;
             server.write_all(&left[..most]).await?;
             lane.sent(most);
+            self.record.account.went(most as u64);
+            self.may_go_on()?;
             left = &left[most..];
             self.watched.progress().moves();
         }
@@ -202,6 +210,8 @@ impl Tunnel {
             if came == 0 {
                 return client.shutdown().await;
             }
+            self.may_go_on()?;
+            self.record.account.came(came as u64);
             self.pass_on(&buffer[..came], client).await?;
             if came < buffer.len() {
                 // What is idle needs no room.
@@ -437,9 +447,11 @@ impl Tunnel {
             place.end();
         }
         self.stale.set(self.stale.get() + self.ahead.take());
-        let Record { who, class, .. } = &self.record;
-        let place =
-            self.link.arrive(who, *class, &self.label).map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        let Record { who, account, .. } = &self.record;
+        let place = self
+            .link
+            .arrive(who, account.class(), &self.label)
+            .map_err(|refusal| io::Error::other(refusal.to_string()))?;
         place.tells(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());

@@ -65,7 +65,9 @@ impl Tunnels {
 
     /// Carries a connection that was meant for a server, under a name that it gave, if it gave one.
     pub(crate) async fn carry(&self, stream: TcpStream, wanted: &Wanted, name: Option<String>, record: Record) {
-        let opened = if self.settings.config().access.connect_ports.contains(&wanted.port) {
+        let opened = if let Some(refusal) = record.account.refusal() {
+            Err(refusal)
+        } else if self.settings.config().access.connect_ports.contains(&wanted.port) {
             self.open(wanted).await
         } else {
             Err(Refusal::ConnectPort(wanted.port))

@@ -20,6 +20,7 @@ use tokio::{
 use super::{connect::Upstream, offered::Offered};
 use crate::{
     place::Place,
+    quota::Account,
     round_trips::Sampled,
     sys,
     watch::{Phase, Progress},
@@ -61,6 +62,7 @@ pub(crate) struct Gate {
 struct Response {
     ticket: Place,
     progress: Rc<Progress>,
+    account: Rc<Account>,
 }
 
 /// Where a response's header ends.
@@ -100,7 +102,7 @@ impl Gated {
 
 impl Gate {
     /// A response is in flight from now on.
-    pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>) {
+    pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>, account: Rc<Account>) {
         self.head.take();
         self.received.set(0);
         self.total.take();
@@ -111,7 +113,7 @@ impl Gate {
                 ticket.round_trip(trip.into());
             }
         }
-        *self.response.borrow_mut() = Some(Response { ticket, progress });
+        *self.response.borrow_mut() = Some(Response { ticket, progress, account });
     }
 
     /// Whether what was read waits for the client to take it.
@@ -154,6 +156,7 @@ impl Gate {
         }
         response.progress.moves();
         response.ticket.received(bytes.len() as u64);
+        response.account.came(bytes.len() as u64);
         if !head.is_whole && head.bytes > MOST_HEAD {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "its header does not end"));
         }
@@ -211,6 +214,11 @@ impl AsyncRead for Gated {
             this.gate.wake_at(&this.stream, 1);
             return Pin::new(&mut this.stream).poll_read(cx, buffer);
         };
+        if response.account.is_refused() {
+            // Who waits for it is told, and drops it.
+            response.progress.stop();
+            return Poll::Pending;
+        }
         std::task::ready!(response.progress.poll_room(cx));
         let (mut allowed, mut window) = (response.ticket.allowed(), response.ticket.window());
         if allowed == 0 {

@@ -5,8 +5,10 @@
 mod browser;
 mod dashboard;
 mod hours;
+mod me;
 mod openmetrics;
 mod page;
 mod port;
+mod quota;
 mod running;
 mod spent;

@@ -112,7 +112,9 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let (_, metrics) = page.split_once("## Metrics").unwrap();
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
     let (echo, _) = udp_echo();
-    let gateway = Running::start(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "");
+    let store = std::env::temp_dir().join(format!("dovetail-port-{}.db", std::process::id()));
+    let kept = format!("[[quota]]\nname = \"q\"\nbytes = \"1GB\"\n[store]\npath = \"{}\"\n", store.display());
+    let gateway = Running::with(&format!("rate = \"2Mbps\"\nlearn = false\nprobe = \"udp://{echo}\""), "", &kept);
     let mut response = gateway.ask("127.0.1.1", 2_000_000);
     let status = gateway.status_when("the link is measured, for a second", |status| {
         status["far_delay_ms"].is_f64() && status["sample"].is_object() && status["requests"][0].is_object()
@@ -124,7 +126,15 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     listed.sort();
     assert_eq!(told, listed);
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    let all = [&status, &status["classes"][0], &status["users"][0], &status["requests"][0], &status["sample"]];
+    let all = [
+        &status,
+        &status["classes"][0],
+        &status["quotas"][0],
+        &status["store"],
+        &status["users"][0],
+        &status["requests"][0],
+        &status["sample"],
+    ];
     for key in all.into_iter().flat_map(keys) {
         assert!(fields.contains(&format!("`{key}`")), "{key} is not explained");
     }

@@ -37,10 +37,11 @@ impl Running {
         let admin = free();
         let text = format!(
             "[proxy]\nlisten = \"127.0.0.1:0\"\n[downlink]\n{downlink}\n\
-             [access]\nclients = \"127.0.0.0/8\"\ndestinations = {{ allow = [\"127.0.0.0/8\"] }}\n\
+             [access]\nclients = \"127.0.0.0/8\"\ndestinations = {{ allow = [\"127.0.0.0/8\"] }}\nconnect_ports = {}\n\
              [timeouts]\ndrain = \"10ms\"\n[admin]\nlisten = \"{admin}\"\n{admin_keys}\n\
              [[class]]\nname = \"office\"\nweight = 3\nclients = \"127.0.1.0/24\"\n\
-             [[class]]\nname = \"guests\"\nclients = \"127.0.2.0/24\"\n{rest}\n"
+             [[class]]\nname = \"guests\"\nclients = \"127.0.2.0/24\"\n{rest}\n",
+            origin.port()
         );
         let config = Config::parse(&text).unwrap();
         let (control, controlled) = mpsc::channel(4);
@@ -57,20 +58,31 @@ impl Running {
 
     /// The configuration is read again.
     pub fn reload(&self) {
-        let config = Config::parse(&self.text).unwrap();
+        self.reload_with("", "");
+    }
+
+    /// And this is something else in it.
+    pub fn reload_with(&self, written: &str, other: &str) {
+        let config = Config::parse(&self.text.replacen(written, other, 1)).unwrap();
         self.control.blocking_send(Control::Reload(Box::new(config))).unwrap();
     }
 
     /// Asks by the proxy for a response of so many bytes, from an address; the connection to read it from.
     pub fn ask(&self, client: &str, bytes: u64) -> TcpStream {
+        let mut stream = self.proxy_from(client);
+        let origin = self.origin;
+        write!(stream, "GET http://{origin}/{bytes} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n").unwrap();
+        stream
+    }
+
+    /// A connection to the proxy from an address.
+    pub fn proxy_from(&self, client: &str) -> TcpStream {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let address: IpAddr = client.parse().unwrap();
         socket.bind(&SocketAddr::new(address, 0).into()).unwrap();
         socket.connect(&self.proxy.into()).unwrap();
-        let mut stream = TcpStream::from(socket);
+        let stream = TcpStream::from(socket);
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let origin = self.origin;
-        write!(stream, "GET http://{origin}/{bytes} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n").unwrap();
         stream
     }
 
@@ -138,7 +150,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn read(mut stream: TcpStream) -> Self {
+    pub fn read(mut stream: TcpStream) -> Self {
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8_lossy(&bytes);

@@ -228,6 +228,15 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         class
     }
 
+    /// Puts a user into another class, with all their requests, if both are known. O(log n), as the policy.
+    pub fn place(&self, who: &K, class: ClassId) {
+        let (mut state, now) = self.0.enter();
+        if let Some(user) = state.users.number(who).filter(|_| (class.0 as usize) < state.classes.len()) {
+            state.place(user, class, now);
+            self.0.pump(state);
+        }
+    }
+
     /// Puts every known user into the class that `class_of` says, if there is such a class. O(users).
     pub fn reclassify(&self, class_of: impl Fn(&K) -> ClassId) {
         // Whoever decides may look at the dispatcher, so it is not locked meanwhile.

@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 
-use super::{Hours, WEEK, minute_of_week};
+use super::week::{Hours, WEEK, minute_of_week};
 
 /// A zone that changes its offset more often within a week is none: there are at most a few changes in a year.
 const MOST_OFFSETS: usize = 64;

@@ -5,10 +5,20 @@ use dovetail_toml::{
     values::{quoted, written},
 };
 
-use super::{DAY, Hours, Span};
+use super::week::{DAY, Hours, Span};
 
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const EXPECTED: &str = "hours such as \"22:00-06:00\", \"Mon-Fri 08:00-18:00\" or \"Sat,Sun\"";
+
+impl Hours {
+    /// Hours as they are written, such as `["Mon-Fri 08:00-18:00", "Sat,Sun"]`: all that are in one of them.
+    ///
+    /// # Errors
+    /// What is wrong with the first that cannot be read, and what is expected.
+    pub fn parse(written: &[&str]) -> Result<Self, String> {
+        written.iter().map(|text| span_of(text)).collect::<Result<Vec<_>, _>>().map(|spans| Self::of(&spans))
+    }
+}
 
 /// The hours of a key, a list or one value.
 pub(in crate::config) fn hours(section: &mut Section<'_>, key: &'static str) -> Result<Option<Hours>, Fault> {
@@ -20,7 +30,7 @@ pub(in crate::config) fn hours(section: &mut Section<'_>, key: &'static str) -> 
 }
 
 /// Hours of some days, or of all.
-pub(super) fn span_of(text: &str) -> Result<Span, String> {
+fn span_of(text: &str) -> Result<Span, String> {
     read(text.trim()).map_err(|why| format!("{} is not {EXPECTED}: {why}", quoted(text)))
 }
 
@@ -47,7 +57,7 @@ fn read_days(text: &str) -> Result<[bool; 7], String> {
 }
 
 /// The number of days since Monday.
-fn day(text: &str) -> Result<usize, String> {
+pub(in crate::config) fn day(text: &str) -> Result<usize, String> {
     let known = DAYS.iter().position(|day| day.eq_ignore_ascii_case(text));
     known.ok_or_else(|| format!("{} is none of {}", quoted(text), DAYS.join(", ")))
 }

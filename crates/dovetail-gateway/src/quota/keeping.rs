@@ -1,0 +1,100 @@
+//! Telling the store what was counted, every few seconds and at the end.
+
+use std::{
+    cell::{Cell, RefCell},
+    path::PathBuf,
+    rc::Rc,
+};
+
+use tokio::sync::Mutex;
+use tracing::{info, warn};
+
+use super::{
+    store::{Batch, Store},
+    tally::Tally,
+};
+
+/// What is written, and how that goes.
+#[derive(Debug, Default)]
+pub(super) struct Keeping {
+    // One batch at a time.
+    store: Option<Mutex<Store>>,
+    path: Option<PathBuf>,
+    gone: RefCell<Vec<String>>,
+    fault: RefCell<Option<String>>,
+    written: Cell<u64>,
+}
+
+impl Keeping {
+    pub(super) fn new(store: Option<Store>) -> Self {
+        let path = store.as_ref().map(|store| store.path().to_owned());
+        Self { store: store.map(Mutex::new), path, ..Self::default() }
+    }
+
+    /// A quota is no more.
+    pub(super) fn is_gone(&self, quota: String) {
+        self.gone.borrow_mut().push(quota);
+    }
+
+    /// Where the store is, if there is one; and what is wrong with it, if anything is.
+    pub(super) fn store(&self) -> Option<(String, Option<String>)> {
+        self.path.as_ref().map(|path| (path.display().to_string(), self.fault.borrow().clone()))
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written.get()
+    }
+
+    /// Writes what is not written yet of these, as they are when it is this batch's turn.
+    pub(super) async fn write(&self, tallies: impl Fn() -> Vec<Rc<Tally>>) {
+        let Some(store) = &self.store else { return };
+        let store = store.lock().await;
+        let mut batch = Batch { gone: self.gone.take(), ..Batch::default() };
+        let mut sent = Vec::new();
+        for tally in tallies() {
+            let (quota, period) = (tally.quota.key(), tally.period());
+            if tally.take_renewed() {
+                batch.periods.push((quota.clone(), period));
+            }
+            batch.forgotten.extend(tally.take_forgotten().into_iter().map(|who| (quota.clone(), who)));
+            for (who, bytes, counter) in tally.unsent() {
+                batch.rows.push((quota.clone(), who, period, bytes));
+                sent.push((Rc::clone(&tally), counter, period));
+            }
+        }
+        if batch.is_empty() {
+            return;
+        }
+        // Should it fail, these are to be told again.
+        let (gone, periods, forgotten) = (batch.gone.clone(), batch.periods.clone(), batch.forgotten.clone());
+        match store.write(batch).await {
+            Ok(sums) => {
+                for ((tally, counter, of), (period, bytes)) in sent.iter().zip(sums) {
+                    // One that began anew meanwhile has nothing to do with these.
+                    if *of == tally.period() && period == *of {
+                        counter.confirmed(bytes);
+                    }
+                }
+                self.written.set(self.written.get() + 1);
+                if self.fault.take().is_some() {
+                    info!("{}: it is written again", store.path().display());
+                }
+            }
+            Err(why) => {
+                sent.iter().for_each(|(_, counter, _)| counter.failed());
+                self.gone.borrow_mut().extend(gone);
+                for tally in tallies() {
+                    let quota = tally.quota.key();
+                    if periods.iter().any(|(of, _)| *of == quota) {
+                        tally.renew();
+                    }
+                    tally.forgets(forgotten.iter().filter(|(of, _)| *of == quota).map(|(_, who)| who.clone()));
+                }
+                if self.fault.borrow().is_none() {
+                    warn!("{}: {why}: quotas are counted in memory until it can be written", store.path().display());
+                }
+                *self.fault.borrow_mut() = Some(why);
+            }
+        }
+    }
+}

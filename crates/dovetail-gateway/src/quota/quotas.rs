@@ -1,0 +1,175 @@
+//! All quotas, and the accounts of users with requests in flight.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    rc::{Rc, Weak},
+    sync::Arc,
+};
+
+use dovetail_sched::request::ClassId;
+use tokio::time::{Duration, sleep, timeout};
+use tracing::warn;
+
+use super::{
+    account::Account,
+    book::Book,
+    keeping::Keeping,
+    store::{Store, Stored},
+    tally::Tally,
+};
+use crate::{
+    config::{Config, Per},
+    state::{Link, Settings},
+    who::Who,
+};
+
+/// At its end a gateway waits so long for the disk.
+const LAST: Duration = Duration::from_secs(8);
+
+/// Quotas, what is used of them, and by whom.
+#[derive(Debug)]
+pub(crate) struct Quotas {
+    book: Rc<Book>,
+    // Of users who have something in flight, and of some who had until a second ago.
+    accounts: RefCell<HashMap<(Who, ClassId), Weak<Account>>>,
+    keeping: Keeping,
+}
+
+/// A quota, as it is shown.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) name: Arc<str>,
+    pub(crate) bytes: u64,
+    pub(crate) every: &'static str,
+    pub(crate) per: Per,
+    pub(crate) is_free: bool,
+    pub(crate) ends_s: i64,
+    pub(crate) known: usize,
+    pub(crate) beyond: usize,
+    /// Bytes that counted since the start, by the classes' numbers; a class that is not there had none.
+    pub(crate) counted: Vec<u64>,
+}
+
+impl Quotas {
+    /// With what a store has of them, if there is one.
+    pub(crate) fn new(settings: &Rc<Settings>, link: &Rc<Link>, store: Option<(Store, Stored)>) -> Self {
+        let (store, stored) = store.unzip();
+        let (now, mut stored) = (settings.now(), stored.unwrap_or_default());
+        let config = settings.config();
+        let tallies = config
+            .quotas
+            .iter()
+            .map(|quota| Rc::new(Tally::new(quota.clone(), &stored.remove(&quota.key()).unwrap_or_default(), &now)));
+        Self {
+            book: Rc::new(Book::new(settings, link, tallies.collect())),
+            accounts: RefCell::default(),
+            keeping: Keeping::new(store),
+        }
+    }
+
+    /// The account of a user of this class, for as long as something of theirs is in flight.
+    pub(crate) fn account(&self, who: &Who, class: ClassId) -> Rc<Account> {
+        let mut accounts = self.accounts.borrow_mut();
+        let key = (who.clone(), class);
+        if let Some(account) = accounts.get(&key).and_then(Weak::upgrade) {
+            return account;
+        }
+        let account = Rc::new(Account::new(Rc::clone(&self.book), who.clone(), class));
+        accounts.insert(key, Rc::downgrade(&account));
+        account
+    }
+
+    /// Goes by the configuration that is new. What was used of a quota of the same name, period and kind counts on.
+    pub(crate) fn reloaded(&self, config: &Config) {
+        let now = self.book.now();
+        let before = self.book.tallies();
+        let tallies = config.quotas.iter().map(|quota| {
+            let same = before.iter().find(|tally| tally.quota.name == quota.name);
+            let goes_on = same.and_then(|tally| tally.goes_on_as(quota.clone(), &now));
+            Rc::new(goes_on.unwrap_or_else(|| Tally::new(quota.clone(), &[], &now)))
+        });
+        self.book.replace(tallies.collect());
+        for tally in before.iter().filter(|tally| config.quotas.iter().all(|quota| quota.key() != tally.quota.key())) {
+            self.keeping.is_gone(tally.quota.key());
+        }
+        self.accounts().iter().for_each(|account| account.place_again());
+    }
+
+    /// A second is over: hours that are free begin and end, and so do periods.
+    pub(crate) fn look(&self) {
+        self.accounts.borrow_mut().retain(|_, account| account.strong_count() > 0);
+        let tallies = self.book.tallies();
+        if tallies.is_empty() {
+            return;
+        }
+        let now = self.book.now();
+        // Each is asked.
+        if tallies.iter().filter(|tally| tally.look(&now)).count() > 0 {
+            self.place_all();
+        }
+    }
+
+    /// Has all users scheduled in the right classes when the last of a quota is used, for as long as the gateway runs.
+    pub(crate) async fn follow(self: Rc<Self>) {
+        loop {
+            self.book.used_up.notified().await;
+            self.place_all();
+        }
+    }
+
+    fn place_all(&self) {
+        self.accounts().iter().for_each(|account| account.place());
+    }
+
+    fn accounts(&self) -> Vec<Rc<Account>> {
+        self.accounts.borrow().values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Writes what is used to the store, for as long as the gateway runs.
+    pub(crate) async fn keep(self: Rc<Self>) {
+        loop {
+            let every =
+                self.book.settings().config().store.as_ref().map_or(Duration::from_secs(5), |store| store.every);
+            sleep(every).await;
+            self.keeping.write(|| self.book.tallies()).await;
+        }
+    }
+
+    /// Writes what is not written yet: the gateway ends.
+    pub(crate) async fn write_last(&self) {
+        if timeout(LAST, self.keeping.write(|| self.book.tallies())).await.is_err() {
+            warn!("what was counted of quotas in the last seconds is lost: the disk is too slow");
+        }
+    }
+
+    /// Where the store is, if there is one; and what is wrong with it, if anything is.
+    pub(crate) fn store(&self) -> Option<(String, Option<String>)> {
+        self.keeping.store()
+    }
+
+    /// Batches that were written since the start.
+    pub(crate) fn written(&self) -> u64 {
+        self.keeping.written()
+    }
+
+    /// Each quota, as it is shown. O(users that are known).
+    pub(crate) fn shown(&self) -> Vec<Shown> {
+        let shown = |tally: &Rc<Tally>| {
+            let (known, beyond) = tally.known();
+            let quota = &tally.quota;
+            Shown {
+                name: Arc::clone(&quota.name),
+                bytes: quota.bytes,
+                every: quota.every.word(),
+                per: quota.per,
+                is_free: tally.is_free(),
+                ends_s: tally.ends().as_second(),
+                known,
+                beyond,
+                counted: tally.counted(),
+            }
+        };
+        self.book.tallies().iter().map(shown).collect()
+    }
+}
