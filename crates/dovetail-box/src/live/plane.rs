@@ -422,6 +422,11 @@ impl Plane {
         self.classes = classes;
         self.segments = config.segments;
         self.node.set_link(config.link, config.room);
+        if config.link.pace == Pace::Device
+            && let Err(wrong) = self.ports[self.toward].hold_little(config.link.rate)
+        {
+            tracing::warn!("{wrong}");
+        }
         self.ports.iter_mut().for_each(|port| port.set_delay(config.delay));
         if let Some(next) = next {
             self.node.replace(next);

@@ -6,7 +6,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-use dovetail_sched::Nanos;
+use dovetail_sched::{Nanos, units::Rate};
 
 use super::{
     delay::Delay,
@@ -76,12 +76,12 @@ impl Port {
         self.socket.bind(self.index).map_err(error)
     }
 
-    /// Has the interface push back: it, or a shaper before it, holds no more than a few packets.
-    pub(super) fn hold_little(&self) -> Result<(), LiveError> {
-        /// A prototype's queue behind a shaper of 20 Mbit/s was 1 ms long in the median with this, and 30 ms without.
-        const UNSENT_BYTES: u32 = 8 << 10;
+    /// Has the interface push back: it, or a shaper before it that lets `rate` through, holds about a millisecond of it, and
+    /// some three packets where that is less.
+    pub(super) fn hold_little(&self, rate: Rate) -> Result<(), LiveError> {
+        const MOST_UNSENT_S: f64 = 1e-3;
         let error = |source| LiveError::Socket { interface: self.name.clone(), source };
-        self.socket.hold_unsent(UNSENT_BYTES).map_err(error)
+        self.socket.hold_unsent((rate.bps() / 8.0 * MOST_UNSENT_S) as u32).map_err(error)
     }
 
     pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {

@@ -28,13 +28,14 @@ fn told(lab: &Lab, word: &str) -> u64 {
     let shown = String::from_utf8(tool("tc", &shown).unwrap()).unwrap();
     let words: Vec<&str> = shown.split([' ', '(', ')', ',', '\n']).filter(|word| !word.is_empty()).collect();
     let at = words.iter().position(|&found| found == word).unwrap_or_else(|| panic!("no '{word}' in {shown}"));
-    words[at + 1].parse().unwrap_or_else(|_| panic!("'{word}' in {shown}"))
+    words[at + 1].trim_end_matches('b').parse().unwrap_or_else(|_| panic!("'{word}' in {shown}"))
 }
 
-/// Offers half as much again as the shaper lets through until so many have arrived; the rate at which they did.
-fn overload(lab: &Lab) -> (Record, f64) {
+/// Offers half as much again as the shaper lets through until so many have arrived; the rate at which they did, and what was
+/// queued in the shaper now and then, in bytes.
+fn overload(lab: &Lab) -> (Record, f64, Vec<u64>) {
     let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
-    let (mut sent, mut heard) = (0_u64, Vec::new());
+    let (mut sent, mut heard, mut queued) = (0_u64, Vec::new(), Vec::new());
     let begun = Instant::now();
     // The first are those that a full bucket lets through at once.
     const SETTLED: usize = 500;
@@ -53,11 +54,15 @@ fn overload(lab: &Lab) -> (Record, f64) {
         while let Some(frame) = target.receive() {
             heard.extend(datagram::number(frame).map(|number| (number, Instant::now())));
         }
+        if heard.len() > SETTLED + 100 * queued.len() {
+            queued.push(told(lab, "backlog"));
+        }
         thread::sleep(std::time::Duration::from_micros(500));
     }
     let time = heard[heard.len() - 1].1 - heard[SETTLED].1;
     let rate = ((heard.len() - SETTLED - 1) * BYTES * 8) as f64 / time.as_secs_f64();
-    (Record::new(FLOWS, sent, heard), rate)
+    queued.sort_unstable();
+    (Record::new(FLOWS, sent, heard), rate, queued)
 }
 
 #[test]
@@ -72,7 +77,7 @@ fn a_shaper_behind_the_box_is_kept_busy_and_drops_nothing() {
     for _ in 0..TRIES {
         let running = Running::start(&lab, SETTINGS);
         let dropped = told(&lab, "dropped");
-        let (record, rate) = overload(&lab);
+        let (record, rate, queued) = overload(&lab);
         let by_shaper = told(&lab, "dropped") - dropped;
         let status = running.stop();
         println!("{:.2} Mbit/s of 20, {by_shaper} dropped by the shaper, {} by the box", rate / 1e6, {
@@ -84,6 +89,10 @@ fn a_shaper_behind_the_box_is_kept_busy_and_drops_nothing() {
             continue;
         }
         assert_eq!(by_shaper, 0);
+        // A box that is kept from running makes it shorter, not longer.
+        let median_ms = queued[queued.len() / 2] as f64 * 8.0 / RATE_BPS * 1e3;
+        println!("{median_ms:.2} ms in the shaper's queue in the median");
+        assert!(median_ms <= 2.0, "{queued:?}");
         assert_eq!(status.ports[1].refused, 0, "{status:#?}");
         used.push(rate / RATE_BPS);
         // A machine that keeps the box from running for some milliseconds costs what the bucket has no room for.
