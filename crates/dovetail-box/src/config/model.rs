@@ -83,7 +83,7 @@ pub enum OnFailure {
 pub enum Io {
     /// By packet sockets: at any interface.
     AfPacket,
-    /// By AF_XDP, copied: faster, at interfaces whose drivers run XDP programs. Needs the feature `af-xdp`.
+    /// By AF_XDP, copied, at interfaces whose drivers run XDP programs. Needs the feature `af-xdp`.
     AfXdp,
 }
 
