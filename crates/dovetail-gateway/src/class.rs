@@ -14,7 +14,10 @@ pub(crate) const fn class_id(class: usize) -> ClassId {
 /// The class of a user who is known already.
 pub(crate) fn class_of(config: &Config, who: &Who) -> ClassId {
     class_id(match who {
-        Who::Address(address) => config.class_of(*address),
+        Who::Towards(_, class) => return *class,
+        Who::Address(address) => config.class_of_network((*address).into()),
+        Who::Network(network) => config.class_of_network(*network),
+        Who::Group(name) => config.class_of_group(name),
         // Which address the next request comes from will tell, if the name does not.
         Who::Name(name) => config.class_of_user(name, IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
     })

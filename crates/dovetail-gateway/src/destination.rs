@@ -23,7 +23,24 @@ pub(crate) fn check(address: IpAddr, access: &Access, own: &[IpAddr]) -> Result<
     if own.contains(&address) {
         return Err("that is the gateway itself");
     }
+    if let IpAddr::V6(address) = address
+        && let Some(embedded) = embedded(address)
+    {
+        return check(embedded.into(), access, own);
+    }
     special(address).map_or(Ok(()), Err)
+}
+
+/// The IPv4 address that an IPv6 one leads to: IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC
+/// 3056).
+fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let (high, low) = match address.segments() {
+        [0, 0, 0, 0, 0xffff, 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => {
+            (high, low)
+        }
+        _ => return None,
+    };
+    Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
 }
 
 /// What an address is that is not of the public internet.
@@ -56,16 +73,12 @@ fn special_v4(address: Ipv4Addr) -> Option<&'static str> {
 
 fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
     let segments = address.segments();
-    let embedded = |high: u16, low: u16| special_v4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)));
     match segments {
         [0, 0, 0, 0, 0, 0, 0, 0] => Some("that is not a host's address"),
         [0, 0, 0, 0, 0, 0, 0, 1] => Some("that is the gateway itself"),
         // IPv4-compatible addresses (RFC 4291, section 2.5.5.1, deprecated).
         [0, 0, 0, 0, 0, 0, ..] => Some("that is not a host's address"),
-        // IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC 3056) lead to an IPv4 address.
-        [0, 0, 0, 0, 0xffff, 0, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x64, 0xff9b, 1, ..] => Some("that is a private network"),
-        [0x2002, high, low, ..] => embedded(high, low),
         [0x100, 0, 0, 0, ..] => Some("that address is discarded"),
         // Teredo, benchmarks, ORCHID, documents.
         [0x2001, 0x0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0x0..=0xfff, ..] => {
@@ -94,7 +107,9 @@ mod tests {
             deny: prefixes(deny),
             connect_ports: vec![443],
             ports: Vec::new(),
+            ipv6_user: 64,
             passwords: None,
+            helper: None,
         }
     }
 
@@ -166,5 +181,15 @@ mod tests {
         assert_eq!(at("::ffff:10.200.0.1"), Ok(()));
         assert_eq!(at("127.0.0.1"), Ok(()));
         assert!(at("127.0.0.2").is_err() && at("10.200.9.1").is_err() && at("1.1.1.1").is_err());
+        // An address that leads to another is as good as that.
+        for (prefix, suffix) in [("64:ff9b::", ""), ("::ffff:0:", ""), ("2002:", "::1")] {
+            let of = |v4: &str| format!("{prefix}{v4}{suffix}");
+            assert_eq!(at(&of("ac8:1")), Ok(()), "10.200.0.1 by {prefix}");
+            for refused in ["101:101", "ac8:901", "7f00:2"] {
+                assert!(at(&of(refused)).is_err(), "{}", of(refused));
+            }
+        }
+        let own = ["198.17.0.1".parse().expect("an address")];
+        assert!(check("64:ff9b::c611:1".parse().expect("an address"), &access, &own).is_err(), "the gateway itself");
     }
 }

@@ -24,6 +24,12 @@ pub enum GatewayError {
     /// No certificate, or no key of it.
     #[error("proxy.tls: {0}: {1}")]
     Tls(String, String),
+    /// No program to examine passwords.
+    #[error("access.helper {0} cannot be run: {1}")]
+    Helper(String, io::Error),
+    /// No keys for what is remembered.
+    #[error("the system provides no random numbers: {0}")]
+    Random(getrandom::Error),
     /// No place for the log.
     #[error("the access log {0}: {1}")]
     Log(String, io::Error),

@@ -1,9 +1,9 @@
 //! A request that a server answers.
 
-use std::{net::IpAddr, rc::Rc, sync::Arc, time::Instant};
+use std::{rc::Rc, sync::Arc, time::Instant};
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, Response, Version, header, request::Parts};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header, request::Parts};
 use hyper::{
     body::{Body, Incoming},
     client::conn::http1,
@@ -23,14 +23,15 @@ use crate::{
     record::Record,
     refusal::Refusal,
     relay::{InFlight, Keeps, Relay},
-    servers::Servers,
+    servers::{Servers, Ways},
     state::{LastServer, Link, Settings},
     upgrade,
     uplink::Uplink,
     upload::Upload,
-    upstream::{Gated, Idle, Pool, Server, Switched, Window},
+    upstream::{Gated, Idle, Pool, Switched, Window},
     wanted::Wanted,
     watch::{Phase, Progress},
+    ways::Way,
 };
 
 /// The least that a server's header may have, whatever those of clients may: bytes and fields.
@@ -73,7 +74,8 @@ impl Exchanges {
     ) -> Result<Fetched, Refusal> {
         let is_upgrade = upgrade::is_asked(&request);
         let progress = flow.progress();
-        let server: Server = (wanted.host.clone(), wanted.port);
+        let is_named = request.uri().authority().is_some();
+        let mut ways = self.servers.ways(wanted, Some(request.headers()).filter(|_| !is_named))?;
         let (mut head, body) = request.into_parts();
         let asked_as = head.version;
         let hides_body = head.method == Method::HEAD;
@@ -85,12 +87,18 @@ impl Exchanges {
         let go = interim::expects(&mut head.headers, asked_as, !body.is_end_stream()).then(Arc::<Go>::default);
         let listening = Listening::new(client, asked_as);
 
+        let mut way = ways.front().map_or(Way::Direct, |(way, _)| way.clone());
         // What may become a tunnel has a connection of its own.
-        let idle = if is_upgrade { None } else { self.keeps.pool.take(&server) };
-        let mut idle = idle.filter(|idle| self.servers.may_reach(idle.server));
+        let kept = if is_upgrade { None } else { self.keeps.pool.take(&Servers::server(&way, wanted)) };
+        let mut idle = kept.filter(|idle| way.parent().is_some() || self.servers.may_reach(idle.server));
         // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
-        let mut addresses = if idle.is_none() { self.servers.addresses(wanted).await? } else { Vec::new() };
-        let mut ticket = self.link.arrive(&record.who, record.account.class(), &wanted.host)?;
+        if idle.is_none() && way.parent().is_none() {
+            let addresses = self.servers.addresses(wanted).await?;
+            if let Some(first) = ways.front_mut() {
+                first.1 = addresses;
+            }
+        }
+        let mut ticket = self.link.arrive((&record.who, &record.party), record.scheduled(), &wanted.host)?;
         ticket.tells(&record.spending);
         ticket.released().await;
         record.queue.set(Link::waited(&ticket));
@@ -110,14 +118,13 @@ impl Exchanges {
             let mut connection = match idle.take() {
                 Some(idle) => idle,
                 None => {
-                    if addresses.is_empty() {
-                        addresses = self.servers.addresses(wanted).await?;
-                    }
-                    let (connection, left) = self.connect(&addresses, wanted, ticket.window(), is_upgrade).await?;
-                    switched = left;
+                    let (connection, by, left) = self.connect(&mut ways, wanted, ticket.window(), is_upgrade).await?;
+                    (way, switched) = (by, left);
                     connection
                 }
             };
+            *record.parent.borrow_mut() = way.parent().map(|parent| Arc::clone(&parent.name));
+            message::address(&mut head, way.parent().map(|parent| &**parent))?;
             self.servers.goes_out(is_reused);
             record.server.set(connection.server);
             // Sent once more, it is written from what is kept.
@@ -137,6 +144,15 @@ impl Exchanges {
                         response.headers_mut().remove(header::CONTENT_LENGTH);
                         upgrade::name(response.headers_mut());
                         return Ok(Fetched::Switched(response.map(drop), switched));
+                    }
+                    if let Some(parent) =
+                        way.parent().filter(|_| response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED)
+                    {
+                        drop(connection.gate.finish());
+                        if let Some(go) = &go {
+                            go.end();
+                        }
+                        return Err(Refusal::ParentAsks(Arc::clone(&parent.name)));
                     }
                     let is_unwanted = go.as_ref().is_some_and(|go| go.stay());
                     let (framing, rest) = match message::framing(&mut response, hides_body) {
@@ -169,7 +185,8 @@ impl Exchanges {
                         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
                     }
                     let is_kept = !is_upgrade && framing != Framing::Both && !is_unwanted && rest.is_none();
-                    let in_flight = InFlight::new(self.keeps.clone(), connection, server, is_kept, go);
+                    let in_flight =
+                        InFlight::new(self.keeps.clone(), connection, Servers::server(&way, wanted), is_kept, go);
                     let uplink = Rc::clone(self.link.uplink());
                     return Ok(Fetched::Answer(Answer { response, in_flight, rest, uplink }));
                 }
@@ -232,18 +249,17 @@ impl Exchanges {
         Ok(Switched { stream, first, server: connection.server, offered })
     }
 
-    /// A connection whose window begins with this many bytes; and what is left of it when it is switched to another protocol,
-    /// if it may be.
+    /// A connection whose window begins with this many bytes, and the way that it took; and what is left of it when it is
+    /// switched to another protocol, if it may be.
     async fn connect(
         &self,
-        addresses: &[IpAddr],
+        ways: &mut Ways,
         wanted: &Wanted,
         window: u64,
         is_upgrade: bool,
-    ) -> Result<(Idle, Option<Receiver<Left>>), Refusal> {
-        let window =
-            self.link.window().map(|known| Window { begins: window.clamp(known.first, known.longest), ..known });
-        let upstream = self.servers.dial(addresses, wanted, window).await?;
+    ) -> Result<(Idle, Way, Option<Receiver<Left>>), Refusal> {
+        let window = self.link.window().map(|known| Window { begins: known.beginning(window), ..known });
+        let (upstream, way) = self.servers.connect(ways, wanted, window).await?;
         let server = upstream.server;
         let sampled = self.servers.sampled(server);
         let (gated, gate) = Gated::new(upstream, sampled);
@@ -258,7 +274,7 @@ impl Exchanges {
         // How it ends is told to whoever waits for its answer.
         if !is_upgrade {
             tokio::task::spawn_local(async move { drop(connection.await) });
-            return Ok((idle, None));
+            return Ok((idle, way, None));
         }
         let (tells, left) = channel();
         tokio::task::spawn_local(async move {
@@ -267,7 +283,7 @@ impl Exchanges {
                 drop(tells.send((parts.io.into_inner(), parts.read_buf)));
             }
         });
-        Ok((idle, Some(left)))
+        Ok((idle, way, Some(left)))
     }
 }
 

@@ -17,6 +17,7 @@ use tokio::{net::TcpStream, time::timeout};
 use crate::{
     client::{Connection, Seat},
     greeting::{Greeting, greeting},
+    permitted::in_hours,
     record::Record,
     serve::{Serving, serve},
     sys,
@@ -55,7 +56,19 @@ async fn tunnelled(
     let (who, class) = serving.identities.by_address(client);
     let target = format!("{}:{}", name.as_deref().unwrap_or(&wanted.bracketed()), wanted.port);
     let account = serving.quotas.account(&who, class);
-    let record = Record::new(Rc::clone(&serving.notes), (account, client), Method::CONNECT, target);
+    let mut record = Record::new(Rc::clone(&serving.notes), (account, client), Method::CONNECT, target);
+    let said = name.as_deref().map(|name| name.trim_end_matches('.').to_ascii_lowercase());
+    if let Some(class) = serving.towards.class(&wanted, said.as_deref()).await {
+        record.goes_to(class);
+    }
+    let config = serving.settings.config();
+    let closed = config.classes.get(record.class.0 as usize);
+    let closed = closed.and_then(|class| in_hours(class, &serving.settings.now()).err());
+    if let Some(refusal) = closed {
+        // There is no way to say why in TLS that is not opened.
+        record.status.set(refusal.status().as_u16());
+        return;
+    }
     serving.tunnels.carry(stream, &wanted, name, record).await;
     drop(seat);
 }
@@ -63,6 +76,8 @@ async fn tunnelled(
 /// Where the connection was meant to go.
 fn original(stream: &TcpStream, is_tproxy: bool) -> io::Result<SocketAddr> {
     let local = stream.local_addr()?;
+    // A socket for both families has IPv4 written as IPv6.
+    let local = SocketAddr::new(local.ip().to_canonical(), local.port());
     if is_tproxy {
         return Ok(local);
     }

@@ -17,7 +17,7 @@
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `quota` | how much users may have, and what they used of it |
-//! | `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
+//! | `ways`, `record`, `message`, `relay`, `servers`, `exchange`, `tunnel` | a request to a server and its response; bytes both ways |
 //! | `pages` | what the gateway answers, not a server |
 //! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
@@ -79,6 +79,7 @@ mod upload;
 mod upstream;
 mod wanted;
 mod watch;
+mod ways;
 mod who;
 
 #[cfg(feature = "test-support")]

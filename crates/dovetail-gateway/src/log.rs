@@ -64,6 +64,7 @@ pub(crate) struct Line<'a> {
     pub(crate) method: &'a str,
     pub(crate) target: &'a str,
     pub(crate) server: Option<IpAddr>,
+    pub(crate) parent: Option<&'a str>,
 }
 
 /// Opens the log that a configuration has, if it has one.
@@ -156,8 +157,8 @@ impl Line<'_> {
             _ => "TCP_MISS",
         };
         let user = match self.who {
-            Who::Name(name) => OneWord(name),
-            Who::Address(_) => OneWord("-"),
+            Who::Name(name) | Who::Group(name) => OneWord(name),
+            Who::Address(_) | Who::Network(_) | Who::Towards(..) => OneWord("-"),
         };
         let _ = write!(
             text,
@@ -172,6 +173,7 @@ impl Line<'_> {
             OneWord(self.target),
         );
         let _ = match self.server {
+            Some(server) if self.parent.is_some() => write!(text, "FIRSTUP_PARENT/{server} -"),
             Some(server) => write!(text, "HIER_DIRECT/{server} -"),
             None => write!(text, "HIER_NONE/- -"),
         };
@@ -196,6 +198,7 @@ impl Line<'_> {
             "method": self.method,
             "target": self.target,
             "server": self.server,
+            "parent": self.parent,
         })
         .to_string()
     }

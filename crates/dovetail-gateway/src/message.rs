@@ -2,10 +2,11 @@
 
 use std::{net::IpAddr, time::Duration};
 
-use http::{HeaderValue, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, Version, header, request::Parts, uri::PathAndQuery};
 use hyper::body::Body;
 
 use crate::{
+    config::Parent,
     headers::{self, Framing},
     one_word::OneWord,
     refusal::Refusal,
@@ -58,6 +59,42 @@ pub(crate) fn to_server(
     headers::add_via(&mut head.headers, came_as, &settings.via());
     headers::add_forwarded(&mut head.headers, settings.config().proxy.forwarded, client);
     Ok(())
+}
+
+/// Addresses a request to a server, or to a parent proxy, which is told the whole target (RFC 9112, section 3.2.2) and the gateway's credentials.
+pub(crate) fn address(head: &mut Parts, parent: Option<&Parent>) -> Result<(), Refusal> {
+    let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
+    head.headers.remove(header::PROXY_AUTHORIZATION);
+    let Some(parent) = parent else {
+        head.uri = Uri::from(path);
+        return Ok(());
+    };
+    let bad = || Refusal::BadRequest("its Host is no host");
+    let host = head.headers.get(header::HOST).ok_or_else(bad)?;
+    // `*` asks the server itself, which a target without a path is (RFC 9110, section 9.3.7).
+    let path = if path.as_str() == "*" { PathAndQuery::from_static("/") } else { path };
+    let uri = Uri::builder().scheme("http").authority(host.as_bytes()).path_and_query(path);
+    head.uri = uri.build().map_err(|_| bad())?;
+    if let Some(says) = parent.authorization().and_then(|says| HeaderValue::try_from(says).ok()) {
+        head.headers.insert(header::PROXY_AUTHORIZATION, says);
+    }
+    Ok(())
+}
+
+/// The header that asks a parent for a tunnel; `passed`: the proxies that the client's own request has passed, in `Via`.
+pub(crate) fn connect(settings: &Settings, parent: &Parent, wanted: &Wanted, passed: &HeaderMap) -> String {
+    let target = format!("{}:{}", wanted.bracketed(), wanted.port);
+    let mut text = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
+    let own = format!("1.1 {}", settings.config().proxy.name);
+    // Without those before it a circle of proxies would never see itself.
+    let passed = passed.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok());
+    for via in passed.chain([own.as_str()]) {
+        text.push_str(&format!("Via: {via}\r\n"));
+    }
+    if let Some(says) = parent.authorization() {
+        text.push_str(&format!("Proxy-Authorization: {says}\r\n"));
+    }
+    text + "\r\n"
 }
 
 /// HTTP/2 may send a cookie in parts (RFC 9113, section 8.2.3).

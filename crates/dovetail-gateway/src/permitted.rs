@@ -1,9 +1,12 @@
 //! What a request asks for, if it may ask for that.
 
+use std::sync::Arc;
+
 use http::{Method, Request};
+use jiff::ZonedDateTime;
 
 use crate::{
-    config::Config,
+    config::{Class, Config},
     headers::was_here,
     refusal::Refusal,
     wanted::{Asked, Wanted},
@@ -29,6 +32,22 @@ pub(crate) fn permitted<B>(config: &Config, request: &Request<B>, asked: Asked) 
 /// Whether a request was not here before.
 pub(crate) fn is_new<B>(config: &Config, request: &Request<B>) -> Result<(), Refusal> {
     if was_here(request.headers(), &config.proxy.name) { Err(Refusal::Loop) } else { Ok(()) }
+}
+
+/// Whether requests of a class are let through at a local time, or why not.
+pub(crate) fn in_hours(class: &Class, now: &ZonedDateTime) -> Result<(), Refusal> {
+    let Some(hours) = class.hours.as_ref().filter(|hours| !hours.contains(now.datetime())) else { return Ok(()) };
+    let opens = hours.next_change(now);
+    let after_s = opens.as_ref().map_or(7 * 86_400, |opens| {
+        let wait = opens.timestamp().as_millisecond() - now.timestamp().as_millisecond();
+        u64::try_from(wait).unwrap_or(0).div_ceil(1000).max(1)
+    });
+    let opens = opens.map_or("another day".into(), |opens| match opens.date() == now.date() {
+        true => format!("{} today", opens.strftime("%H:%M")),
+        false => opens.strftime("%H:%M on %A, %-d %B").to_string(),
+    });
+    let class = Arc::clone(&class.name);
+    Err(Refusal::OutOfHours { class, hours: format!("at {hours}"), opens, after_s })
 }
 
 #[cfg(test)]
@@ -60,6 +79,25 @@ mod tests {
         assert_eq!(asked("GET", "http://a.example:8081/", ""), Some(Refusal::Port(8081)));
         assert_eq!(asked("CONNECT", "a.example:443", ""), None, "443 is what CONNECT may reach unless said otherwise");
         assert_eq!(asked("CONNECT", "a.example:8080", ""), Some(Refusal::ConnectPort(8080)));
+    }
+
+    #[test]
+    fn out_of_hours_it_is_said_when_they_begin() {
+        let class = |hours: &str| {
+            let class = format!("[[class]]\nname = \"updates\"\nhosts = \"a.example\"\nhours = \"{hours}\"\n");
+            Config::parse(&format!("{TEXT}{class}")).expect("a configuration").classes[0].clone()
+        };
+        // A Wednesday.
+        let at = |time: &str| -> ZonedDateTime { format!("2026-11-25T{time}+00:00[UTC]").parse().expect("a time") };
+        let says = |hours: &str, time: &str| match in_hours(&class(hours), &at(time)) {
+            Err(Refusal::OutOfHours { opens, after_s, .. }) => Some((opens, after_s)),
+            Err(other) => panic!("{other:?}"),
+            Ok(()) => None,
+        };
+        assert_eq!(says("22:00-06:00", "05:59:59"), None);
+        assert_eq!(says("22:00-06:00", "06:00:00"), Some(("22:00 today".into(), 16 * 3600)));
+        assert_eq!(says("22:00-06:00", "21:59:59.5"), Some(("22:00 today".into(), 1)));
+        assert_eq!(says("Sat 08:00-12:00", "12:00:00"), Some(("08:00 on Saturday, 28 November".into(), 68 * 3600)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What is noted of a request when it is over: counters, and a line in the log.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     net::IpAddr,
     rc::Rc,
     sync::Arc,
@@ -29,6 +29,8 @@ pub(crate) struct Record {
     began: Instant,
     arrived: SystemTime,
     pub(crate) who: Who,
+    /// The user as schedulers know them: apart, where a class was chosen by where the request goes.
+    pub(crate) party: Who,
     pub(crate) client: IpAddr,
     pub(crate) class: ClassId,
     pub(crate) account: Rc<Account>,
@@ -41,6 +43,8 @@ pub(crate) struct Record {
     /// Bytes of the request's body, or up the tunnel.
     pub(crate) uploaded: Rc<Cell<u64>>,
     pub(crate) server: Cell<Option<IpAddr>>,
+    /// The parent proxy that it went by.
+    pub(crate) parent: RefCell<Option<Arc<str>>>,
     /// How long it waited for its release.
     pub(crate) queue: Cell<Duration>,
     /// What its time was spent on since it was queued, once its place is over.
@@ -63,6 +67,7 @@ impl Record {
             notes,
             began: Instant::now(),
             arrived: SystemTime::now(),
+            party: account.who().clone(),
             who: account.who().clone(),
             client,
             class: account.own_class(),
@@ -73,6 +78,7 @@ impl Record {
             sent: Cell::new(0),
             uploaded: Rc::default(),
             server: Cell::new(None),
+            parent: RefCell::default(),
             queue: Cell::default(),
             spending: Arc::default(),
             is_whole: Cell::new(false),
@@ -80,9 +86,23 @@ impl Record {
         }
     }
 
+    /// It goes to a host that has a class of its own.
+    pub(crate) fn goes_to(&mut self, class: ClassId) {
+        self.party = self.who.towards(class);
+        self.class = class;
+    }
+
+    /// The class that it is scheduled in now: that of the host, or the user's, who may be beyond a quota.
+    pub(crate) fn scheduled(&self) -> ClassId {
+        match self.party {
+            Who::Towards(_, class) => class,
+            _ => self.account.class(),
+        }
+    }
+
     /// A way up for this many bytes, or for a body of unknown length.
     pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
-        uplink.lane((&self.who, self.account.class()), &self.uploaded, bytes)
+        uplink.lane((&self.party, self.scheduled()), &self.uploaded, bytes)
     }
 }
 
@@ -102,6 +122,7 @@ impl Drop for Record {
         });
         if let Some(log) = self.notes.log() {
             let config = self.notes.config();
+            let parent = self.parent.borrow();
             let line = Line {
                 ended: self.arrived + took,
                 took,
@@ -118,6 +139,7 @@ impl Drop for Record {
                 method: self.method.as_str(),
                 target: &self.target,
                 server: self.server.get(),
+                parent: parent.as_deref(),
             };
             log.write(&line);
         }

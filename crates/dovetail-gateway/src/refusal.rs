@@ -18,6 +18,15 @@ pub(crate) enum Refusal {
     WhoAreYou,
     #[error("The user name or password is wrong.")]
     NotKnown,
+    #[error(
+        "Passwords cannot be examined at the moment. Try again shortly, and tell the gateway's operator if that does not help."
+    )]
+    NoHelper,
+    #[error(
+        "Requests such as this one, in the class '{class}', are let through only {hours}. Try again from {opens} on. This gateway's \
+         operator has set these hours so that the link is free for other things until then."
+    )]
+    OutOfHours { class: Arc<str>, hours: String, opens: String, after_s: u64 },
     #[error("You have {0} requests in progress, the limit for a user of this gateway. Wait until some have finished.")]
     TooManyRequests(usize),
     #[error(
@@ -59,6 +68,20 @@ pub(crate) enum Refusal {
     BrokeOff { host: Arc<str>, why: String },
     #[error("'{0}' did not begin to respond in time.")]
     ResponseTimeout(Arc<str>),
+    #[error("No connection to the parent proxy '{parent}': {why}.")]
+    Parent { parent: Arc<str>, why: String },
+    #[error("The parent proxy '{0}' did not accept a connection in time.")]
+    ParentTimeout(Arc<str>),
+    #[error(
+        "The parent proxy '{0}' asks for a user and a password that this gateway does not have. Tell its operator."
+    )]
+    ParentAsks(Arc<str>),
+    #[error("The parent proxy '{parent}' did not connect to '{host}': it answered with status {status}.")]
+    ParentStatus { parent: Arc<str>, host: Arc<str>, status: u16 },
+    #[error(
+        "'{0}' means the gateway's own network to the proxy that resolves it, which clients of this gateway may not reach."
+    )]
+    OwnName(Arc<str>),
     #[error("The gateway is at its limit of connections. Try again in a moment.")]
     Full,
     #[error("The gateway failed: {0}.")]
@@ -78,8 +101,16 @@ impl Refusal {
         Self::Quota { quota, size, every, until: until.strftime("%A %-d %B %Y, %H:%M").to_string(), wait_s }
     }
 
-    pub(crate) const fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
+            // Its own words for what a client can do about it; not a question for a password that is not the client's.
+            Self::ParentStatus { status, .. } => StatusCode::from_u16(*status)
+                .ok()
+                .filter(|_| (400..600).contains(status))
+                .unwrap_or(StatusCode::BAD_GATEWAY),
+            Self::Parent { .. } | Self::ParentAsks(_) => StatusCode::BAD_GATEWAY,
+            Self::ParentTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
+            Self::OwnName(_) => StatusCode::FORBIDDEN,
             Self::NotAClient(_) | Self::ConnectPort(_) | Self::Port(_) | Self::Destination { .. } => {
                 StatusCode::FORBIDDEN
             }
@@ -92,7 +123,7 @@ impl Refusal {
             Self::Loop => StatusCode::LOOP_DETECTED,
             Self::NoName { .. } | Self::Connect { .. } | Self::BrokeOff { .. } => StatusCode::BAD_GATEWAY,
             Self::NameTimeout(_) | Self::ConnectTimeout(_) | Self::ResponseTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
-            Self::Full => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Full | Self::NoHelper | Self::OutOfHours { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -105,6 +136,9 @@ impl Refusal {
             Self::BadRequest(_) | Self::Scheme(_) | Self::TargetTooLong => "http_request_error",
             Self::HeaderTooLong { .. } | Self::Body(_) | Self::BodyTimeout => "http_request_error",
             Self::Destination { .. } => "destination_ip_prohibited",
+            Self::Parent { .. } | Self::ParentAsks(_) | Self::ParentStatus { .. } => "destination_unavailable",
+            Self::ParentTimeout(_) => "connection_timeout",
+            Self::OwnName(_) => "destination_ip_prohibited",
             Self::Loop => "proxy_loop_detected",
             Self::NoName { .. } => "dns_error",
             Self::NameTimeout(_) => "dns_timeout",
@@ -112,7 +146,9 @@ impl Refusal {
             Self::ConnectTimeout(_) => "connection_timeout",
             Self::BrokeOff { .. } => "connection_terminated",
             Self::ResponseTimeout(_) => "connection_read_timeout",
+            Self::OutOfHours { .. } => "http_request_denied",
             Self::Full => "connection_limit_reached",
+            Self::NoHelper => "proxy_internal_error",
             Self::Internal(_) => "proxy_internal_error",
         }
     }
@@ -160,11 +196,14 @@ impl Refusal {
         if matches!(self, Self::WhoAreYou | Self::NotKnown) {
             headers.insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"gateway\""));
         }
-        if matches!(self, Self::Full | Self::TooManyRequests(_)) {
+        if matches!(self, Self::Full | Self::NoHelper | Self::TooManyRequests(_)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         if let Self::Quota { wait_s, .. } = self {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(*wait_s));
+        }
+        if let Self::OutOfHours { after_s, .. } = self {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(*after_s));
         }
         if self.closes() {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -217,6 +256,18 @@ mod tests {
             (Refusal::NotAClient(address), 403, "http_request_denied", "10.0.0.1"),
             (Refusal::WhoAreYou, 407, "http_request_denied", "authentication"),
             (Refusal::NotKnown, 407, "http_request_denied", "wrong"),
+            (
+                Refusal::OutOfHours {
+                    class: host.clone(),
+                    hours: "22:00-06:00".into(),
+                    opens: "22:00 today".into(),
+                    after_s: 90,
+                },
+                503,
+                "http_request_denied",
+                "Try again from 22:00 today on",
+            ),
+            (Refusal::NoHelper, 503, "proxy_internal_error", "Passwords cannot be examined"),
             (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
             (
                 Refusal::Quota {
@@ -250,7 +301,23 @@ mod tests {
             (Refusal::Connect { host: host.clone(), why: why() }, 502, "connection_refused", "&lt;why&gt;"),
             (Refusal::ConnectTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
             (Refusal::BrokeOff { host: host.clone(), why: why() }, 502, "connection_terminated", "&lt;why&gt;"),
-            (Refusal::ResponseTimeout(host), 504, "connection_read_timeout", "&lt;host&gt;"),
+            (Refusal::ResponseTimeout(host.clone()), 504, "connection_read_timeout", "&lt;host&gt;"),
+            (Refusal::Parent { parent: host.clone(), why: why() }, 502, "destination_unavailable", "&lt;why&gt;"),
+            (Refusal::ParentTimeout(host.clone()), 504, "connection_timeout", "&lt;host&gt;"),
+            (Refusal::ParentAsks(host.clone()), 502, "destination_unavailable", "password"),
+            (
+                Refusal::ParentStatus { parent: host.clone(), host: host.clone(), status: 404 },
+                404,
+                "destination_unavailable",
+                "status 404",
+            ),
+            (
+                Refusal::ParentStatus { parent: host.clone(), host: host.clone(), status: 302 },
+                502,
+                "destination_unavailable",
+                "status 302",
+            ),
+            (Refusal::OwnName(host.clone()), 403, "destination_ip_prohibited", "&lt;host&gt;"),
             (Refusal::Full, 503, "connection_limit_reached", "limit of connections"),
             (Refusal::Internal("<&\">".into()), 500, "proxy_internal_error", "&lt;&amp;&quot;&gt;"),
         ]

@@ -21,12 +21,12 @@ use crate::{
     exchange::{Exchanges, Fetched},
     held::{Flow, Share, User, Users},
     pages::{self, Seen, Visit},
-    permitted::{is_new, permitted},
+    permitted::{in_hours, is_new, permitted},
     quota::Quotas,
     record::Record,
     refusal::Refusal,
     relay::Relay,
-    state::{Identities, Notes, Settings},
+    state::{Identities, Notes, Settings, Towards},
     tunnel::Tunnels,
     unreadable::{Instead, Unreadable},
     upgrade,
@@ -64,6 +64,7 @@ pub(crate) struct Serving {
     pub(crate) users: Rc<Users>,
     pub(crate) exchanges: Exchanges,
     pub(crate) tunnels: Rc<Tunnels>,
+    pub(crate) towards: Rc<Towards>,
     /// Whether the gateway begins nothing new.
     pub(crate) stops: Receiver<bool>,
 }
@@ -162,7 +163,7 @@ impl Client {
         };
         let target = target(&request);
         let who = (self.serving.quotas.account(&who, class), self.address);
-        let record = Record::new(Rc::clone(&self.serving.notes), who, request.method().clone(), target);
+        let mut record = Record::new(Rc::clone(&self.serving.notes), who, request.method().clone(), target);
         if let Some(refusal) = denied {
             return self.refuse(&refusal, record, self.flow(None, busy));
         }
@@ -176,9 +177,19 @@ impl Client {
             }
             return self.refuse(&refusal, record, self.flow(None, busy));
         }
+        let said = host_said(&request).filter(|_| matches!(self.asked, Asked::Intercepted(_)));
+        if let Some(class) = self.serving.towards.class(&wanted, said.as_deref()).await {
+            record.goes_to(class);
+        }
+        let config = self.serving.settings.config();
+        let closed = config.classes.get(record.class.0 as usize);
+        let closed = closed.and_then(|class| in_hours(class, &self.serving.settings.now()).err());
+        if let Some(refusal) = closed {
+            return self.refuse(&refusal, record, self.flow(None, busy));
+        }
         if wanted.is_tunnel {
             let tunnels = &self.serving.tunnels;
-            return match tunnels.open(&wanted).await {
+            return match tunnels.open(&wanted, &record, request.headers()).await {
                 Ok(upstream) => {
                     record.status.set(StatusCode::OK.as_u16());
                     tunnels.begin(request, upstream, &wanted, record, (busy, Rc::clone(&self.seat)))
@@ -279,6 +290,13 @@ impl Client {
         flow.progress().waits_for(Phase::Transfer);
         page.map(|page| Relay::page(page, record, flow))
     }
+}
+
+/// The name in `Host`, which an intercepted client may have written as it likes.
+fn host_said(request: &Request<Incoming>) -> Option<String> {
+    let said = request.headers().get(http::header::HOST)?.to_str().ok()?;
+    let host = said.parse::<http::uri::Authority>().ok()?.host().trim_end_matches('.').to_ascii_lowercase();
+    Some(host)
 }
 
 /// The target as the log has it.

@@ -1,16 +1,28 @@
 //! How servers are reached: addresses that may be, connections to them, and what is counted of these.
 
-use std::{io, net::IpAddr, rc::Rc};
+use std::{collections::VecDeque, io, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
+
+use http::HeaderMap;
+use tokio::time::timeout;
+use tracing::debug;
 
 use crate::{
-    config::Probe,
+    config::{Parent, Probe},
     counters::{Counters, add},
+    message,
     refusal::Refusal,
     round_trips::{RoundTrips, Sampled},
     state::{Destinations, Room, Settings},
-    upstream::{Failure, Upstream, Window},
+    upstream::{Failure, Server, Unchained, Upstream, Window, chain},
     wanted::Wanted,
+    ways::{Unreached, Way, asked_for, is_resolvable, ways},
 };
+
+/// A parent that does not answer is waited for so long where there is another way.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Ways that are left, and where the first of them leads if that is known already.
+pub(crate) type Ways = VecDeque<(Way, Vec<IpAddr>)>;
 
 /// Makes connections to servers.
 #[derive(Debug)]
@@ -20,6 +32,7 @@ pub(crate) struct Servers {
     room: Rc<Room>,
     counters: Rc<Counters>,
     round_trips: Rc<RoundTrips>,
+    unreached: Unreached,
 }
 
 impl Servers {
@@ -35,6 +48,119 @@ impl Servers {
             room: Rc::clone(room),
             counters: Rc::clone(counters),
             round_trips: Rc::clone(round_trips),
+            unreached: Unreached::default(),
+        }
+    }
+
+    /// The ways to what is wanted, the first to be tried first. `named`: the header of a request that names a host only there.
+    ///
+    /// Of what goes by a parent, which resolves names itself, is checked what it names.
+    pub(crate) fn ways(&self, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Ways, Refusal> {
+        let config = self.settings.config();
+        let ways = ways(&self.settings, &self.unreached, &wanted.host);
+        if ways.iter().any(|way| way.parent().is_some()) {
+            let asked = asked_for(&config, wanted, named)?;
+            for asked in [wanted, &asked] {
+                if let Ok(address) = asked.host.parse() {
+                    self.destinations.check(&asked.host, address)?;
+                } else if !is_resolvable(&asked.host) {
+                    return Err(Refusal::OwnName(Arc::clone(&asked.host)));
+                }
+            }
+        }
+        Ok(ways.into_iter().map(|way| (way, Vec::new())).collect())
+    }
+
+    /// What a connection that is kept is for.
+    pub(crate) fn server(way: &Way, wanted: &Wanted) -> Server {
+        match way {
+            Way::Direct => (Arc::clone(&wanted.host), wanted.port, false),
+            Way::By(parent) => (Arc::clone(&parent.address.0), parent.address.1, true),
+        }
+    }
+
+    /// A connection by the first of these ways that leads anywhere; those before it are taken off.
+    pub(crate) async fn connect(
+        &self,
+        ways: &mut Ways,
+        wanted: &Wanted,
+        window: Option<Window>,
+    ) -> Result<(Upstream, Way), Refusal> {
+        let mut failed = Refusal::Internal("there is no way".into());
+        while let Some((way, addresses)) = ways.front_mut() {
+            let (way, known) = (way.clone(), std::mem::take(addresses));
+            let is_last = ways.len() == 1;
+            let dialled = match &way {
+                Way::Direct => self.dial_server(known, wanted, window).await,
+                Way::By(parent) => self.dial_parent(parent, window, is_last).await,
+            };
+            match dialled {
+                Ok(upstream) => return Ok((upstream, way)),
+                Err(refusal) => failed = refusal,
+            }
+            if let Some(parent) = way.parent() {
+                debug!("{failed}");
+                self.unreached.note(parent);
+            }
+            ways.pop_front();
+        }
+        Err(failed)
+    }
+
+    async fn dial_server(
+        &self,
+        mut addresses: Vec<IpAddr>,
+        wanted: &Wanted,
+        window: Option<Window>,
+    ) -> Result<Upstream, Refusal> {
+        if addresses.is_empty() {
+            addresses = self.addresses(wanted).await?;
+        }
+        self.dial(&addresses, wanted, window).await
+    }
+
+    /// Makes a connection to a parent: what an operator configures may be anywhere.
+    async fn dial_parent(&self, parent: &Parent, window: Option<Window>, is_last: bool) -> Result<Upstream, Refusal> {
+        if !self.room.is_there() {
+            return Err(Refusal::Full);
+        }
+        let name = || Arc::clone(&parent.name);
+        let found = self.destinations.resolve(&parent.address.0).await;
+        let addresses = found.map_err(|refusal| Refusal::Parent { parent: name(), why: refusal.to_string() })?;
+        let within = self.settings.config().timeouts.connect;
+        let within = if is_last { within } else { within.min(PATIENCE) };
+        let made = Upstream::connect(&addresses, parent.address.1, window, within).await;
+        let made = made.map_err(|failure| match failure {
+            Failure::Timeout => Refusal::ParentTimeout(name()),
+            Failure::Error(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::ParentTimeout(name()),
+            Failure::Error(error) => Refusal::Parent { parent: name(), why: error.to_string() },
+        })?;
+        self.unreached.forget(parent);
+        Ok(made)
+    }
+
+    /// Asks a parent for a tunnel.
+    pub(crate) async fn chain(
+        &self,
+        upstream: &mut Upstream,
+        parent: &Parent,
+        wanted: &Wanted,
+        passed: &HeaderMap,
+    ) -> Result<(), Refusal> {
+        let request = message::connect(&self.settings, parent, wanted, passed);
+        let within = self.settings.config().timeouts.response;
+        let (name, host) = (Arc::clone(&parent.name), Arc::clone(&wanted.host));
+        match timeout(within, chain(&mut upstream.stream, request.as_bytes())).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(Unchained::Status(407))) => Err(Refusal::ParentAsks(name)),
+            Ok(Err(Unchained::Status(status))) => Err(Refusal::ParentStatus { parent: name, host, status }),
+            Ok(Err(Unchained::Garbage)) => {
+                Err(Refusal::Parent { parent: name, why: "what it answered is not HTTP".into() })
+            }
+            Ok(Err(Unchained::Error(error))) => {
+                Err(Refusal::Parent { parent: name, why: format!("it broke off: {error}") })
+            }
+            Err(_) => Err(Refusal::ResponseTimeout(host)),
         }
     }
 
@@ -53,12 +179,7 @@ impl Servers {
     }
 
     /// Makes a connection to one of these addresses.
-    pub(crate) async fn dial(
-        &self,
-        addresses: &[IpAddr],
-        wanted: &Wanted,
-        window: Option<Window>,
-    ) -> Result<Upstream, Refusal> {
+    async fn dial(&self, addresses: &[IpAddr], wanted: &Wanted, window: Option<Window>) -> Result<Upstream, Refusal> {
         let host = wanted.host.clone();
         let within = self.settings.config().timeouts.connect;
         Upstream::connect(addresses, wanted.port, window, within).await.map_err(|failure| match failure {

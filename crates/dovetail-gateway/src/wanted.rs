@@ -102,6 +102,16 @@ impl Wanted {
         Ok(Self { host: host.into(), port: address.port(), is_tunnel: false })
     }
 
+    /// A host and a port, for a request that is no tunnel.
+    pub(crate) fn at(authority: &Authority, usual: u16) -> Result<Self, Refusal> {
+        let uri = Uri::builder().scheme("http").authority(authority.clone()).path_and_query("/").build();
+        let uri = uri.map_err(|_| Refusal::BadRequest("its Host is no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(Refusal::BadRequest("its Host has a user's name in it"));
+        }
+        Ok(Self { host: host(&uri)?, port: port(&uri, usual)?, is_tunnel: false })
+    }
+
     /// As it is written in `Host` and before a port.
     pub(crate) fn bracketed(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_string() }

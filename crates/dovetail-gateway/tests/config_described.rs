@@ -70,6 +70,24 @@ fn what_may_be_a_mistake_is_named() {
             ],
         ),
         (
+            sound("", "", "[[group]]\nname = \"a\"\nclients = [\"10.0.0.1\", \"fd00::/48\"]"),
+            &["group a: fd00::/48 is outside of access.clients, so its requests are refused"],
+        ),
+        (
+            sound(
+                "",
+                "",
+                "[[group]]\nname = \"g\"\nclients = [\"10.0.0.1\", \"10.1.0.1\"]\n[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"",
+            ),
+            &[
+                "group g: some of it would be in class default and some in a; all of it is in default: list it in a class's groups",
+            ],
+        ),
+        (
+            sound("", "", "[[class]]\nname = \"a\"\nhosts = \"a.example\"\nrate = \"2Mbps\""),
+            &["class a: its rate is not below the downlink's, so it caps nothing"],
+        ),
+        (
             sound("", "", "[limits]\nconnections = 100"),
             &["limits.connections_per_user is over limits.connections: one client can take all connections"],
         ),
@@ -112,7 +130,13 @@ fn every_key_is_in_the_description() {
         ("", "destinations = { deny = [\"10.9.0.0/16\"] }", "", ""),
         ("", "connect_ports = [443, 563]", "", ""),
         ("", "ports = [80]", "", ""),
+        ("", "ipv6_user = 56", "", ""),
+        ("", "", "", "[[group]]\nname = \"g\"\nclients = \"10.0.0.1\""),
+        ("", "", "", "[[group]]\nname = \"g\"\nusers = \"ada\""),
+        ("", "", "groups = \"g\"", "[[group]]\nname = \"g\"\nusers = \"ada\""),
         ("", "", "weight = 2", ""),
+        ("", "", "rate = \"1Mbps\"", ""),
+        ("", "", "hosts = [\"*.example.com\"]", ""),
         ("", "", "users = [\"ada\"]", ""),
         ("", "", "", "[limits]\nconnections = 20000"),
         ("", "", "", "[limits]\nconnections_per_user = 500"),

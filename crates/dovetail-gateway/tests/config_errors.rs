@@ -57,7 +57,7 @@ fn what_is_no_toml_and_keys_that_there_are_not() {
         (format!("{LEAST}clients = []"), ", line 5: duplicate key"),
         (
             format!("{LEAST}[cache]\nsize = 1"),
-            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, class, quota, limits, timeouts, admin, log, pages, pac, store",
+            ", line 5: there is no key 'cache' here: the file has proxy, downlink, uplink, access, group, class, parent, quota, limits, timeouts, admin, log, pages, pac, store",
         ),
         (
             with("ratio = 2", "", ""),
@@ -83,15 +83,15 @@ fn a_misspelt_key_is_unknown_and_not_missing() {
         ),
         (
             misspelt("clients", "client"),
-            ", line 4: there is no key 'client' here; did you mean 'clients'? [access] has clients, destinations, connect_ports, ports, passwords",
+            ", line 4: there is no key 'client' here; did you mean 'clients'? [access] has clients, destinations, connect_ports, ports, ipv6_user, passwords, helper, helper_processes, helper_channels, helper_timeout",
         ),
         (
             misspelt("downlink", "downlnk"),
-            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, class, quota, limits, timeouts, admin, log, pages, pac, store",
+            ", line 1: there is no key 'downlnk' here; did you mean 'downlink'? the file has proxy, downlink, uplink, access, group, class, parent, quota, limits, timeouts, admin, log, pages, pac, store",
         ),
         (
             with("", "", "[[class]]\nnam = \"a\""),
-            ", line 8: there is no key 'nam' here; did you mean 'name'? [class] has name, weight, weights, clients, users",
+            ", line 8: there is no key 'nam' here; did you mean 'name'? [class] has name, weight, weights, clients, users, groups, hosts, hosts_file, rate, hours",
         ),
         (
             section("log", "acess = \"x\""),
@@ -284,7 +284,7 @@ fn classes() {
         ),
         (
             classes("[[class]]\nname = \"a\""),
-            r#", line 5: class.clients: class "a" has neither clients nor users: add one of them"#,
+            r#", line 5: class.clients: class "a" has no clients, users, groups or hosts: add some"#,
         ),
         (
             classes("[[class]]\nname = \"a\"\nclients = \"10.1.0.0/16\"\nweight = 0"),
@@ -312,7 +312,7 @@ fn classes() {
         ),
         (
             classes("[[class]]\nname = \"a\"\nusers = \"ada\""),
-            ", line 7: class.users: users are known by name only with access.passwords: add that, or use clients",
+            ", line 7: class.users: users are known by name only with access.passwords or helper: add one, or use clients",
         ),
         (
             with(
@@ -512,4 +512,92 @@ fn quotas() {
         ),
         (section("store", ""), r#", line 5: store.path: set a file, such as path = "/var/lib/dovetail/gateway.db""#),
     ]);
+}
+
+#[test]
+fn groups() {
+    let groups = |text: &str| with("", "passwords = \"p\"", text);
+    let of =
+        |keys: &str| groups(&format!("[[group]]\nname = \"meyer\"\nclients = \"10.0.1.7\"\nusers = \"ann\"\n{keys}"));
+    refused(&[
+        (
+            groups("[[group]]\nclients = \"10.0.1.7\""),
+            ", line 7: group.name: a group needs a name, such as name = \"family-meyer\"",
+        ),
+        (
+            groups("[[group]]\nname = \"a\""),
+            ", line 7: group.clients: group \"a\" has neither clients nor users: add some",
+        ),
+        (of("weight = 2"), ", line 11: there is no key 'weight' here: [group] has name, clients, users"),
+        (
+            of("[[group]]\nname = \"meyer\"\nclients = \"10.0.1.8\""),
+            ", line 12: group.name: there are two groups \"meyer\": names are unique",
+        ),
+        (
+            of("[[group]]\nname = \"b\"\nclients = [\"10.0.1.0/24\", \"10.0.1.7\"]"),
+            ", line 13: group.clients: 10.0.1.7/32 is in group \"meyer\" already",
+        ),
+        (
+            of("[[group]]\nname = \"b\"\nclients = [\"10.0.1.8\", \"10.0.1.8\"]"),
+            ", line 13: group.clients: 10.0.1.8/32 is in this group already",
+        ),
+        (
+            of("[[group]]\nname = \"b\"\nusers = \"ann\""),
+            ", line 13: group.users: \"ann\" is in group \"meyer\" already",
+        ),
+        (
+            with("", "", "[[group]]\nname = \"a\"\nusers = \"ann\""),
+            ", line 9: group.users: users are known by name only with access.passwords or helper: add one, or use clients",
+        ),
+        (
+            of("[[class]]\nname = \"b\"\ngroups = \"mayer\""),
+            ", line 13: class.groups: there is no [[group]] with the name \"mayer\"",
+        ),
+        (
+            of("[[class]]\nname = \"b\"\ngroups = \"meyer\"\n[[class]]\nname = \"c\"\ngroups = \"meyer\""),
+            ", line 16: class.groups: \"meyer\" is in class \"b\" already",
+        ),
+        (with("", "ipv6_user = 0", ""), ", line 6: access.ipv6_user: 0 is not a whole number from 1 to 128"),
+    ]);
+}
+
+#[test]
+fn hosts() {
+    let file = std::env::temp_dir().join(format!("dovetail-hosts-wrong-{}", std::process::id()));
+    let class = |keys: &str| with("", "", &format!("[[class]]\nname = \"a\"\n{keys}"));
+    refused(&[
+        (
+            class("hosts = [\"a.example\", \"b.*.example\"]"),
+            r#", line 9: class.hosts: "b.*.example" is no host: a '*' stands for all labels before a name, as in "*.example.com", and nowhere else"#,
+        ),
+        (
+            class("hosts = \"http://a.example\""),
+            r#", line 9: class.hosts: "http://a.example" is no host: write a name or an address without a scheme, a port and a path"#,
+        ),
+        (
+            class("hosts = \"10.0.0.1/8\""),
+            r#", line 9: class.hosts: "10.0.0.1/8" is no host: it has bits beyond its length: write "10.0.0.0/8""#,
+        ),
+        (
+            class("hosts = 3"),
+            r#", line 9: class.hosts: this is not a host such as "*.example.com" or "203.0.113.0/24"; it goes in quotes"#,
+        ),
+        (
+            class("hosts = \"*.A.example\"\n[[class]]\nname = \"b\"\nhosts = \".a.example.\""),
+            r#", line 12: class.hosts: *.a.example is in class "a" already"#,
+        ),
+        (
+            class("hosts = \"a\"\nrate = \"1bps\""),
+            r#", line 10: class.rate: "1bps" is out of range: from 1kbps to 1Tbps"#,
+        ),
+    ]);
+    std::fs::write(&file, "a.example\n# all\nb c\n").unwrap();
+    let said = said(&class(&format!("hosts_file = \"{}\"", file.display())));
+    let expected = format!(
+        "configuration, line 9: class.hosts_file: {}, line 3: \"b c\" is no host: it is not a name that the DNS can have",
+        file.display()
+    );
+    assert_eq!(said, expected);
+    std::fs::remove_file(&file).unwrap();
+    assert!(Config::parse(&class(&format!("hosts_file = \"{}\"", file.display()))).is_err());
 }

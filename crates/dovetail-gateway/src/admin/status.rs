@@ -253,10 +253,12 @@ pub(super) fn class_name(config: &Config, class: u32) -> String {
 fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'static str) {
     let moves = live.still.is_some_and(|still| still < LATELY);
     match live.stage {
+        Stage::Queued if live.is_at_cap => ("queued", "queued: its class has had its rate"),
         Stage::Queued if of_class == 0 && all > 0 => ("queued", "queued: its class has nothing in flight"),
         Stage::Queued => ("queued", "queued for release"),
         Stage::Requested => ("requested", "its server has not responded"),
         Stage::Throttled | Stage::Receiving if moves => ("receiving", "receiving"),
+        Stage::Throttled if live.is_at_cap => ("throttled", "throttled: its class has had its rate"),
         Stage::Throttled => ("throttled", "throttled: data waits for a grant"),
         // Its server pauses, or its client does not read.
         Stage::Receiving => ("stalled", "stalled: granted, but nothing arrives"),
@@ -274,6 +276,7 @@ mod tests {
     fn what_a_request_waits_for() {
         let why = |stage: Stage, still_ms: Option<u64>, of_class, all| {
             let live = LiveView {
+                is_at_cap: false,
                 who: Who::Name("ann".into()),
                 class: ClassId(0),
                 label: "a".into(),

@@ -5,11 +5,16 @@
 //! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
 //! of this process. Without the key no client can aim at one, or learn from the time that a look takes.
 //!
+//! Another program may examine them instead (`helper.rs`).
+//!
 //! Guessing is slow: at most [`MOST_JOBS`] are in flight at once, no two for the same credentials, and a wrong answer
 //! is to be given after [`DELAY`]. A name that there is not costs as much as the
 //! costliest that there is.
 
 mod file;
+mod header;
+mod helper;
+mod memory;
 mod recent;
 
 use std::{
@@ -21,17 +26,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use base64::{
-    Engine, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
 use http::HeaderValue;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use dovetail_toml::Fault;
 
 use crate::config::ConfigError;
-use recent::Recent;
+use header::{basic, decoded};
+pub(crate) use helper::{Helper, Known};
+use recent::{Fingerprint, RIGHT, Recent, WRONG};
 
 /// At most this many passwords are examined with bcrypt at once.
 pub const MOST_JOBS: usize = 4;
@@ -39,21 +42,6 @@ pub const MOST_JOBS: usize = 4;
 pub const DELAY: Duration = Duration::from_secs(1);
 /// After [`Check::Busy`] ask again in so long.
 pub const RETRY: Duration = Duration::from_millis(50);
-
-/// How long right credentials are remembered, and how many.
-const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
-/// How long wrong ones are, and how many.
-const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
-/// The longest header that is examined, in bytes.
-const LONGEST_HEADER: usize = 1024;
-
-/// With or without padding: clients differ.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
-
-type Fingerprint = u128;
 
 /// Names and the hashes of their passwords, with what was found of late.
 #[derive(Clone)]
@@ -214,17 +202,6 @@ impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What follows the scheme `Basic`.
-fn basic(header: &[u8]) -> Option<&[u8]> {
-    let (scheme, rest) = header.split_at_checked(b"Basic ".len())?;
-    scheme.eq_ignore_ascii_case(b"Basic ").then(|| rest.trim_ascii())
-}
-
-/// `name:password`
-fn decoded(encoded: &[u8]) -> Option<Vec<u8>> {
-    if encoded.len() > LONGEST_HEADER { None } else { BASE64.decode(encoded).ok() }
 }
 
 impl fmt::Debug for Passwords {

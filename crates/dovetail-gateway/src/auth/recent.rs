@@ -6,6 +6,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// How long right credentials are remembered, and how many.
+pub(super) const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
+/// How long wrong ones are, and how many.
+pub(super) const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
+
+/// What credentials are known by.
+pub(super) type Fingerprint = u128;
+
 /// Values that are forgotten some time after they came, the oldest first where there are too many. O(1) amortised.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {

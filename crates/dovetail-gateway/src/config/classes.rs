@@ -5,7 +5,8 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    net::IpAddr,
+    net::{IpAddr, Ipv6Addr},
+    path::Path,
 };
 
 use dovetail_sched::Weight;
@@ -16,9 +17,12 @@ use dovetail_toml::{
 use toml::de::DeValue;
 
 use super::{
+    groups::{Groups, user_name},
+    hosts::{self, HostIndex},
     hours::{Hours, hours},
     model::{Class, Config},
     name::{EXPECTED, LONGEST_NAME, is_in_name},
+    prefixes::Prefix,
 };
 
 /// The name of the class for all other users.
@@ -27,15 +31,47 @@ pub(super) const DEFAULT: &str = "default";
 pub(super) const MOST_CLASSES: usize = 64;
 
 impl Config {
-    /// The class of a client's address, an index into [`classes`](Self::classes). O(prefixes).
+    /// The network of addresses that are one user with this one, unless it is in a group. O(classes' prefixes).
+    #[must_use]
+    pub fn network_of(&self, address: IpAddr) -> Prefix {
+        let IpAddr::V6(address) = address.to_canonical() else { return Prefix::from(address.to_canonical()) };
+        let length = if is_apart(address) { 128 } else { self.access.ipv6_user };
+        let named =
+            self.classes.iter().flat_map(|class| &class.clients).filter(|prefix| prefix.contains(&IpAddr::V6(address)));
+        let length = named.map(Prefix::prefix_len).chain([length]).max().unwrap_or(length);
+        Prefix::new(address.into(), length).map_or_else(|_| IpAddr::from(address).into(), |network| network.trunc())
+    }
+
+    /// The class of a client's address that is in no group, an index into [`classes`](Self::classes). O(prefixes).
     #[must_use]
     pub fn class_of(&self, address: IpAddr) -> usize {
-        let address = address.to_canonical();
+        self.class_of_network(self.network_of(address))
+    }
+
+    /// The class of all addresses of a network, as [`network_of`](Self::network_of) has it. O(prefixes).
+    #[must_use]
+    pub fn class_of_network(&self, network: Prefix) -> usize {
         let all = self.classes.iter().enumerate();
         let prefixes = all.flat_map(|(class, of)| of.clients.iter().map(move |prefix| (prefix, class)));
         let longest =
-            prefixes.filter(|(prefix, _)| prefix.contains(&address)).max_by_key(|(prefix, _)| prefix.prefix_len());
+            prefixes.filter(|(prefix, _)| prefix.contains(&network)).max_by_key(|(prefix, _)| prefix.prefix_len());
         longest.map_or(self.default_class, |(_, class)| class)
+    }
+
+    /// The class of a group: the one that lists it, or else that of its first user, or of its first addresses. The default
+    /// one if there is no such group. O(names + prefixes).
+    #[must_use]
+    pub fn class_of_group(&self, name: &str) -> usize {
+        let lists = |class: &Class| class.groups.iter().any(|group| **group == *name);
+        let listed = self.classes.iter().position(lists);
+        let of_user =
+            |user: &str| self.classes.iter().position(|class| class.users.iter().any(|known| **known == *user));
+        let of_members = || {
+            let group = self.groups.named(name)?;
+            let user = group.users.iter().find_map(|user| of_user(user));
+            user.or_else(|| group.clients.first().map(|&clients| self.class_of_network(clients)))
+        };
+        listed.or_else(of_members).unwrap_or(self.default_class)
     }
 
     /// The class of a user who has said a name: the one with that name, or else the address's. O(names + prefixes).
@@ -46,24 +82,41 @@ impl Config {
     }
 }
 
+/// Whether addresses of the same /64 are of different hosts, or of this one.
+const fn is_apart(address: Ipv6Addr) -> bool {
+    address.is_unicast_link_local() || address.is_loopback()
+}
+
+/// Which class each host that is listed belongs to.
+pub(super) fn by_host(classes: &[Class]) -> HostIndex<usize> {
+    HostIndex::new(classes.iter().enumerate().flat_map(|(at, class)| class.hosts.iter().map(move |host| (host, at))))
+}
+
 /// The classes, and which of them is the default one.
-pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(Vec<Class>, usize), Fault> {
+pub(super) fn read(
+    sections: Vec<Section<'_>>,
+    (known, has_names): (&Groups, bool),
+    folder: &Path,
+) -> Result<(Vec<Class>, usize), Fault> {
     let mut classes: Vec<Class> = Vec::new();
     let mut names = HashSet::new();
     let mut prefixes = HashMap::new();
     let mut users = HashMap::new();
+    let mut groups = HashMap::new();
+    let mut hosts = HashMap::new();
     for mut section in sections {
-        let class = read_one(&mut section)?;
+        let class = read_one(&mut section, folder)?;
         let name = &class.name;
         if !names.insert(name.clone()) {
             return Err(section.wrong("name", format!("there are two classes {}: names are unique", quoted(name))));
         }
-        if class.clients.is_empty() && class.users.is_empty() && **name != *DEFAULT {
-            let what = format!("class {} has neither clients nor users: add one of them", quoted(name));
+        let has_users = !(class.clients.is_empty() && class.users.is_empty() && class.groups.is_empty());
+        if !has_users && class.hosts.is_empty() && **name != *DEFAULT {
+            let what = format!("class {} has no clients, users, groups or hosts: add some", quoted(name));
             return Err(section.wrong("clients", what));
         }
-        if !class.users.is_empty() && !has_passwords {
-            let what = "users are known by name only with access.passwords: add that, or use clients";
+        if !class.users.is_empty() && !has_names {
+            let what = "users are known by name only with access.passwords or helper: add one, or use clients";
             return Err(section.wrong("users", what));
         }
         for prefix in &class.clients {
@@ -74,6 +127,20 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
         for user in &class.users {
             if let Some(other) = users.insert(user.clone(), name.clone()) {
                 return Err(section.wrong("users", format!("{} is in class {} already", quoted(user), quoted(&other))));
+            }
+        }
+        for group in &class.groups {
+            if known.named(group).is_none() {
+                return Err(section.wrong("groups", format!("there is no [[group]] with the name {}", quoted(group))));
+            }
+            if let Some(other) = groups.insert(group.clone(), name.clone()) {
+                let what = format!("{} is in class {} already", quoted(group), quoted(&other));
+                return Err(section.wrong("groups", what));
+            }
+        }
+        for host in &*class.hosts {
+            if let Some(other) = hosts.insert(host.clone(), name.clone()).filter(|other| other != name) {
+                return Err(section.wrong("hosts", format!("{host} is in class {} already", quoted(&other))));
             }
         }
         let most = MOST_CLASSES - usize::from(!names.contains(DEFAULT));
@@ -92,17 +159,19 @@ pub(super) fn read(sections: Vec<Section<'_>>, has_passwords: bool) -> Result<(V
     Ok((classes, default))
 }
 
-fn read_one(section: &mut Section<'_>) -> Result<Class, Fault> {
-    let in_user = |letter: char| !letter.is_control() && letter != ':';
-    let user = "a user's name of 1 to 64 characters, without colons";
+fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Class, Fault> {
     let name = section.one("name", values::name(LONGEST_NAME, is_in_name, EXPECTED))?;
     let weight = section.one("weight", weight)?.unwrap_or_default();
     let weights = section.sections("weights")?.into_iter().map(weight_of_hours).collect::<Result<_, _>>()?;
     let clients = section.list("clients", values::prefix)?.unwrap_or_default();
-    let users = section.list("users", values::name(LONGEST_NAME, in_user, user))?.unwrap_or_default();
+    let users = section.list("users", user_name())?.unwrap_or_default();
+    let groups = section.list("groups", values::name(LONGEST_NAME, is_in_name, EXPECTED))?.unwrap_or_default();
+    let hosts = hosts::read(section, ("hosts", "hosts_file"), folder)?;
+    let rate = section.one("rate", values::rate)?;
+    let open = hours(section, "hours")?;
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a class needs a name, such as name = \"office\""))?;
-    Ok(Class { name, weight, weights, clients, users, beyond: None })
+    Ok(Class { name, weight, weights, clients, users, groups, hosts, rate, hours: open, beyond: None })
 }
 
 fn weight(value: &DeValue<'_>) -> Result<Weight, String> {

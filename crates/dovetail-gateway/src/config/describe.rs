@@ -1,12 +1,17 @@
 //! A configuration in words: what a gateway with it does, and what about it may be a mistake.
 
-use std::fmt::{self, Display};
+use std::{
+    fmt::{self, Display},
+    sync::Arc,
+};
 
 use dovetail_sched::units::Rate;
 use dovetail_toml::values::written_time;
 
 use super::{
-    model::{Access, Beyond, Class, Config, Forwarded, LogFormat, Per, Probe, Quota},
+    hosts::HostPattern,
+    model::{Access, Beyond, Class, Config, Forwarded, Helper, LogFormat, Per, Probe, Quota},
+    parents::Parent,
     prefixes::{Prefix, Prefixes},
     reload::joined,
 };
@@ -36,10 +41,20 @@ impl Config {
         for prefix in proxy.trusted.prefixes().filter(|prefix| prefix.prefix_len() == 0) {
             warn(format!("proxy.trusted has {prefix}: every client can say that it is another one"));
         }
-        if access.passwords.is_some() && !proxy.listen.is_empty() {
+        if let Some(Helper { .. }) = &access.helper {
+            let names = self
+                .classes
+                .iter()
+                .flat_map(|class| &class.users)
+                .chain(self.groups.iter().flat_map(|group| &group.users));
+            for name in names.filter(|name| ***name != *name.trim().to_lowercase()) {
+                warn(format!("{name}: with access.helper names are in small letters: write it so"));
+            }
+        }
+        if access.has_names() && !proxy.listen.is_empty() {
             warn("passwords cross the network in clear: anyone who can listen on the users' side can read them".into());
         }
-        if access.passwords.is_some() && !(proxy.redirect.is_empty() && proxy.tproxy.is_empty()) {
+        if access.has_names() && !(proxy.redirect.is_empty() && proxy.tproxy.is_empty()) {
             warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
         }
         let downlink = &self.downlink;
@@ -70,6 +85,30 @@ impl Config {
         }
         if !self.quotas.is_empty() && self.store.is_none() {
             warn("there is no [store]: quotas begin unused whenever the gateway starts".into());
+        }
+        for class in
+            self.classes.iter().filter(|class| class.rate.is_some_and(|most| most.bps() >= downlink.rate.bps()))
+        {
+            warn(format!("class {}: its rate is not below the downlink's, so it caps nothing", class.name));
+        }
+        for group in self.groups.iter() {
+            for prefix in group.clients.iter().filter(|prefix| !may_ask(access, prefix)) {
+                warn(format!(
+                    "group {}: {prefix} is outside of access.clients, so its requests are refused",
+                    group.name
+                ));
+            }
+            let listed = self.classes.iter().any(|class| class.groups.contains(&group.name));
+            let first = self.class_of_group(&group.name);
+            let other =
+                group.clients.iter().map(|&clients| self.class_of_network(clients)).find(|&class| class != first);
+            if let Some(other) = other.filter(|_| !listed) {
+                let (name, first, other) = (&group.name, &self.classes[first].name, &self.classes[other].name);
+                warn(format!(
+                    "group {name}: some of it would be in class {first} and some in {other}; all of it is in {first}: list \
+                     it in a class's groups"
+                ));
+            }
         }
         if self.limits.connections_per_user > self.limits.connections {
             warn("limits.connections_per_user is over limits.connections: one client can take all connections".into());
@@ -109,6 +148,10 @@ impl Display for Description<'_> {
             Some(uplink) => part.line("rate", format_args!("{}, paced", rate(uplink.rate)))?,
         }
         access(config, &mut Part { f, heading: "access" })?;
+        let mut part = Part { f, heading: "groups" };
+        for group in config.groups.iter() {
+            part.line(&group.name, members(&group.clients, &group.users, &[]))?;
+        }
         let mut part = Part { f, heading: "classes" };
         for (index, class) in config.classes.iter().enumerate() {
             part.line(&class.name, who(class, index == config.default_class))?;
@@ -116,6 +159,10 @@ impl Display for Description<'_> {
         let mut part = Part { f, heading: "quotas" };
         for quota in &config.quotas {
             part.line(&quota.name, of_quota(quota))?;
+        }
+        let mut part = Part { f, heading: "parents" };
+        for parent in &config.parents {
+            part.line(&parent.name, by(parent))?;
         }
         bounds(config, f)?;
         let mut part = Part { f, heading: "admin" };
@@ -203,7 +250,9 @@ fn access(config: &Config, part: &mut Part<'_, '_>) -> fmt::Result {
     let access = &config.access;
     part.line("clients", joined(access.clients.prefixes(), ""))?;
     let says = access.passwords.as_ref().map(|path| format!("passwords in {}", path.display()));
+    let says = says.or_else(|| access.helper.as_ref().map(asks));
     part.line("authentication", says.as_deref().unwrap_or("none: users are addresses"))?;
+    part.line("users of IPv6", format_args!("each /{} is one", access.ipv6_user))?;
     part.line("ports", joined(&access.ports, "any"))?;
     part.line("ports for CONNECT", joined(&access.connect_ports, "none"))?;
     part.line("also allowed", listed(&access.allow))?;
@@ -214,20 +263,69 @@ fn listed(prefixes: &Prefixes<()>) -> String {
     joined(prefixes.prefixes(), "nothing")
 }
 
-/// A class's weight and who is in it.
+/// Which program is asked, and how.
+fn asks(helper: &Helper) -> String {
+    let Helper { program, arguments, processes, channels, timeout } = helper;
+    let words = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned());
+    let at_once = if *channels > 0 { format!(", {channels} channels each") } else { String::new() };
+    format!(
+        "asks {}: {processes} processes at most{at_once}, {} each",
+        words.collect::<Vec<_>>().join(" "),
+        written_time(*timeout)
+    )
+}
+
+/// Where a parent is, and what for.
+fn by(parent: &Parent) -> String {
+    let user = parent.user.as_ref().map_or(String::new(), |user| format!(" as {user}"));
+    let hosts = if parent.hosts.is_empty() { "all hosts".into() } else { shown(&parent.hosts) };
+    let except = if parent.except.is_empty() { String::new() } else { format!(" except {}", shown(&parent.except)) };
+    let direct = if parent.direct { "; directly if it cannot be reached" } else { "" };
+    format!("{}{user}: {hosts}{except}{direct}", parent.written_address())
+}
+
+/// The first hosts of a list, and how many more there are.
+fn shown(hosts: &[HostPattern]) -> String {
+    let more = hosts.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", joined(hosts.iter().take(SHOWN), ""))
+}
+
+/// So many hosts of a list are shown.
+const SHOWN: usize = 4;
+
+/// A class's weight and rate, and who and what is in it.
 fn who(class: &Class, is_default: bool) -> String {
-    let mut who: Vec<_> = class.clients.iter().map(Prefix::to_string).collect();
-    if !class.users.is_empty() {
-        who.push(format!("users {}", class.users.join(", ")));
+    let mut who = members(&class.clients, &class.users, &class.groups);
+    let mut add = |what: String| {
+        who.push_str(if who.is_empty() { "" } else { ", " });
+        who.push_str(&what);
+    };
+    if !class.hosts.is_empty() {
+        add(format!("requests to {}", shown(&class.hosts)));
     }
     if is_default {
-        who.push("all others".into());
+        add("all others".into());
     }
     if let Some(quota) = &class.beyond {
-        who.push(format!("users beyond the quota {quota}"));
+        add(format!("users beyond the quota {quota}"));
     }
+    let at_most = class.rate.map_or(String::new(), |most| format!(", at most {}", rate(most)));
     let others = class.weights.iter().map(|(hours, weight)| format!("; {} at {hours}", weight.as_f64()));
-    format!("weight {}{}: {}", class.weight.as_f64(), others.collect::<String>(), who.join(", "))
+    let others = others.collect::<String>();
+    let hours = class.hours.as_ref().map_or(String::new(), |hours| format!(", at {hours} only"));
+    format!("weight {}{others}{at_most}{hours}: {who}", class.weight.as_f64())
+}
+
+/// Who is in a class or a group.
+fn members(clients: &[Prefix], users: &[Arc<str>], groups: &[Arc<str>]) -> String {
+    let mut who: Vec<_> = clients.iter().map(Prefix::to_string).collect();
+    for (what, names) in [("users", users), ("groups", groups)] {
+        if !names.is_empty() {
+            who.push(format!("{what} {}", names.join(", ")));
+        }
+    }
+    who.join(", ")
 }
 
 /// How much of what it is, for whom, and what then.

@@ -3,7 +3,7 @@
 use std::{
     collections::HashSet,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
@@ -15,13 +15,14 @@ use dovetail_toml::{
 use toml::de::DeValue;
 
 use super::{
-    classes,
+    classes, groups,
     model::{
-        Access, Admin, Config, Downlink, Forwarded, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Store, Timeouts,
-        Uplink,
+        Access, Admin, Config, Downlink, Forwarded, Helper, Limits, Log, LogFormat, Probe, Proxy, ProxyTls, Store,
+        Timeouts, Uplink,
     },
     name::{EXPECTED, LONGEST_NAME, default_name, is_in_name},
-    pac, pages,
+    pac, pages, parents,
+    path::path,
     prefixes::{Prefix, Prefixes},
     probe, quotas,
 };
@@ -62,7 +63,9 @@ impl Config {
 fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (in_proxy, in_downlink) = (root.section("proxy")?, root.section("downlink")?);
     let (in_uplink, in_access) = (root.section("uplink")?, root.section("access")?);
-    let (in_classes, in_quotas) = (root.sections("class")?, root.sections("quota")?);
+    let (in_groups, in_classes) = (root.sections("group")?, root.sections("class")?);
+    let in_parents = root.sections("parent")?;
+    let in_quotas = root.sections("quota")?;
     let (in_limits, in_timeouts) = (root.section("limits")?, root.section("timeouts")?);
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
     let (in_pages, in_pac) = (root.section("pages")?, root.section("pac")?);
@@ -73,8 +76,11 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let downlink = downlink(in_downlink)?;
     let uplink = uplink(in_uplink, downlink.payload)?;
     let access = access(in_access, folder)?;
-    let (mut classes, default_class) = classes::read(in_classes, access.passwords.is_some())?;
+    let groups = groups::read(in_groups, access.has_names())?;
+    let (mut classes, default_class) = classes::read(in_classes, (&groups, access.has_names()), folder)?;
     let quotas = quotas::read(in_quotas, &mut classes, classes::MOST_CLASSES)?;
+    let hosts = classes::by_host(&classes);
+    let parents = parents::read(in_parents, &proxy.listen, folder)?;
     let limits = limits(in_limits)?;
     let timeouts = timeouts(in_timeouts)?;
     let admin = admin(in_admin, &proxy, folder)?;
@@ -87,9 +93,12 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         downlink,
         uplink,
         access,
+        groups,
         classes,
         default_class,
         quotas,
+        hosts,
+        parents,
         limits,
         timeouts,
         admin,
@@ -205,8 +214,26 @@ fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Fault> {
     destinations.end()?;
     let connect_ports = section.list("connect_ports", port)?.unwrap_or_else(|| vec![443]);
     let ports = section.list("ports", port)?.unwrap_or_default();
+    let ipv6_user = section.one("ipv6_user", whole(1..=128))?.map_or(64, |bits| bits as u8);
     let passwords = section.one("passwords", path(folder))?;
+    let argument = |expected| text(expected, |part: &str| (!part.contains('\0')).then(|| part.to_owned()));
+    let helper = section.list("helper", argument("a program or its argument"))?;
+    let processes = section.one("helper_processes", whole(1..=64))?.map_or(4, |count| count as usize);
+    let channels = section.one("helper_channels", whole(0..=1000))?.map_or(0, |count| count as usize);
+    let range = Duration::from_millis(10)..=Duration::from_secs(300);
+    let timeout = section.one("helper_timeout", values::time(range))?.unwrap_or(Duration::from_secs(10));
     section.end()?;
+    let helper = helper.map(|words| {
+        let mut words = words.into_iter();
+        let program = words.next().filter(|program| program.starts_with('/'));
+        let what = "the first is the program, with its whole path such as \"/usr/lib/squid/basic_ncsa_auth\"";
+        let program = program.ok_or_else(|| section.wrong("helper", what))?;
+        Ok::<_, Fault>(Helper { program: program.into(), arguments: words.collect(), processes, channels, timeout })
+    });
+    let helper = helper.transpose()?;
+    if helper.is_some() && passwords.is_some() {
+        return Err(section.wrong("helper", "there are passwords too: users are known by one of them"));
+    }
     if clients.is_empty() {
         let what = "no client is permitted: add some, such as clients = [\"10.0.0.0/8\"]";
         return Err(section.wrong("clients", what));
@@ -215,7 +242,7 @@ fn access(mut section: Section<'_>, folder: &Path) -> Result<Access, Fault> {
         return Err(destinations.wrong("allow", format!("{both} is both allowed and denied: remove one of them")));
     }
     let (clients, allow, deny) = (of_all(clients), of_all(allow), of_all(deny));
-    Ok(Access { clients, allow, deny, connect_ports, ports, passwords })
+    Ok(Access { clients, allow, deny, connect_ports, ports, ipv6_user, passwords, helper })
 }
 
 fn of_all(list: Vec<Prefix>) -> Prefixes<()> {
@@ -224,12 +251,6 @@ fn of_all(list: Vec<Prefix>) -> Prefixes<()> {
 
 fn port(value: &DeValue<'_>) -> Result<u16, String> {
     whole(1..=u64::from(u16::MAX))(value).map(|port| port as u16)
-}
-
-/// A file's name; beside `folder` if it is not absolute.
-fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
-    let folder = folder.to_owned();
-    text("a file's name", move |name| (!name.is_empty() && !name.contains('\0')).then(|| folder.join(name)))
 }
 
 fn limits(mut section: Section<'_>) -> Result<Limits, Fault> {

@@ -7,11 +7,15 @@ mod classes;
 mod describe;
 mod every;
 mod file;
+mod groups;
+mod hosts;
 mod hours;
 mod model;
 mod name;
 mod pac;
 mod pages;
+mod parents;
+mod path;
 mod prefixes;
 mod probe;
 mod quotas;
@@ -24,10 +28,13 @@ pub(crate) use dovetail_toml::read_text;
 pub(crate) use self::model::written_bytes;
 pub use self::{
     every::Every,
+    groups::{Group, Groups},
+    hosts::{HostIndex, HostPattern},
     hours::Hours,
     model::{
-        Access, Admin, Beyond, Class, Config, Direct, Downlink, Forwarded, Limits, Log, LogFormat, Pac, PacProxy,
-        Pages, Per, Probe, Proxy, ProxyTls, Quota, Store, Timeouts, Uplink,
+        Access, Admin, Beyond, Class, Config, Direct, Downlink, Forwarded, Helper, Limits, Log, LogFormat, Pac,
+        PacProxy, Pages, Per, Probe, Proxy, ProxyTls, Quota, Store, Timeouts, Uplink,
     },
+    parents::Parent,
     prefixes::{Prefix, Prefixes},
 };

@@ -7,7 +7,10 @@ use dovetail_toml::Token;
 
 use super::{
     every::Every,
+    groups::Groups,
+    hosts::{HostIndex, HostPattern},
     hours::Hours,
+    parents::Parent,
     prefixes::{Prefix, Prefixes},
 };
 
@@ -22,12 +25,18 @@ pub struct Config {
     pub uplink: Option<Uplink>,
     /// Permitted clients and destinations.
     pub access: Access,
+    /// Addresses and names that are one user.
+    pub groups: Groups,
     /// Classes of users, the default one included.
     pub classes: Vec<Class>,
     /// The class of users in no other, an index into `classes`.
     pub default_class: usize,
     /// How much users may have.
     pub quotas: Vec<Quota>,
+    /// The class of requests to a host that a class lists, an index into `classes`.
+    pub hosts: HostIndex<usize>,
+    /// Parent proxies, in the order in which they are tried.
+    pub parents: Vec<Arc<Parent>>,
     /// Bounds on what clients can take.
     pub limits: Limits,
     /// Bounds on how long anything takes.
@@ -178,8 +187,35 @@ pub struct Access {
     pub connect_ports: Vec<u16>,
     /// Ports that requests may reach; if empty, any.
     pub ports: Vec<u16>,
+    /// Bits of an IPv6 address that are the same for all of a user's, 1 to 128.
+    pub ipv6_user: u8,
     /// A file of names and passwords, as `htpasswd -B` writes it; with it clients must authenticate.
     pub passwords: Option<PathBuf>,
+    /// A program that examines names and passwords; with it clients must authenticate.
+    pub helper: Option<Helper>,
+}
+
+/// `access.helper`: a program that speaks Squid's protocol of basic helpers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Helper {
+    /// The program.
+    pub program: PathBuf,
+    /// And its arguments.
+    pub arguments: Vec<String>,
+    /// Processes, at most.
+    pub processes: usize,
+    /// Looks that one process may have in flight by channels; 0 for none, one at a time.
+    pub channels: usize,
+    /// How long a look may take.
+    pub timeout: Duration,
+}
+
+impl Access {
+    /// Whether clients have to say who they are.
+    #[must_use]
+    pub const fn has_names(&self) -> bool {
+        self.passwords.is_some() || self.helper.is_some()
+    }
 }
 
 /// `[[class]]`
@@ -195,6 +231,14 @@ pub struct Class {
     pub clients: Vec<Prefix>,
     /// Names of its users, where they say who they are.
     pub users: Vec<Arc<str>>,
+    /// Names of groups that are its users.
+    pub groups: Vec<Arc<str>>,
+    /// Hosts whose requests are in this class, for all users.
+    pub hosts: Arc<[HostPattern]>,
+    /// A rate of the downlink that it may not exceed, frames and all.
+    pub rate: Option<Rate>,
+    /// When its requests are let through; if not said, always.
+    pub hours: Option<Hours>,
     /// It has those who are beyond this quota, and no others.
     pub beyond: Option<Arc<str>>,
 }
@@ -404,6 +448,12 @@ impl Downlink {
     #[must_use]
     pub fn goodput_bytes_per_s(&self) -> f64 {
         goodput(self.rate, self.payload)
+    }
+
+    /// What responses of a class can get at most, in bytes a second, if it has a rate.
+    #[must_use]
+    pub fn cap_bytes_per_s(&self, class: &Class) -> Option<f64> {
+        class.rate.map(|rate| goodput(rate, self.payload))
     }
 }
 

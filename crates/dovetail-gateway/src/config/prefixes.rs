@@ -1,17 +1,32 @@
 //! Address prefixes, and what goes with the longest that matches.
 
-use std::net::IpAddr;
+use std::{collections::HashMap, fmt, net::IpAddr};
 
 use ipnet::IpNet;
 
 /// An address prefix such as `10.0.0.0/16`; a single address is one too.
 pub type Prefix = IpNet;
 
-/// Values by prefix. O(prefixes) a look.
-#[derive(Debug, Clone, Default)]
+/// Values by prefix. O(lengths of prefixes) a look, by keyed hashes.
+#[derive(Clone)]
 pub struct Prefixes<V> {
     // The longest first.
     entries: Vec<(IpNet, V)>,
+    places: HashMap<IpNet, usize>,
+    // The lengths that there are, the longest first: of IPv4 and of IPv6.
+    lengths: [Vec<u8>; 2],
+}
+
+impl<V: fmt::Debug> fmt::Debug for Prefixes<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.entries.iter().map(|(prefix, value)| (prefix, value))).finish()
+    }
+}
+
+impl<V> Default for Prefixes<V> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), places: HashMap::new(), lengths: Default::default() }
+    }
 }
 
 impl<V> Prefixes<V> {
@@ -20,15 +35,34 @@ impl<V> Prefixes<V> {
     pub fn new(entries: impl IntoIterator<Item = (Prefix, V)>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
         entries.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.prefix_len()));
-        Self { entries }
+        let mut places = HashMap::new();
+        let mut lengths: [Vec<u8>; 2] = Default::default();
+        for (place, (prefix, _)) in entries.iter().enumerate() {
+            places.entry(prefix.trunc()).or_insert(place);
+            let lengths = &mut lengths[usize::from(prefix.addr().is_ipv6())];
+            if lengths.last() != Some(&prefix.prefix_len()) {
+                lengths.push(prefix.prefix_len());
+            }
+        }
+        Self { entries, places, lengths }
     }
 
     /// The value of the longest prefix that the address is in. An IPv4 address that is written as an IPv6 one is an IPv4
     /// address.
     #[must_use]
     pub fn find(&self, address: IpAddr) -> Option<&V> {
-        let address = address.to_canonical();
-        self.entries.iter().find(|(prefix, _)| prefix.contains(&address)).map(|(_, value)| value)
+        self.longest(IpNet::from(address.to_canonical())).map(|(_, value)| value)
+    }
+
+    /// The longest prefix that all of `within` is in, and its value.
+    #[must_use]
+    pub fn longest(&self, within: Prefix) -> Option<(&Prefix, &V)> {
+        let lengths = &self.lengths[usize::from(within.addr().is_ipv6())];
+        let shorter = lengths.iter().filter(|&&length| length <= within.prefix_len());
+        let place = shorter
+            .filter_map(|&length| IpNet::new(within.addr(), length).ok())
+            .find_map(|prefix| self.places.get(&prefix.trunc()))?;
+        self.entries.get(*place).map(|(prefix, value)| (prefix, value))
     }
 
     /// The prefixes, the longest first.
@@ -40,5 +74,35 @@ impl<V> Prefixes<V> {
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         self.find(address).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_prefix() -> impl Strategy<Value = IpNet> {
+        // Few bits, so that they overlap.
+        let v4 = (0_u32..64, 24_u8..=32)
+            .prop_map(|(low, length)| IpNet::new(IpAddr::from((0x0a00_0000 | low).to_be_bytes()), length));
+        let v6 = (0_u128..64, 120_u8..=128)
+            .prop_map(|(low, length)| IpNet::new(IpAddr::from((0xfd00 << 112 | low).to_be_bytes()), length));
+        prop_oneof![v4, v6].prop_map(|prefix| prefix.expect("a length").trunc())
+    }
+
+    proptest! {
+        #[test]
+        fn the_longest_is_what_looking_at_each_finds(
+            all in prop::collection::vec(any_prefix(), 0..20),
+            within in any_prefix(),
+        ) {
+            let found = Prefixes::new(all.iter().copied().zip(0..));
+            let expected = all.iter().filter(|prefix| prefix.contains(&within)).max_by_key(|prefix| prefix.prefix_len());
+            prop_assert_eq!(found.longest(within).map(|(prefix, _)| prefix), expected);
+            let first = expected.and_then(|expected| all.iter().position(|prefix| prefix == expected));
+            prop_assert_eq!(found.longest(within).map(|(_, value)| *value), first);
+        }
     }
 }

@@ -1,8 +1,11 @@
 //! What a configuration cannot change while the gateway runs.
 
-use std::{fmt, net::SocketAddr};
+use std::{fmt, net::SocketAddr, sync::Arc};
 
-use super::model::{Admin, Class, Config, ProxyTls, Store, Uplink};
+use super::{
+    classes::by_host,
+    model::{Admin, Class, Config, ProxyTls, Store, Uplink},
+};
 
 impl Config {
     /// Changes in the new configuration that take effect only when the gateway is restarted, a sentence each.
@@ -55,10 +58,19 @@ impl Config {
         let mut rest = std::mem::take(&mut self.classes);
         for before in &old.classes {
             let now = rest.iter().position(|class| class.name == before.name).map(|at| rest.remove(at));
-            let emptied = || Class { clients: Vec::new(), users: Vec::new(), ..before.clone() };
+            let emptied = || Class {
+                clients: Vec::new(),
+                users: Vec::new(),
+                groups: Vec::new(),
+                hosts: Arc::default(),
+                rate: None,
+                hours: None,
+                ..before.clone()
+            };
             self.classes.push(now.unwrap_or_else(emptied));
         }
         self.classes.append(&mut rest);
+        self.hosts = by_host(&self.classes);
         self.default_class = self.classes.iter().position(|class| class.name == default).unwrap_or(0);
         self
     }

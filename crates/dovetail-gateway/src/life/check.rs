@@ -26,6 +26,10 @@ pub fn check(config: &Config) -> Result<Vec<String>, GatewayError> {
     if let Some(store) = &config.store {
         quota::check(&store.path)?;
     }
+    if let Some(helper) = &config.access.helper {
+        access(&helper.program, Access::EXEC_OK)
+            .map_err(|error| GatewayError::Helper(helper.program.display().to_string(), error.into()))?;
+    }
     if let Some(log) = &config.log {
         can_append(&log.path).map_err(|error| cannot_log(log, error))?;
     }

@@ -25,7 +25,7 @@ use crate::{
     round_trips::RoundTrips,
     serve::Serving,
     servers::Servers,
-    state::{Calendar, Destinations, Identities, LastServer, Link, Notes, Room, Settings},
+    state::{Calendar, Destinations, Identities, LastServer, Link, Notes, Room, Settings, Towards},
     tls::Tls,
     tunnel::Tunnels,
     upstream::Pool,
@@ -67,13 +67,15 @@ impl Parts {
         let log = open_log(config.log.as_ref())?;
         let passwords = read_passwords(config.access.passwords.as_deref())?;
         let tls = Rc::new(Tls::read(config.proxy.tls.as_ref())?);
+        let identities = Identities::new(Rc::clone(&settings), passwords);
+        identities.set_helper(config.access.helper.clone()).map_err(GatewayError::Random)?;
         let own = Own::read().map_err(GatewayError::Addresses)?;
         let keys: Vec<_> = config.quotas.iter().map(Quota::key).collect();
         let store = config.store.as_ref().map(|store| Store::open(&store.path, &keys)).transpose()?;
         let (watch, seats, pool, counters) = (Rc::default(), Rc::default(), Rc::default(), Rc::default());
         let (round_trips, last_server, probing) = (Rc::default(), Rc::default(), Rc::default());
         Ok(Self {
-            identities: Rc::new(Identities::new(Rc::clone(&settings), passwords)),
+            identities: Rc::new(identities),
             destinations: Rc::new(Destinations::new(Rc::clone(&settings), names, own)),
             notes: Rc::new(Notes::new(Rc::clone(&settings), log)),
             room: Rc::new(Room::new(descriptors, (&seats, &watch), &pool, &counters)),
@@ -102,6 +104,7 @@ impl Parts {
         let serving = Serving {
             exchanges: Exchanges::new(&self.settings, &servers, &self.link, (&self.pool, &self.last_server)),
             tunnels: Rc::new(Tunnels::new(&self.settings, &servers, &self.link, &self.watch)),
+            towards: Rc::new(Towards::new(&self.settings, &self.destinations)),
             settings: Rc::clone(&self.settings),
             identities: Rc::clone(&self.identities),
             notes: Rc::clone(&self.notes),

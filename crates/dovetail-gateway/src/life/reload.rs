@@ -20,6 +20,7 @@ pub(super) fn reload(parts: &Parts, config: Config) {
     parts.destinations.refresh();
     take_names(parts, &old, &mut config);
     take_passwords(parts, &old, &mut config);
+    take_helper(parts, &old, &mut config);
     take_log(parts, &old, &mut config);
     take_tls(parts, &old, &mut config);
     take_probe(parts, &old, &mut config);
@@ -58,6 +59,13 @@ fn take_tls(parts: &Parts, old: &Config, config: &mut Config) {
     if let Err(error) = parts.tls.reload(config.proxy.tls.as_ref()) {
         warn!("{error}: new connections go on with the certificate and the key that were read before");
         config.proxy.tls.clone_from(&old.proxy.tls);
+    }
+}
+
+fn take_helper(parts: &Parts, old: &Config, config: &mut Config) {
+    if let Err(error) = parts.identities.set_helper(config.access.helper.clone()) {
+        warn!("the system provides no random numbers: {error}: access.helper is unchanged");
+        config.access.helper.clone_from(&old.access.helper);
     }
 }
 

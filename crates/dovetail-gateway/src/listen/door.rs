@@ -27,6 +27,7 @@ use crate::{
     state::Room,
     tls::Tls,
     wanted::{Asked, Met},
+    who::Who,
 };
 
 /// The most that are told why they are turned away at once. Of more the connection is closed.
@@ -78,7 +79,8 @@ impl Door {
         }
         // It is not known yet whose seat it will be.
         let most = config.limits.connections.min(self.room.clients());
-        let Some(seat) = self.seats.take(peer, most, usize::MAX).filter(|_| self.room.is_there()) else {
+        let Some(seat) = self.seats.take(&Who::at(&config, peer), most, usize::MAX).filter(|_| self.room.is_there())
+        else {
             add(&self.counters.refused_full, 1);
             return;
         };
@@ -107,7 +109,10 @@ impl Door {
         }
         let limits = &config.limits;
         let most = limits.connections.min(self.room.clients());
-        let seat = self.seats.take(client, most, limits.connections_per_user).filter(|_| self.room.is_there());
+        let seat = self
+            .seats
+            .take(&Who::at(&config, client), most, limits.connections_per_user)
+            .filter(|_| self.room.is_there());
         let Some(seat) = seat else {
             add(&self.counters.refused_full, 1);
             return self.turn_away(stream, how, &Refusal::Full);

@@ -80,14 +80,21 @@ impl Listeners {
             (&config.proxy.redirect, How::Redirect),
             (&config.proxy.tproxy, How::Tproxy),
         ];
+        let all: Vec<_> = places.iter().flat_map(|(addresses, _)| addresses.iter().copied()).collect();
+        let all: Vec<_> = all.into_iter().chain(config.admin.as_ref().map(|admin| admin.listen)).collect();
+        let kind = |address: SocketAddr, is_transparent| {
+            let is_like = |other: &SocketAddr| other.is_ipv4() && other.port() == address.port();
+            let is_apart = address.is_ipv6() && address.ip().is_unspecified() && all.iter().any(is_like);
+            Kind { is_transparent, is_apart }
+        };
         let (mut clients, mut taken) = (Vec::new(), Vec::new());
         for (addresses, how) in places {
             for &address in addresses {
-                clients.push((open(address, how == How::Tproxy, &mut sources, &mut taken)?, how));
+                clients.push((open(address, kind(address, how == How::Tproxy), &mut sources, &mut taken)?, how));
             }
         }
         let admin = match &config.admin {
-            Some(admin) => Some(open(admin.listen, false, &mut sources, &mut taken)?),
+            Some(admin) => Some(open(admin.listen, kind(admin.listen, false), &mut sources, &mut taken)?),
             None => None,
         };
         for left in sources.passed {
@@ -98,9 +105,17 @@ impl Listeners {
     }
 }
 
+/// What a socket is made with.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    is_transparent: bool,
+    // Without connections by IPv4, for which there is a socket of its own.
+    is_apart: bool,
+}
+
 fn open(
     address: SocketAddr,
-    is_transparent: bool,
+    kind: Kind,
     sources: &mut Sources,
     taken: &mut Vec<Taken>,
 ) -> Result<Listener, GatewayError> {
@@ -119,7 +134,7 @@ fn open(
             taken.push(from);
             return Ok(Listener { socket, is_shared: Rc::default() });
         }
-        match listen(address, is_transparent) {
+        match listen(address, kind.is_transparent, kind.is_apart) {
             Ok(socket) => return Ok(Listener { socket, is_shared: Rc::default() }),
             // One that has just taken over itself cannot be asked until the one before it lets go.
             Err(error) if sources.takes_over && error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
@@ -130,8 +145,11 @@ fn open(
     }
 }
 
-fn listen(address: SocketAddr, is_transparent: bool) -> io::Result<StdListener> {
+fn listen(address: SocketAddr, is_transparent: bool, is_apart: bool) -> io::Result<StdListener> {
     let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None)?;
+    if is_apart {
+        socket.set_only_v6(true)?;
+    }
     socket.set_reuse_address(true)?;
     socket.set_nonblocking(true)?;
     if is_transparent {

@@ -99,5 +99,8 @@ fn user_key(who: &Who) -> String {
     match who {
         Who::Name(name) => format!("name {name}"),
         Who::Address(address) => format!("address {address}"),
+        Who::Network(network) => format!("network {network}"),
+        Who::Group(name) => format!("group {name}"),
+        Who::Towards(who, _) => user_key(who),
     }
 }

@@ -45,6 +45,32 @@ impl Destinations {
         server.is_some_and(|server| destination::check(server, access, &self.own.all()).is_ok())
     }
 
+    /// Whether this address, as it was asked for, may be reached.
+    pub(crate) fn check(&self, host: &Arc<str>, address: IpAddr) -> Result<(), Refusal> {
+        let access = &self.settings.config().access;
+        destination::check(address, access, &self.own.all()).map_err(|why| Refusal::Destination {
+            host: Arc::clone(host),
+            address,
+            why,
+        })
+    }
+
+    /// All addresses of a host, whatever they are.
+    pub(crate) async fn resolve(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
+        let within = self.settings.config().timeouts.resolve;
+        let names = Rc::clone(&self.names.borrow());
+        let mut found = names.find(host, within).await?;
+        found.truncate(MOST_ADDRESSES);
+        Ok(found)
+    }
+
+    /// Whether the name servers have this address for a name.
+    pub(super) async fn leads_to(&self, host: &Arc<str>, address: IpAddr) -> bool {
+        let within = self.settings.config().timeouts.resolve;
+        let names = Rc::clone(&self.names.borrow());
+        names.find(host, within).await.is_ok_and(|found| found.contains(&address.to_canonical()))
+    }
+
     /// Addresses of a host that may be reached.
     pub(crate) async fn addresses(&self, host: &Arc<str>) -> Result<Vec<IpAddr>, Refusal> {
         let config = self.settings.config();

@@ -1,6 +1,6 @@
 //! The user of a request: a client's address, or the name that the client proves where there are passwords.
 
-use std::{cell::RefCell, collections::HashSet, net::IpAddr, rc::Rc};
+use std::{cell::RefCell, collections::HashSet, net::IpAddr, rc::Rc, sync::Arc};
 
 use dovetail_sched::request::ClassId;
 use http::header::{self, HeaderMap, HeaderValue};
@@ -8,8 +8,9 @@ use tokio::{task::spawn_blocking, time::sleep};
 
 use super::settings::Settings;
 use crate::{
-    auth::{self, Check, Passwords},
+    auth::{self, Check, Helper, Known, Passwords},
     class::{class_id, class_of},
+    config,
     refusal::Refusal,
     who::Who,
 };
@@ -19,13 +20,19 @@ use crate::{
 pub(crate) struct Identities {
     settings: Rc<Settings>,
     passwords: RefCell<Option<Rc<Passwords>>>,
-    guessing: RefCell<HashSet<IpAddr>>,
+    helper: RefCell<Option<Rc<Helper>>>,
+    guessing: RefCell<HashSet<Who>>,
 }
 
 impl Identities {
     /// With passwords clients have to say who they are.
     pub(crate) fn new(settings: Rc<Settings>, passwords: Option<Passwords>) -> Self {
-        Self { settings, passwords: RefCell::new(passwords.map(Rc::new)), guessing: RefCell::default() }
+        Self {
+            settings,
+            passwords: RefCell::new(passwords.map(Rc::new)),
+            helper: RefCell::default(),
+            guessing: RefCell::default(),
+        }
     }
 
     /// Other passwords, or none.
@@ -33,10 +40,23 @@ impl Identities {
         *self.passwords.borrow_mut() = passwords.map(Rc::new);
     }
 
+    /// Another program that examines passwords, or none. One that is the same goes on.
+    ///
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn set_helper(&self, config: Option<config::Helper>) -> Result<(), getrandom::Error> {
+        let mut helper = self.helper.borrow_mut();
+        if helper.as_ref().map(|helper| helper.config()) != config.as_ref() {
+            *helper = config.map(Helper::new).transpose()?.map(Rc::new);
+        }
+        Ok(())
+    }
+
     /// The user, by the client's address.
     pub(crate) fn by_address(&self, address: IpAddr) -> (Who, ClassId) {
-        let who = Who::Address(address.to_canonical());
-        let class = class_of(&self.settings.config(), &who);
+        let config = self.settings.config();
+        let who = Who::at(&config, address);
+        let class = class_of(&config, &who);
         (who, class)
     }
 
@@ -51,15 +71,21 @@ impl Identities {
         address: IpAddr,
         credentials: Option<&HeaderValue>,
     ) -> Result<(Who, ClassId), Refusal> {
+        let helper = self.helper.borrow().clone();
+        if let Some(helper) = helper {
+            let name = self.name_by(&helper, address, credentials).await?;
+            return Ok(self.by_name(name, address));
+        }
         let Some(passwords) = self.passwords.borrow().clone() else { return Ok(self.by_address(address)) };
+        let client = Who::at(&self.settings.config(), address);
         loop {
             // One guess at a time and client: no client keeps others from being known.
-            let is_guessing = self.guessing.borrow().contains(&address);
+            let is_guessing = self.guessing.borrow().contains(&client);
             let known = match passwords.check(credentials) {
                 Check::Known(name) => Some(name),
                 Check::Missing => return Err(Refusal::WhoAreYou),
                 Check::Work(job) if !is_guessing => {
-                    let _guess = Guess::new(&self.guessing, address);
+                    let _guess = Guess::new(&self.guessing, client.clone());
                     let known = spawn_blocking(move || job.run()).await.unwrap_or(None);
                     if known.is_none() {
                         sleep(auth::DELAY).await;
@@ -77,21 +103,59 @@ impl Identities {
                 sleep(auth::DELAY).await;
                 return Err(Refusal::NotKnown);
             };
-            let class = class_id(self.settings.config().class_of_user(&name, address));
-            return Ok((Who::Name(name), class));
+            return Ok(self.by_name(name, address));
+        }
+    }
+
+    /// The user, by a name that was proved.
+    fn by_name(&self, name: Arc<str>, address: IpAddr) -> (Who, ClassId) {
+        let config = self.settings.config();
+        let who = Who::named(&config, &name);
+        let class = match &who {
+            Who::Name(name) => class_id(config.class_of_user(name, address)),
+            _ => class_of(&config, &who),
+        };
+        (who, class)
+    }
+
+    /// The name that another program says is the client's.
+    async fn name_by(&self, helper: &Helper, address: IpAddr, said: Option<&HeaderValue>) -> Result<Arc<str>, Refusal> {
+        let client = Who::at(&self.settings.config(), address);
+        loop {
+            match helper.known(said) {
+                Known::User(name) => return Ok(name),
+                Known::Missing => return Err(Refusal::WhoAreYou),
+                Known::Wrong => {
+                    sleep(auth::DELAY).await;
+                    return Err(Refusal::NotKnown);
+                }
+                // One at a time and client, as for a file.
+                Known::Nothing(_) if self.guessing.borrow().contains(&client) => sleep(auth::RETRY).await,
+                Known::Nothing(credentials) => {
+                    let _guess = Guess::new(&self.guessing, client.clone());
+                    return match helper.ask(credentials).await {
+                        Ok(Some(name)) => Ok(name),
+                        Ok(None) => {
+                            sleep(auth::DELAY).await;
+                            Err(Refusal::NotKnown)
+                        }
+                        Err(()) => Err(Refusal::NoHelper),
+                    };
+                }
+            }
         }
     }
 }
 
 /// A client whose password is being examined.
 struct Guess<'a> {
-    all: &'a RefCell<HashSet<IpAddr>>,
-    client: IpAddr,
+    all: &'a RefCell<HashSet<Who>>,
+    client: Who,
 }
 
 impl<'a> Guess<'a> {
-    fn new(all: &'a RefCell<HashSet<IpAddr>>, client: IpAddr) -> Self {
-        all.borrow_mut().insert(client);
+    fn new(all: &'a RefCell<HashSet<Who>>, client: Who) -> Self {
+        all.borrow_mut().insert(client.clone());
         Self { all, client }
     }
 }
@@ -158,7 +222,7 @@ mod tests {
     async fn a_client_has_one_password_examined_at_a_time() {
         let known = identities(passwords());
         let client = address("10.1.2.3");
-        let guess = Guess::new(&known.guessing, client);
+        let guess = Guess::new(&known.guessing, Who::Address(client));
         let (asked, other) = (says("ann:a"), says("bob:b"));
         let mut waits = std::pin::pin!(known.who(client, &asked));
         let soon = tokio::time::timeout(2 * auth::RETRY, &mut waits).await;

@@ -25,6 +25,9 @@ use crate::{
 /// A turn is of what the link carries in this time, and of three segments at least: each costs a wake-up.
 const TURN: Duration = Duration::from_millis(6);
 
+/// A connection of a class with a rate begins with a window of what that brings in this time, as its responses do.
+const FIRST: Duration = Duration::from_millis(340);
+
 /// Both ways of the link.
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -43,6 +46,7 @@ impl Link {
         let setup = setup(config.downlink.goodput_bytes_per_s());
         let weights: Vec<_> = config.classes.iter().map(|class| class.weight).collect();
         let dispatcher = Dispatcher::new(&config.downlink.policy, &setup, &weights)?;
+        set_caps(&dispatcher, &config);
         let window = first_window(&config, &setup)?;
         let up = config.uplink.as_ref().map(|uplink| uplink.goodput_bytes_per_s());
         let uplink = Rc::new(Uplink::new(up, &weights, &dispatcher)?);
@@ -73,18 +77,46 @@ impl Link {
         self.window
     }
 
+    /// What a connection for this class begins with before its place says so.
+    pub(crate) fn window_of(&self, class: ClassId) -> Option<Window> {
+        let config = self.settings.config();
+        let cap = config.classes.get(class.0 as usize).and_then(|class| config.downlink.cap_bytes_per_s(class));
+        let known = self.window?;
+        let begins = cap.map_or(known.first, |rate| known.first.min((rate * FIRST.as_secs_f64()) as u64));
+        Some(Window { begins: known.beginning(begins), ..known })
+    }
+
     /// What interactive tunnels may have without turns.
     pub(crate) const fn free(&self) -> &Free {
         &self.free
     }
 
     /// A place among those that wait, unless its user has too many.
-    pub(crate) fn arrive(&self, who: &Who, class: ClassId, label: &Arc<str>) -> Result<Place, Refusal> {
+    /// `party`: the user as schedulers know them, apart or not.
+    pub(crate) fn arrive(
+        &self,
+        (who, party): (&Who, &Who),
+        class: ClassId,
+        label: &Arc<str>,
+    ) -> Result<Place, Refusal> {
         let most = self.settings.config().limits.requests_per_user;
-        if self.dispatcher.requests(who) >= most {
+        if self.requests(who) >= most {
             return Err(Refusal::TooManyRequests(most));
         }
-        Ok(self.dispatcher.arrive(who, class, None, Arc::clone(label)))
+        Ok(self.dispatcher.arrive(party, class, None, Arc::clone(label)))
+    }
+
+    /// A user's places, wherever their requests go.
+    fn requests(&self, who: &Who) -> usize {
+        let config = self.settings.config();
+        let apart = (0..).zip(&config.classes).filter(|(_, class)| !class.hosts.is_empty());
+        let apart = apart.map(|(at, _)| self.dispatcher.requests(&who.towards(class_id(at))));
+        self.dispatcher.requests(who) + apart.sum::<usize>()
+    }
+
+    /// Whether a class has a rate that it may not exceed.
+    pub(crate) fn is_capped(&self, class: ClassId) -> bool {
+        self.settings.config().classes.get(class.0 as usize).is_some_and(|class| class.rate.is_some())
     }
 
     /// How long a request waited for its release.
@@ -113,6 +145,7 @@ impl Link {
             }
             dispatcher.reclassify(|who| class_of(new, who));
         }
+        set_caps(&self.dispatcher, new);
     }
 
     /// Puts a user who is known into another class.
@@ -123,6 +156,13 @@ impl Link {
     /// Another weight for a class, until a reload or until its hours change.
     pub(crate) fn set_weight(&self, class: usize, weight: Weight) {
         self.dispatchers().for_each(|dispatcher| dispatcher.set_weight(class_id(class), weight));
+    }
+}
+
+/// The rates that classes may not exceed.
+fn set_caps(dispatcher: &Dispatcher<Who>, config: &Config) {
+    for (at, class) in config.classes.iter().enumerate() {
+        dispatcher.set_cap(class_id(at), config.downlink.cap_bytes_per_s(class));
     }
 }
 
@@ -154,7 +194,7 @@ mod tests {
     async fn a_user_has_as_many_places_as_one_may() {
         let link = link("");
         let (ann, bob) = (Who::Name("ann".into()), Who::Name("bob".into()));
-        let arrive = |who: &Who| link.arrive(who, ClassId(0), &"a".into());
+        let arrive = |who: &Who| link.arrive((who, who), ClassId(0), &"a".into());
         let places = [arrive(&ann).expect("a place"), arrive(&ann).expect("a place")];
         assert!(matches!(arrive(&ann), Err(Refusal::TooManyRequests(2))));
         assert!(arrive(&bob).is_ok(), "others are not in the way");

@@ -9,8 +9,9 @@ mod link;
 mod notes;
 mod room;
 mod settings;
+mod towards;
 
 pub(crate) use self::{
     calendar::Calendar, destinations::Destinations, identity::Identities, last_server::LastServer, link::Link,
-    notes::Notes, room::Room, settings::Settings,
+    notes::Notes, room::Room, settings::Settings, towards::Towards,
 };

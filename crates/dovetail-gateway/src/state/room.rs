@@ -84,8 +84,8 @@ mod tests {
         let descriptors = Descriptors::of(256).expect("enough");
         let room = Room::new(descriptors, (&seats, &watch), &Rc::default(), &Rc::default());
         assert_eq!((room.clients(), descriptors.for_connections()), (64, 128));
-        let client = [10, 0, 0, 1].into();
-        let taken: Vec<_> = (0..64).map_while(|_| seats.take(client, 1_000, 1_000)).collect();
+        let client = crate::who::Who::Address([10, 0, 0, 1].into());
+        let taken: Vec<_> = (0..64).map_while(|_| seats.take(&client, 1_000, 1_000)).collect();
         let mut in_flight: Vec<_> = (0..64).map(|_| watch.begin(Phase::Transfer, None)).collect();
         assert!(taken.len() == 64 && room.is_there());
         in_flight.push(watch.begin(Phase::Transfer, None));

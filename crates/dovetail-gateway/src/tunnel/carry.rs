@@ -335,7 +335,8 @@ impl Tunnel {
     /// Waits until this many bytes may be taken in.
     async fn allowed(&self, server: &OwnedReadHalf) -> io::Result<u64> {
         if self.place.borrow().is_none() {
-            if self.link.window().is_none() {
+            // What goes without a place is not held, and a class with a rate is.
+            if self.link.window().is_none() && !self.link.is_capped(self.record.class) {
                 return Ok(u64::MAX);
             }
             // The server speaks first.
@@ -447,11 +448,9 @@ impl Tunnel {
             place.end();
         }
         self.stale.set(self.stale.get() + self.ahead.take());
-        let Record { who, account, .. } = &self.record;
-        let place = self
-            .link
-            .arrive(who, account.class(), &self.label)
-            .map_err(|refusal| io::Error::other(refusal.to_string()))?;
+        let Record { who, party, .. } = &self.record;
+        let place = self.link.arrive((who, party), self.record.scheduled(), &self.label);
+        let place = place.map_err(|refusal| io::Error::other(refusal.to_string()))?;
         place.tells(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());

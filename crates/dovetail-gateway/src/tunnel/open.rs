@@ -3,7 +3,7 @@
 
 use std::{net::IpAddr, rc::Rc, sync::Arc};
 
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, task::spawn_local};
@@ -36,11 +36,24 @@ impl Tunnels {
         Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch) }
     }
 
-    /// Makes the connection for a tunnel.
-    pub(crate) async fn open(&self, wanted: &Wanted) -> Result<Upstream, Refusal> {
-        let addresses = self.servers.addresses(wanted).await?;
-        self.servers.goes_out(false);
-        self.servers.dial(&addresses, wanted, self.link.window()).await
+    /// Makes the connection for a tunnel. `passed`: the header of the request for it, which says what proxies that has passed.
+    pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Upstream, Refusal> {
+        let mut ways = self.servers.ways(wanted, None)?;
+        loop {
+            let (mut upstream, way) =
+                self.servers.connect(&mut ways, wanted, self.link.window_of(record.class)).await?;
+            self.servers.goes_out(false);
+            let Some(parent) = way.parent() else { return Ok(upstream) };
+            match self.servers.chain(&mut upstream, parent, wanted, passed).await {
+                Ok(()) => {
+                    *record.parent.borrow_mut() = Some(Arc::clone(&parent.name));
+                    return Ok(upstream);
+                }
+                // Of no use at all: the next may be.
+                Err(Refusal::Parent { .. }) if ways.len() > 1 => drop(ways.pop_front()),
+                Err(refusal) => return Err(refusal),
+            }
+        }
     }
 
     /// Says that the tunnel is there, and carries what comes.
@@ -68,7 +81,7 @@ impl Tunnels {
         let opened = if let Some(refusal) = record.account.refusal() {
             Err(refusal)
         } else if self.settings.config().access.connect_ports.contains(&wanted.port) {
-            self.open(wanted).await
+            self.open(wanted, &record, &HeaderMap::new()).await
         } else {
             Err(Refusal::ConnectPort(wanted.port))
         };

@@ -3,6 +3,7 @@
 //! The scheduler owns when they are read: [`gated`] lets a response in only as far as it may come. What is not read closes
 //! the receive window, which [`connect`] made small before the connection was and [`offered`] lengthens.
 
+mod chain;
 mod connect;
 mod gated;
 mod offered;
@@ -11,6 +12,7 @@ mod switched;
 mod window;
 
 pub(crate) use self::{
+    chain::{Unchained, chain},
     connect::{Failure, Upstream, alternating},
     gated::Gated,
     offered::{FAR, Offered},

@@ -31,8 +31,8 @@ pub(crate) struct Pool {
     servers: RefCell<HashMap<Server, Vec<Idle>>>,
 }
 
-/// A host and a port.
-pub(crate) type Server = (std::sync::Arc<str>, u16);
+/// A host and a port, and whether that is a parent proxy's.
+pub(crate) type Server = (std::sync::Arc<str>, u16, bool);
 
 impl Pool {
     /// One that is ready, or will be in a moment.

@@ -10,3 +10,13 @@ pub(crate) struct Window {
     /// The most that it may grow to.
     pub(crate) longest: u64,
 }
+
+/// The least that a connection begins with: less stays as it is before Linux 5.15, and is most of a sender's first flight.
+const LEAST: u64 = 8_192;
+
+impl Window {
+    /// What a connection begins with that is to begin with this many.
+    pub(crate) fn beginning(&self, bytes: u64) -> u64 {
+        bytes.clamp(LEAST.min(self.first), self.longest)
+    }
+}

@@ -49,12 +49,12 @@ fn the_client_is_who_a_trusted_balancer_says() {
     let tlv = [&[0x04, 0, 3, 1, 2, 3][..], &[0x20, 0, 1, 0]].concat();
     for (header, user, class) in [
         (b"PROXY TCP4 10.1.2.3 192.0.2.1 4000 3128\r\n".to_vec(), "10.1.2.3", "office"),
-        (b"PROXY TCP6 2001:db8::7 2001:db8::1 4000 3128\r\n".to_vec(), "2001:db8::7", "default"),
+        (b"PROXY TCP6 2001:db8::7 2001:db8::1 4000 3128\r\n".to_vec(), "2001:db8::/64", "default"),
         (b"PROXY TCP6 ::ffff:10.1.2.3 ::ffff:192.0.2.1 4000 3128\r\n".to_vec(), "10.1.2.3", "office"),
         (binary(0x21, 0x11, &four([10, 1, 9, 9])), "10.1.9.9", "default"),
         (binary(0x21, 0x11, &[four([10, 1, 2, 9]), tlv.clone()].concat()), "10.1.2.9", "office"),
         (binary(0x21, 0x11, &[four([10, 1, 2, 9]), vec![0xee; 16_000]].concat()), "10.1.2.9", "office"),
-        (binary(0x21, 0x21, &six("2001:db8::8".parse().unwrap())), "2001:db8::8", "default"),
+        (binary(0x21, 0x21, &six("2001:db8::8".parse().unwrap())), "2001:db8::/64", "default"),
         (binary(0x21, 0x21, &six("::ffff:10.1.2.4".parse().unwrap())), "10.1.2.4", "office"),
     ] {
         let found = ask(&gateway, &header);

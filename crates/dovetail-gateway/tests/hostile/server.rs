@@ -79,9 +79,20 @@ impl Message {
 
 /// A server that reads requests strictly, tells what it read, and answers each with its path.
 pub fn strict_server() -> Server<Result<Message, String>> {
-    Server::start(|mut connection| {
+    strict_server_of(strict::request)
+}
+
+/// The same of requests as proxies get them.
+pub fn strict_proxy() -> Server<Result<Message, String>> {
+    strict_server_of(|stream| strict::request_with(stream, |target| target.starts_with("http://")))
+}
+
+fn strict_server_of(
+    read: impl Fn(&mut TcpStream) -> Result<Option<Message>, String> + Send + Sync + 'static,
+) -> Server<Result<Message, String>> {
+    Server::start(move |mut connection| {
         loop {
-            match strict::request(&mut connection.stream) {
+            match read(&mut connection.stream) {
                 Ok(None) => return,
                 Ok(Some(message)) => {
                     let body = message.target.clone();

@@ -13,13 +13,22 @@ pub struct Message {
 
 /// The next request of a connection. `None` if the connection ended before it, an error for anything that is none.
 pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
+    let found = request_with(stream, |target| target.starts_with('/') || target == "*")?;
+    match found.iter().flat_map(|message| &message.fields).find(|(name, _)| name == "proxy-authorization") {
+        Some((name, _)) => Err(format!("{name} is for proxies")),
+        None => Ok(found),
+    }
+}
+
+/// The next request, whose target is to be such a one.
+pub fn request_with(stream: &mut impl Read, is_target: impl Fn(&str) -> bool) -> Result<Option<Message>, String> {
     let Some(first) = line(stream)? else { return Ok(None) };
     let mut words = first.split(' ');
     let (Some(method), Some(target), Some("HTTP/1.1"), None) = (words.next(), words.next(), words.next(), words.next())
     else {
         return Err(format!("no request line: {first:?}"));
     };
-    let is_target = target.bytes().all(|byte| byte.is_ascii_graphic()) && (target.starts_with('/') || target == "*");
+    let is_target = target.bytes().all(|byte| byte.is_ascii_graphic()) && is_target(target);
     if method.is_empty() || !method.bytes().all(is_token) || !is_target {
         return Err(format!("no request line: {first:?}"));
     }
@@ -45,7 +54,7 @@ pub fn request(stream: &mut impl Read) -> Result<Option<Message>, String> {
         return Err(format!("hosts: {:?}", all("host")));
     }
     let is_websocket = all("connection") == ["Upgrade"] && all("upgrade") == ["websocket"];
-    for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade", "proxy-authorization"] {
+    for hop in ["connection", "keep-alive", "proxy-connection", "te", "upgrade"] {
         // What asks for another protocol is for each hop, which has to ask anew.
         if !(all(hop).is_empty() || is_websocket && ["connection", "upgrade"].contains(&hop)) {
             return Err(format!("{hop} was for the gateway"));

@@ -62,11 +62,13 @@
 //! | [`grants`] | requests and responses scheduled together, the far queue kept short |
 //! | [`none`] | the ordinary gateway |
 //! | [`delay_pools`] | a fixed rate for each class |
+//! | [`Capped`] | a rate that a class may not exceed, around any policy |
 //! | [`Accounts`] | who is of which class and who is active, counted exactly |
 //! | [`FarQueue`] | how long the far queue is, from probes |
 //! | [`UplinkUse`] | whether much is sent up, and what acknowledgements take |
 
 mod accounts;
+mod capped;
 pub mod delay_pools;
 mod far;
 pub mod grants;
@@ -79,6 +81,7 @@ mod setup;
 mod uplink;
 
 pub use accounts::{Accounts, Left};
+pub use capped::Capped;
 pub use far::{FarDelay, FarQueue};
 pub use model::{ClassId, Request, RequestId, Turn, UserId};
 pub use scheduler::RequestScheduler;

@@ -23,6 +23,7 @@ mod allocation_warm;
 mod atfq;
 mod atfq_paper;
 mod atfq_sequence;
+mod capped;
 mod cbcs;
 mod cbcs_delay;
 mod delay_pools;

@@ -48,7 +48,7 @@ use std::{
 
 use dovetail_sched::{
     Nanos, PolicyError, Weight,
-    request::{ClassId, FarDelay, FarQueue, Request, RequestId, RequestSetup, RequestSpec},
+    request::{Capped, ClassId, FarDelay, FarQueue, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec},
 };
 use slab::Slab;
 use tokio::{
@@ -95,7 +95,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         if classes.is_empty() {
             return Err(PolicyError::unfit("users need at least one class to be in"));
         }
-        let mut scheduler = policy.build(setup)?;
+        let mut scheduler = Capped::new(policy.build(setup)?, setup);
         for (class, &weight) in (0..).zip(classes) {
             scheduler.set_class(ClassId(class), weight, Nanos::ZERO);
         }
@@ -214,6 +214,16 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         if let Some(account) = state.classes.get_mut(class.0 as usize) {
             account.weight = weight;
             state.scheduler.set_class(class, weight, now);
+            self.0.pump(state);
+        }
+    }
+
+    /// The rate that a class may not exceed, in units per second, or none. Does nothing if there is no such class or the rate is
+    /// out of range. What requests in flight were let have before, they have.
+    pub fn set_cap(&self, class: ClassId, units_per_s: Option<f64>) {
+        let (mut state, now) = self.0.enter();
+        if (class.0 as usize) < state.classes.len() {
+            state.scheduler.set_cap(class, units_per_s, now);
             self.0.pump(state);
         }
     }

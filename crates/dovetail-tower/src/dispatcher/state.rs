@@ -8,7 +8,7 @@ use std::{
 
 use dovetail_sched::{
     Nanos, Weight,
-    request::{ClassId, FarQueue, RequestScheduler, RequestSetup, RequestSpec, UserId},
+    request::{Capped, ClassId, FarQueue, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 use slab::Slab;
 use tokio::{sync::Notify, time::Instant};
@@ -28,7 +28,7 @@ pub(super) struct Shared<K> {
 }
 
 pub(super) struct State<K> {
-    pub(super) scheduler: Box<dyn RequestScheduler>,
+    pub(super) scheduler: Capped,
     pub(super) policy: RequestSpec,
     pub(super) setup: RequestSetup,
     pub(super) live: Slab<Live>,

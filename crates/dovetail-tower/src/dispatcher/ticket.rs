@@ -8,7 +8,10 @@ use std::{
     task::{Context, Poll},
 };
 
-use dovetail_sched::{Nanos, request::RequestId};
+use dovetail_sched::{
+    Nanos,
+    request::{RequestId, RequestScheduler},
+};
 
 use super::{
     shadow::Owner,

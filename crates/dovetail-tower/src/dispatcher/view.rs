@@ -4,7 +4,7 @@ use std::{hash::Hash, sync::Arc};
 
 use dovetail_sched::{
     Nanos, Weight,
-    request::{ClassId, FarDelay},
+    request::{ClassId, FarDelay, RequestId, RequestScheduler},
 };
 
 use super::{
@@ -87,6 +87,8 @@ pub struct LiveView<K> {
     pub label: Arc<str>,
     /// What it is waiting for.
     pub stage: Stage,
+    /// Whether it waits because its class has had what its [rate](Dispatcher::set_cap) lets it have.
+    pub is_at_cap: bool,
     /// How long ago it arrived.
     pub age: Nanos,
     /// How long it was queued, or has been.
@@ -128,7 +130,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
             units: user.units,
             requests: user.requested,
         });
-        let live = state.live.iter().map(|(_, live)| {
+        let live = state.live.iter().map(|(id, live)| {
             let stage = match live.released {
                 None => Stage::Queued,
                 Some(_) if live.ready => Stage::Throttled,
@@ -141,6 +143,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
                 class: user.class,
                 label: Arc::clone(&live.label),
                 stage,
+                is_at_cap: state.scheduler.holds(RequestId(id as u32)),
                 age: now - live.arrived,
                 waited: live.released.unwrap_or(now) - live.arrived,
                 received: live.received,

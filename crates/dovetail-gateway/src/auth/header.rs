@@ -1,0 +1,26 @@
+//! What a client says in `Proxy-Authorization` (RFC 7617).
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+/// The longest header that is examined, in bytes.
+const LONGEST_HEADER: usize = 1024;
+
+/// With or without padding: clients differ.
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// What follows the scheme `Basic`.
+pub(super) fn basic(header: &[u8]) -> Option<&[u8]> {
+    let (scheme, rest) = header.split_at_checked(b"Basic ".len())?;
+    scheme.eq_ignore_ascii_case(b"Basic ").then(|| rest.trim_ascii())
+}
+
+/// `name:password`
+pub(super) fn decoded(encoded: &[u8]) -> Option<Vec<u8>> {
+    if encoded.len() > LONGEST_HEADER { None } else { BASE64.decode(encoded).ok() }
+}

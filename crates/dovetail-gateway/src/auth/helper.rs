@@ -1,0 +1,357 @@
+//! Passwords that another program examines, which speaks Squid's protocol of basic helpers.
+//!
+//! A line for each look goes to its standard input, a line for each comes from its standard output:
+//!
+//! ```text
+//! [channel] user password          both percent-encoded
+//! [channel] OK | ERR | BH          the rest of the line is not used
+//! ```
+//!
+//! With channels a process has several looks in flight, and answers in any order. There are as many processes as are configured,
+//! each started when it is first needed, by its arguments and without a shell. One that dies, says nothing in time or says what
+//! is none of this is ended: what it had in flight is *failed*, and the next is started after a pause that doubles from 100
+//! ms to 10 s for as long as none answers. What failed lets no client in, and is not remembered.
+//!
+//! What was found is remembered as for [files of passwords](super::Passwords). Helpers often ignore case and blanks around a
+//! name, so a user is their name in small letters and without these, or one of them could be several.
+
+use std::{
+    cell::{Cell, RefCell},
+    collections::VecDeque,
+    fmt, io,
+    process::Stdio,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::HeaderValue;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    select,
+    sync::{Notify, oneshot},
+    task::spawn_local,
+    time::{sleep, sleep_until, timeout},
+};
+use tracing::warn;
+
+use super::{
+    header::{basic, decoded},
+    memory::Memory,
+};
+use crate::config::Helper as Configured;
+
+/// Looks that wait for a process, at most.
+const MOST_WAITING: usize = 256;
+/// The longest line that a helper may answer.
+const LONGEST_LINE: u64 = 8 * 1024;
+/// The longest name, in bytes.
+const LONGEST_NAME: usize = 64;
+/// Pauses before another process is started.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
+
+/// What is known of a client's credentials.
+#[derive(Debug)]
+pub(crate) enum Known {
+    User(Arc<str>),
+    Wrong,
+    Missing,
+    /// Ask.
+    Nothing(Credentials),
+}
+
+/// What a helper is asked about.
+#[derive(Debug)]
+pub(crate) struct Credentials {
+    whole: Vec<u8>,
+    name: Arc<str>,
+    line: String,
+}
+
+/// The processes of a helper, and what was found of late.
+pub(crate) struct Helper {
+    config: Configured,
+    memory: Memory,
+    waiting: Rc<Waiting>,
+}
+
+/// Looks that wait for a process.
+#[derive(Default)]
+struct Waiting {
+    looks: RefCell<VecDeque<Look>>,
+    more: Notify,
+    is_closed: Cell<bool>,
+    // How many processes wait for something to do, and how many tasks there are.
+    idle: Cell<usize>,
+    tasks: Cell<usize>,
+}
+
+struct Look {
+    line: String,
+    verdict: oneshot::Sender<Verdict>,
+}
+
+/// What became of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Right,
+    Wrong,
+    Failed,
+}
+
+impl Helper {
+    /// # Errors
+    /// When the system has no random numbers.
+    pub(crate) fn new(config: Configured) -> Result<Self, getrandom::Error> {
+        Ok(Self { config, memory: Memory::new()?, waiting: Rc::default() })
+    }
+
+    pub(crate) const fn config(&self) -> &Configured {
+        &self.config
+    }
+
+    /// What is known of the credentials in a `Proxy-Authorization` header.
+    pub(crate) fn known(&self, header: Option<&HeaderValue>) -> Known {
+        let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Known::Missing };
+        let Some(whole) = decoded(encoded) else { return Known::Wrong };
+        match self.memory.seen(&whole, Instant::now()) {
+            Some(Some(name)) => return Known::User(name),
+            Some(None) => return Known::Wrong,
+            None => {}
+        }
+        let Some((name, password)) = str::from_utf8(&whole).ok().and_then(|text| text.split_once(':')) else {
+            return Known::Wrong;
+        };
+        let user = name.trim().to_lowercase();
+        if user.is_empty() || user.len() > LONGEST_NAME || user.contains(char::is_control) {
+            return Known::Wrong;
+        }
+        let line = format!("{} {}", escaped(name), escaped(password));
+        Known::Nothing(Credentials { name: user.into(), line, whole })
+    }
+
+    /// Whose the credentials are, if they are a user's; an error if that could not be found out.
+    pub(crate) async fn ask(&self, credentials: Credentials) -> Result<Option<Arc<str>>, ()> {
+        let Credentials { whole, name, line } = credentials;
+        let (sender, verdict) = oneshot::channel();
+        {
+            let mut looks = self.waiting.looks.borrow_mut();
+            looks.retain(|look| !look.verdict.is_closed());
+            if looks.len() >= MOST_WAITING {
+                return Err(());
+            }
+            looks.push_back(Look { line, verdict: sender });
+        }
+        let waiting = &self.waiting;
+        if waiting.idle.get() == 0 && waiting.tasks.get() < self.config.processes {
+            waiting.tasks.set(waiting.tasks.get() + 1);
+            spawn_local(work(self.config.clone(), Rc::clone(waiting)));
+        }
+        waiting.more.notify_one();
+        match timeout(self.config.timeout, verdict).await {
+            Ok(Ok(Verdict::Right)) => {
+                self.memory.right(&whole, &name, Instant::now());
+                Ok(Some(name))
+            }
+            Ok(Ok(Verdict::Wrong)) => {
+                self.memory.wrong(&whole, Instant::now());
+                Ok(None)
+            }
+            Ok(Ok(Verdict::Failed) | Err(_)) | Err(_) => Err(()),
+        }
+    }
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        self.waiting.is_closed.set(true);
+        self.waiting.more.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Helper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Helper").field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl Waiting {
+    /// The next look, unless there are to be no more.
+    async fn next(&self) -> Option<Look> {
+        loop {
+            let more = self.more.notified();
+            if self.is_closed.get() {
+                return None;
+            }
+            let next = self.looks.borrow_mut().pop_front();
+            if let Some(look) = next {
+                if look.verdict.is_closed() {
+                    continue;
+                }
+                if !self.looks.borrow().is_empty() {
+                    self.more.notify_one();
+                }
+                return Some(look);
+            }
+            let _idle = Idle::new(&self.idle);
+            more.await;
+        }
+    }
+}
+
+/// One who waits for something to do.
+struct Idle<'a>(&'a Cell<usize>);
+
+impl<'a> Idle<'a> {
+    fn new(all: &'a Cell<usize>) -> Self {
+        all.set(all.get() + 1);
+        Self(all)
+    }
+}
+
+impl Drop for Idle<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
+
+/// Starts one process after the other, for as long as there is something to look at.
+async fn work(config: Configured, waiting: Rc<Waiting>) {
+    let (first, longest) = PAUSES;
+    let mut pause = first;
+    while let Some(look) = waiting.next().await {
+        let mut answered = 0;
+        if let Err(why) = serve(&config, &waiting, look, &mut answered).await {
+            warn!("access.helper {}: {why}", config.program.display());
+        } else {
+            break;
+        }
+        pause = if answered > 0 { first } else { (pause * 2).min(longest) };
+        sleep(pause).await;
+    }
+    waiting.tasks.set(waiting.tasks.get() - 1);
+}
+
+/// A process, and what it has in flight: channels, the oldest first.
+struct Process {
+    child: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    in_flight: VecDeque<(usize, oneshot::Sender<Verdict>, tokio::time::Instant)>,
+}
+
+/// Has one process look at things until it fails, or there are no more.
+async fn serve(config: &Configured, waiting: &Waiting, first: Look, answered: &mut u64) -> io::Result<()> {
+    let mut process = Process::start(config)?;
+    let most = config.channels.max(1);
+    let mut next = Some(first);
+    let mut line = Vec::new();
+    loop {
+        if let Some(look) = next.take() {
+            process.ask(config, look).await?;
+        }
+        let has_room = process.in_flight.len() < most;
+        let until = process.in_flight.front().map(|(.., until)| *until);
+        let late = async {
+            match until {
+                Some(until) => sleep_until(until).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut limited = (&mut process.from).take(LONGEST_LINE);
+        select! {
+            look = waiting.next(), if has_room => match look {
+                Some(look) => next = Some(look),
+                None => return Ok(()),
+            },
+            // What was read stays in the line if something else comes first.
+            read = limited.read_until(b'\n', &mut line) => {
+                read?;
+                if line.last() != Some(&b'\n') {
+                    let status = process.child.try_wait().ok().flatten();
+                    let ended = status.map_or_else(|| "it closed its output".to_owned(), |status| format!("it ended: {status}"));
+                    let what = if line.is_empty() { ended } else { "its answer has no end".to_owned() };
+                    return Err(io::Error::other(what));
+                }
+                process.answered(config, &line)?;
+                *answered += 1;
+                line.clear();
+            }
+            () = late => return Err(io::Error::other("it did not answer in time")),
+        }
+    }
+}
+
+impl Process {
+    fn start(config: &Configured) -> io::Result<Self> {
+        let mut command = Command::new(&config.program);
+        command.args(&config.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        // What a service manager tells is for the gateway.
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] {
+            command.env_remove(name);
+        }
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (to, from) = pipes.ok_or_else(|| io::Error::other("it has no pipes"))?;
+        Ok(Self { child, to, from: BufReader::new(from), in_flight: VecDeque::new() })
+    }
+
+    /// Sends a look. If that fails, what is in flight is dropped with the process, and so failed.
+    async fn ask(&mut self, config: &Configured, look: Look) -> io::Result<()> {
+        let channel = (0..).find(|channel| self.in_flight.iter().all(|(taken, ..)| taken != channel)).unwrap_or(0);
+        let line = if config.channels > 0 { format!("{channel} {}\n", look.line) } else { format!("{}\n", look.line) };
+        let until = tokio::time::Instant::now() + config.timeout;
+        self.in_flight.push_back((channel, look.verdict, until));
+        let sent = timeout(config.timeout, self.to.write_all(line.as_bytes())).await;
+        sent.unwrap_or_else(|_| Err(io::Error::other("it does not read what it is asked")))
+    }
+
+    /// Takes a line for what it answers.
+    fn answered(&mut self, config: &Configured, line: &[u8]) -> io::Result<()> {
+        let nonsense = || io::Error::other("its answer is none of OK, ERR and BH");
+        let text = str::from_utf8(line).map_err(|_| nonsense())?;
+        let mut words = text.split_ascii_whitespace();
+        let at = if config.channels > 0 {
+            let channel = words.next().and_then(|word| word.parse::<usize>().ok());
+            self.in_flight.iter().position(|(taken, ..)| Some(*taken) == channel)
+        } else {
+            (!self.in_flight.is_empty()).then_some(0)
+        };
+        let verdict = match words.next() {
+            Some("OK") => Verdict::Right,
+            Some("ERR") => Verdict::Wrong,
+            Some("BH") => Verdict::Failed,
+            _ => return Err(nonsense()),
+        };
+        let asked = at.and_then(|at| self.in_flight.remove(at));
+        let (_, sender, _) = asked.ok_or_else(|| io::Error::other("it answers what it was not asked"))?;
+        // Who asked may be gone.
+        let _ = sender.send(verdict);
+        Ok(())
+    }
+}
+
+/// Percent-encoded, all but letters and digits: no blank, and no end of a line.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_is_one_line_of_two_words() {
+        assert_eq!(escaped("a b%\n\u{fc}:"), "a%20b%25%0A%C3%BC%3A");
+        assert_eq!(escaped("Ann-1._"), "Ann-1._");
+    }
+}

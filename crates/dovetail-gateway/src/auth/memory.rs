@@ -1,0 +1,70 @@
+//! What was found of credentials lately, under fingerprints that no client can aim at.
+
+use std::{
+    fmt,
+    hash::Hasher,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Instant,
+};
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use super::recent::{Fingerprint, RIGHT, Recent, WRONG};
+
+/// Right and wrong credentials.
+pub(super) struct Memory {
+    key: [u8; 16],
+    found: Mutex<Found>,
+}
+
+/// Whose the right ones are, and the wrong ones.
+struct Found {
+    right: Recent<Fingerprint, Arc<str>>,
+    wrong: Recent<Fingerprint, ()>,
+}
+
+impl Memory {
+    /// Of nothing yet, under a random key.
+    pub(super) fn new() -> Result<Self, getrandom::Error> {
+        let mut key = [0; 16];
+        getrandom::fill(&mut key)?;
+        Ok(Self { key, found: Mutex::new(Found { right: Recent::new(RIGHT), wrong: Recent::new(WRONG) }) })
+    }
+
+    pub(super) fn fingerprint(&self, credentials: &[u8]) -> Fingerprint {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(credentials);
+        hasher.finish128().as_u128()
+    }
+
+    /// Whose they were, or that they were no user's, if that is remembered.
+    pub(super) fn seen(&self, credentials: &[u8], now: Instant) -> Option<Option<Arc<str>>> {
+        let fingerprint = self.fingerprint(credentials);
+        let found = self.found();
+        match found.right.get(&fingerprint, now) {
+            Some(name) => Some(Some(Arc::clone(name))),
+            None => found.wrong.get(&fingerprint, now).map(|()| None),
+        }
+    }
+
+    pub(super) fn right(&self, credentials: &[u8], name: &Arc<str>, now: Instant) {
+        let fingerprint = self.fingerprint(credentials);
+        self.found().right.insert(fingerprint, Arc::clone(name), now);
+    }
+
+    pub(super) fn wrong(&self, credentials: &[u8], now: Instant) {
+        let fingerprint = self.fingerprint(credentials);
+        self.found().wrong.insert(fingerprint, (), now);
+    }
+
+    /// Each change of it is whole, also after a panic elsewhere.
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memory")
+    }
+}

@@ -1,0 +1,138 @@
+//! The ways to a server: by parent proxies one after the other, and directly.
+//!
+//! A parent resolves names itself, so where a name leads is not known here. What can be checked of a request that goes to a parent
+//! is what it names: addresses as for any other request, names that mean the machine which resolves them, and such as are read
+//! as addresses by some (`2130706433`, `0x7f000001`, `127.1`).
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use http::{HeaderMap, header, uri::Authority};
+
+use crate::{
+    config::{Config, Parent},
+    refusal::Refusal,
+    state::Settings,
+    wanted::Wanted,
+};
+
+/// A parent that could not be reached is left out for so long, if there is another way.
+const LEFT_OUT: Duration = Duration::from_secs(30);
+
+/// One way to a server.
+#[derive(Debug, Clone)]
+pub(crate) enum Way {
+    Direct,
+    By(Arc<Parent>),
+}
+
+impl Way {
+    pub(crate) fn parent(&self) -> Option<&Arc<Parent>> {
+        match self {
+            Self::Direct => None,
+            Self::By(parent) => Some(parent),
+        }
+    }
+}
+
+/// Parents that could not be reached lately.
+#[derive(Debug, Default)]
+pub(crate) struct Unreached(RefCell<HashMap<Arc<str>, Instant>>);
+
+impl Unreached {
+    /// It could not be.
+    pub(crate) fn note(&self, parent: &Parent) {
+        self.0.borrow_mut().insert(Arc::clone(&parent.name), Instant::now());
+    }
+
+    /// It could.
+    pub(crate) fn forget(&self, parent: &Parent) {
+        self.0.borrow_mut().remove(&parent.name);
+    }
+
+    fn is_left_out(&self, parent: &Parent) -> bool {
+        self.0.borrow().get(&parent.name).is_some_and(|at| at.elapsed() < LEFT_OUT)
+    }
+}
+
+/// The ways to what is wanted, the first to be tried first; at least one.
+pub(crate) fn ways(settings: &Rc<Settings>, unreached: &Unreached, host: &str) -> Vec<Way> {
+    let config = settings.config();
+    let parents: Vec<_> = config.parents.iter().filter(|parent| parent.is_for(host)).collect();
+    let goes_directly = parents.iter().all(|parent| parent.direct);
+    let (late, first): (Vec<_>, Vec<_>) = parents.into_iter().partition(|parent| unreached.is_left_out(parent));
+    let by =
+        |parents: Vec<&Arc<Parent>>| parents.into_iter().map(|parent| Way::By(Arc::clone(parent))).collect::<Vec<_>>();
+    let direct = if goes_directly { vec![Way::Direct] } else { Vec::new() };
+    // Where no other is left, those left out are tried all the same.
+    [by(first), direct, by(late)].concat()
+}
+
+/// What a parent is asked for: for a request whose connection was intercepted what its `Host` says, which the parent resolves.
+pub(crate) fn asked_for(config: &Config, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Wanted, Refusal> {
+    let bad = Refusal::BadRequest("its Host is no host");
+    let Some(host) = named.and_then(|headers| headers.get(header::HOST)) else { return Ok(wanted.clone()) };
+    let authority: Authority = host.to_str().ok().and_then(|host| host.parse().ok()).ok_or(bad)?;
+    let asked = Wanted::at(&authority, 80)?;
+    if !config.access.ports.is_empty() && !config.access.ports.contains(&asked.port) {
+        return Err(Refusal::Port(asked.port));
+    }
+    Ok(asked)
+}
+
+/// Whether a name may be resolved by another proxy.
+pub(crate) fn is_resolvable(host: &str) -> bool {
+    let last = host.rsplit('.').next().unwrap_or(host);
+    let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_hexadecimal = last.starts_with("0x");
+    !(is_number || is_hexadecimal || last == "localhost" || host == "localhost.localdomain")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_mean_addresses_are_not_resolved_elsewhere() {
+        for name in ["2130706433", "0x7f000001", "127.1", "a.0x7f", "127.0.0.01", "localhost", "a.localhost"] {
+            assert!(!is_resolvable(name), "{name}");
+        }
+        for name in ["example.com", "1.example", "localhost.example", "0x", "x0"] {
+            assert_eq!(is_resolvable(name), name != "0x", "{name}");
+        }
+    }
+
+    #[test]
+    fn parents_that_cannot_be_reached_come_last() {
+        let text = |direct: &str| {
+            format!(
+                "[downlink]\nrate = \"2Mbps\"\n[access]\nclients = \"10.0.0.0/8\"\n\
+                 [[parent]]\nname = \"a\"\naddress = \"a.example:1\"\nexcept = \"*.near.example\"\n{direct}\n\
+                 [[parent]]\nname = \"b\"\naddress = \"[2001:db8::1]:1\"\nhosts = \"*.example\"\n{direct}\n"
+            )
+        };
+        let of = |direct: &str| Rc::new(Settings::new(Config::parse(&text(direct)).expect("a configuration")));
+        let names = |settings: &Rc<Settings>, unreached: &Unreached, host: &str| -> Vec<String> {
+            ways(settings, unreached, host)
+                .iter()
+                .map(|way| way.parent().map_or("-".into(), |by| by.name.to_string()))
+                .collect()
+        };
+        let (only, settings) = (of(""), of("direct = true"));
+        let unreached = Unreached::default();
+        assert_eq!(names(&only, &unreached, "x.example"), ["a", "b"]);
+        assert_eq!(names(&only, &unreached, "x.org"), ["a"]);
+        assert_eq!(names(&only, &unreached, "x.near.example"), ["b"]);
+        assert_eq!(names(&settings, &unreached, "x.example"), ["a", "b", "-"]);
+        unreached.note(&settings.config().parents[0]);
+        assert_eq!(names(&settings, &unreached, "x.example"), ["b", "-", "a"]);
+        assert_eq!(names(&only, &unreached, "x.org"), ["a"], "there is no other");
+        unreached.forget(&settings.config().parents[0]);
+        assert_eq!(names(&settings, &unreached, "x.org"), ["a", "-"]);
+    }
+}

@@ -1,0 +1,84 @@
+//! A class's tokens.
+
+use crate::Nanos;
+
+/// How much a bucket holds, in what its rate brings in this time.
+const BURST: Nanos = Nanos::from_millis(250);
+/// And what it may hold by what it is given back, where responses have windows.
+const BACK: Nanos = Nanos::from_secs(10);
+/// What sums of floating point may be off, in units.
+const NEARLY: f64 = 1e-3;
+
+#[derive(Debug)]
+pub(super) struct Bucket {
+    rate: f64,
+    back: Nanos,
+    level: f64,
+    at: Nanos,
+    // The service of the user who was served last: where those who come later begin.
+    served: u64,
+}
+
+impl Bucket {
+    /// A full one, of a policy that gives windows or does not.
+    pub(super) fn new(rate: f64, has_windows: bool, now: Nanos) -> Self {
+        let back = if has_windows { BACK } else { BURST };
+        Self { rate, back, level: rate * BURST.as_secs_f64(), at: now, served: 0 }
+    }
+
+    pub(super) const fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    pub(super) fn set_rate(&mut self, rate: f64, now: Nanos) {
+        self.fill(now);
+        self.rate = rate;
+        self.level = self.level.min(self.most());
+    }
+
+    pub(super) const fn served(&self) -> u64 {
+        self.served
+    }
+
+    pub(super) fn serves(&mut self, service: u64) {
+        self.served = self.served.max(service);
+    }
+
+    /// Units that its rate brings in this time.
+    pub(super) fn brings(&self, time: Nanos) -> u64 {
+        (self.rate * time.as_secs_f64()) as u64
+    }
+
+    fn most(&self) -> f64 {
+        self.rate * BURST.as_secs_f64()
+    }
+
+    fn fill(&mut self, now: Nanos) {
+        let filled = self.level + self.rate * (now - self.at).as_secs_f64();
+        self.level = filled.min(self.most().max(self.level));
+        self.at = self.at.max(now);
+    }
+
+    pub(super) fn take(&mut self, units: u64, now: Nanos) {
+        self.fill(now);
+        self.level -= units as f64;
+    }
+
+    pub(super) fn give(&mut self, units: u64, now: Nanos) {
+        self.fill(now);
+        let most = self.rate * self.back.as_secs_f64();
+        self.level = (self.level + units as f64).min(most.max(self.level));
+    }
+
+    pub(super) fn is_open(&mut self, now: Nanos) -> bool {
+        self.fill(now);
+        self.level >= -NEARLY
+    }
+
+    /// When it will be, if nothing happens meanwhile.
+    pub(super) fn opens(&self) -> Nanos {
+        let missing = (-self.level).max(0.0) / self.rate * 1e9;
+        // Not before, but for what a division may be off.
+        self.at + Nanos((missing + 0.99) as u64)
+    }
+}

@@ -1,0 +1,557 @@
+//! A rate that a class may not exceed, around any policy.
+//!
+//! A weight is a floor: what a class does not use is others'. Some classes are to have a ceiling as well, whatever the link has to
+//! spare: updates, a guest network. [`Capped`] stands between the environment and a policy, and keeps from the policy what a class
+//! over its rate may not have yet. The policy goes on to decide among all that it knows of, so the rest of the link is others' as
+//! if the held requests were not there.
+//!
+//! Each class with a rate has a bucket of tokens, a unit each:
+//!
+//! ```text
+//! level grows by rate · dt, up to rate · BURST           one is served while level >= 0
+//! ```
+//!
+//! A request that arrives, or a response of which units wait, is *served* in order of its user's service in this class, the least
+//! first, so that a user with many requests has no more than one with few; of a user new requests before responses while fewer than
+//! four of theirs are in flight, and after them from then on, or none would ever end. Served, a request is told to the policy, which
+//! releases it when it sees fit; a response that has leave of the policy left gets a quantum of it as its turn, and any other is
+//! told to the policy as ready. Of what the policy permits, a capped response is handed a quantum at a time; the rest is *leave*,
+//! for when it is served again.
+//!
+//! # What is charged
+//!
+//! What a response may have brought over the link by then, as `grants` does it: its *target*, what it was handed and its window
+//! beyond that, or its length where that is known and less. (Where the policy gives no windows, what it was handed.) A quantum,
+//! and for a request the window, is taken as it is told to the policy, and settled at the turn; units beyond the target, and
+//! those that no request asked for, when they come; and what did not come of a response that has ended is given back, so long as
+//! the level is no more than what the rate brings in `BACK`, or in `BURST` where there are no windows. Let `l` be the largest
+//! charge at once. Then what a class is charged in any interval of length `t`, less what is given back, is at most
+//!
+//! ```text
+//! rate · (t + BURST) + l                under a policy without windows
+//! rate · (t + BACK) + l                 under one with windows
+//! ```
+//!
+//! since each charge begins with a level of at least 0, and no level is higher. All is charged before it comes: more can come in an
+//! interval only by what was charged before it, a turn and a window for each request that the policy knew of. `BURST` is 250 ms
+//! and `BACK` 10 s.
+//!
+//! What lies unread in a window has crossed the link already. So a capped response's window begins with what its class's rate
+//! brings in 340 ms, if the policy's first is not shorter; it grows as the policy's does, up to its class's part of the longest.
+//! Its turns are a quantum, or what the rate brings in 100 ms if that is less. What a response was let have before its class had a rate is not held.
+//!
+//! # Cost
+//!
+//! O(log users) for each event of a class with a rate, O(classes) for a turn while something is held, and O(1) on top of the
+//! policy's for all else.
+//!
+//! # Worked example
+//!
+//! A link of 100,000 units a second and a class that may have 20,000 of them. Under `none`, which holds nothing back, its response
+//! is handed what 100 ms bring, 2,000, at its release and twice again: the bucket has 5,000, and is overdrawn by 1,000. The next
+//! is due when these are there, after 50 ms.
+//!
+//! ```
+//! use dovetail_sched::{
+//!     Nanos, Weight,
+//!     request::{Capped, ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+//! };
+//!
+//! let setup = RequestSetup::for_bytes(100_000.0);
+//! let mut capped = Capped::new("none".parse::<RequestSpec>()?.build(&setup)?, &setup);
+//! capped.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+//! capped.set_cap(ClassId(0), Some(20_000.0), Nanos::ZERO);
+//! capped.set_user(UserId(0), ClassId(0), Nanos::ZERO);
+//! capped.enqueue(&Request { id: RequestId(0), user: UserId(0), length: None }, Nanos::ZERO);
+//! for turn in 0..3 {
+//!     let given = capped.dequeue(Nanos::ZERO).expect("the bucket is not empty");
+//!     assert_eq!((given.releases, given.units), (turn == 0, 2_000));
+//!     capped.received(RequestId(0), 2_000, Nanos::ZERO);
+//!     capped.ready(RequestId(0), Nanos::ZERO);
+//! }
+//! assert!(capped.dequeue(Nanos::ZERO).is_none());
+//! let opens = capped.poll_at().expect("one is held");
+//! assert_eq!(opens, Nanos::from_millis(50));
+//! assert_eq!(capped.dequeue(opens).map(|turn| turn.units), Some(2_000));
+//! # Ok::<(), Box<dyn core::error::Error>>(())
+//! ```
+
+mod bucket;
+mod response;
+
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
+
+use self::{bucket::Bucket, response::Response};
+use super::{
+    Accounts, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
+    accounts::place,
+    lines::{Line, Links},
+};
+use crate::{IndexedHeap, Knobs, Nanos, PolicyError, Weight};
+
+/// A policy of requests, with rates that classes may not exceed.
+#[derive(Debug)]
+pub struct Capped {
+    policy: Box<dyn RequestScheduler>,
+    setup: RequestSetup,
+    accounts: Accounts,
+    responses: Vec<Response>,
+    // By class; one without a rate has none.
+    buckets: Vec<Option<Bucket>>,
+    // Users, and those of each class of whom something is held, by their service.
+    shares: Vec<Share>,
+    links: Links,
+    users: Vec<IndexedHeap<UserId, u64>>,
+    held: usize,
+    // Turns of leave that the policy gave before.
+    turns: VecDeque<Turn>,
+}
+
+/// What a user has.
+#[derive(Debug, Default)]
+struct Share {
+    // Units that were charged in a class with a rate.
+    service: u64,
+    in_flight: u32,
+    // What is held: requests, and responses of which units wait.
+    requests: Line,
+    responses: Line,
+}
+
+impl Share {
+    /// What is to go on first.
+    fn first(&self) -> Option<RequestId> {
+        let (request, response) = (self.requests.first(), self.responses.first());
+        if self.in_flight < FEW { request.or(response) } else { response.or(request) }
+    }
+}
+
+/// A turn of a class is of what its rate brings in this time, at most.
+const TURN: Nanos = Nanos::from_millis(100);
+/// And a window begins with this.
+const FIRST: Nanos = Nanos::from_millis(340);
+/// So many responses of a user are begun before those that have begun go first.
+const FEW: u32 = 4;
+
+impl Capped {
+    /// Around a policy that was built with this setup. No class has a rate at first.
+    #[must_use]
+    pub fn new(policy: Box<dyn RequestScheduler>, setup: &RequestSetup) -> Self {
+        Self {
+            policy,
+            setup: *setup,
+            accounts: Accounts::default(),
+            responses: Vec::new(),
+            buckets: Vec::new(),
+            shares: Vec::new(),
+            links: Links::default(),
+            users: Vec::new(),
+            held: 0,
+            turns: VecDeque::new(),
+        }
+    }
+
+    /// The rate that a class may not exceed, in units per second, or none. Ignored if the rate is
+    /// [out of range](RequestSetup::is_rate). What is in flight goes on with what it was let have.
+    pub fn set_cap(&mut self, class: ClassId, units_per_s: Option<f64>, now: Nanos) {
+        let has_windows = self.policy.first_window().is_some();
+        match units_per_s {
+            None => *place(&mut self.buckets, class.0) = None,
+            Some(rate) if RequestSetup::is_rate(rate) => match place(&mut self.buckets, class.0) {
+                Some(bucket) => bucket.set_rate(rate, now),
+                none => *none = Some(Bucket::new(rate, has_windows, now)),
+            },
+            Some(_) => {}
+        }
+    }
+
+    /// The rate that a class may not exceed, in units per second.
+    #[must_use]
+    pub fn cap(&self, class: ClassId) -> Option<f64> {
+        self.bucket(class).map(Bucket::rate)
+    }
+
+    /// Whether the request is held because its class has had what it may have.
+    #[must_use]
+    pub fn holds(&self, request: RequestId) -> bool {
+        self.links.contains(request)
+    }
+
+    fn bucket(&self, class: ClassId) -> Option<&Bucket> {
+        self.buckets.get(class.0 as usize)?.as_ref()
+    }
+
+    fn bucket_mut(&mut self, class: ClassId) -> Option<&mut Bucket> {
+        self.buckets.get_mut(class.0 as usize)?.as_mut()
+    }
+
+    fn who(&self, request: RequestId) -> Option<(UserId, ClassId)> {
+        let user = self.accounts.user(request)?;
+        Some((user, self.accounts.class_of(user)?))
+    }
+
+    /// What a turn of this class permits.
+    fn quantum(&self, class: ClassId) -> u64 {
+        let most = self.setup.quantum;
+        self.bucket(class).map_or(most, |bucket| bucket.brings(TURN).clamp(1, most))
+    }
+
+    /// What a response of this class may have in flight, where the policy's window is `of_policy`.
+    fn window(&self, class: ClassId, of_policy: u64) -> u64 {
+        let RequestSetup { rate, window, longest_window, .. } = self.setup;
+        let Some(bucket) = self.bucket(class).filter(|_| of_policy != u64::MAX) else { return of_policy };
+        let first = bucket.brings(FIRST).min(window);
+        let longest = (longest_window as f64 * (bucket.rate() / rate).min(1.0)) as u64;
+        // What it has grown by is what it was too short by.
+        first.saturating_add(of_policy.saturating_sub(window)).min(longest.max(first))
+    }
+
+    /// Takes tokens for this many units from a class that has a bucket, as the user's service.
+    fn take(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u64 {
+        let Some(bucket) = self.bucket_mut(class) else { return 0 };
+        bucket.take(units, now);
+        let share = place(&mut self.shares, user.0);
+        share.service = share.service.saturating_add(units);
+        let service = share.service;
+        let users = place(&mut self.users, class.0);
+        if users.contains(user) {
+            users.set(user, service);
+        }
+        units
+    }
+
+    /// Charges a response for what it may have brought by now.
+    fn charge(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
+        let response = &self.responses[request.0 as usize];
+        let target = response.target();
+        if target > response.charged {
+            let taken = self.take(user, class, target - response.charged, now);
+            let response = &mut self.responses[request.0 as usize];
+            (response.charged, response.taken) = (target, response.taken.saturating_add(taken));
+        } else {
+            let over = (response.charged - target).min(response.taken);
+            let response = &mut self.responses[request.0 as usize];
+            (response.charged, response.taken) = (target, response.taken - over);
+            self.give_back(user, class, over, now);
+        }
+    }
+
+    fn give_back(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) {
+        if let Some(bucket) = self.bucket_mut(class).filter(|_| units > 0) {
+            bucket.give(units, now);
+            let share = place(&mut self.shares, user.0);
+            share.service = share.service.saturating_sub(units);
+            let service = share.service;
+            let users = place(&mut self.users, class.0);
+            if users.contains(user) {
+                users.set(user, service);
+            }
+        }
+    }
+
+    /// The request is held until it is its turn in its class.
+    fn hold(&mut self, request: RequestId, user: UserId, class: ClassId) {
+        if self.links.contains(request) {
+            return;
+        }
+        let has_begun = self.responses[request.0 as usize].is_told;
+        let share = place(&mut self.shares, user.0);
+        self.links.push(if has_begun { &mut share.responses } else { &mut share.requests }, request);
+        self.held += 1;
+        let users = place(&mut self.users, class.0);
+        if !users.contains(user) {
+            // A user who begins has no claim to what was before.
+            let least = users.peek().map(|(_, service)| service).or_else(|| self.bucket(class).map(Bucket::served));
+            let share = place(&mut self.shares, user.0);
+            share.service = share.service.max(least.unwrap_or(0));
+            let service = share.service;
+            place(&mut self.users, class.0).set(user, service);
+        }
+    }
+
+    fn unhold(&mut self, request: RequestId, user: UserId, class: ClassId) {
+        if !self.links.contains(request) {
+            return;
+        }
+        let has_begun = self.responses[request.0 as usize].is_told;
+        let share = place(&mut self.shares, user.0);
+        self.links.remove(if has_begun { &mut share.responses } else { &mut share.requests }, request);
+        self.held -= 1;
+        if share.first().is_none() {
+            place(&mut self.users, class.0).remove(user);
+        }
+    }
+
+    /// Serves what is held of classes whose buckets are open.
+    fn serve(&mut self, now: Nanos) {
+        for class in (0..self.users.len() as u32).map(ClassId) {
+            while self.bucket_mut(class).is_none_or(|bucket| bucket.is_open(now)) {
+                let Some((user, service)) = self.users[class.0 as usize].peek() else { break };
+                if let Some(bucket) = self.bucket_mut(class) {
+                    bucket.serves(service);
+                }
+                let Some(request) = self.shares[user.0 as usize].first() else { break };
+                self.unhold(request, user, class);
+                self.go(request, user, class, now);
+            }
+        }
+    }
+
+    /// A request that was held, or need not be, goes on.
+    fn go(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) {
+        let is_capped = self.bucket(class).is_some();
+        let quantum = self.quantum(class);
+        let first = self.policy.first_window().map_or(0, |first| self.window(class, first));
+        let response = &self.responses[request.0 as usize];
+        if response.leave > 0 {
+            let units = self.hand(request, user, class, now);
+            let window = self.responses[request.0 as usize].window;
+            self.turns.push_back(Turn { request, releases: false, units, window });
+            return;
+        }
+        let reserves = if response.is_told { quantum } else { response.reserve(quantum, first) };
+        let reserved = if is_capped { self.take(user, class, reserves, now) } else { 0 };
+        let response = &mut self.responses[request.0 as usize];
+        response.reserved = response.reserved.saturating_add(reserved);
+        response.is_asked = true;
+        let offered = core::mem::take(&mut response.is_offered).then_some(response.window);
+        if core::mem::replace(&mut response.is_told, true) {
+            self.policy.ready(request, now);
+        } else {
+            let length = response.total;
+            self.policy.enqueue(&Request { id: request, user, length }, now);
+            if let Some(window) = offered {
+                self.policy.offers(request, window, now);
+            }
+        }
+    }
+
+    /// Hands a response some of its leave, and charges it. What was reserved is settled.
+    fn hand(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
+        let is_capped = self.bucket(class).is_some();
+        let quantum = if is_capped { self.quantum(class) } else { u64::MAX };
+        let response = &mut self.responses[request.0 as usize];
+        let reserved = core::mem::take(&mut response.reserved);
+        response.charged = response.charged.saturating_add(reserved);
+        response.taken = response.taken.saturating_add(reserved);
+        response.is_asked = false;
+        let units = response.hand(quantum);
+        self.charge(request, user, class, now);
+        units
+    }
+
+    /// The policy's turn, as it is for the environment; `None` if that has to wait.
+    fn translate(&mut self, turn: Turn, now: Nanos) -> Option<Turn> {
+        let request = turn.request;
+        let Some((user, class)) = self.who(request) else { return Some(turn) };
+        let is_capped = self.bucket(class).is_some();
+        let window = self.window(class, turn.window);
+        let response = &mut self.responses[request.0 as usize];
+        response.leave = response.leave.saturating_add(turn.units);
+        response.is_released |= turn.releases;
+        place(&mut self.shares, user.0).in_flight += u32::from(turn.releases);
+        response.window = response.window.max(window);
+        if is_capped && !turn.releases && !response.is_asked {
+            // It may go on without being asked for: when its class may.
+            return None;
+        }
+        let units = self.hand(request, user, class, now);
+        let window = self.responses[request.0 as usize].window;
+        (turn.releases || units > 0).then_some(Turn { units, window, ..turn })
+    }
+
+    fn over(&mut self, request: RequestId, has_ended: bool, now: Nanos) {
+        let Some((user, class)) = self.who(request) else {
+            if has_ended {
+                self.policy.ended(request, now)
+            } else {
+                self.policy.cancel(request, now)
+            }
+            return;
+        };
+        self.unhold(request, user, class);
+        self.turns.retain(|turn| turn.request != request);
+        let response = core::mem::take(&mut self.responses[request.0 as usize]);
+        place(&mut self.shares, user.0).in_flight -= u32::from(response.is_released);
+        let unused = if has_ended || !response.is_released {
+            response.taken.min(response.charged.saturating_sub(response.received))
+        } else {
+            // What is on its way comes all the same.
+            0
+        };
+        self.give_back(user, class, response.reserved.saturating_add(unused), now);
+        self.accounts.left(request);
+        match (response.is_told, has_ended) {
+            (true, true) => self.policy.ended(request, now),
+            (true, false) => self.policy.cancel(request, now),
+            (false, _) => {}
+        }
+    }
+}
+
+impl RequestScheduler for Capped {
+    fn set_class(&mut self, class: ClassId, weight: Weight, now: Nanos) {
+        self.accounts.set_class(class, weight);
+        self.policy.set_class(class, weight, now);
+    }
+
+    fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos) {
+        let before = self.accounts.set_user(user, class);
+        if let Some(before) = before
+            && self.users.get(before.0 as usize).is_some_and(|users| users.contains(user))
+        {
+            self.users[before.0 as usize].remove(user);
+            let share = place(&mut self.shares, user.0);
+            let users = place(&mut self.users, class.0);
+            share.service = share.service.max(users.peek().map_or(0, |(_, least)| least));
+            users.set(user, share.service);
+        }
+        self.policy.set_user(user, class, now);
+    }
+
+    fn forget_user(&mut self, user: UserId) {
+        if self.accounts.forget_user(user)
+            && let Some(share) = self.shares.get_mut(user.0 as usize)
+        {
+            share.service = 0;
+        }
+        self.policy.forget_user(user);
+    }
+
+    fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
+        if RequestSetup::is_rate(units_per_s) {
+            self.setup.rate = units_per_s;
+        }
+        self.policy.set_rate(units_per_s, now);
+    }
+
+    fn enqueue(&mut self, request: &Request, now: Nanos) {
+        let Some(began) = self.accounts.arrived(request.id, request.user) else { return };
+        let id = request.id;
+        *place(&mut self.responses, id.0) = Response { total: request.length, ..Response::default() };
+        if self.bucket(began.class).is_some() {
+            self.hold(id, began.user, began.class);
+        } else {
+            self.go(id, began.user, began.class, now);
+        }
+    }
+
+    fn length(&mut self, request: RequestId, units: u64, now: Nanos) {
+        let Some((user, class)) = self.who(request) else { return };
+        let response = &mut self.responses[request.0 as usize];
+        response.total = Some(units);
+        let (is_told, is_released) = (response.is_told, response.is_released);
+        if is_released {
+            self.charge(request, user, class, now);
+        }
+        if is_told {
+            self.policy.length(request, units, now);
+        }
+    }
+
+    fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
+        if let Some((user, class)) = self.who(request) {
+            let response = &mut self.responses[request.0 as usize];
+            response.received = response.received.saturating_add(units);
+            self.charge(request, user, class, now);
+        }
+        self.policy.received(request, units, now);
+    }
+
+    fn ready(&mut self, request: RequestId, now: Nanos) {
+        let Some((user, class)) = self.who(request) else { return };
+        if !self.responses[request.0 as usize].is_released {
+            return;
+        }
+        if self.bucket(class).is_some() {
+            self.hold(request, user, class);
+        } else {
+            self.go(request, user, class, now);
+        }
+    }
+
+    fn ended(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, true, now);
+    }
+
+    fn cancel(&mut self, request: RequestId, now: Nanos) {
+        self.over(request, false, now);
+    }
+
+    fn stray(&mut self, class: Option<ClassId>, units: u64, now: Nanos) {
+        if let Some(bucket) = class.and_then(|class| self.bucket_mut(class)) {
+            bucket.take(units, now);
+        }
+        self.policy.stray(class, units, now);
+    }
+
+    fn far_queue(&mut self, seen: Option<FarDelay>, now: Nanos) {
+        self.policy.far_queue(seen, now);
+    }
+
+    fn offers(&mut self, request: RequestId, window: u64, now: Nanos) {
+        if let Some((user, class)) = self.who(request) {
+            let response = &mut self.responses[request.0 as usize];
+            response.window = response.window.max(window);
+            response.is_offered = !response.is_told;
+            if !response.is_told {
+                return;
+            }
+            if response.is_released {
+                self.charge(request, user, class, now);
+            }
+        }
+        self.policy.offers(request, window, now);
+    }
+
+    fn round_trip(&mut self, request: RequestId, takes: Nanos, now: Nanos) {
+        self.policy.round_trip(request, takes, now);
+    }
+
+    fn uplink(&mut self, is_busy: bool, now: Nanos) {
+        self.policy.uplink(is_busy, now);
+    }
+
+    fn dequeue(&mut self, now: Nanos) -> Option<Turn> {
+        loop {
+            if self.held > 0 {
+                self.serve(now);
+            }
+            if let Some(turn) = self.turns.pop_front() {
+                return Some(turn);
+            }
+            let turn = self.policy.dequeue(now)?;
+            if let Some(turn) = self.translate(turn, now) {
+                return Some(turn);
+            }
+        }
+    }
+
+    fn poll_at(&self) -> Option<Nanos> {
+        let mut next = self.policy.poll_at();
+        if self.held > 0 {
+            let waits = (0..).map(ClassId).zip(&self.users).filter(|(_, users)| !users.is_empty());
+            let opens = waits.map(|(class, _)| self.bucket(class).map_or(Nanos::ZERO, Bucket::opens)).min();
+            next = match (next, opens) {
+                (Some(next), Some(opens)) => Some(next.min(opens)),
+                (next, opens) => next.or(opens),
+            };
+        }
+        next
+    }
+
+    fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
+        self.policy.figures(report);
+        if self.buckets.iter().any(Option::is_some) {
+            report("held_by_rate", self.held as f64);
+        }
+    }
+
+    fn first_window(&self) -> Option<u64> {
+        self.policy.first_window()
+    }
+
+    fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
+        self.policy.retune(knobs, now)
+    }
+}
