@@ -46,6 +46,18 @@ impl Who {
     }
 }
 
+impl Who {
+    /// Whether this is how the user is written.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        match self {
+            Self::Address(address) => name.parse() == Ok(*address),
+            Self::Name(own) => **own == *name,
+            Self::Network(_) | Self::Group(_) | Self::Towards(..) => self.to_string() == name,
+        }
+    }
+}
+
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

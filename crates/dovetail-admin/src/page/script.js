@@ -36,14 +36,14 @@ const several = (count, one, many) => `${count} ${count === 1 ? one : many}`;
 const colour = (at) => `var(--c${at % 8})`;
 const sum = (list) => list.reduce((all, one) => all + one, 0);
 
-// Charts: the last second is at the right. They are as wide as there is room, and go back as far as is known: 2, 5 or 10 minutes.
+// Charts: the last second is at the right. They are as wide as there is room, and go back as far as is known: 2, 5, 10, 30 or 60 minutes.
 const LEFT = 58, TOP = 10, BOTTOM = 162, HEIGHT = 190;
 let right = 510, minutes = 10;
-function measure(chart) {
+function measure(chart, shown = samples) {
   right = Math.max(260, Math.round(chart.clientWidth)) - 8;
   chart.setAttribute('viewBox', `0 0 ${right + 8} ${HEIGHT}`);
-  const known = (samples[samples.length - 1].at_s - samples[0].at_s) / 60;
-  minutes = [2, 5, 10].find((span) => known <= span) || 10;
+  const known = (shown[shown.length - 1].at_s - shown[0].at_s) / 60;
+  minutes = [2, 5, 10, 30].find((span) => known <= span) || 60;
 }
 const across = (sample, last) => right - (last.at_s - sample.at_s) / 60 / minutes * (right - LEFT);
 

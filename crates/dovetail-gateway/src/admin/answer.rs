@@ -1,6 +1,9 @@
 //! What is answered at each path.
 
-use std::{cell::RefCell, sync::LazyLock};
+use std::{
+    cell::{Cell, RefCell},
+    sync::LazyLock,
+};
 
 use bytes::Bytes;
 use dovetail_admin::{
@@ -8,7 +11,16 @@ use dovetail_admin::{
 };
 use http::{HeaderMap, Method, StatusCode};
 
-use super::{history::History, rates::Rates, scrape::Scrape, seen::Seen, status::Status, weight};
+use super::{
+    chosen::Chosen,
+    history::History,
+    past::{Past, STEP_S},
+    rates::Rates,
+    scrape::Scrape,
+    seen::Seen,
+    status::Status,
+    weight,
+};
 
 static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
 /// What this program is called where it fails.
@@ -22,8 +34,13 @@ const RELOADED_OR_HOURS: &str = "the configuration is reloaded or its hours chan
 pub(super) struct Admin {
     seen: Seen,
     history: RefCell<History>,
+    past: RefCell<Past>,
+    // Seconds since the past was last taken.
+    since: Cell<u64>,
     rates: RefCell<Rates>,
     status: Fresh,
+    // What is shown of one class or one user, and of whom.
+    chosen: RefCell<(Chosen, Fresh)>,
     metrics: Fresh,
 }
 
@@ -33,24 +50,32 @@ impl Site for Admin {
         if let Some(class) = path.strip_prefix("/classes/").and_then(|rest| rest.strip_suffix("/weight")) {
             return self.set_weight(class, request).await;
         }
-        let answer: fn(&Self) -> Answer = match &*path {
-            "/" => |_| page::answer(NAME, &PAGE),
-            "/status.json" => |admin| Ok(typed(JSON, admin.status()?)),
-            "/history.json" => |admin| Ok(typed(JSON, json(NAME, admin.history.borrow().samples())?)),
-            "/metrics" => |admin| Ok(typed(metrics::CONTENT_TYPE, admin.metrics()?)),
-            "/healthz" => |_| Ok(typed(TEXT, "ok\n")),
+        let query = request.uri().query();
+        let answer: fn(&Self, Option<&str>) -> Answer = match &*path {
+            "/" => |_, _| page::answer(NAME, &PAGE),
+            "/status.json" => |admin, query| Ok(typed(JSON, admin.status(Chosen::of(query)?)?)),
+            "/history.json" => |admin, query| admin.past(&Chosen::of(query)?),
+            "/hour.json" => |admin, _| Ok(typed(JSON, json(NAME, admin.history.borrow().hour())?)),
+            "/metrics" => |admin, _| Ok(typed(metrics::CONTENT_TYPE, admin.metrics()?)),
+            "/healthz" => |_, _| Ok(typed(TEXT, "ok\n")),
             _ => {
-                let what =
-                    "Available: /, /status.json, /history.json, /metrics, /healthz, and PUT /classes/NAME/weight.";
+                let what = "Available: /, /status.json, /history.json, /hour.json, /metrics, /healthz, and PUT \
+                    /classes/NAME/weight.";
                 return Err(Fault::new(StatusCode::NOT_FOUND, what));
             }
         };
-        read_only(request.method(), || answer(self))
+        read_only(request.method(), || answer(self, query))
     }
 
     fn second(&self) {
         let goodput = self.seen.settings.config().downlink.goodput_bytes_per_s();
         self.history.borrow_mut().take(&self.seen.link.dispatcher().totals(), goodput);
+        self.since.set(self.since.get() + 1);
+        if self.since.get() >= STEP_S {
+            self.since.set(0);
+            let view = self.seen.link.dispatcher().view();
+            self.past.borrow_mut().take(view.totals.now, &view.users);
+        }
     }
 }
 
@@ -59,15 +84,39 @@ impl Admin {
         Self {
             seen,
             history: RefCell::default(),
+            past: RefCell::default(),
+            since: Cell::default(),
+            chosen: RefCell::default(),
             rates: RefCell::default(),
             status: Fresh::default(),
             metrics: Fresh::default(),
         }
     }
 
-    fn status(&self) -> Result<Bytes, Fault> {
-        self.status
-            .get(|| json(NAME, &Status::of(&self.seen, &mut self.rates.borrow_mut(), self.history.borrow().last())))
+    fn status(&self, chosen: Chosen) -> Result<Bytes, Fault> {
+        let status = || {
+            let (rates, history) = (&mut self.rates.borrow_mut(), self.history.borrow());
+            json(NAME, &Status::of(&self.seen, rates, history.last(), &chosen))
+        };
+        if chosen == Chosen::All {
+            return self.status.get(status);
+        }
+        let mut last = self.chosen.borrow_mut();
+        if last.0 != chosen {
+            *last = (chosen.clone(), Fresh::default());
+        }
+        last.1.get(status)
+    }
+
+    /// The last ten minutes, or a user's last hour.
+    fn past(&self, chosen: &Chosen) -> Answer {
+        Ok(typed(
+            JSON,
+            match chosen {
+                Chosen::User(name) => json(NAME, &self.past.borrow().of(name))?,
+                Chosen::All | Chosen::Class(_) => json(NAME, self.history.borrow().samples())?,
+            },
+        ))
     }
 
     fn metrics(&self) -> Result<Bytes, Fault> {
@@ -85,6 +134,7 @@ impl Admin {
         let number = weight::class(&self.seen, class)?;
         let weight = weight::set(&self.seen, number, &body(request.into_body()).await?)?;
         self.status.forget();
+        self.chosen.borrow_mut().1.forget();
         let hours = &self.seen.settings.config().classes[number].weights;
         let until = if hours.is_empty() { RELOADED } else { RELOADED_OR_HOURS };
         let said = serde_json::json!({ "class": class, "weight": weight, "until": until });

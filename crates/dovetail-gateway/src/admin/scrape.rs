@@ -3,7 +3,7 @@
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
 
-use super::{history::Sample, link::Link, seen::Seen, status::class_name};
+use super::{history::Sample, link::Link, named::class_name, seen::Seen};
 use crate::{
     counters::{BUCKETS_S, ClassCounters, Histogram},
     quota::Shown,

@@ -6,7 +6,7 @@ use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::{LiveView, Stage, UserView, View};
 use serde::Serialize;
 
-use super::{history::Sample, link::Link, rates::Rates, seen::Seen};
+use super::{chosen::Chosen, history::Sample, link::Link, named::class_name, rates::Rates, seen::Seen};
 use crate::{
     config::{Config, Per},
     spent::SpentSeconds,
@@ -126,14 +126,14 @@ struct Request {
 }
 
 impl Status {
-    /// A snapshot. O(n log n) in users and requests.
-    pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>) -> Self {
+    /// A snapshot, with the users and requests that are chosen. O(n log n) in users and requests.
+    pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>, chosen: &Chosen) -> Self {
         let (config, at) = (seen.settings.config(), seen.settings.now());
         let view = seen.link.dispatcher().view();
         rates.look(view.totals.now, &view.users);
         let active = view.active_users();
-        let (users, more_users) = users(&config, &view.users, rates);
-        let (requests, more_requests) = requests(&config, &view);
+        let (users, more_users) = users(&config, &view.users, rates, chosen);
+        let (requests, more_requests) = requests(&config, &view, chosen);
         let View { totals, .. } = view;
         let goodput_bytes_per_s = config.downlink.goodput_bytes_per_s();
         let classes: Vec<_> = config
@@ -200,8 +200,9 @@ fn quotas(seen: &Seen, classes: usize) -> Vec<Quota> {
 }
 
 /// Users with the highest rates first.
-fn users(config: &Config, all: &[UserView<Who>], rates: &Rates) -> (Vec<User>, usize) {
-    let mut order: Vec<_> = all.iter().map(|user| (user, rates.of(&user.who))).collect();
+fn users(config: &Config, all: &[UserView<Who>], rates: &Rates, chosen: &Chosen) -> (Vec<User>, usize) {
+    let all = all.iter().filter(|user| chosen.has(config, &user.who, user.class.0));
+    let mut order: Vec<_> = all.map(|user| (user, rates.of(&user.who))).collect();
     order.sort_by(|(a, fast), (b, slow)| {
         let key = |rate: &Option<f64>, user: &UserView<Who>| (rate.unwrap_or(0.0), user.units);
         let (a, b) = (key(fast, a), key(slow, b));
@@ -215,14 +216,15 @@ fn users(config: &Config, all: &[UserView<Who>], rates: &Rates) -> (Vec<User>, u
         live: user.live,
         requests: user.requests,
     });
-    (rows.collect(), all.len().saturating_sub(MOST_ROWS))
+    (rows.collect(), order.len().saturating_sub(MOST_ROWS))
 }
 
 /// Requests that are receiving first, queued ones last; the oldest of each stage first.
-fn requests(config: &Config, view: &View<Who>) -> (Vec<Request>, usize) {
+fn requests(config: &Config, view: &View<Who>, chosen: &Chosen) -> (Vec<Request>, usize) {
     let outstanding: Vec<_> = view.totals.classes.iter().map(|class| class.outstanding).collect();
     let all: u32 = outstanding.iter().sum();
-    let staged = view.live.iter().map(|live| {
+    let live = view.live.iter().filter(|live| chosen.has(config, &live.who, live.class.0));
+    let staged = live.map(|live| {
         let of_class = outstanding.get(live.class.0 as usize).copied().unwrap_or(0);
         (stage(live, of_class, all), live)
     });
@@ -240,11 +242,7 @@ fn requests(config: &Config, view: &View<Who>) -> (Vec<Request>, usize) {
         length_bytes: live.length,
         spent: SpentSeconds::of(&live.spent),
     };
-    (order.iter().take(MOST_ROWS).map(row).collect(), view.live.len().saturating_sub(MOST_ROWS))
-}
-
-pub(super) fn class_name(config: &Config, class: u32) -> String {
-    config.classes.get(class as usize).map_or_else(|| "?".to_owned(), |class| class.name.to_string())
+    (order.iter().take(MOST_ROWS).map(row).collect(), order.len().saturating_sub(MOST_ROWS))
 }
 
 /// The stage of a request, and what it is waiting for in words. `of_class` and `all` requests are in flight.
@@ -318,14 +316,16 @@ mod tests {
         };
         let all: Vec<_> = (0..1_000).map(user).collect();
         let mut rates = Rates::default();
-        let (rows, more) = users(&config, &all, &rates);
+        let (rows, more) = users(&config, &all, &rates, &Chosen::All);
         assert_eq!((rows.len(), more), (200, 800));
+        let (one, more) = users(&config, &all, &rates, &Chosen::User("0.0.0.7".into()));
+        assert_eq!((one.len(), more, &*one[0].who), (1, 0, "0.0.0.7"));
         assert_eq!((&*rows[0].who, rows[0].received_bytes), ("0.0.3.231", 999), "no rates: by bytes");
         rates.look(Nanos::from_secs(1), &all);
         let mut later = all.clone();
         later[3].units += 100;
         rates.look(Nanos::from_secs(2), &later);
-        let (rows, _) = users(&config, &later, &rates);
+        let (rows, _) = users(&config, &later, &rates, &Chosen::All);
         assert_eq!((&*rows[0].who, rows[0].bytes_per_s), ("0.0.0.3", Some(100.0)), "the fastest first");
     }
 }

@@ -76,6 +76,58 @@ fn the_page_shows_what_happens_and_changes_a_weight() {
 }
 
 #[test]
+fn a_class_and_a_user_are_clicked_on_and_only_theirs_is_shown() {
+    let Some(mut browser) = Browser::open() else { return };
+    let gateway = busy();
+    // Of a phone's width: what is there is to be touched.
+    browser.look(390, 800, false);
+    browser.go(&format!("http://{}/", gateway.admin));
+    browser.wait_for("document.querySelectorAll('#requests tr').length > 8");
+    let click = |selector: &str, name: &str| {
+        format!(
+            "[...document.querySelectorAll('{selector} button.link')].find((b) => b.textContent === '{name}').click()"
+        )
+    };
+    browser.run(&click("#classes", "guests"));
+    browser.wait_for("document.querySelector('#chosen-head').textContent === 'Class guests'");
+    browser.wait_for("document.querySelectorAll('#requests tr').length === 6");
+    let text =
+        browser.text("document.querySelector('#requests').innerText + document.querySelector('#users').innerText");
+    assert!(text.contains("127.0.2.7") && !text.contains("127.0.1.9"), "{text}");
+    let said = browser.text("document.querySelector('#chosen').innerText");
+    for shown in ["Weight", "for each of 2 active users", "Received"] {
+        assert!(said.contains(shown), "no {shown} in {said}");
+    }
+    browser.wait_for("document.querySelector('#chosen-chart path.of') !== null");
+
+    browser.run(&click("#users", "127.0.2.7"));
+    browser.wait_for("document.querySelector('#chosen-head').textContent === 'User 127.0.2.7'");
+    browser.wait_for("document.querySelectorAll('#requests tr').length === 3");
+    browser.wait_for("document.querySelectorAll('#chosen-spent dt').length > 0");
+    let said = browser.text("document.querySelector('#chosen').innerText");
+    assert!(said.contains("class guests") && said.contains("What these requests have waited for"), "{said}");
+    // A chart of what came for them, as soon as ten seconds are over.
+    browser.wait_for("document.querySelector('#chosen-chart path.of') !== null");
+    assert_eq!(browser.text("document.scrollingElement.scrollWidth <= innerWidth"), "true");
+    let hidden =
+        "[...document.querySelectorAll('td')].filter((cell) => cell.getBoundingClientRect().right > innerWidth).length";
+    assert_eq!(browser.text(hidden), "0", "every value is seen without scrolling aside");
+
+    browser.run("history.back()");
+    browser.wait_for("document.querySelector('#chosen-head').textContent === 'Class guests'");
+    browser.run("document.querySelector('#all').click()");
+    browser
+        .wait_for("document.querySelector('#chosen').hidden && document.querySelectorAll('#requests tr').length > 8");
+    // There is no such user, whatever the name is made of.
+    browser.run("location.hash = 'user=' + encodeURIComponent('<b>&x=y')");
+    browser.wait_for("document.querySelector('#chosen-head').textContent === 'User <b>&x=y'");
+    browser.wait_for("document.querySelector('#requests').innerText === 'No requests.'");
+    browser.run("document.querySelector('#hour').click()");
+    browser.wait_for("document.querySelector('#hour').getAttribute('aria-pressed') === 'true' && hours.length > 0");
+    browser.wait_for("document.querySelectorAll('#use-chart path').length === 3");
+}
+
+#[test]
 fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
     let Some(mut browser) = Browser::open() else { return };
     let gateway = busy();

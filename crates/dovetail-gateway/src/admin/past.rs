@@ -1,0 +1,170 @@
+//! What came for each user in the last hour, ten seconds after ten seconds.
+//!
+//! Of at most [`MOST_USERS`] at a time, the latest active: four bytes for each ten seconds, at most 1,440 for a user and
+//! 720 kB in total. Beside that a user who is known has a counter, as long as the dispatcher knows them.
+
+use std::collections::{HashMap, VecDeque};
+
+use dovetail_sched::Nanos;
+use dovetail_tower::dispatcher::UserView;
+use serde::Serialize;
+
+use crate::who::Who;
+
+/// Seconds from one sample to the next.
+pub(super) const STEP_S: u64 = 10;
+/// Samples that are kept: an hour.
+pub(super) const MOST: usize = 360;
+/// Users whose past is kept.
+pub(super) const MOST_USERS: usize = 500;
+
+/// The past of all users.
+#[derive(Debug, Default)]
+pub(super) struct Past {
+    known: HashMap<Who, u64>,
+    users: HashMap<Who, Rates>,
+    taken: u64,
+    at: Nanos,
+}
+
+/// Of one.
+#[derive(Debug)]
+struct Rates {
+    bytes_per_s: VecDeque<f32>,
+    // When something last came.
+    last: u64,
+}
+
+/// A user's past as it is told.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct UserPast {
+    /// Seconds from one value to the next.
+    step_s: u64,
+    /// When the last was taken, in seconds since the gateway's start.
+    at_s: f64,
+    /// Oldest first.
+    bytes_per_s: Vec<f32>,
+}
+
+impl Past {
+    /// Ten seconds are over. O(users).
+    pub(super) fn take(&mut self, now: Nanos, users: &[UserView<Who>]) {
+        let seconds = (now - self.at).as_secs_f64();
+        self.at = now;
+        self.taken += 1;
+        let mut came: HashMap<&Who, f32> = HashMap::new();
+        for user in users {
+            let before = self.known.get(&user.who).copied().unwrap_or(0);
+            // Who was forgotten meanwhile begins anew.
+            let bytes = user.units.checked_sub(before).unwrap_or(user.units);
+            if bytes > 0 && seconds > 0.0 {
+                came.insert(&user.who, (bytes as f64 / seconds) as f32);
+            }
+        }
+        for (who, rates) in &mut self.users {
+            let rate = came.remove(who);
+            if rate.is_some() {
+                rates.last = self.taken;
+            }
+            rates.add(rate.unwrap_or(0.0));
+        }
+        self.users.retain(|_, rates| self.taken - rates.last < MOST as u64);
+        let mut new: Vec<_> = came.into_iter().collect();
+        new.sort_by(|a, b| b.1.total_cmp(&a.1));
+        self.make_room(new.len());
+        new.truncate(MOST_USERS - self.users.len());
+        for (who, rate) in new {
+            let rates = Rates { bytes_per_s: VecDeque::from([rate]), last: self.taken };
+            self.users.insert(who.clone(), rates);
+        }
+        self.known = users.iter().map(|user| (user.who.clone(), user.units)).collect();
+    }
+
+    /// Leaves out those who have been silent for longest, for so many new ones. Those who are active now stay.
+    fn make_room(&mut self, new: usize) {
+        let too_many = (self.users.len() + new).saturating_sub(MOST_USERS);
+        if too_many == 0 {
+            return;
+        }
+        let now = self.taken;
+        let mut silent: Vec<_> = self
+            .users
+            .iter()
+            .filter(|(_, rates)| rates.last < now)
+            .map(|(who, rates)| (rates.last, who.clone()))
+            .collect();
+        silent.sort_by_key(|(last, _)| *last);
+        for (_, who) in silent.into_iter().take(too_many) {
+            self.users.remove(&who);
+        }
+    }
+
+    /// Of the user of this name or address; without values if nothing is known. O(users).
+    pub(super) fn of(&self, name: &str) -> UserPast {
+        let found = self.users.iter().find(|(who, _)| who.is_called(name));
+        let bytes_per_s = found.map(|(_, rates)| rates.bytes_per_s.iter().copied().collect()).unwrap_or_default();
+        UserPast { step_s: STEP_S, at_s: self.at.as_secs_f64(), bytes_per_s }
+    }
+}
+
+impl Rates {
+    fn add(&mut self, rate: f32) {
+        if self.bytes_per_s.len() == MOST {
+            self.bytes_per_s.pop_front();
+        }
+        self.bytes_per_s.push_back(rate);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dovetail_sched::request::ClassId;
+
+    use super::*;
+
+    fn user(number: u32, units: u64) -> UserView<Who> {
+        let who = Who::Address(std::net::Ipv4Addr::from(number).into());
+        UserView { who, class: ClassId(0), live: 1, units, requests: 1 }
+    }
+
+    fn at(step: u64) -> Nanos {
+        Nanos::from_secs(STEP_S * step)
+    }
+
+    #[test]
+    fn a_users_past_is_what_came_in_each_ten_seconds() {
+        let mut past = Past::default();
+        past.take(at(1), &[user(1, 5_000)]);
+        past.take(at(2), &[user(1, 5_000), user(2, 0)]);
+        past.take(at(3), &[user(1, 25_000)]);
+        past.take(at(4), &[]);
+        past.take(at(5), &[user(1, 1_000)]);
+        let of = past.of("0.0.0.1");
+        assert_eq!((of.bytes_per_s, of.at_s), (vec![500.0, 0.0, 2_000.0, 0.0, 100.0], 50.0));
+        assert_eq!(past.of("0.0.0.2").bytes_per_s, Vec::<f32>::new(), "nothing has come");
+    }
+
+    #[test]
+    fn an_hour_is_kept_and_who_is_silent_for_longer_is_forgotten() {
+        let mut past = Past::default();
+        past.take(at(1), &[user(2, 10)]);
+        for step in 2..=400 {
+            past.take(at(step), &[user(1, 10 * step)]);
+        }
+        assert_eq!((past.of("0.0.0.1").bytes_per_s.len(), past.users.len()), (MOST, 1));
+    }
+
+    #[test]
+    fn no_more_users_than_that_are_kept_and_the_silent_go_first() {
+        let mut past = Past::default();
+        let all = |from: u32, count: u32, units| (from..from + count).map(|n| user(n, units)).collect::<Vec<_>>();
+        past.take(at(1), &all(0, 400, 100));
+        past.take(at(2), &[all(100, 300, 200), all(1_000, 200, 100)].concat());
+        assert_eq!(past.users.len(), MOST_USERS);
+        assert!((100..400).all(|n| past.users.contains_key(&user(n, 0).who)), "who is active stays");
+        past.take(at(3), &all(10_000, 9_000, 100));
+        assert_eq!(past.users.len(), MOST_USERS);
+        past.take(at(4), &all(10_000, 9_000, 300));
+        assert!(past.users.len() == MOST_USERS && past.known.len() == 9_000);
+    }
+}
