@@ -21,6 +21,7 @@
 //! | `pages` | what the gateway answers, not a server |
 //! | `serve`, `intercept`, `announced`, `tls`, `accept`, `takeover`, `listen` | connections that arrive, and the sockets where they do |
 //! | `probe` | how long the far queue is |
+//! | [`doctor`] | measures a link and writes a first configuration for it |
 //! | `admin` | the admin's port: page, metrics, weights |
 //! | `life` | a gateway's start, reload and end |
 //!
@@ -39,6 +40,7 @@ pub mod config;
 mod counters;
 mod descriptors;
 mod destination;
+pub mod doctor;
 mod error;
 mod exchange;
 mod free;

@@ -31,10 +31,19 @@ pub(crate) fn receive_window(socket: BorrowedFd<'_>) -> Option<u64> {
     (words > RCV_WND).then(|| u64::from(info[RCV_WND]))
 }
 
-/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its
-/// end and moves nothing.
+/// Bytes of this side's that the other has acknowledged, since the connection began.
+pub(crate) fn acknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let (info, _) = tcp_info(socket)?;
+    let halves = [info[BYTES_ACKED], info[BYTES_ACKED + 1]].map(u64::from);
+    let [low, high] = if cfg!(target_endian = "little") { halves } else { [halves[1], halves[0]] };
+    Ok(high << 32 | low)
+}
+
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_bytes_acked`, `tcpi_min_rtt`,
+/// `tcpi_rcv_wnd`. The kernel adds to its end and moves nothing.
 const RTT: usize = 17;
 const RCV_RTT: usize = 23;
+const BYTES_ACKED: usize = 30;
 const MIN_RTT: usize = 37;
 const RCV_WND: usize = 58;
 const WORDS: usize = RCV_WND + 1;

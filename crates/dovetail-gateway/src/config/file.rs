@@ -254,15 +254,16 @@ fn port(value: &DeValue<'_>) -> Result<u16, String> {
 }
 
 fn limits(mut section: Section<'_>) -> Result<Limits, Fault> {
+    let usual = Limits::default();
     let mut count = |key, range, default: usize| {
         section.one(key, whole(range)).map(|value| value.map_or(default, |value| value as usize))
     };
-    let connections = count("connections", 1..=1_000_000, 16_384)?;
-    let connections_per_user = count("connections_per_user", 1..=1_000_000, 512)?;
-    let requests_per_user = count("requests_per_user", 1..=1_000_000, 1024)?;
-    let headers = count("headers", 16..=1000, 100)?;
-    let idle_per_server = count("idle_per_server", 0..=1024, 8)?;
-    let header_bytes = section.one("header_bytes", values::bytes(8_000..=1_000_000))?.unwrap_or(16_000);
+    let connections = count("connections", 1..=1_000_000, usual.connections)?;
+    let connections_per_user = count("connections_per_user", 1..=1_000_000, usual.connections_per_user)?;
+    let requests_per_user = count("requests_per_user", 1..=1_000_000, usual.requests_per_user)?;
+    let headers = count("headers", 16..=1000, usual.headers)?;
+    let idle_per_server = count("idle_per_server", 0..=1024, usual.idle_per_server)?;
+    let header_bytes = section.one("header_bytes", values::bytes(8_000..=1_000_000))?.unwrap_or(usual.header_bytes);
     section.end()?;
     Ok(Limits { connections, connections_per_user, requests_per_user, header_bytes, headers, idle_per_server })
 }

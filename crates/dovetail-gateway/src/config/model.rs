@@ -335,6 +335,19 @@ pub struct Limits {
     pub idle_per_server: usize,
 }
 
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 16_384,
+            connections_per_user: 512,
+            requests_per_user: 1024,
+            header_bytes: 16_000,
+            headers: 100,
+            idle_per_server: 8,
+        }
+    }
+}
+
 /// `[timeouts]`
 #[derive(Debug, Clone)]
 pub struct Timeouts {

@@ -23,7 +23,7 @@ const ECHO_REPLY_V6: u8 = 129;
 const EXPIRED_V6: u8 = 3;
 
 #[derive(Debug)]
-pub(super) struct Icmp {
+pub(crate) struct Icmp {
     // Any socket of datagrams will do for tokio.
     socket: UdpSocket,
     is_v4: bool,
@@ -80,6 +80,10 @@ impl Icmp {
         }
     }
 
+    pub(super) async fn ready(&self) -> io::Result<()> {
+        self.socket.writable().await
+    }
+
     /// `server` is one on whose way a probe may expire.
     pub(super) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         self.last.set(number);
@@ -91,17 +95,18 @@ impl Icmp {
         self.socket.try_send_to(&packet, SocketAddr::new(to, 0)).map(drop)
     }
 
-    pub(super) async fn back(&self) -> io::Result<u64> {
+    /// The number of one that is back, and who answered.
+    pub(super) async fn back(&self) -> io::Result<(u64, IpAddr)> {
         loop {
             self.socket.readable().await?;
             let mut bytes = [0; 256];
-            let length = match self.socket.try_recv(&mut bytes) {
-                Ok(length) => length,
+            let (length, from) = match self.socket.try_recv_from(&mut bytes) {
+                Ok(received) => received,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
                 Err(error) => return Err(error),
             };
             if let Some(number) = self.number(&bytes[..length]) {
-                return Ok(number);
+                return Ok((number, from.ip()));
             }
         }
     }

@@ -8,6 +8,7 @@
 mod echo;
 mod health;
 mod icmp;
+mod packet;
 mod probes;
 mod probing;
 mod sending;
@@ -16,6 +17,7 @@ mod tcp;
 mod udp;
 
 pub(crate) use self::{
+    packet::Echo,
     probes::Probes,
     probing::Probing,
     start::{change, start},

@@ -1,8 +1,6 @@
 //! Sends probes, and hears them come back.
 
 use std::{
-    io,
-    net::IpAddr,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -13,49 +11,16 @@ use tracing::{info, warn};
 
 use super::{
     health::Health,
-    icmp::Icmp,
+    packet::Echo,
     probes::{IDLE, Probes},
-    udp::Udp,
 };
 use crate::who::Who;
-
-/// Something that comes back.
-#[derive(Debug)]
-pub(super) enum Echo {
-    Icmp(Icmp),
-    Udp(Udp),
-}
-
-impl Echo {
-    /// Whether there is an address to send to.
-    fn has_target(&self, server: Option<IpAddr>) -> bool {
-        match self {
-            Self::Icmp(icmp) => icmp.has_target(server),
-            Self::Udp(_) => true,
-        }
-    }
-
-    /// `server` is one on whose way a probe may expire.
-    fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
-        match self {
-            Self::Icmp(icmp) => icmp.send(number, server),
-            Self::Udp(udp) => udp.send(number),
-        }
-    }
-
-    async fn back(&self) -> io::Result<u64> {
-        match self {
-            Self::Icmp(icmp) => icmp.back().await,
-            Self::Udp(udp) => udp.back().await,
-        }
-    }
-}
 
 /// Hears what comes back.
 pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: Rc<Health>) {
     loop {
         match echo.back().await {
-            Ok(number) => {
+            Ok((number, _)) => {
                 if let Some(what) = health.back(Instant::now()) {
                     info!("{what}");
                 }

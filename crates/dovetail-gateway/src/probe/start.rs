@@ -6,11 +6,10 @@ use tokio::task::spawn_local;
 
 use super::{
     health::Health,
-    icmp::Icmp,
+    packet::Echo,
     probes::Probes,
-    sending::{Echo, listen, send},
+    sending::{listen, send},
     tcp,
-    udp::Udp,
 };
 use crate::{config::Probe, error::GatewayError};
 
@@ -23,7 +22,8 @@ pub(crate) fn start(probes: &Rc<Probes>) -> Result<(), GatewayError> {
 
 /// Goes on with this probe instead of the one before, which stays if this one cannot be started.
 pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayError> {
-    let echo = echo(probe).map_err(|error| cannot(probe, &error))?;
+    let is_sent = !matches!(probe, Probe::Off | Probe::Tcp);
+    let echo = is_sent.then(|| Echo::start(probe)).transpose().map_err(|error| cannot(probe, &error))?;
     probes.probing().stop();
     // What is known is of another way.
     probes.dispatcher().forget_probes();
@@ -35,16 +35,6 @@ pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayEr
         probes.probing().set(health, vec![listens, sends]);
     }
     Ok(())
-}
-
-/// What is sent for a probe, if something is.
-fn echo(probe: &Probe) -> io::Result<Option<Echo>> {
-    Ok(Some(match probe {
-        Probe::Off | Probe::Tcp => return Ok(None),
-        Probe::Icmp(address) => Echo::Icmp(Icmp::to(*address)?),
-        Probe::Hop { hops, towards } => Echo::Icmp(Icmp::expiring(*hops, *towards)?),
-        Probe::Udp(address) => Echo::Udp(Udp::to(*address)?),
-    }))
 }
 
 fn cannot(probe: &Probe, error: &io::Error) -> GatewayError {

@@ -1,13 +1,17 @@
 //! Probes by UDP, to a server that sends back what it gets (RFC 862).
 
-use std::{cell::RefCell, io, net::SocketAddr};
+use std::{
+    cell::RefCell,
+    io,
+    net::{IpAddr, SocketAddr},
+};
 
 use tokio::net::UdpSocket;
 
 use super::echo;
 
 #[derive(Debug)]
-pub(super) struct Udp {
+pub(crate) struct Udp {
     socket: UdpSocket,
     secret: u64,
     buffer: RefCell<[u8; 64]>,
@@ -21,18 +25,22 @@ impl Udp {
         Ok(Self { socket: UdpSocket::from_std(socket)?, secret: echo::secret(), buffer: RefCell::new([0; 64]) })
     }
 
+    pub(super) async fn ready(&self) -> io::Result<()> {
+        self.socket.writable().await
+    }
+
     pub(super) fn send(&self, number: u64) -> io::Result<()> {
         self.socket.try_send(&echo::write(number, self.secret)).map(drop)
     }
 
-    pub(super) async fn back(&self) -> io::Result<u64> {
+    pub(super) async fn back(&self) -> io::Result<(u64, IpAddr)> {
         loop {
             self.socket.readable().await?;
             let mut buffer = self.buffer.borrow_mut();
-            match self.socket.try_recv(&mut *buffer) {
-                Ok(length) => {
+            match self.socket.try_recv_from(&mut *buffer) {
+                Ok((length, from)) => {
                     if let Some(number) = echo::read(&buffer[..length], self.secret) {
-                        return Ok(number);
+                        return Ok((number, from.ip()));
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

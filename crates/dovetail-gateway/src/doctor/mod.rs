@@ -1,0 +1,310 @@
+//! `dovetail gateway doctor`: measures a link before a gateway stands at it, and writes a first configuration.
+//!
+//! It contacts the servers that it is told, the routers on the way to the first of them, and the system's name servers where one is
+//! told by name; nothing else.
+//!
+//! [`estimate`] says what series of measurements mean, without a clock or a socket. [`probes`] tries what may measure the far
+//! queue, at rest and while [`transfer`] fills the link; [`machine`] looks at what this machine has. [`table`] and
+//! [`configuration`] write what was found.
+
+mod bounds;
+mod configuration;
+mod error;
+mod estimate;
+mod machine;
+mod probes;
+mod table;
+mod target;
+mod transfer;
+
+use std::{
+    net::{IpAddr, SocketAddr, UdpSocket},
+    time::Duration,
+};
+
+use dovetail_sched::units::Rate;
+use tokio::{
+    net::lookup_host,
+    runtime::Builder,
+    time::{Instant, sleep},
+};
+
+pub use self::{
+    bounds::Bounds,
+    error::DoctorError,
+    estimate::{RoundTrips, Seen, Throughput},
+    machine::Check,
+    target::{Fetch, Target},
+};
+use self::{
+    estimate::{choose, round_trips, throughput},
+    probes::Candidate,
+    transfer::Way,
+};
+use crate::config::{Limits, Probe};
+
+/// What a full packet's payload is of its frame: TCP over Ethernet.
+const PAYLOAD: f64 = 1448.0 / 1514.0;
+/// How long probes are tried at rest.
+const AT_REST: Duration = Duration::from_secs(3);
+/// Between two fillings, for queues to become empty.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Probes that go on while the link is full: each takes a little of it.
+const MOST_TRIED: usize = 6;
+
+/// What to measure, and with what.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// A server of the operator's beyond the link, with a large file where the rate is to be measured.
+    pub to: Option<Target>,
+    /// Where to send to, for the uplink's rate.
+    pub upload: Option<Target>,
+    /// Probes to try; if empty, those that there may be on the way to the server.
+    pub probes: Vec<Probe>,
+    /// The provider's figure, where the rate is not measured.
+    pub rate: Option<Rate>,
+    /// What a measurement may take.
+    pub bounds: Bounds,
+}
+
+/// How far a measurement is.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// What is measured.
+    pub what: &'static str,
+    /// How long it has taken.
+    pub for_: Duration,
+    /// How long it takes at most.
+    pub of: Duration,
+    /// Bytes that have been moved.
+    pub bytes: u64,
+}
+
+/// One direction of the link.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Direction {
+    /// What was seen, if enough arrived.
+    pub throughput: Option<Throughput>,
+    /// Bytes that were moved for it.
+    pub bytes: u64,
+    /// How long that took.
+    pub took: Duration,
+    /// Whether the volume ended before the time.
+    pub ended_early: bool,
+}
+
+impl Direction {
+    /// The link's raw rate, frames included.
+    #[must_use]
+    pub fn rate_bps(&self) -> Option<f64> {
+        self.throughput.map(|found| found.bytes_per_s * 8.0 / PAYLOAD)
+    }
+}
+
+/// A probe and what it saw.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tried {
+    /// What the configuration says for it.
+    pub probe: Probe,
+    /// What it saw.
+    pub seen: Seen,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Findings {
+    /// What was asked.
+    pub plan: Plan,
+    /// The server's address.
+    pub server: Option<IpAddr>,
+    /// Probes that were tried.
+    pub tried: Vec<Tried>,
+    /// Which of them to use.
+    pub chosen: Option<usize>,
+    /// The downlink, if it was filled.
+    pub downlink: Option<Direction>,
+    /// The uplink, if it was filled.
+    pub uplink: Option<Direction>,
+    /// What this machine has.
+    pub machine: Vec<Check>,
+    /// Networks of this machine that are not towards the server.
+    pub networks: Vec<Network>,
+}
+
+/// An address of this machine, and how long its network's prefix is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Network {
+    /// The machine's address in it.
+    pub address: IpAddr,
+    /// Bits of its prefix.
+    pub prefix: u8,
+}
+
+impl Findings {
+    /// The downlink's raw rate in bits a second: as measured, or as the operator says.
+    #[must_use]
+    pub fn rate_bps(&self) -> Option<f64> {
+        let measured = self.downlink.and_then(|downlink| downlink.rate_bps());
+        measured.or(self.plan.rate.map(Rate::bps))
+    }
+
+    /// The probe to use and what it saw.
+    #[must_use]
+    pub fn probe(&self) -> Option<&Tried> {
+        self.tried.get(self.chosen?)
+    }
+
+    /// How long a packet waits in the downlink's queue when that is full.
+    #[must_use]
+    pub fn far_buffer(&self) -> Option<Duration> {
+        self.probe()?.seen.downlink_buffer()
+    }
+}
+
+/// Measures. `tell` is told how far it is, many times a second.
+///
+/// # Errors
+/// [`DoctorError`] when a server does not answer as it has to, or the system refuses.
+pub fn examine(plan: Plan, mut tell: impl FnMut(Progress)) -> Result<Findings, DoctorError> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(measure(plan, &mut tell))
+}
+
+async fn measure(plan: Plan, tell: &mut dyn FnMut(Progress)) -> Result<Findings, DoctorError> {
+    let server = match &plan.to {
+        Some(target) => Some(resolve(target).await?),
+        None => None,
+    };
+    let sink = match &plan.upload {
+        Some(target) => Some(resolve(target).await?),
+        None => None,
+    };
+    for probe in &plan.probes {
+        crate::probe::Echo::start(probe).map_err(|error| DoctorError::Probe(probe.to_string(), error))?;
+    }
+    let candidates = candidates(&plan, server).await;
+    let (mut candidates, mut seen) = at_rest(candidates, tell).await?;
+    let mut downlink = None;
+    if let (Some(Target { fetch: Some(fetch), .. }), Some(at)) = (&plan.to, server) {
+        let (direction, trips) = fill(Way::Down, fetch, at, plan.bounds, &candidates, tell).await?;
+        downlink = Some(direction);
+        seen.iter_mut().zip(trips).for_each(|(seen, trips)| seen.down = Some(trips));
+    }
+    let mut uplink = None;
+    if let (Some(Target { fetch: Some(fetch), .. }), Some(at)) = (&plan.upload, sink) {
+        if downlink.is_some() {
+            sleep(PAUSE).await;
+        }
+        let (direction, trips) = fill(Way::Up, fetch, at, plan.bounds, &candidates, tell).await?;
+        uplink = Some(direction);
+        seen.iter_mut().zip(trips).for_each(|(seen, trips)| seen.up = Some(trips));
+    }
+    let chosen = choose(&seen);
+    let tried = candidates.drain(..).zip(seen).map(|(one, seen)| Tried { probe: one.probe(), seen }).collect();
+    let rate = downlink.and_then(|downlink| downlink.throughput).map(|found| found.bytes_per_s);
+    let rate = rate.or(plan.rate.map(|rate| rate.bps() / 8.0 * PAYLOAD));
+    Ok(Findings {
+        server: server.map(|server| server.ip()),
+        tried,
+        chosen,
+        downlink,
+        uplink,
+        machine: machine::examine(rate, &Limits::default()),
+        networks: networks(server.or(sink))?,
+        plan,
+    })
+}
+
+async fn resolve(target: &Target) -> Result<SocketAddr, DoctorError> {
+    let port = target.fetch.as_ref().map_or(0, |fetch| fetch.port);
+    let failed = |error| DoctorError::Resolve(target.host.clone(), error);
+    let mut found = lookup_host((&*target.host, port)).await.map_err(failed)?;
+    found.next().ok_or_else(|| failed(std::io::ErrorKind::NotFound.into()))
+}
+
+async fn candidates(plan: &Plan, server: Option<SocketAddr>) -> Vec<Candidate> {
+    if !plan.probes.is_empty() {
+        return plan.probes.iter().cloned().map(Candidate::Sent).collect();
+    }
+    let Some(server) = server else { return Vec::new() };
+    let route = probes::route(server.ip()).await;
+    probes::candidates(&route, server.ip(), Some(server).filter(|server| server.port() != 0))
+}
+
+/// Tries all of them at rest. Those that are not answered go last, and of too many the farthest are left out.
+async fn at_rest(
+    candidates: Vec<Candidate>,
+    tell: &mut dyn FnMut(Progress),
+) -> Result<(Vec<Candidate>, Vec<Seen>), DoctorError> {
+    if candidates.is_empty() {
+        return Ok((candidates, Vec::new()));
+    }
+    let waits = async {
+        let began = Instant::now();
+        while began.elapsed() < AT_REST {
+            tell(Progress { what: "probes at rest", for_: began.elapsed(), of: AT_REST, bytes: 0 });
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let (series, ()) = probes::watch(&candidates, waits).await?;
+    let seen = series.iter().map(|series| Seen { idle: round_trips(series, Duration::ZERO), ..Seen::default() });
+    let mut all: Vec<_> = candidates.into_iter().zip(seen).collect();
+    all.sort_by_key(|(_, seen)| !seen.is_answered());
+    let answered = all.iter().filter(|(_, seen)| seen.is_answered()).count();
+    // A handshake is the last resort, and the last of all.
+    if answered > MOST_TRIED {
+        all.drain(MOST_TRIED - 1..answered - 1);
+    }
+    Ok(all.into_iter().unzip())
+}
+
+async fn fill(
+    way: Way,
+    fetch: &Fetch,
+    at: SocketAddr,
+    bounds: Bounds,
+    candidates: &[Candidate],
+    tell: &mut dyn FnMut(Progress),
+) -> Result<(Direction, Vec<RoundTrips>), DoctorError> {
+    let what = if way == Way::Down { "downlink" } else { "uplink" };
+    let mut told = |for_, bytes| tell(Progress { what, for_, of: bounds.time, bytes });
+    let (series, arrived) = probes::watch(candidates, transfer::fill(way, fetch, at, bounds, &mut told)).await?;
+    let arrived = arrived?;
+    let throughput = throughput(&arrived);
+    let last = arrived.last().map_or((Duration::ZERO, 0), |last| (last.at, last.bytes));
+    // Where no rate is known, half of the time is as good as any.
+    let from = throughput.map_or(last.0 / 2, |found| found.full_from);
+    let trips = series.iter().map(|series| round_trips(series, from)).collect();
+    let ended_early = last.0 < bounds.time;
+    Ok((Direction { throughput, bytes: last.1, took: last.0, ended_early }, trips))
+}
+
+/// This machine's networks, but those towards the server: its users are there.
+fn networks(server: Option<SocketAddr>) -> Result<Vec<Network>, DoctorError> {
+    let towards = server.and_then(towards);
+    let interfaces = if_addrs::get_if_addrs()?;
+    let outer = interfaces.iter().find(|interface| Some(interface.ip()) == towards).map(|outer| outer.name.clone());
+    let is_inner = |interface: &&if_addrs::Interface| {
+        let is_link_local = match interface.ip() {
+            IpAddr::V4(address) => address.is_link_local(),
+            IpAddr::V6(address) => address.is_unicast_link_local(),
+        };
+        outer.is_some() && !interface.is_loopback() && !is_link_local && Some(&interface.name) != outer.as_ref()
+    };
+    let network = |interface: &if_addrs::Interface| {
+        let prefix = match &interface.addr {
+            if_addrs::IfAddr::V4(address) => address.prefixlen,
+            if_addrs::IfAddr::V6(address) => address.prefixlen,
+        };
+        Network { address: interface.ip(), prefix }
+    };
+    Ok(interfaces.iter().filter(is_inner).map(network).collect())
+}
+
+/// The address that this machine has for who it talks to there. Nothing is sent.
+fn towards(server: SocketAddr) -> Option<IpAddr> {
+    let any: IpAddr = if server.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((server.ip(), server.port().max(1))).ok()?;
+    Some(socket.local_addr().ok()?.ip())
+}
