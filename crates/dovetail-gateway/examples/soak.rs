@@ -5,9 +5,11 @@
 //! ```
 //!
 //! The gateway runs in a process of its own. Sixteen clients of ever new addresses fetch, send, tunnel, give up in the middle
-//! and ask for what there is not, of servers that answer, break off, reset and hang. Every 30 s a line says what there is. It
-//! fails if the gateway's memory is in the mean of the last third over 5 % more than in the mean of the middle third, or if
-//! anything is still under way when the clients are gone.
+//! and ask for what there is not, of servers that answer, break off, reset and hang. Every five seconds the gateway's configuration
+//! is reloaded: with another rate of the link, from 100 Mbit/s to 2 Gbit/s, other weights, and every other time a class more. Its
+//! admin port is polled as the page does. Every 30 s a line says what there is. It fails if the gateway's memory is on
+//! average over 5 % more in the last third than in the middle one, if a reload failed, or if anything is still in flight when
+//! the clients are gone.
 
 #[path = "../tests/hostile/strict.rs"]
 mod strict;
@@ -47,18 +49,32 @@ fn main() -> io::Result<ExitCode> {
     }
 }
 
-/// Runs a gateway that reaches a server's port. It prints where it listens, for each line that it reads what there is, and
-/// ends with its input.
+/// Runs a gateway that reaches a server's port. It prints where it listens, for each empty line that it reads what there is, for one
+/// with a number reloads, and ends with its input.
 fn gateway(port: &str) {
-    let text = format!(
-        "[proxy]\nlisten = [\"127.0.0.1:0\"]\n[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n[access]\n\
-         clients = [\"127.0.0.0/8\"]\nconnect_ports = [{port}]\ndestinations = {{ allow = [\"127.0.0.1/32\"] }}\n\
-         [timeouts]\nresponse = \"2s\"\n[log]\naccess = \"/dev/null\"\n"
-    );
-    let config = Config::parse(&text).expect("a configuration");
+    let admin = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+    let config = move |number: u64| {
+        let rate = [1000, 100, 400, 2000][number as usize % 4];
+        let weight = 1 + number % 7;
+        let more = if number % 2 == 1 { "[[class]]\nname = \"guests\"\nclients = [\"127.24.0.0/16\"]\n" } else { "" };
+        let text = format!(
+            "[proxy]\nlisten = [\"127.0.0.1:0\"]\n[downlink]\nrate = \"{rate}Mbps\"\nprobe = \"off\"\n[access]\n\
+             clients = [\"127.0.0.0/8\"]\nconnect_ports = [{port}]\ndestinations = {{ allow = [\"127.0.0.1/32\"] }}\n\
+             [timeouts]\nresponse = \"2s\"\n[admin]\nlisten = \"{admin}\"\n[log]\naccess = \"/dev/null\"\n\
+             [[class]]\nname = \"office\"\nweight = {weight}\nclients = [\"127.16.0.0/14\"]\n{more}"
+        );
+        Config::parse(&text).expect("a configuration")
+    };
     let (control, controlled) = mpsc::channel(1);
-    let runs = thread::spawn(move || run(config, controlled, |addresses| println!("{}", addresses[0])));
+    let first = config(0);
+    let runs = thread::spawn(move || run(first, controlled, |addresses| println!("{} {admin}", addresses[0])));
     for line in io::stdin().lines() {
+        if let Some(number) = line.as_ref().ok().and_then(|line| line.parse().ok()) {
+            if control.blocking_send(Control::Reload(Box::new(config(number)))).is_err() {
+                break;
+            }
+            continue;
+        }
         let (sender, counts) = oneshot::channel();
         if line.is_err() || control.blocking_send(Control::Look(sender)).is_err() {
             break;
@@ -103,7 +119,9 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
         .spawn()?;
     let (ask, told) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
     let mut gateway = Gateway { child, ask, told: BufReader::new(told).lines() };
-    let at: SocketAddr = gateway.line()?.parse().expect("an address");
+    let line = gateway.line()?;
+    let (at, admin) = line.split_once(' ').expect("two addresses");
+    let (at, admin): (SocketAddr, SocketAddr) = (at.parse().expect("an address"), admin.parse().expect("an address"));
 
     let (ends, wrong, done) =
         (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
@@ -122,11 +140,21 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
             })
         })
         .collect();
-    let (began, mut samples) = (Instant::now(), Vec::new());
+    let (began, mut samples, mut reloads) = (Instant::now(), Vec::new(), 0);
     println!("{:>6} {:>10} {:>10} requests watched connections pooled", "s", "rss KiB", "exchanges");
     while began.elapsed() < lasts {
         thread::sleep(Duration::from_secs(1).min(lasts));
         samples.push(gateway.resident_kib()?);
+        if samples.len() % 5 == 0 {
+            writeln!(gateway.ask, "{}", samples.len() / 5)?;
+            reloads += 1;
+        }
+        for path in ["/status.json", "/hour.json", "/history.json?user=127.16.0.1", "/metrics"] {
+            if !polled(admin, path) {
+                eprintln!("the admin port does not answer {path}");
+                wrong.fetch_add(1, Relaxed);
+            }
+        }
         if samples.len() % 30 == 0 {
             let there = gateway.look()?;
             println!("{:>6} {:>10} {:>10} {there:?}", samples.len(), samples[samples.len() - 1], done.load(Relaxed));
@@ -142,15 +170,30 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
     }
     let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
     let third = samples.len() / 3;
-    let (middle, last) = (mean(&samples[third..2 * third]), mean(&samples[2 * third..]));
+    let (first, middle, last) =
+        (mean(&samples[..third]), mean(&samples[third..2 * third]), mean(&samples[2 * third..]));
     let (done, wrong) = (done.load(Relaxed), wrong.load(Relaxed));
     println!(
-        "{done} exchanges, {wrong} wrong; at the end {there:?}; {middle:.0} KiB in the middle third, {last:.0} in the last"
+        "{done} exchanges, {wrong} wrong, {reloads} reloads; at the end {there:?}; {first:.0} KiB in the first third, {middle:.0} in \
+         the middle one, {last:.0} in the last"
     );
     drop(gateway.ask);
     let is_ended = gateway.child.wait()?.success();
     let is_fine = is_ended && wrong == 0 && there[..3] == [0, 0, 0] && last <= middle * 1.05;
     Ok(if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Whether the admin's port answers.
+fn polled(admin: SocketAddr, path: &str) -> bool {
+    let ask = || -> io::Result<Vec<u8>> {
+        let mut stream = TcpStream::connect(admin)?;
+        stream.set_read_timeout(Some(LONG))?;
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n")?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        Ok(answer)
+    };
+    ask().is_ok_and(|answer| answer.starts_with(b"HTTP/1.1 200"))
 }
 
 /// xorshift64*

@@ -18,6 +18,7 @@ mod lenient;
 mod life;
 mod limits;
 mod log;
+mod memory;
 mod pac;
 mod pages;
 mod parents;
