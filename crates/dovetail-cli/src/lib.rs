@@ -5,6 +5,8 @@
 mod args;
 mod bars;
 mod describe;
+#[cfg(all(feature = "gateway", target_os = "linux"))]
+mod doctor;
 mod failure;
 #[cfg(feature = "gateway")]
 mod gateway;
@@ -61,7 +63,7 @@ fn done(command: &Command) -> Result<(), Failure> {
         #[cfg(feature = "profile")]
         Command::Profile(args) => Ok(dovetail_compare::profile(&args.into(), bars, out)?),
         #[cfg(feature = "gateway")]
-        Command::Gateway(args) => gateway::run(args, out),
+        Command::Gateway(args) => gateway::run(args, bars, out),
         #[cfg(feature = "middlebox")]
         Command::Middlebox(args) => middlebox::run(args, out),
         #[cfg(feature = "middlebox")]

@@ -1,0 +1,66 @@
+//! A thousand active users at a link of 50 Mbit/s: how full the link is, how equal their shares are, and what the gateway takes.
+//! Prints its figures. Takes a minute, as root: DOVETAIL_LONG=1.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod gateways;
+
+use std::{collections::HashMap, time::Duration};
+
+use dovetail_bed::{Bed, BedSpec, End, Load, LoadSpec, Sizes, patiently};
+use gateways::{Settings, gateway, link, ms, possible};
+
+const CLASSES: usize = 4;
+const USERS: u32 = 250;
+const RATE_BPS: u64 = 50_000_000;
+
+#[test]
+fn a_thousand_users_have_equal_shares() {
+    if possible() {
+        patiently(once);
+    }
+}
+
+fn once() {
+    let spec = BedSpec { lan_bps: None, ..link(RATE_BPS, ms(40), &[USERS; CLASSES]) };
+    let mut bed = Bed::new(&spec).unwrap_or_else(|error| panic!("{error}"));
+    let seconds = Duration::from_secs;
+    let load = LoadSpec {
+        load: Load::Closed { outstanding: 1 },
+        sizes: Sizes::Fixed(20_000),
+        warm_up: seconds(15),
+        duration: seconds(60),
+        drain: seconds(15),
+        ..LoadSpec::default()
+    };
+    let settings = Settings { more: "[limits]\nconnections = 4096\n", ..Settings::default() };
+    let measured = bed.measure(&gateway(settings), &load, &|_| ()).unwrap_or_else(|error| panic!("{error}"));
+    let mut had: HashMap<(usize, u32), u64> = HashMap::new();
+    let mut failed = 0;
+    for one in &measured.exchanges {
+        let ended = matches!(one.end, End::Answered(at) if at >= load.warm_up && at < load.duration);
+        failed += usize::from(matches!(one.end, End::Failed(_)));
+        *had.entry((one.class, one.user)).or_default() += if ended { one.bytes } else { 0 };
+    }
+    let bytes: Vec<_> = had.values().map(|&bytes| bytes as f64).collect();
+    let (sum, squares) = (bytes.iter().sum::<f64>(), bytes.iter().map(|bytes| bytes * bytes).sum::<f64>());
+    let jain = sum * sum / (bytes.len() as f64 * squares);
+    let least = bytes.iter().copied().fold(f64::MAX, f64::min) * bytes.len() as f64 / sum;
+    let most = bytes.iter().copied().fold(0.0, f64::max) * bytes.len() as f64 / sum;
+    let proxy = measured.proxy.as_ref().unwrap();
+    println!(
+        "{} users at 50 Mbit/s: link {:.3}, Jain's index of users {jain:.4}, least {least:.2} and most {most:.2} of the mean; \
+         {failed} failed; {:.1} MB resident, {:.1} s of CPU in {:?}; {:?}",
+        bytes.len(),
+        measured.link.utilisation,
+        proxy.resident_bytes as f64 / 1e6,
+        proxy.cpu_s,
+        load.duration - load.warm_up,
+        measured.latency(),
+    );
+    assert_eq!(bytes.len(), CLASSES * USERS as usize, "a user had nothing at all");
+    assert_eq!(failed, 0);
+    assert!(measured.link.utilisation > 0.85, "{}", measured.link.utilisation);
+    assert!(jain > 0.95, "{jain}");
+    assert!(proxy.resident_bytes < 200_000_000, "{}", proxy.resident_bytes);
+}
