@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use dovetail_sched::{
     DropPolicy, Nanos,
     cost::admission::Bound,
-    units::{Rate, parse_bytes, parse_rate, parse_time},
+    units::{Rate, parse_rate, parse_time},
 };
 use dovetail_sim::{PipelineMode, network::Contender, records::Format};
 
@@ -401,7 +401,7 @@ pub(crate) struct DoctorArgs {
     pub(crate) time: Nanos,
 
     /// How much to move in each direction at most; what is in flight at the end comes on top
-    #[arg(long, value_name = "BYTES", default_value = "64MB", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "64MB", value_parser = dovetail_sched::units::parse_bytes)]
     pub(crate) bytes: u64,
 
     /// Write a first configuration to this file, which must not exist
