@@ -3,9 +3,9 @@
 //! It contacts the servers that it is told, the routers on the way to the first of them, and the system's name servers where one is
 //! told by name; nothing else.
 //!
-//! [`estimate`] says what series of measurements mean, without a clock or a socket. [`probes`] tries what may measure the far
-//! queue, at rest and while [`transfer`] fills the link; [`machine`] looks at what this machine has. [`table`] and
-//! [`configuration`] write what was found.
+//! `estimate` says what series of measurements mean, without a clock or a socket. `probes` tries what may measure the far
+//! queue, at rest and while `transfer` fills the link; `machine` looks at what this machine has. `table` and
+//! `configuration` write what was found.
 
 mod bounds;
 mod configuration;

@@ -1,6 +1,6 @@
 //! A request scheduler at work: with tokio's clock, users' names, and the tasks that wait.
 //!
-//! A [`RequestScheduler`](dovetail_sched::request::RequestScheduler) is informed of events and decides whose turn it is. A
+//! A [`RequestScheduler`] is informed of events and decides whose turn it is. A
 //! [`Dispatcher`] connects it to a program: a task with a request takes a [`Ticket`], waits until it is released, reports
 //! what it received and asks how much more it may take. Dropping a ticket cancels its request, so nothing that a program
 //! forgets stays counted.
