@@ -61,7 +61,7 @@
 //!
 //! # By AF_XDP
 //!
-//! A box that receives by AF_XDP has one program instead of the two ([`Switch::steer`], with the feature `af-xdp`): the
+//! A box that receives by AF_XDP has one program instead of the two (`Switch::steer`, with the feature `af-xdp`): the
 //! interface's driver runs it, and it sends a frame to the box's socket while the deadline is ahead, or leaves it to the bridge.
 //! It needs Linux 6.8 with BTF (`CONFIG_DEBUG_INFO_BTF`), and a driver that runs XDP programs.
 //!
