@@ -67,12 +67,7 @@ fn measures(rate_bps: u64, buffer_packets: u32, uplink: Option<Uplink>) {
     };
     within(bps(&value(&text, "downlink", "rate").unwrap()), rate_bps as f64, 0.1, "rate");
     let room = |packets: u32, rate_bps: u64| f64::from(packets) * 1514.0 * 8e3 / rate_bps as f64;
-    let (found, made) = (ms_of(&said, "far buffer"), room(buffer_packets, rate_bps));
-    assert!(found >= 0.7 * made, "far buffer in ms: {found}, not {made}: {said}");
-    if found > 1.3 * made {
-        // A machine that has other work adds to delays.
-        return dovetail_skip::skipped("the machine is too busy: packets waited for it and not for the link");
-    }
+    within(ms_of(&said, "far buffer"), room(buffer_packets, rate_bps), 0.3, "far buffer in ms");
     // The provider's end of the link is the nearest that sees its queue.
     assert_eq!(value(&text, "downlink", "probe").as_deref(), Some("10.99.0.1"), "{said}");
     if let Some(Uplink { rate_bps, buffer_packets }) = uplink {

@@ -17,6 +17,13 @@ pub(crate) fn round_trips(socket: BorrowedFd<'_>) -> io::Result<(Duration, Durat
     Ok((micros(RTT), micros(RCV_RTT)))
 }
 
+/// How long the handshake of a connection that was just made took. Not known where a packet of it was sent again: the answer may be
+/// to either (RFC 6298, section 3), and the kernel counts from the first where it was the answer that was lost.
+pub(crate) fn handshake(socket: BorrowedFd<'_>) -> Option<Duration> {
+    let (info, _) = tcp_info(socket).ok()?;
+    (info[TOTAL_RETRANS] == 0).then(|| Duration::from_micros(u64::from(info[RTT])))
+}
+
 /// The least round-trip time of a connection's last minutes (tcp_min_rtt_wlen), if any is known.
 pub(crate) fn least_round_trip(socket: BorrowedFd<'_>) -> Option<Duration> {
     let (info, words) = tcp_info(socket).ok()?;
@@ -39,10 +46,11 @@ pub(crate) fn acknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(high << 32 | low)
 }
 
-/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_bytes_acked`, `tcpi_min_rtt`,
-/// `tcpi_rcv_wnd`. The kernel adds to its end and moves nothing.
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_total_retrans`,
+/// `tcpi_bytes_acked`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its end and moves nothing.
 const RTT: usize = 17;
 const RCV_RTT: usize = 23;
+const TOTAL_RETRANS: usize = 25;
 const BYTES_ACKED: usize = 30;
 const MIN_RTT: usize = 37;
 const RCV_WND: usize = 58;

@@ -173,8 +173,8 @@ async fn handshakes(server: SocketAddr, began: Instant, series: Series) {
         let place = series.borrow().len();
         series.borrow_mut().push(Echoed { at, took: None });
         if let Ok(Ok(stream)) = timeout(LATEST, TcpStream::connect(server)).await {
-            // As the kernel knows it: where the first packet was lost, the time includes a second until the next.
-            series.borrow_mut()[place].took = sys::round_trips(stream.as_fd()).ok().map(|(round_trip, _)| round_trip);
+            // As the kernel knows it: where a packet was lost, the time includes a second until the next, and says nothing.
+            series.borrow_mut()[place].took = sys::handshake(stream.as_fd());
         }
         sleep(HANDSHAKE_EVERY.saturating_sub(began.elapsed().saturating_sub(at))).await;
     }

@@ -30,7 +30,7 @@ const FIRST_FLIGHT: u64 = 10 * SEGMENT;
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
     window: Option<Window>,
-    /// The round trip when the connection was made.
+    /// The round trip when the connection was made, if that is known.
     trip: Option<Duration>,
     bytes: Cell<u64>,
     // The buffer is the kernel's to lengthen.
@@ -41,7 +41,7 @@ impl Offered {
     /// As it is on a connection that was just made; `is_free` where the kernel lengthens the buffer.
     pub(crate) fn new(stream: &TcpStream, window: Option<Window>, is_free: bool) -> Self {
         let bytes = window.map_or(u64::MAX, |window| window.begins);
-        let trip = sys::least_round_trip(stream.as_fd());
+        let trip = sys::handshake(stream.as_fd());
         let offered = Self { window, trip, bytes: Cell::new(bytes), is_free: Cell::new(is_free) };
         if offered.farthest().is_some() {
             offered.widen(stream, FIRST_FLIGHT);
