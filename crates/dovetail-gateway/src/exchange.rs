@@ -28,7 +28,7 @@ use crate::{
     upgrade,
     uplink::Uplink,
     upload::Upload,
-    upstream::{Gated, Idle, Pool, Switched, Window},
+    upstream::{Idle, Line, Pool, Reached, Switched, Window},
     wanted::Wanted,
     watch::{Phase, Progress},
     ways::Way,
@@ -244,9 +244,8 @@ impl Exchanges {
             place.end();
         }
         let why = || "it closed the connection when it had switched to another protocol".into();
-        let (gated, first) = left.map_err(|_| Refusal::BrokeOff { host: wanted.host.clone(), why: why() })?;
-        let (stream, offered) = gated.ungated();
-        Ok(Switched { stream, first, server: connection.server, offered })
+        let (line, first) = left.map_err(|_| Refusal::BrokeOff { host: wanted.host.clone(), why: why() })?;
+        Ok(Switched { ungated: line.ungated(), first, server: connection.server })
     }
 
     /// A connection whose window begins with this many bytes, and the way that it took; and what is left of it when it is
@@ -259,17 +258,14 @@ impl Exchanges {
         is_upgrade: bool,
     ) -> Result<(Idle, Way, Option<Receiver<Left>>), Refusal> {
         let window = self.link.window().map(|known| Window { begins: known.beginning(window), ..known });
-        let (upstream, way) = self.servers.connect(ways, wanted, window).await?;
-        let server = upstream.server;
-        let sampled = self.servers.sampled(server);
-        let (gated, gate) = Gated::new(upstream, sampled);
+        let (Reached { line, gate, server }, way) = self.servers.connect(ways, wanted, window).await?;
         let (most, headers) = self.settings.header_limits();
         let mut builder = http1::Builder::new();
         builder.max_buf_size(most.max(SERVER_HEADER_BYTES)).max_headers(headers.max(SERVER_HEADERS));
         // Servers write what a proxy has to take (RFC 9112, sections 5.1 and 5.2): it goes on as it should be.
         builder.allow_spaces_after_header_name_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
         let (sender, connection) =
-            builder.handshake(TokioIo::new(gated)).await.map_err(|error| Refusal::Internal(error.to_string()))?;
+            builder.handshake(TokioIo::new(line)).await.map_err(|error| Refusal::Internal(error.to_string()))?;
         let idle = Idle { sender, gate, server, since: Instant::now() };
         // How it ends is told to whoever waits for its answer.
         if !is_upgrade {
@@ -288,7 +284,7 @@ impl Exchanges {
 }
 
 /// A connection and what was read of it that is no HTTP.
-type Left = (Gated, Bytes);
+type Left = (Line, Bytes);
 
 /// What became of a request.
 pub(crate) enum Fetched {

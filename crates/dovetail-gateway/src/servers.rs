@@ -13,7 +13,7 @@ use crate::{
     refusal::Refusal,
     round_trips::{RoundTrips, Sampled},
     state::{Destinations, Room, Settings},
-    upstream::{Failure, Server, Unchained, Upstream, Window, chain},
+    upstream::{Failure, Gated, Line, Reached, Server, Unchained, Upstream, Window, chain},
     wanted::Wanted,
     ways::{Unreached, Way, asked_for, is_resolvable, ways},
 };
@@ -74,8 +74,8 @@ impl Servers {
     /// What a connection that is kept is for.
     pub(crate) fn server(way: &Way, wanted: &Wanted) -> Server {
         match way {
-            Way::Direct => (Arc::clone(&wanted.host), wanted.port, false),
-            Way::By(parent) => (Arc::clone(&parent.address.0), parent.address.1, true),
+            Way::Direct => Server::Direct(Arc::clone(&wanted.host), wanted.port),
+            Way::By(parent) => Server::By(Arc::clone(parent)),
         }
     }
 
@@ -85,7 +85,7 @@ impl Servers {
         ways: &mut Ways,
         wanted: &Wanted,
         window: Option<Window>,
-    ) -> Result<(Upstream, Way), Refusal> {
+    ) -> Result<(Reached, Way), Refusal> {
         let mut failed = Refusal::Internal("there is no way".into());
         while let Some((way, addresses)) = ways.front_mut() {
             let (way, known) = (way.clone(), std::mem::take(addresses));
@@ -95,7 +95,7 @@ impl Servers {
                 Way::By(parent) => self.dial_parent(parent, window, is_last).await,
             };
             match dialled {
-                Ok(upstream) => return Ok((upstream, way)),
+                Ok(reached) => return Ok((reached, way)),
                 Err(refusal) => failed = refusal,
             }
             if let Some(parent) = way.parent() {
@@ -112,15 +112,18 @@ impl Servers {
         mut addresses: Vec<IpAddr>,
         wanted: &Wanted,
         window: Option<Window>,
-    ) -> Result<Upstream, Refusal> {
+    ) -> Result<Reached, Refusal> {
         if addresses.is_empty() {
             addresses = self.addresses(wanted).await?;
         }
-        self.dial(&addresses, wanted, window).await
+        let upstream = self.dial(&addresses, wanted, window).await?;
+        let server = upstream.server;
+        let (gated, gate) = Gated::new(upstream, false, self.sampled(server));
+        Ok(Reached { line: Line::Clear(gated), gate, server })
     }
 
     /// Makes a connection to a parent: what an operator configures may be anywhere.
-    async fn dial_parent(&self, parent: &Parent, window: Option<Window>, is_last: bool) -> Result<Upstream, Refusal> {
+    async fn dial_parent(&self, parent: &Parent, window: Option<Window>, is_last: bool) -> Result<Reached, Refusal> {
         if !self.room.is_there() {
             return Err(Refusal::Full);
         }
@@ -129,20 +132,32 @@ impl Servers {
         let addresses = found.map_err(|refusal| Refusal::Parent { parent: name(), why: refusal.to_string() })?;
         let within = self.settings.config().timeouts.connect;
         let within = if is_last { within } else { within.min(PATIENCE) };
-        let made = Upstream::connect(&addresses, parent.address.1, window, within).await;
-        let made = made.map_err(|failure| match failure {
+        let upstream = Upstream::connect(&addresses, parent.address.1, window, within).await;
+        let upstream = upstream.map_err(|failure| match failure {
             Failure::Timeout => Refusal::ParentTimeout(name()),
             Failure::Error(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::ParentTimeout(name()),
             Failure::Error(error) => Refusal::Parent { parent: name(), why: error.to_string() },
         })?;
+        let server = upstream.server;
+        let (gated, gate) = Gated::new(upstream, parent.tls.is_some(), self.sampled(server));
+        let line = match &parent.tls {
+            None => Line::Clear(gated),
+            Some(tls) => match timeout(within, tls.connector().connect(tls.name.clone(), gated)).await {
+                Ok(Ok(stream)) => Line::Tls(Box::new(stream)),
+                Ok(Err(error)) => {
+                    return Err(Refusal::Parent { parent: name(), why: format!("its TLS is refused: {error}") });
+                }
+                Err(_) => return Err(Refusal::ParentTimeout(name())),
+            },
+        };
         self.unreached.forget(parent);
-        Ok(made)
+        Ok(Reached { line, gate, server })
     }
 
     /// Asks a parent for a tunnel.
     pub(crate) async fn chain(
         &self,
-        upstream: &mut Upstream,
+        line: &mut Line,
         parent: &Parent,
         wanted: &Wanted,
         passed: &HeaderMap,
@@ -150,7 +165,7 @@ impl Servers {
         let request = message::connect(&self.settings, parent, wanted, passed);
         let within = self.settings.config().timeouts.response;
         let (name, host) = (Arc::clone(&parent.name), Arc::clone(&wanted.host));
-        match timeout(within, chain(&mut upstream.stream, request.as_bytes())).await {
+        match timeout(within, chain(line, request.as_bytes())).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(Unchained::Status(407))) => Err(Refusal::ParentAsks(name)),
             Ok(Err(Unchained::Status(status))) => Err(Refusal::ParentStatus { parent: name, host, status }),

@@ -134,6 +134,7 @@ fn every_key_is_in_the_description() {
         ("", "", "", "[[group]]\nname = \"g\"\nclients = \"10.0.0.1\""),
         ("", "", "", "[[group]]\nname = \"g\"\nusers = \"ada\""),
         ("", "", "groups = \"g\"", "[[group]]\nname = \"g\"\nusers = \"ada\""),
+        ("", "", "", "[[parent]]\nname = \"up\"\naddress = \"10.0.0.1:3128\""),
         ("", "", "weight = 2", ""),
         ("", "", "rate = \"1Mbps\"", ""),
         ("", "", "hosts = [\"*.example.com\"]", ""),

@@ -601,3 +601,25 @@ fn hosts() {
     std::fs::remove_file(&file).unwrap();
     assert!(Config::parse(&class(&format!("hosts_file = \"{}\"", file.display()))).is_err());
 }
+
+#[test]
+fn parents_by_tls() {
+    let file = std::env::temp_dir().join(format!("dovetail-authorities-wrong-{}", std::process::id()));
+    std::fs::write(&file, "no certificate\n").unwrap();
+    let parent = |keys: &str| with("", "", &format!("[[parent]]\nname = \"a\"\naddress = \"10.0.0.1:1\"\n{keys}"));
+    refused(&[
+        (parent("tls_name = \"a.example\""), ", line 10: parent.tls_name: add tls = true: it is of use by TLS only"),
+        (parent("ca_file = \"x\""), ", line 10: parent.ca_file: add tls = true: it is of use by TLS only"),
+        (parent("tls = 1"), ", line 10: parent.tls: 1 is not true or false"),
+    ]);
+    let with_file = parent(&format!("tls = true\nca_file = \"{}\"", file.display()));
+    let expected = format!(
+        "configuration, line 11: parent.ca_file: {}: there is no certificate in it: it should begin with -----BEGIN CERTIFICATE-----",
+        file.display()
+    );
+    assert_eq!(said(&with_file), expected);
+    std::fs::remove_file(&file).unwrap();
+    assert!(said(&with_file).contains("line 11: parent.ca_file: "));
+    let name = parent("tls = true\ntls_name = \"a b\"");
+    assert!(said(&name).contains("line 11: parent.tls_name: \"a b\" is not the name or address"), "{}", said(&name));
+}

@@ -104,7 +104,16 @@ fn what_is_commented_out_in_it_is_read_too() {
         .lines()
         // Files that there are not, and what does not go with other keys.
         .filter(|line| {
-            let left_out = ["token_file", "hosts_file", "except_file", "password_file", "user =", "helper ="];
+            let left_out = [
+                "token_file",
+                "hosts_file",
+                "except_file",
+                "password_file",
+                "ca_file",
+                "tls_name",
+                "user =",
+                "helper =",
+            ];
             line.strip_prefix('#').is_none_or(|line| left_out.iter().all(|key| !line.starts_with(key)))
         })
         .map(|line| if line.starts_with("# ") { String::new() } else { line.trim_start_matches('#').to_owned() + "\n" })

@@ -57,6 +57,9 @@ impl Config {
         if access.has_names() && !(proxy.redirect.is_empty() && proxy.tproxy.is_empty()) {
             warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
         }
+        for parent in self.parents.iter().filter(|parent| parent.user.is_some() && parent.tls.is_none()) {
+            warn(format!("the password for the parent {} crosses the network in clear: it may offer tls", parent.name));
+        }
         let downlink = &self.downlink;
         let policy = downlink.policy.entry().name;
         match downlink.probe {
@@ -281,7 +284,8 @@ fn by(parent: &Parent) -> String {
     let hosts = if parent.hosts.is_empty() { "all hosts".into() } else { shown(&parent.hosts) };
     let except = if parent.except.is_empty() { String::new() } else { format!(" except {}", shown(&parent.except)) };
     let direct = if parent.direct { "; directly if it cannot be reached" } else { "" };
-    format!("{}{user}: {hosts}{except}{direct}", parent.written_address())
+    let tls = if parent.tls.is_some() { " by TLS" } else { "" };
+    format!("{}{tls}{user}: {hosts}{except}{direct}", parent.written_address())
 }
 
 /// The first hosts of a list, and how many more there are.

@@ -14,6 +14,7 @@ mod model;
 mod name;
 mod pac;
 mod pages;
+mod parent_tls;
 mod parents;
 mod path;
 mod prefixes;
@@ -35,6 +36,7 @@ pub use self::{
         Access, Admin, Beyond, Class, Config, Direct, Downlink, Forwarded, Helper, Limits, Log, LogFormat, Pac,
         PacProxy, Pages, Per, Probe, Proxy, ProxyTls, Quota, Store, Timeouts, Uplink,
     },
+    parent_tls::ParentTls,
     parents::Parent,
     prefixes::{Prefix, Prefixes},
 };

@@ -16,6 +16,7 @@ use super::{
     groups::user_name,
     hosts::{self, HostIndex, HostPattern},
     name::{EXPECTED, LONGEST_NAME, is_in_name},
+    parent_tls::{self, ParentTls},
     path::path,
 };
 
@@ -35,6 +36,8 @@ pub struct Parent {
     pub except: Arc<[HostPattern]>,
     /// Who the gateway says that it is.
     pub user: Option<Arc<str>>,
+    /// What it is reached by TLS with, if it is.
+    pub tls: Option<ParentTls>,
     /// Whether requests go directly to servers when no parent can be reached.
     pub direct: bool,
     by_host: (Arc<HostIndex<()>>, Arc<HostIndex<()>>),
@@ -43,10 +46,10 @@ pub struct Parent {
 
 impl std::fmt::Debug for Parent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, address, hosts, except, user, direct, .. } = self;
+        let Self { name, address, hosts, except, user, tls, direct, .. } = self;
         let mut shown = f.debug_struct("Parent");
         shown.field("name", name).field("address", address).field("hosts", hosts).field("except", except);
-        shown.field("user", user).field("direct", direct).finish_non_exhaustive()
+        shown.field("user", user).field("tls", tls).field("direct", direct).finish_non_exhaustive()
     }
 }
 
@@ -103,6 +106,8 @@ fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Parent, Fault> {
     let user = section.one("user", user_name())?;
     let password_file = section.one("password_file", path(folder))?;
     let direct = section.one("direct", truth)?.unwrap_or(false);
+    let host = address.as_ref().map_or("", |(host, _)| host);
+    let tls = parent_tls::read(section, host, folder)?;
     section.end()?;
     let name = name.ok_or_else(|| section.wrong("name", "a parent needs a name, such as name = \"provider\""))?;
     let address = address.ok_or_else(|| section.wrong("address", format!("set {expected}")))?;
@@ -122,7 +127,7 @@ fn read_one(section: &mut Section<'_>, folder: &Path) -> Result<Parent, Fault> {
     };
     let index = |list: &[HostPattern]| Arc::new(HostIndex::new(list.iter().map(|host| (host, ()))));
     let by_host = (index(&hosts), index(&except));
-    Ok(Parent { name, address, hosts, except, user, direct, by_host, authorization })
+    Ok(Parent { name, address, hosts, except, user, tls, direct, by_host, authorization })
 }
 
 fn host_and_port(text: &str) -> Option<(Arc<str>, u16)> {

@@ -58,6 +58,8 @@ use crate::{
 
 /// A burst of fewer bytes is no request.
 const LEAST_REQUEST: usize = 64;
+/// What TLS adds to a piece of a few bytes.
+const RECORD: usize = 22;
 /// What a tunnel's answers are thought to be before any came.
 const FIRST_TYPICAL: f64 = 8_192.0;
 /// After so long a silent tunnel gives its place back, where places are what is scheduled.
@@ -94,15 +96,17 @@ pub(super) struct Tunnel {
     // Nothing has come for a while, and that may be the window's doing.
     is_quiet: Cell<bool>,
     sampled: Option<Sampled>,
+    // A burst of fewer bytes is no request.
+    least_request: usize,
 }
 
 impl Tunnel {
-    /// `sampled`: where its round-trip times go.
+    /// `sampled`: where its round-trip times go. `is_sealed`: whether its bytes are in TLS towards the server.
     pub(super) fn new(
         (link, watch): (&Rc<Link>, &Watch),
-        record: Record,
-        label: Arc<str>,
+        (record, label): (Record, Arc<str>),
         (server, offered, sampled): (Option<IpAddr>, Offered, Option<Sampled>),
+        is_sealed: bool,
     ) -> Self {
         record.server.set(server);
         Self {
@@ -122,7 +126,13 @@ impl Tunnel {
             stale: Cell::new(0),
             is_quiet: Cell::new(false),
             sampled,
+            least_request: LEAST_REQUEST + if is_sealed { RECORD } else { 0 },
         }
+    }
+
+    /// The client was given bytes that came before.
+    pub(super) fn passed_on(&self, bytes: usize) {
+        self.record.sent.set(self.record.sent.get() + bytes as u64);
     }
 
     /// Carries bytes both ways until the tunnel ends. `first` came from the server already, with what made it a tunnel.
@@ -392,14 +402,14 @@ impl Tunnel {
             self.came.set(0);
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
-        if (bytes < LEAST_REQUEST || self.is_in_flight(server)) && !is_interactive && !is_first {
+        if (bytes < self.least_request || self.is_in_flight(server)) && !is_interactive && !is_first {
             return Ok(false);
         }
         self.renew(server)?;
         if is_interactive {
             self.free.set(SEGMENT);
         }
-        if is_interactive || bytes < LEAST_REQUEST {
+        if is_interactive || bytes < self.least_request {
             self.take_stale(server)?;
             return Ok(false);
         }

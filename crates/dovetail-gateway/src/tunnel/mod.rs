@@ -4,5 +4,6 @@
 
 mod carry;
 mod open;
+mod sealed;
 
 pub(crate) use self::open::Tunnels;

@@ -3,12 +3,18 @@
 
 use std::{net::IpAddr, rc::Rc, sync::Arc};
 
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use hyper::{body::Incoming, upgrade::OnUpgrade};
 use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, task::spawn_local};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+    task::spawn_local,
+};
+use tokio_rustls::rustls::ClientConnection;
 
-use super::carry::Tunnel;
+use super::{carry::Tunnel, sealed::Sealed};
 use crate::{
     client::{Busy, Seat},
     record::Record,
@@ -16,10 +22,33 @@ use crate::{
     relay::Relay,
     servers::Servers,
     state::{Link, Settings},
-    upstream::{Offered, Switched, Upstream},
+    upstream::{Reached, Switched, Ungated},
     wanted::Wanted,
     watch::Watch,
 };
+
+/// A tunnel before anything is carried.
+struct Opened {
+    tunnel: Tunnel,
+    stream: TcpStream,
+    seal: Option<Box<ClientConnection>>,
+    // What came already.
+    first: Bytes,
+}
+
+impl Opened {
+    /// Carries bytes both ways until the tunnel ends.
+    async fn carry(self, client: impl AsyncRead + AsyncWrite + Unpin) {
+        let Self { tunnel, stream, seal, first } = self;
+        let Some(session) = seal else { return tunnel.carry(client, stream, &first).await };
+        // A session that failed carries nothing, and who wrote to it is told by the end of its connection.
+        let Ok(mut client) = Sealed::new(client, session, &first) else { return };
+        tunnel.passed_on(client.waiting());
+        if client.flush().await.is_ok() {
+            tunnel.carry(client, stream, &[]).await;
+        }
+    }
+}
 
 /// Opens tunnels.
 #[derive(Debug)]
@@ -37,17 +66,16 @@ impl Tunnels {
     }
 
     /// Makes the connection for a tunnel. `passed`: the header of the request for it, which says what proxies that has passed.
-    pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Upstream, Refusal> {
+    pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Reached, Refusal> {
         let mut ways = self.servers.ways(wanted, None)?;
         loop {
-            let (mut upstream, way) =
-                self.servers.connect(&mut ways, wanted, self.link.window_of(record.class)).await?;
+            let (mut reached, way) = self.servers.connect(&mut ways, wanted, self.link.window_of(record.class)).await?;
             self.servers.goes_out(false);
-            let Some(parent) = way.parent() else { return Ok(upstream) };
-            match self.servers.chain(&mut upstream, parent, wanted, passed).await {
+            let Some(parent) = way.parent() else { return Ok(reached) };
+            match self.servers.chain(&mut reached.line, parent, wanted, passed).await {
                 Ok(()) => {
                     *record.parent.borrow_mut() = Some(Arc::clone(&parent.name));
-                    return Ok(upstream);
+                    return Ok(reached);
                 }
                 // Of no use at all: the next may be.
                 Err(Refusal::Parent { .. }) if ways.len() > 1 => drop(ways.pop_front()),
@@ -60,16 +88,17 @@ impl Tunnels {
     pub(crate) fn begin(
         &self,
         request: Request<Incoming>,
-        upstream: Upstream,
+        reached: Reached,
         wanted: &Wanted,
         record: Record,
         guards: (Busy, Rc<Seat>),
     ) -> Response<Relay> {
-        let (tunnel, server) = self.tunnel(record, Arc::clone(&wanted.host), upstream);
+        let Reached { line, server, .. } = reached;
+        let tunnel = self.with((record, Arc::clone(&wanted.host)), server, line.ungated(), Bytes::new());
         spawn_local(async move {
             // A client that is gone before needs no tunnel.
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
-                tunnel.carry(TokioIo::new(upgraded), server, &[]).await;
+                tunnel.carry(TokioIo::new(upgraded)).await;
             }
             drop(guards);
         });
@@ -86,11 +115,10 @@ impl Tunnels {
             Err(Refusal::ConnectPort(wanted.port))
         };
         match opened {
-            Ok(upstream) => {
+            Ok(Reached { line, server, .. }) => {
                 record.status.set(200);
                 let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
-                let (tunnel, server) = self.tunnel(record, label, upstream);
-                tunnel.carry(stream, server, &[]).await;
+                self.with((record, label), server, line.ungated(), Bytes::new()).carry(stream).await;
             }
             // There is no way to say why in TLS that is not opened.
             Err(refusal) => record.status.set(refusal.status().as_u16()),
@@ -102,27 +130,25 @@ impl Tunnels {
         &self,
         (client, response): (OnUpgrade, Response<()>),
         switched: Switched,
-        (record, label): (Record, Arc<str>),
+        named: (Record, Arc<str>),
         guards: (Busy, Rc<Seat>),
     ) -> Response<Relay> {
-        let Switched { stream, first, server, offered } = switched;
-        let tunnel = self.with(record, label, server, offered);
+        let Switched { ungated, first, server } = switched;
+        let tunnel = self.with(named, server, ungated, first);
         spawn_local(async move {
             if let Ok(upgraded) = client.await {
-                tunnel.carry(TokioIo::new(upgraded), stream, &first).await;
+                tunnel.carry(TokioIo::new(upgraded)).await;
             }
             drop(guards);
         });
         response.map(|()| Relay::Nothing)
     }
 
-    fn tunnel(&self, record: Record, label: Arc<str>, upstream: Upstream) -> (Tunnel, TcpStream) {
-        let Upstream { stream, server, offered } = upstream;
-        (self.with(record, label, server, offered), stream)
-    }
-
-    fn with(&self, record: Record, label: Arc<str>, server: Option<IpAddr>, offered: Offered) -> Tunnel {
-        let sampled = self.servers.sampled(server);
-        Tunnel::new((&self.link, &self.watch), record, label, (server, offered, sampled))
+    /// A tunnel of which `first` came already.
+    fn with(&self, named: (Record, Arc<str>), server: Option<IpAddr>, ungated: Ungated, first: Bytes) -> Opened {
+        let Ungated { stream, offered, seal } = ungated;
+        let of = (server, offered, self.servers.sampled(server));
+        let tunnel = Tunnel::new((&self.link, &self.watch), named, of, seal.is_some());
+        Opened { tunnel, stream, seal, first }
     }
 }

@@ -3,10 +3,9 @@
 
 use std::io;
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use tokio::io::AsyncWriteExt;
+
+use super::line::Line;
 
 /// The most that a parent may say before the tunnel begins, interim responses included.
 const MOST_BYTES: usize = 16 * 1024;
@@ -22,11 +21,12 @@ pub(crate) enum Unchained {
 }
 
 /// Asks a parent for a tunnel; `request` is its whole header.
-pub(crate) async fn chain(stream: &mut TcpStream, request: &[u8]) -> Result<(), Unchained> {
-    stream.write_all(request).await.map_err(Unchained::Error)?;
+pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), Unchained> {
+    line.write_all(request).await.map_err(Unchained::Error)?;
+    line.flush().await.map_err(Unchained::Error)?;
     let mut left = MOST_BYTES;
     loop {
-        let status = status(&head(stream, &mut left).await?).ok_or(Unchained::Garbage)?;
+        let status = status(&head(line, &mut left).await?).ok_or(Unchained::Garbage)?;
         match status {
             // Nothing of HTTP is switched to that was not asked for.
             101 => return Err(Unchained::Garbage),
@@ -38,11 +38,11 @@ pub(crate) async fn chain(stream: &mut TcpStream, request: &[u8]) -> Result<(), 
 }
 
 /// The header of a response.
-async fn head(stream: &mut TcpStream, left: &mut usize) -> Result<Vec<u8>, Unchained> {
+async fn head(line: &mut Line, left: &mut usize) -> Result<Vec<u8>, Unchained> {
     let mut head = Vec::new();
     loop {
         let mut seen = [0; 1024];
-        let length = stream.peek(&mut seen).await.map_err(Unchained::Error)?;
+        let length = line.peek(&mut seen).await.map_err(Unchained::Error)?;
         if length == 0 {
             return Err(Unchained::Error(io::ErrorKind::UnexpectedEof.into()));
         }
@@ -52,7 +52,7 @@ async fn head(stream: &mut TcpStream, left: &mut usize) -> Result<Vec<u8>, Uncha
         let takes = end.map_or(length, |end| end - before);
         head.truncate(before + takes);
         *left = left.checked_sub(takes).ok_or(Unchained::Garbage)?;
-        stream.read_exact(&mut seen[..takes]).await.map_err(Unchained::Error)?;
+        line.skip(takes).await.map_err(Unchained::Error)?;
         if end.is_some() {
             return Ok(head);
         }

@@ -32,6 +32,11 @@ const MOST_READ: u64 = 16 * 1024;
 /// The most of a header, interim responses included: what never comes to its end is no answer.
 const MOST_HEAD: u64 = 2 * 1024 * 1024;
 
+/// TLS adds 22 bytes to each record. Senders make records of a segment at first: a sixty-fourth; and there are tickets for later
+/// connections. A response ends before the length that is told, never after it.
+const SEALED_PART: u64 = 64;
+const SEALED_MORE: u64 = 1_024;
+
 /// More than is ever there: the kernel takes half of the buffer for it.
 const HELD: u64 = 1 << 30;
 
@@ -52,6 +57,8 @@ pub(crate) struct Gate {
     received: Cell<u64>,
     // What the response has in all, if that is known.
     total: Cell<Option<u64>>,
+    // Whether what comes is in TLS, which has bytes of its own.
+    is_sealed: bool,
     // The task is woken when this many bytes are there.
     low_water: Cell<u64>,
     // What the last read brought.
@@ -76,8 +83,8 @@ struct Head {
 }
 
 impl Gated {
-    /// A connection without a response; its round-trip times are noted if they are wanted.
-    pub(crate) fn new(upstream: Upstream, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
+    /// A connection without a response, in TLS or not; its round-trip times are noted if they are wanted.
+    pub(crate) fn new(upstream: Upstream, is_sealed: bool, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
             offered: upstream.offered,
@@ -85,6 +92,7 @@ impl Gated {
             head: Cell::default(),
             received: Cell::new(0),
             total: Cell::default(),
+            is_sealed,
             low_water: Cell::new(1),
             lately: Cell::new(0),
         });
@@ -93,6 +101,14 @@ impl Gated {
 }
 
 impl Gated {
+    pub(super) const fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
     /// The connection, which no gate is before any more, and the window that it offers.
     pub(crate) fn ungated(self) -> (TcpStream, Offered) {
         self.gate.wake_at(&self.stream, 1);
@@ -132,6 +148,11 @@ impl Gate {
     pub(crate) fn length(&self, body_bytes: u64) {
         if let Some(response) = &*self.response.borrow() {
             let total = self.head.get().bytes.saturating_add(body_bytes);
+            if self.is_sealed {
+                // What TLS adds is known only when it is there.
+                response.ticket.length(total.saturating_add(total / SEALED_PART).saturating_add(SEALED_MORE));
+                return;
+            }
             self.total.set(Some(total));
             response.ticket.length(total);
         }
@@ -146,17 +167,22 @@ impl Gate {
         self.offered.is_grown()
     }
 
-    fn took(&self, response: &Response, bytes: &[u8]) -> io::Result<()> {
-        self.received.set(self.received.get() + bytes.len() as u64);
-        self.lately.set(bytes.len() as u64);
-        let mut head = self.head.get();
-        if !head.is_whole {
-            head.read(bytes);
-            self.head.set(head);
-        }
+    fn took(&self, response: &Response, bytes: u64) {
+        self.received.set(self.received.get() + bytes);
+        self.lately.set(bytes);
         response.progress.moves();
-        response.ticket.received(bytes.len() as u64);
-        response.account.came(bytes.len() as u64);
+        response.ticket.received(bytes);
+        response.account.came(bytes);
+    }
+
+    /// Bytes of messages were read: the response's, if there is one.
+    pub(super) fn reads(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut head = self.head.get();
+        if head.is_whole || self.response.borrow().is_none() {
+            return Ok(());
+        }
+        head.read(bytes);
+        self.head.set(head);
         if !head.is_whole && head.bytes > MOST_HEAD {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "its header does not end"));
         }
@@ -256,7 +282,7 @@ impl AsyncRead for Gated {
             if response.progress.phase() == Phase::Turn {
                 response.progress.waits_for(Phase::Transfer);
             }
-            this.gate.took(response, part.filled())?;
+            this.gate.took(response, came as u64);
             if let Some(sampled) = &this.gate.sampled {
                 sampled.sample(this.stream.as_fd());
             }

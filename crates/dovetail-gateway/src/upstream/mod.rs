@@ -6,6 +6,7 @@
 mod chain;
 mod connect;
 mod gated;
+mod line;
 mod offered;
 mod pool;
 mod switched;
@@ -15,6 +16,7 @@ pub(crate) use self::{
     chain::{Unchained, chain},
     connect::{Failure, Upstream, alternating},
     gated::Gated,
+    line::{Line, Reached, Ungated},
     offered::{FAR, Offered},
     pool::{Idle, Pool, Server},
     switched::Switched,

@@ -3,15 +3,17 @@
 use std::{
     cell::RefCell,
     collections::HashMap,
+    hash::{Hash, Hasher},
     net::IpAddr,
     rc::Rc,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use hyper::client::conn::http1::SendRequest;
 
 use super::gated::Gate;
-use crate::upload::Upload;
+use crate::{config::Parent, upload::Upload};
 
 /// The most that wait, in total.
 const MOST: usize = 2_048;
@@ -31,8 +33,35 @@ pub(crate) struct Pool {
     servers: RefCell<HashMap<Server, Vec<Idle>>>,
 }
 
-/// A host and a port, and whether that is a parent proxy's.
-pub(crate) type Server = (std::sync::Arc<str>, u16, bool);
+/// What a connection leads to.
+#[derive(Debug, Clone)]
+pub(crate) enum Server {
+    /// A host and a port.
+    Direct(Arc<str>, u16),
+    /// A parent proxy as it is configured now: connections to it as it was before are another's.
+    By(Arc<Parent>),
+}
+
+impl PartialEq for Server {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Direct(host, port), Self::Direct(other, at)) => (host, port) == (other, at),
+            (Self::By(parent), Self::By(other)) => Arc::ptr_eq(parent, other),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Server {}
+
+impl Hash for Server {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self {
+            Self::Direct(host, port) => (host, port).hash(state),
+            Self::By(parent) => Arc::as_ptr(parent).hash(state),
+        }
+    }
+}
 
 impl Pool {
     /// One that is ready, or will be in a moment.

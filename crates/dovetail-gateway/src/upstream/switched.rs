@@ -3,16 +3,14 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use tokio::net::TcpStream;
 
-use super::offered::Offered;
+use super::line::Ungated;
 
 /// The connection, and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Switched {
-    pub(crate) stream: TcpStream,
+    pub(crate) ungated: Ungated,
     /// What came of the other protocol with the last of HTTP.
     pub(crate) first: Bytes,
     pub(crate) server: Option<IpAddr>,
-    pub(crate) offered: Offered,
 }

@@ -22,6 +22,7 @@ mod memory;
 mod pac;
 mod pages;
 mod parents;
+mod parents_tls;
 mod reload;
 mod responses;
 mod said;

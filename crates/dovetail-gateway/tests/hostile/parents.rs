@@ -15,16 +15,16 @@ use crate::{
 };
 
 /// A parent with these keys besides its name and its port.
-fn parent(name: &str, port: u16, keys: &str) -> String {
+pub fn parent(name: &str, port: u16, keys: &str) -> String {
     format!("[[parent]]\nname = \"{name}\"\naddress = \"127.0.0.1:{port}\"\n{keys}\n")
 }
 
-fn with(parents: &str) -> Setup {
+pub fn with(parents: &str) -> Setup {
     Setup { proxy: "name = \"child\"".into(), ..Setup::rest(parents) }
 }
 
 /// A port without a listener.
-fn dead() -> u16 {
+pub fn dead() -> u16 {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
@@ -40,7 +40,7 @@ fn says(bytes: impl Into<Vec<u8>>) -> Server<String> {
     })
 }
 
-fn connect(gateway: &Running, to: &str) -> (crate::answer::Answer, std::net::TcpStream) {
+pub fn connect(gateway: &Running, to: &str) -> (crate::answer::Answer, std::net::TcpStream) {
     let mut stream = gateway.connect();
     stream
         .write_all(format!("CONNECT {to} HTTP/1.1\r\nHost: {to}\r\nProxy-Authorization: Basic eDp5\r\n\r\n").as_bytes())

@@ -32,10 +32,10 @@ use crate::{
 };
 
 /// A certificate and its key, in files that go with their test.
-struct Files(PathBuf);
+pub struct Files(PathBuf);
 
 impl Files {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("dovetail-tls-{name}-{}", process::id()));
         fs::DirBuilder::new().mode(0o700).recursive(true).create(&folder).unwrap();
         let files = Self(folder);
@@ -44,7 +44,7 @@ impl Files {
     }
 
     /// Another certificate with another key.
-    fn renew(&self) {
+    pub fn renew(&self) {
         let made = rcgen::generate_simple_self_signed(["gateway.test".to_owned(), "127.0.0.1".to_owned()]).unwrap();
         fs::write(self.certificate(), made.cert.pem()).unwrap();
         self.write_key(&made.signing_key.serialize_pem());
@@ -55,16 +55,16 @@ impl Files {
         fs::set_permissions(self.key(), fs::Permissions::from_mode(0o600)).unwrap();
     }
 
-    fn certificate(&self) -> PathBuf {
+    pub fn certificate(&self) -> PathBuf {
         self.0.join("certificate.pem")
     }
 
-    fn key(&self) -> PathBuf {
+    pub fn key(&self) -> PathBuf {
         self.0.join("key.pem")
     }
 
     /// A gateway that has them.
-    fn setup(&self) -> Setup {
+    pub fn setup(&self) -> Setup {
         let tls = format!(
             "[proxy.tls]\nlisten = \"127.0.0.1:0\"\ncertificate = \"{}\"\nkey = \"{}\"\n",
             self.certificate().display(),
@@ -109,7 +109,7 @@ fn name() -> ServerName<'static> {
 type Spoil<'s> = Box<dyn Fn() + 's>;
 
 /// Where a gateway speaks TLS.
-fn by_tls(gateway: &Running) -> SocketAddr {
+pub fn by_tls(gateway: &Running) -> SocketAddr {
     gateway.addresses[1]
 }
 
