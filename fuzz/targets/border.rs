@@ -106,7 +106,7 @@ impl Input<'_> {
 
     fn event(&mut self) -> Option<Event> {
         // One more of each than there are, as a careless caller has it.
-        Some(match self.byte()? % 19 {
+        Some(match self.byte()? % 20 {
             0 => Event::Wait(self.number(12)?),
             1 => Event::Class(self.below(CLASSES + 1)?, self.weight()?),
             2 => Event::User(self.below(USERS + 1)?, self.below(CLASSES + 1)?),
@@ -131,6 +131,10 @@ impl Input<'_> {
                 let room = |input: &mut Self| Some(Nanos(input.number(12)?));
                 Some(FarDelay { delay: Nanos(input.number(12)?), room: input.maybe(room)? })
             })?),
+            18 => {
+                let class = self.below(CLASSES + 1)?;
+                Event::Cap(class, self.maybe(|input| Some(1e3 + input.number(8)? as f64))?)
+            }
             _ => Event::Retune(self.below(8)? as usize),
         })
     }

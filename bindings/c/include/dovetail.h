@@ -1078,6 +1078,15 @@ dvt_status dvt_requests_forget_user(struct dvt_requests *requests, uint32_t user
 dvt_status dvt_requests_set_rate(struct dvt_requests *requests, double rate, uint64_t now_ns);
 
 /**
+ * The rate in units a second that a class may not exceed, 0.001 to 1e15, or 0 for none. What is in flight goes on with what it was
+ * let have.
+ */
+dvt_status dvt_requests_set_cap(struct dvt_requests *requests,
+                                uint32_t class_,
+                                double rate,
+                                uint64_t now_ns);
+
+/**
  * A request arrived. One of an unknown user, or with an id that is taken, is ignored.
  */
 dvt_status dvt_requests_enqueue(struct dvt_requests *requests,

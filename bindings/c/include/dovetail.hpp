@@ -243,6 +243,10 @@ class Requests {
     void set_user(std::uint32_t user, std::uint32_t of, std::uint64_t now_ns) {
         check(dvt_requests_set_user(get(), user, of, now_ns));
     }
+    /// A rate that the class may not exceed, in units a second; 0 for none.
+    void set_cap(std::uint32_t of, double rate, std::uint64_t now_ns) {
+        check(dvt_requests_set_cap(get(), of, rate, now_ns));
+    }
     void enqueue(std::uint32_t id, std::uint32_t user, std::uint64_t now_ns, std::uint64_t length = DVT_UNKNOWN) {
         dvt_request request = sized<dvt_request>();
         request.id = id;

@@ -5,7 +5,7 @@
 
 use dovetail_sched::{
     Nanos,
-    request::{ClassId, FarDelay, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
+    request::{Capped, ClassId, FarDelay, RequestId, RequestScheduler, RequestSetup, RequestSpec, Turn, UserId},
 };
 
 use crate::{
@@ -22,7 +22,7 @@ const MOST_IDS: u32 = 1 << 26;
 /// A request scheduler.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    scheduler: Box<dyn RequestScheduler>,
+    scheduler: Capped,
     ids: u32,
     checks: Checks,
     figures: Vec<(&'static str, f64)>,
@@ -53,7 +53,8 @@ impl Requests {
         }
         let checks = Checks::new(setup.flags, 0)?;
         let spec: RequestSpec = policy.parse()?;
-        let scheduler = spec.build(&convert::request_setup(setup))?;
+        let setup = convert::request_setup(setup);
+        let scheduler = Capped::new(spec.build(&setup)?, &setup);
         Ok(Self { scheduler, ids, checks, figures: Vec::new() })
     }
 
@@ -87,6 +88,18 @@ impl Requests {
         }
         let now = self.checks.time(now_ns)?;
         self.scheduler.set_rate(rate, now);
+        Ok(())
+    }
+
+    pub(crate) fn set_cap(&mut self, class: u32, rate: f64, now_ns: u64) -> Result<(), Failure> {
+        let class = ClassId(self.id("class", class)?);
+        let cap = Some(rate).filter(|&rate| rate != 0.0);
+        if let Some(rate) = cap.filter(|&rate| !RequestSetup::is_rate(rate)) {
+            let what = format!("a class may have from 0.001 to 10^15 units a second, or 0 for no bound, not {rate}");
+            return Err(Failure::range(what));
+        }
+        let now = self.checks.time(now_ns)?;
+        self.scheduler.set_cap(class, cap, now);
         Ok(())
     }
 

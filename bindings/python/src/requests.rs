@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dovetail_sched::{
     Nanos, Weight,
-    request::{ClassId, Request, RequestId, RequestScheduler as Core, RequestSetup, RequestSpec, UserId},
+    request::{Capped, ClassId, Request, RequestId, RequestScheduler as Core, RequestSetup, RequestSpec, UserId},
 };
 use pyo3::{prelude::*, sync::MutexExt, types::PyDict};
 
@@ -42,7 +42,7 @@ impl Turn {
 
 /// What calls need, behind one lock.
 struct Inner {
-    scheduler: Box<dyn Core>,
+    scheduler: Capped,
     policy: String,
     last: Nanos,
 }
@@ -85,7 +85,7 @@ impl RequestScheduler {
             return Err(raised(format!("longest_window: it is at least the window, {window}")));
         }
         let spec: RequestSpec = policy.parse().map_err(raised)?;
-        let scheduler = spec.build(&setup).map_err(raised)?;
+        let scheduler = Capped::new(spec.build(&setup).map_err(raised)?, &setup);
         Ok(Self { inner: Mutex::new(Inner { scheduler, policy: spec.to_string(), last: Nanos::ZERO }), ids })
     }
 
@@ -126,6 +126,18 @@ impl RequestScheduler {
     fn set_rate(&self, py: Python<'_>, rate: f64, now_ns: u64) -> PyResult<()> {
         let rate = rate_of(rate)?;
         self.tell(py, now_ns, |scheduler, now| scheduler.set_rate(rate, now))
+    }
+
+    /// Set the rate in units a second that a class may not exceed; None for none. What is in flight goes on with what it was
+    /// let have.
+    #[pyo3(signature = (class_, rate, now_ns))]
+    fn set_cap(&self, py: Python<'_>, class_: u32, rate: Option<f64>, now_ns: u64) -> PyResult<()> {
+        let class = ClassId(self.id("class", class_)?);
+        let rate = rate.map(rate_of).transpose()?;
+        let mut inner = self.lock(py);
+        let now = inner.time(now_ns)?;
+        inner.scheduler.set_cap(class, rate, now);
+        Ok(())
     }
 
     /// A request arrived, with its response's length where that is known. One of an unknown user, or with an id that is
@@ -240,7 +252,7 @@ impl RequestScheduler {
     fn tell(&self, py: Python<'_>, now_ns: u64, event: impl FnOnce(&mut dyn Core, Nanos)) -> PyResult<()> {
         let mut inner = self.lock(py);
         let now = inner.time(now_ns)?;
-        event(inner.scheduler.as_mut(), now);
+        event(&mut inner.scheduler, now);
         Ok(())
     }
 

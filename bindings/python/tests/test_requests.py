@@ -135,6 +135,27 @@ def test_weights_say_who_is_served_more() -> None:
     assert over[0] < over[1]
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_class_with_a_rate_has_no_more_than_that(policy: str) -> None:
+    gateway, lengths = _gateway(policy), {0: 100_000, 1: 100_000}
+    gateway.set_cap(0, 20_000.0, 0)
+    for request, length in lengths.items():
+        gateway.enqueue(request, request, 0, length)
+    over = _serve(gateway, lengths, 100_000.0)
+    # A quarter of a second's worth is in the bucket at first, and a turn may overdraw it.
+    assert (100_000 - 10_000) / 20_000 <= over[0] / SECOND < 100_000 / 20_000 * 1.05
+    if policy in ("none", "grants"):
+        # The others have the rest; msf-rs's window and delay-pools' buckets are taken by the one that waits.
+        assert over[1] / SECOND < 100_000 / 80_000 * 1.2
+    # And without the rate the link's.
+    now = over[0] + SECOND
+    gateway.set_cap(0, None, now)
+    gateway.enqueue(0, 0, now, 100_000)
+    assert sum(turn.units or 100_000 for turn in _turns(gateway, now)) > 0
+    with pytest.raises(ValueError, match="units a second"):
+        gateway.set_cap(0, -1.0, now)
+
+
 def test_the_window_is_what_is_given() -> None:
     # What the link carries in 34 ms, in whole segments.
     assert RequestScheduler("grants", 1e6).first_window == -(-34_000 // 1448) * 1448

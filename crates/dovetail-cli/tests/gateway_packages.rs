@@ -56,7 +56,7 @@ fn the_container_file_names_what_there_is() {
     assert!(number(rust) >= number(needed.trim_matches('"')), "{rust} for {needed}");
     // What is built has the features that it asks for, and is what is copied.
     let build = instructions(&file, "RUN");
-    assert_eq!(build.len(), 1);
+    assert_eq!(build.len(), 2);
     let feature = build[0].split("--features ").nth(1).unwrap().trim();
     assert!(manifest()["features"].as_table().unwrap().contains_key(feature), "{feature}");
     assert!(build[0].contains("-p dovetail-cli") && manifest()["package"]["name"].as_str() == Some("dovetail-cli"));
@@ -67,12 +67,29 @@ fn the_container_file_names_what_there_is() {
     // Whatever may be root is not.
     let user = instructions(&file, "USER");
     assert!(user.len() == 1 && user[0].split(':').all(|id| id.parse::<u32>().unwrap() > 0), "{user:?}");
+    // The folders that the packaged configuration writes to are that user's.
+    let (id, group) = user[0].split_once(':').unwrap();
+    assert!(build[1].contains(&format!("-o {id} -g {group} ")), "{}", build[1]);
+    for folder in written_to() {
+        assert!(build[1].split(' ').any(|word| word == folder), "{folder}: {}", build[1]);
+    }
     assert_eq!(instructions(&file, "ENTRYPOINT"), ["[\"/usr/bin/dovetail\", \"gateway\"]"]);
     for ports in instructions(&file, "EXPOSE") {
         let packaged = read("packaging/gateway.toml");
         assert!(ports.split(' ').all(|port| packaged.contains(&format!(":{port}\""))), "{ports}");
     }
     assert!(read(".dockerignore").lines().any(|line| line == "/target"));
+}
+
+/// The folders of the log and the store that the packaged configuration has, commented out.
+fn written_to() -> Vec<String> {
+    let packaged = read("packaging/gateway.toml");
+    let of = |key: &str| {
+        let line = packaged.lines().find_map(|line| line.strip_prefix(&format!("#{key} = \"")));
+        let path = line.unwrap_or_else(|| panic!("no {key}")).trim_end_matches('"');
+        Path::new(path).parent().unwrap().to_str().unwrap().to_owned()
+    };
+    vec![of("access"), of("path")]
 }
 
 #[test]
@@ -92,11 +109,16 @@ fn the_compose_example_names_what_there_is() {
     assert!(value("nofile").parse::<u32>().unwrap() >= 2 * of("connections").parse::<u32>().unwrap() + 128);
     let seconds = |text: &str| text.trim_matches('"').trim_end_matches('s').parse::<u32>().unwrap();
     assert!(seconds(&value("stop_grace_period")) > seconds(&of("drain")));
-    // It is read-only, and what is mounted to be written to is the packaged log's folder.
+    // It is read-only, and what is mounted to be written to are the folders of the packaged log and store.
     assert_eq!((value("read_only").as_str(), value("network_mode").as_str()), ("true", "host"));
-    let log = packaged.lines().find_map(|line| line.strip_prefix("#access = ")).unwrap().trim_matches('"');
-    let folder = Path::new(log).parent().unwrap().to_str().unwrap();
-    assert!(file.contains(&format!("- {folder}:{folder}\n")), "{folder}");
+    for folder in written_to() {
+        let is_mounted =
+            |line: &str| line.trim().strip_prefix("- ").is_some_and(|it| it.ends_with(&format!(":{folder}")));
+        assert!(file.lines().any(is_mounted), "{folder}");
+    }
+    let volume = file.lines().find_map(|line| line.trim().strip_suffix(":/var/lib/dovetail")).unwrap();
+    let declared = file.split("\nvolumes:\n").nth(1).unwrap();
+    assert!(declared.contains(&format!("  {}:\n", volume.trim_start_matches("- "))), "{declared}");
     assert!(
         !file.contains('\t') && file.lines().all(|line| line.len() - line.trim_start().len() <= 8),
         "its indentation"

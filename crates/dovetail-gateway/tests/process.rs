@@ -54,7 +54,7 @@ struct Gateway {
 #[derive(Default)]
 struct Start {
     /// A script that runs what its arguments are.
-    script: Option<&'static str>,
+    script: Option<String>,
     takes_over: bool,
     stdin: Option<OwnedFd>,
 }
@@ -66,7 +66,8 @@ impl Start {
         let file = env::temp_dir().join(format!("dovetail-process-{}-{number}.toml", std::process::id()));
         fs::write(&file, config).unwrap();
         let mut command = Command::new("sh");
-        command.args(["-c", self.script.unwrap_or("exec \"$0\" \"$@\"")]).arg(env::current_exe().unwrap());
+        let script = self.script.unwrap_or_else(|| "exec \"$0\" \"$@\"".into());
+        command.args(["-c", &script]).arg(env::current_exe().unwrap());
         command.args(["--exact", "the_gateway", "--ignored", "--nocapture"]).env("GATEWAY", &file);
         if self.takes_over {
             command.env("TAKES_OVER", "1");
@@ -211,7 +212,7 @@ fn health(admin: SocketAddr) -> String {
 fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
     let (proxy, admin) = (free(), free());
     let rest = format!("[admin]\nlisten = \"{admin}\"\n[timeouts]\nheader = \"5m\"");
-    let gateway = Start { script: Some("ulimit -n 256 && exec \"$0\" \"$@\""), ..Start::default() }
+    let gateway = Start { script: Some("ulimit -n 256 && exec \"$0\" \"$@\"".into()), ..Start::default() }
         .listening(&config(proxy, &rest));
     assert!(gateway.said().contains("256 open files allow 64"), "{}", gateway.said());
     let (origin, _told, _lets) = origin();
@@ -375,7 +376,7 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
         // Before there is a gateway.
         let early = ask(proxy, &url);
         let start = Start {
-            script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\""),
+            script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" \"$@\"".into()),
             stdin: Some(listener.try_clone().unwrap().into()),
             ..Start::default()
         };
@@ -386,7 +387,7 @@ fn sockets_that_are_passed_are_used_and_hold_connections_between_two_lives() {
     }
     // Passed to another process, they are nobody's here.
     let start = Start {
-        script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=1 exec \"$0\" \"$@\""),
+        script: Some("exec 3<&0 </dev/null && LISTEN_FDS=1 LISTEN_PID=1 exec \"$0\" \"$@\"".into()),
         stdin: Some(listener.try_clone().unwrap().into()),
         ..Start::default()
     };
@@ -474,6 +475,27 @@ fn where_it_speaks_tls_is_taken_over_too_and_a_signal_renews_the_certificate() {
     let renewed = secure.client();
     until("it has the old certificate", || is_ok(&secure.ask(&renewed, &url)).then_some(()), || new.said());
     assert!(!is_ok(&secure.ask(&client, &url)));
+}
+
+/// systemd's own program for it, which needs no systemd to run.
+#[test]
+fn systemd_starts_it_at_the_first_connection_and_passes_both_sockets() {
+    if Command::new("systemd-socket-activate").arg("--version").output().is_err() {
+        return dovetail_skip::skipped("systemd-socket-activate is not installed");
+    }
+    let secure = Secure::new("activated");
+    let proxy = free();
+    let script = format!("exec systemd-socket-activate -E GATEWAY -l {} -l {proxy} \"$0\" \"$@\"", secure.at);
+    let gateway = Start { script: Some(script), ..Start::default() }.with(&config(proxy, &secure.section()));
+    gateway.says("Listening on");
+    assert!(!gateway.said().contains("it listens"), "{}", gateway.said());
+    let (origin, _told, _lets) = origin();
+    let url = format!("http://{origin}/");
+    // The first connection is by TLS, and is not lost.
+    assert!(is_ok(&secure.ask(&secure.client(), &url)), "{}", gateway.said());
+    assert!(is_ok(&answer(ask(proxy, &url))), "{}", gateway.said());
+    gateway.says("it listens");
+    assert!(!gateway.said().contains("it is closed"), "both are used: {}", gateway.said());
 }
 
 /// Kilobytes of memory that a process has.
@@ -571,6 +593,69 @@ fn of_a_process_that_is_killed_what_was_written_is_kept() {
         assert!((written..=written + 7 * ANSWER).contains(&kept), "{kept} {written}");
     }
     fs::remove_file(path).unwrap();
+}
+
+/// A file system of two hundred kilobytes, which something else fills.
+#[test]
+fn on_a_full_disk_quotas_are_counted_in_memory_and_written_once_there_is_room() {
+    if !rustix::process::geteuid().is_root() {
+        return dovetail_skip::skipped("mounting a small file system needs root");
+    }
+    let folder = env::temp_dir().join(format!("dovetail-process-full-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (proxy, admin) = (free(), free());
+    let rest = format!(
+        "[admin]\nlisten = \"{admin}\"\n[[quota]]\nname = \"q\"\nbytes = \"{}\"\n\
+         [store]\npath = \"{}/used.db\"\nevery = \"1s\"\n",
+        40 * ANSWER,
+        folder.display()
+    );
+    // In a mount namespace of its own, which ends with it.
+    let mount = format!("mount -t tmpfs -o size=200k none {} && exec \"$0\" \"$@\"", folder.display());
+    let script = format!("exec unshare --mount sh -c '{mount}' \"$0\" \"$@\"");
+    let mut gateway = Start { script: Some(script), ..Start::default() }.listening(&config(proxy, &rest));
+    let within = PathBuf::from(format!("/proc/{}/root{}", gateway.child.id(), folder.display()));
+    let (origin, _told, _lets) = origin();
+    let url = format!("http://{origin}/");
+    let ask_all = |count: u64| (0..count).filter(|_| is_ok(&answer(ask(proxy, &url)))).count() as u64;
+    let metrics = || {
+        let mut stream = connect(admin);
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {admin}\r\nConnection: close\r\n\r\n").unwrap();
+        answer(stream)
+    };
+    // SQLite would follow /proc's link to this namespace's file.
+    let copy = folder.with_extension("db");
+    let kept = || {
+        fs::copy(within.join("used.db"), &copy).unwrap();
+        stored(&copy)
+    };
+    assert_eq!(ask_all(10), 10);
+    until("it is not written", || (kept() == 10 * ANSWER).then_some(()), || gateway.said());
+    assert!(metrics().contains("dovetail_gateway_store_up 1"));
+    // To the last byte.
+    let mut fill = fs::File::create(within.join("fill")).unwrap();
+    let mut left = 64 * 1_024;
+    while left > 0 {
+        if fill.write_all(&vec![b'x'; left]).is_err() {
+            left /= 2;
+        }
+    }
+    assert_eq!(ask_all(20), 20);
+    gateway.says("disk is full: quotas are counted in memory until it can be written");
+    assert!(metrics().contains("dovetail_gateway_store_up 0"), "{}", metrics());
+    // The quota holds all the same, and nothing is said twice.
+    assert_eq!(ask_all(20), 10);
+    thread::sleep(Duration::from_millis(2_500));
+    assert_eq!(gateway.said().matches("disk is full").count(), 1, "{}", gateway.said());
+    drop(fill);
+    fs::remove_file(within.join("fill")).unwrap();
+    gateway.says("it is written again");
+    assert_eq!(kept(), 40 * ANSWER);
+    assert!(metrics().contains("dovetail_gateway_store_up 1"));
+    gateway.terminate();
+    assert!(gateway.ended().success(), "{}", gateway.said());
+    fs::remove_dir(folder).unwrap();
+    fs::remove_file(copy).unwrap();
 }
 
 #[test]

@@ -73,6 +73,19 @@ pub unsafe extern "C" fn dvt_requests_set_rate(requests: *mut dvt_requests, rate
     unsafe { with(requests, |requests: &mut Requests| requests.set_rate(rate, now_ns)) }
 }
 
+/// The rate in units a second that a class may not exceed, 0.001 to 1e15, or 0 for none. What is in flight goes on with what it was
+/// let have.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dvt_requests_set_cap(
+    requests: *mut dvt_requests,
+    class: u32,
+    rate: f64,
+    now_ns: u64,
+) -> dvt_status {
+    // SAFETY: as at the module's head.
+    unsafe { with(requests, |requests: &mut Requests| requests.set_cap(class, rate, now_ns)) }
+}
+
 /// A request arrived. One of an unknown user, or with an id that is taken, is ignored.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dvt_requests_enqueue(

@@ -4,7 +4,10 @@
 
 use dovetail_sched::{
     Nanos, Weight,
-    request::{ClassId, FarDelay, FarQueue, REGISTRY, Request, RequestId, RequestSetup, RequestSpec, UserId},
+    request::{
+        Capped, ClassId, FarDelay, FarQueue, REGISTRY, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec,
+        UserId,
+    },
 };
 
 use crate::through_c::{Far, Requests};
@@ -20,6 +23,7 @@ pub(crate) enum Event {
     User(u32, u32),
     Forget(u32),
     Rate(f64),
+    Cap(u32, Option<f64>),
     Enqueue(u32, u32, Option<u64>),
     Length(u32, u64),
     Received(u32, u64),
@@ -36,6 +40,7 @@ pub(crate) enum Event {
     Far(Option<FarDelay>),
     Retune(usize),
 }
+
 /// Every policy, some of them with knobs.
 pub(crate) fn policies() -> Vec<String> {
     let knobs = ["msf-rs:window=3", "grants:delay=20ms", "grants:order=first,first=10kB", "delay-pools:seconds=100ms"];
@@ -45,7 +50,7 @@ pub(crate) fn policies() -> Vec<String> {
 /// Makes the events on both.
 pub(crate) fn play(policy: &str, events: &[Event], policies: &[String]) {
     let setup = RequestSetup::for_bytes(100_000.0);
-    let mut ours = policy.parse::<RequestSpec>().unwrap().build(&setup).unwrap();
+    let mut ours = Capped::new(policy.parse::<RequestSpec>().unwrap().build(&setup).unwrap(), &setup);
     let mut theirs = Requests::new(policy, &setup);
     let (mut far, mut their_far) = (FarQueue::default(), Far::new());
     assert_eq!(ours.first_window(), theirs.first_window());
@@ -68,6 +73,10 @@ pub(crate) fn play(policy: &str, events: &[Event], policies: &[String]) {
             Event::Rate(rate) => {
                 ours.set_rate(rate, now);
                 theirs.set_rate(rate, now);
+            }
+            Event::Cap(class, rate) => {
+                ours.set_cap(ClassId(class), rate, now);
+                theirs.set_cap(class, rate, now);
             }
             Event::Enqueue(id, user, length) => {
                 let request = Request { id: RequestId(id), user: UserId(user), length };

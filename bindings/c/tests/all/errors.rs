@@ -150,6 +150,8 @@ fn an_id_that_would_take_the_memory_is_refused() {
         is(dvt_requests_received(requests.0, far, 1, 0), DVT_ERROR_RANGE, "the request's");
         is(dvt_requests_stray(requests.0, far, 1, 0), DVT_ERROR_RANGE, "the class's");
         is(dvt_requests_set_rate(requests.0, f64::NAN, 0), DVT_ERROR_RANGE, "units a second");
+        is(dvt_requests_set_cap(requests.0, 0, -1.0, 0), DVT_ERROR_RANGE, "0 for no bound");
+        is(dvt_requests_set_cap(requests.0, far, 1.0, 0), DVT_ERROR_RANGE, "the class's");
         is(dvt_requests_retune(requests.0, c"drr".as_ptr(), 0), DVT_ERROR_POLICY, "orders packets");
         let mut setup = dvt_request_setup::sized();
         assert_eq!(dvt_request_setup_for_bytes(-1.0, &raw mut setup), DVT_OK);

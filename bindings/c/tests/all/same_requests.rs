@@ -16,6 +16,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (users.clone(), classes.clone()).prop_map(|(user, class)| Event::User(user, class)),
         1 => users.clone().prop_map(Event::Forget),
         1 => (1e3f64..1e7).prop_map(Event::Rate),
+        1 => (classes.clone(), prop::option::of(1e3f64..1e6)).prop_map(|(class, rate)| Event::Cap(class, rate)),
         10 => (ids.clone(), users, prop::option::of(units.clone())).prop_map(|(id, user, length)| Event::Enqueue(id, user, length)),
         3 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Length(id, units)),
         10 => (ids.clone(), units.clone()).prop_map(|(id, units)| Event::Received(id, units)),
@@ -35,6 +36,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0usize..8).prop_map(Event::Retune),
     ]
 }
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 

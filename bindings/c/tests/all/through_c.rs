@@ -339,6 +339,10 @@ impl Requests {
         assert!(yes(unsafe { dvt_requests_set_rate(self.0, rate, now.0) }));
     }
 
+    pub(crate) fn set_cap(&mut self, class: u32, rate: Option<f64>, now: Nanos) {
+        assert!(yes(unsafe { dvt_requests_set_cap(self.0, class, rate.unwrap_or(0.0), now.0) }));
+    }
+
     pub(crate) fn enqueue(&mut self, request: &Request, now: Nanos) {
         let given = dvt_request {
             id: request.id.0,

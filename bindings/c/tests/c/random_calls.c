@@ -161,7 +161,10 @@ static void play_requests(const char *policy, unsigned long calls) {
         case 0: call(dvt_requests_set_class(requests, class, below(50) / 4.0, now)); break;
         case 1: call(dvt_requests_set_user(requests, user, class, now)); break;
         case 2: call(dvt_requests_forget_user(requests, user)); break;
-        case 3: call(dvt_requests_set_rate(requests, below(1000000), now)); break;
+        case 3:
+            if (below(2)) call(dvt_requests_set_rate(requests, below(1000000), now));
+            else call(dvt_requests_set_cap(requests, class, below(4) ? below(100000) : 0, now));
+            break;
         case 4: case 5: case 6: call(dvt_requests_enqueue(requests, &request, now)); break;
         case 7: call(dvt_requests_length(requests, id, units, now)); break;
         case 8: case 9: call(dvt_requests_received(requests, id, units, now)); break;

@@ -238,6 +238,9 @@ class RequestScheduler:
     def set_rate(self, rate: float, now_ns: int) -> None:
         """Set the link's rate in units a second."""
 
+    def set_cap(self, class_: int, rate: float | None, now_ns: int) -> None:
+        """Set the rate in units a second that a class may not exceed; None for none."""
+
     def enqueue(self, request: int, user: int, now_ns: int, length: int | None = None) -> None:
         """A request arrived, with its response's length where that is known."""
 

@@ -303,6 +303,11 @@ impl Capped {
         let quantum = self.quantum(class);
         let first = self.policy.first_window().map_or(0, |first| self.window(class, first));
         let response = &self.responses[request.0 as usize];
+        if response.handed == u64::MAX {
+            // All of it may be read already.
+            self.policy.ready(request, now);
+            return;
+        }
         if response.leave > 0 {
             let units = self.hand(request, user, class, now);
             let window = self.responses[request.0 as usize].window;
