@@ -26,7 +26,7 @@ use tokio::{
 };
 
 use super::{offered::Offered, window::Window};
-use crate::sys;
+use crate::{segment::first_buffer, sys};
 
 /// How long after one attempt the next begins (RFC 8305, section 8).
 const APART: Duration = Duration::from_millis(250);
@@ -104,7 +104,7 @@ async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<(TcpStrea
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
     let Some(window) = window else { return Ok((socket.connect(address).await?, false)) };
-    socket.set_recv_buffer_size(u32::try_from(window.begins).unwrap_or(u32::MAX))?;
+    socket.set_recv_buffer_size(u32::try_from(first_buffer(window.begins)).unwrap_or(u32::MAX))?;
     // `net.core.rmem_max` bounds what can be asked for; the kernel itself may go further, as more is read.
     let is_short = u64::from(socket.recv_buffer_size()?) < window.begins.saturating_mul(2);
     let can_be_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();

@@ -149,6 +149,8 @@ struct PlainRequest {
     total: Option<u64>,
     granted: u64,
     window: u64,
+    /// What of the window the connection offered before.
+    offered: u64,
     received: u64,
     charged: u64,
     paid: u128,
@@ -383,7 +385,7 @@ impl Plain {
                 self.users[user].doubted &= units == 0;
                 self.hear(user);
                 self.requests[request].received += units;
-                self.came(request);
+                self.came(request, units);
                 self.told(request);
                 let PlainRequest { received, charged, .. } = self.requests[request];
                 self.charge_exactly(request, charged.max(received));
@@ -447,7 +449,7 @@ impl Plain {
     }
 
     /// Units came: the round trip is known by the first, and a round may be over.
-    fn came(&mut self, request: usize) {
+    fn came(&mut self, request: usize, units: u64) {
         let now = self.now;
         let r = &mut self.requests[request];
         let Some(trip_ns) = r.trip_ns else {
@@ -457,7 +459,8 @@ impl Plain {
         };
         let delay_ns = if self.set.short { 0 } else { DELAY_NS };
         if now - r.span.0 >= trip_ns + delay_ns {
-            r.span = (now, r.received, r.received - r.span.1);
+            let before = r.received - units;
+            r.span = (now, before, before - r.span.1);
         }
         if let Some((until, began_ns)) = r.round.filter(|&(until, _)| until > 0 && r.received >= until) {
             let took_ns = (now - began_ns).max(1000);
@@ -486,6 +489,7 @@ impl Plain {
         self.hear(self.requests[request].user);
         let before = self.requests[request].window;
         self.requests[request].window = before.max(window);
+        self.requests[request].offered = window;
         self.told(request);
         let PlainRequest { total, released, charged, .. } = self.requests[request];
         if released && total.is_some() {
@@ -597,11 +601,14 @@ impl Plain {
                 // The pace brings a unit in a nanosecond, and the link what it is thought to.
                 let carried = set.setup().rate * Nanos(trip_ns).as_secs_f64();
                 let is_farthest = r.trip_is_told && 12.0 * (set.window as f64) < carried;
-                let enough = if is_farthest { 0.75 * carried } else { trip_ns as f64 / 2.0 };
-                let has_room = set.short && alone && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
+                let enough = trip_ns as f64 / 2.0;
+                let most = if set.short { 0.75 } else { 0.5 };
+                let is_idle = is_farthest && (in_flight as f64) < carried * most;
+                let is_short = set.short && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
+                let has_room = alone && (is_idle || is_short);
                 let (before, has_lost) = (r.window, of_class || of_user);
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
-                let is_used = r.limited || brought || is_farthest && r.granted <= set.window;
+                let is_used = r.limited || brought || is_farthest && r.granted <= set.window.max(r.offered);
                 let brings = if r.trip_is_told && is_used { carried } else { 0.0 };
                 let is_far = (before as f64) < brings * if is_farthest { 0.75 } else { 0.25 };
                 let lost_far = (before as f64) < brings && r.granted >= set.window;

@@ -41,8 +41,11 @@
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
 //!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
 //!   doubles at once, up to all that a round trip brings. From so far away that a dozen first windows are less than that,
-//!   it grows from the first bytes on, and up to three quarters of it, which may all be in flight; over a half by half a
-//!   quantum a turn, as what comes of twice as much at once is a queue as long;
+//!   it grows at every turn until as much was let in as the connection offered at first, of which half cannot have come
+//!   before, and up to three quarters of it, which may all be in flight. Its bursts are far queues of
+//!   their own: while less than a half of what a round trip brings is in flight, a queue means nothing, and over that it may
+//!   be as long as `delay`. A window over a half grows by half a quantum a turn, as what comes of twice as much at once is a
+//!   queue as long;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
@@ -468,12 +471,11 @@ impl Grants {
         let is_sure = self.responses[request.0 as usize].round.is_told();
         // The pace is higher than what the link carries while the far queue is short.
         let brings = if is_sure { self.pace.capacity() * trip.as_secs_f64() } else { 0.0 };
-        let enough = if response::is_farthest(&self.setup, brings) {
-            brings * response::FILLED
-        } else {
-            self.pace.pace() * trip.as_secs_f64() / 2.0
-        };
-        let has_room = self.users.candidates() == 0 && self.pace.has_room(self.in_flight, enough);
+        let is_farthest = response::is_farthest(&self.setup, brings);
+        let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
+        let has_room = self.pace.has_room(self.in_flight, enough)
+            || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
+        let has_room = has_room && self.users.candidates() == 0;
         let response = &mut self.responses[request.0 as usize];
         if !response.grows(&self.setup, has_lost, has_room, brings) {
             return units;
@@ -590,11 +592,11 @@ impl RequestScheduler for Grants {
         self.pace.came(units);
         let delay = self.pace.delay().unwrap_or(Nanos::ZERO);
         let response = &mut self.responses[request.0 as usize];
-        let before = response.in_flight();
-        response.received = response.received.saturating_add(units);
-        self.in_flight -= before - response.in_flight();
+        let (before, in_flight) = (response.received, response.in_flight());
+        response.received = before.saturating_add(units);
+        self.in_flight -= in_flight - response.in_flight();
         let received = response.received;
-        if response.round.came(received, delay, now) {
+        if response.round.came(before, received, delay, now) {
             self.fills_until = now + FILLS;
         }
         self.review(request, user, class);
@@ -638,6 +640,7 @@ impl RequestScheduler for Grants {
     fn offers(&mut self, request: RequestId, window: u64, now: Nanos) {
         let Some((user, class)) = self.hear(request) else { return };
         let response = &mut self.responses[request.0 as usize];
+        response.offered = window;
         response.window = response.window.max(window);
         self.review(request, user, class);
         let response = &self.responses[request.0 as usize];

@@ -235,6 +235,15 @@ impl Pace {
         is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
     }
 
+    /// The same for responses that come from far away in bursts, which are queues while they pass: a link that brings so much
+    /// in a round trip is idle between them, whatever the queue, while less than half of that is in flight. Up to `enough` the
+    /// queue may be as long as it shall be.
+    pub(super) fn has_far_room(&self, in_flight: u128, brings: f64, enough: f64) -> bool {
+        let in_flight = in_flight as f64;
+        let is_short = || self.believed().is_none_or(|delay| delay < self.aim);
+        in_flight < brings / 2.0 || in_flight < enough && is_short()
+    }
+
     /// What there is to be let in from now on.
     pub(super) fn set_demand(&mut self, demand: Demand) {
         self.demand = demand;
@@ -450,6 +459,17 @@ mod tests {
         let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
         near(seen[29].0, 1e6);
         near(pace.pace(), BLIND * 1e6);
+    }
+
+    #[test]
+    fn bursts_from_far_away_may_be_a_queue() {
+        let mut pace = Pace::new(1000.0, 10, AIM, false);
+        for (delay_ms, in_flight, has_room) in
+            [(59, 749, true), (59, 750, false), (60, 500, false), (60, 499, true), (999, 499, true)]
+        {
+            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+            assert_eq!(pace.has_far_room(in_flight, 1000.0, 750.0), has_room, "{delay_ms} ms, {in_flight}");
+        }
     }
 
     #[test]

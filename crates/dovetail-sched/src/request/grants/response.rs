@@ -36,6 +36,8 @@ pub(super) struct Response {
     pub(super) granted: u64,
     /// What may be on its way beyond that.
     pub(super) window: u64,
+    /// What of that its connection offered before.
+    pub(super) offered: u64,
     /// What was taken in.
     pub(super) received: u64,
     /// What its class and its user were charged and have not got back.
@@ -112,7 +114,7 @@ impl Response {
         }
         let is_limited = self.round.is_limited();
         let is_farthest = is_farthest(setup, brings);
-        let begins = is_farthest && self.granted <= first;
+        let begins = is_farthest && self.granted <= first.max(self.offered);
         let is_used = is_limited || begins || self.round.brought(self.received, self.window);
         let is_far = (self.window as f64) < brings * if is_farthest { FILLED } else { 0.25 } && is_used;
         let more = if has_lost && (self.window as f64) < brings && is_used && self.granted >= first {

@@ -69,16 +69,16 @@ impl Round {
         }
     }
 
-    /// This many units were taken in by now, while the far queue is so long. Whether a round is over that the window
-    /// alone made as long as it was.
-    pub(super) fn came(&mut self, received: u64, delay: Nanos, now: Nanos) -> bool {
+    /// So many units were taken in before and are by now, while the far queue is so long. Whether a round is over that the
+    /// window alone made as long as it was.
+    pub(super) fn came(&mut self, before: u64, received: u64, delay: Nanos, now: Nanos) -> bool {
         let took = (now - self.began).max(LEAST_TRIP);
         if self.trip == Nanos::ZERO {
             self.trip = took;
             self.span = Span { began: now, ..Span::default() };
             return false;
         }
-        self.span.came(received, self.trip + delay, now);
+        self.span.came(before, self.trip + delay, now);
         if self.until == 0 || received < self.until {
             return false;
         }
@@ -117,9 +117,10 @@ impl Round {
 }
 
 impl Span {
-    fn came(&mut self, received: u64, long: Nanos, now: Nanos) {
+    /// What comes now is of the next span, if this one has been so long: a flight is not counted apart from its first segments.
+    fn came(&mut self, before: u64, long: Nanos, now: Nanos) {
         if now - self.began >= long {
-            *self = Self { began: now, from: received, last: received - self.from };
+            *self = Self { began: now, from: before, last: before - self.from };
         }
     }
 }
@@ -134,35 +135,36 @@ mod tests {
     fn a_sender_that_always_has_more_is_limited_by_its_window() {
         let mut round = Round::default();
         round.released(MS(0));
-        assert!(!round.came(1_000, MS(0), MS(100)) && !round.is_limited());
+        assert!(!round.came(0, 1_000, MS(0), MS(100)) && !round.is_limited());
         round.turned(9_000, MS(100));
-        assert!(!round.came(8_999, MS(0), MS(190)));
-        assert!(round.came(9_000, MS(0), MS(200)) && round.is_limited());
+        assert!(!round.came(1_000, 8_999, MS(0), MS(190)));
+        assert!(round.came(8_999, 9_000, MS(0), MS(200)) && round.is_limited());
         // Three round trips are the window's, a fourth is not.
         round.turned(12_000, MS(200));
-        assert!(round.came(12_000, MS(0), MS(500)));
+        assert!(round.came(9_000, 12_000, MS(0), MS(500)));
         round.turned(15_000, MS(500));
-        assert!(!round.came(15_000, MS(0), MS(801)) && !round.is_limited());
+        assert!(!round.came(12_000, 15_000, MS(0), MS(801)) && !round.is_limited());
         // What the queue adds is not the sender's.
         round.turned(18_000, MS(900));
-        assert!(round.came(18_000, MS(60), MS(1380)) && round.is_limited());
+        assert!(round.came(15_000, 18_000, MS(60), MS(1380)) && round.is_limited());
     }
 
     #[test]
     fn half_of_a_window_in_a_round_trip_is_seen_before_the_round_is_over() {
         let mut round = Round::default();
         round.released(MS(0));
-        round.came(1_000, MS(0), MS(100));
+        round.came(0, 1_000, MS(0), MS(100));
         round.turned(9_000, MS(100));
         assert!(round.brought(1_000, 2_000) && !round.brought(1_000, 2_002));
-        round.came(3_000, MS(0), MS(150));
+        round.came(1_000, 3_000, MS(0), MS(150));
         assert!(round.brought(3_000, 6_000) && !round.is_limited());
         // It is remembered for one more.
-        round.came(3_500, MS(0), MS(200));
-        round.came(4_000, MS(0), MS(299));
-        assert!(round.brought(4_000, 7_000) && !round.brought(4_000, 7_002));
-        round.came(4_100, MS(0), MS(300));
-        assert!(!round.brought(4_100, 1_202), "600 came in the last");
+        round.came(3_000, 3_500, MS(0), MS(200));
+        round.came(3_500, 4_000, MS(0), MS(299));
+        assert!(round.brought(4_000, 6_000) && !round.brought(4_000, 6_002));
+        // A flight begins with its first units.
+        round.came(4_000, 4_100, MS(0), MS(300));
+        assert!(round.brought(4_100, 2_000) && !round.brought(4_100, 2_002), "1,000 came in the last");
     }
 
     #[test]
@@ -170,20 +172,20 @@ mod tests {
         let mut round = Round::default();
         round.takes(MS(600));
         round.released(MS(0));
-        assert!(!round.came(1_000, MS(0), MS(1)) && round.trip() == MS(600));
+        assert!(!round.came(0, 1_000, MS(0), MS(1)) && round.trip() == MS(600));
         round.turned(9_000, MS(1));
-        assert!(round.came(9_000, MS(0), MS(1_700)) && round.trip() == MS(600));
+        assert!(round.came(1_000, 9_000, MS(0), MS(1_700)) && round.trip() == MS(600));
     }
 
     #[test]
     fn a_window_that_was_changed_is_examined_anew() {
         let mut round = Round::default();
         round.released(MS(0));
-        round.came(1, MS(0), MS(50));
+        round.came(0, 1, MS(0), MS(50));
         round.turned(10, MS(50));
-        assert!(round.came(10, MS(0), MS(100)));
+        assert!(round.came(1, 10, MS(0), MS(100)));
         round.forget();
         assert!(!round.is_limited());
-        assert!(!round.came(11, MS(0), MS(101)), "no round has begun");
+        assert!(!round.came(10, 11, MS(0), MS(101)), "no round has begun");
     }
 }
