@@ -76,7 +76,7 @@ mod scheduler;
 pub use demand::{Demand, DemandError, MAX_RESOURCES};
 pub use entry::{Knobs, PolicyError, Setup};
 pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
-pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap};
+pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap, Number};
 pub use nearest::nearest;
 pub use policy::{Evicted, Policy};
 pub use queued::Queued;

@@ -3,15 +3,20 @@
 //! With 100,000 flows the next flow's state and its head packet are not in the first caches when its turn comes; a
 //! round-robin policy knows whose turn is next and can ask for both a few packets ahead.
 
-/// Asks the processor to load `slice[index]` into its caches; does nothing out of range or on other architectures.
+/// Asks the processor to load `slice[index]` into its caches, its beginning and its end; does nothing out of range or on
+/// other architectures.
 #[inline(always)]
 #[allow(unsafe_code)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
     if let Some(item) = slice.get(index) {
-        // SAFETY: prefetching reads nothing the program can see and cannot fault; the address is that of a live item.
+        let first: *const i8 = core::ptr::from_ref(item).cast();
+        // SAFETY: prefetching reads nothing the program can see and cannot fault; both addresses are in a live item.
         unsafe {
-            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(core::ptr::from_ref(item).cast());
+            core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(first);
+            if size_of::<T>() > 32 && !size_of::<T>().is_multiple_of(64) {
+                core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(first.add(size_of::<T>() - 1));
+            }
         }
     }
     #[cfg(not(target_arch = "x86_64"))]

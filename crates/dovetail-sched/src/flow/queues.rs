@@ -34,7 +34,9 @@ pub struct Queues {
     by_length: Option<FlowHeap>,
 }
 
+// Never on two cache lines.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Flow {
     head: u32,
     tail: u32,
@@ -50,6 +52,7 @@ pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
 
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Node {
     next: u32,
     bytes: u32,
@@ -455,6 +458,22 @@ impl Queues {
         let Some(queue) = self.flows.get(flow.index()) else { return };
         prefetch(&self.nodes, queue.head as usize);
         prefetch(&self.demands, queue.head as usize * self.row);
+    }
+
+    /// Asks the processor to load the packet at `place`.
+    #[inline]
+    pub fn prefetch_place(&self, place: Place) {
+        prefetch(&self.nodes, place.0 as usize);
+        prefetch(&self.demands, place.0 as usize * self.row);
+    }
+
+    /// Asks the processor to load the flow's second packet; its head should have been asked for before.
+    #[inline]
+    pub fn prefetch_second(&self, flow: FlowId) {
+        let Some(queue) = self.flows.get(flow.index()) else { return };
+        let Some(head) = self.nodes.get(queue.head as usize) else { return };
+        prefetch(&self.nodes, head.next as usize);
+        prefetch(&self.demands, head.next as usize * self.row);
     }
 
     #[inline]

@@ -20,7 +20,7 @@
 //! to a busy flow, and O(n log n) at worst in one step, when n flows run dry at once.
 
 use super::weight_sum::WeightSum;
-use crate::{FlowHeap, FlowId, Nanos, flow::FlowMap};
+use crate::{FlowHeap, FlowId, Nanos, flow::FlowMap, heap::AHEAD};
 
 /// A fluid served at rate 1, and its virtual time.
 #[derive(Debug, Default)]
@@ -75,6 +75,9 @@ impl GpsClock {
             let Fluid { finish, .. } = *self.flows.at(flow);
             if finish > departure {
                 self.departures.set(flow, finish);
+                if let Some(soon) = self.departures.upcoming(AHEAD) {
+                    self.prefetch(soon);
+                }
                 continue;
             }
             // Rounding may have carried the virtual time past the departure by a last bit.

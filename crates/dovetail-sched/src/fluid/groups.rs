@@ -93,6 +93,13 @@ impl Groups {
         self.group_of.peek(flow)?.0
     }
 
+    /// Asks the processor to load what is known of the flow.
+    #[inline]
+    pub(super) fn prefetch(&self, flow: FlowId) {
+        self.group_of.prefetch(flow);
+        self.seats.prefetch(flow);
+    }
+
     /// The flow, which is in no group, has a head-of-line packet of this direction. O(log n).
     pub(super) fn join(&mut self, flow: FlowId, direction: &Direction) {
         let id = self.find_or_make(direction);

@@ -38,6 +38,11 @@ pub trait Supply {
     /// The flow's next packet starts in the fluid at `at` (rounded down): the time that it needs on each resource. `None`
     /// if the flow has none.
     fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]>;
+
+    /// A packet of the flow is going to start soon: a hint to load what is known of the flow, or, later and with `packet`,
+    /// that packet. Changes nothing.
+    #[inline]
+    fn expect(&self, _flow: FlowId, _packet: bool) {}
 }
 
 /// A fluid served at alpha. Calls are in order of time.

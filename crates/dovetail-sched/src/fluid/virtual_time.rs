@@ -20,7 +20,7 @@ use super::{
     tally::Tally,
     units::{Fine, Pace, work},
 };
-use crate::{DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos, flow::FlowMap};
+use crate::{DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos, flow::FlowMap, heap::AHEAD};
 
 /// Where virtual time begins: a tag may lie a few grains before it.
 const BEGINNING: u64 = 1 << 32;
@@ -243,6 +243,19 @@ impl VirtualTime {
         self.leave(flow);
     }
 
+    /// Asks for what the departures to come will read.
+    #[inline]
+    fn look_around(&self, supply: &impl Supply) {
+        let Some(soon) = self.order.upcoming(AHEAD) else { return };
+        self.order.prefetch(soon);
+        self.flows.prefetch(soon);
+        self.groups.prefetch(soon);
+        supply.expect(soon, false);
+        if let Some(sooner) = self.order.upcoming(AHEAD * 2 / 3) {
+            supply.expect(sooner, true);
+        }
+    }
+
     fn leave(&mut self, flow: FlowId) {
         if let Some(&old) = self.groups.direction(flow) {
             self.tally.remove(self.flows.at(flow).weight, &old);
@@ -292,6 +305,7 @@ impl Fluid for VirtualTime {
         self.pass(at);
         self.depart(flow, supply);
         self.next_stale = true;
+        self.look_around(supply);
         true
     }
 

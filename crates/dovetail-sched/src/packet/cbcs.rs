@@ -72,6 +72,7 @@ use crate::{
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Waiting},
     fluid::WeightSum,
+    prefetch::prefetch,
 };
 
 /// The registry's line.
@@ -273,7 +274,10 @@ impl Policy for Cbcs {
                 self.leaves(queues, flow);
             }
         }
-        prefetch_next(&self.heads, queues, |flow| self.flows.prefetch(flow));
+        prefetch_next(&self.heads, queues, |flow| {
+            self.flows.prefetch(flow);
+            prefetch(&self.weights, flow.index() * self.resources);
+        });
         Some((packet, 0))
     }
 

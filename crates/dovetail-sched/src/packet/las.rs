@@ -89,13 +89,14 @@ struct Attained {
 }
 
 impl HeapKey for Attained {
+    type Number = u128;
     #[inline]
-    fn to_ordered(self) -> u128 {
-        self.normalised.to_ordered() << 32 | u128::from(self.order)
+    fn to_number(self) -> u128 {
+        u128::from(self.normalised.to_number()) << 32 | u128::from(self.order)
     }
     #[inline]
-    fn from_ordered(number: u128) -> Self {
-        Self { normalised: f64::from_ordered(number >> 32), order: number as u32 }
+    fn from_number(number: u128) -> Self {
+        Self { normalised: f64::from_number((number >> 32) as u64), order: number as u32 }
     }
 }
 
@@ -105,13 +106,14 @@ struct MostFirst(Attained);
 const ALL: u128 = (1 << 96) - 1;
 
 impl HeapKey for MostFirst {
+    type Number = u128;
     #[inline]
-    fn to_ordered(self) -> u128 {
-        ALL - self.0.to_ordered()
+    fn to_number(self) -> u128 {
+        ALL - self.0.to_number()
     }
     #[inline]
-    fn from_ordered(number: u128) -> Self {
-        Self(Attained::from_ordered(ALL - number))
+    fn from_number(number: u128) -> Self {
+        Self(Attained::from_number(ALL - number))
     }
 }
 

@@ -5,6 +5,7 @@ use crate::{
     FlowId, HeapKey, IndexedHeap, PolicyError, Queues,
     entry::{Knob, Knobs},
     flow::Waiting,
+    heap::AHEAD,
 };
 
 /// The knob that chooses the resource.
@@ -70,21 +71,19 @@ pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Asks for what the next choices will read: the least flow's head packet, and the state of those that may come after, of
-/// which `of_policy` asks for the policy's.
+/// Asks for what the choices to come will read, of the policy by `of_policy`: first what is known of a flow, then its head
+/// packet, then the one behind that.
 #[inline]
 pub(crate) fn prefetch_next<K: HeapKey>(order: &IndexedHeap<FlowId, K>, queues: &Queues, of_policy: impl Fn(FlowId)) {
-    // With fewer flows all of it is in the second cache, and asking costs more than it saves.
-    const FEW: usize = 4096;
-    if order.len() <= FEW {
-        return;
+    // With fewer flows all of it is in the second cache, and nothing is known ahead.
+    let Some(soon) = order.upcoming(AHEAD) else { return };
+    queues.prefetch_flow(soon);
+    order.prefetch(soon);
+    of_policy(soon);
+    if let Some(sooner) = order.upcoming(AHEAD * 2 / 3) {
+        queues.prefetch_head(sooner);
     }
-    if let Some((next, _)) = order.peek() {
-        queues.prefetch_head(next);
-    }
-    for soon in order.runners_up() {
-        queues.prefetch_flow(soon);
-        order.prefetch(soon);
-        of_policy(soon);
+    if let Some(soonest) = order.upcoming(AHEAD / 3) {
+        queues.prefetch_second(soonest);
     }
 }

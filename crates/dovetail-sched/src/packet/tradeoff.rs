@@ -190,6 +190,16 @@ impl Supply for Waiting<'_> {
         self.tracker.served += state.served;
         Some(packet.demand())
     }
+
+    #[inline]
+    fn expect(&self, flow: FlowId, packet: bool) {
+        if !packet {
+            self.tracker.flows.prefetch(flow);
+            self.queues.prefetch_flow(flow);
+        } else if let Some(state) = self.tracker.flows.peek(flow) {
+            self.queues.prefetch_place(state.next);
+        }
+    }
 }
 
 impl Tracker {

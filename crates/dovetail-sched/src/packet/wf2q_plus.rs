@@ -66,6 +66,7 @@ use crate::{
     entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
     fluid::WeightSum,
+    heap::AHEAD,
 };
 
 /// The registry's line.
@@ -225,7 +226,15 @@ impl Policy for Wf2qPlus {
             Some(head) => self.file(flow, finish, work(head, self.resource)),
             None => self.ends(flow, finish),
         }
-        prefetch_next(&self.by_finish, queues, |flow| self.flows.prefetch(flow));
+        prefetch_next(&self.by_finish, queues, |flow| {
+            self.flows.prefetch(flow);
+            self.waiting.prefetch(flow);
+        });
+        if let Some(soon) = self.waiting.upcoming(AHEAD) {
+            self.flows.prefetch(soon);
+            self.waiting.prefetch(soon);
+            self.by_finish.prefetch(soon);
+        }
         Some((packet, 0))
     }
 

@@ -84,6 +84,7 @@ use super::{
     InService,
     new_flows::{NEW_FLOWS, NewFlows, are_shared},
     nowait::active_increment,
+    tags::prefetch_next,
 };
 use crate::{
     Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
@@ -127,11 +128,6 @@ pub const ENTRY: Entry = Entry {
     },
     caution: NO_CAUTION,
 };
-
-/// From this many flows on their state is not in the first caches.
-const MANY_FLOWS: usize = 4096;
-/// As much is asked for at once.
-const MOST_PREFETCHED: usize = 85;
 
 /// Where one loop ends and the next begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -328,23 +324,6 @@ impl Atfq {
         self.waiting.set(flow, tag);
     }
 
-    /// Asks for the memory of flows that stand high in order, most of which the next loop will have: with many flows
-    /// none of it is in the first caches, and asking one by one would wait for each.
-    #[inline]
-    fn prefetch(&self, queues: &Queues, most: usize) {
-        if self.waiting.len() < MANY_FLOWS {
-            return;
-        }
-        let likely = (most * 4).min(MOST_PREFETCHED);
-        for (flow, _) in self.waiting.iter().take(likely) {
-            queues.prefetch_flow(flow);
-            self.flows.prefetch(flow);
-        }
-        for (flow, _) in self.waiting.iter().take(likely) {
-            queues.prefetch_head(flow);
-        }
-    }
-
     /// Chooses the packets of the next loop and orders them.
     fn form_loop(&mut self, queues: &Queues) {
         self.sequencer.clear();
@@ -357,7 +336,6 @@ impl Atfq {
                 ((domain as f64 + 1.0) * length.as_f64(), LONGEST)
             }
         };
-        self.prefetch(queues, most);
         let mut busy = Nanos::ZERO;
         while let Some((_, tag)) = self.least(queues, false) {
             let chosen = self.sequencer.len();
@@ -386,6 +364,7 @@ impl Atfq {
                 }
                 None => self.waiting.remove(flow),
             }
+            prefetch_next(&self.waiting, queues, |flow| self.flows.prefetch(flow));
         }
         let mut before = [Nanos::ZERO; MAX_RESOURCES];
         if !self.in_service.is_empty() {

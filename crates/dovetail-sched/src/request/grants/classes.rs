@@ -50,12 +50,13 @@ struct Class {
 struct Counter(u128);
 
 impl HeapKey for Counter {
+    type Number = u128;
     #[inline]
-    fn to_ordered(self) -> u128 {
+    fn to_number(self) -> u128 {
         self.0 >> 32
     }
     #[inline]
-    fn from_ordered(number: u128) -> Self {
+    fn from_number(number: u128) -> Self {
         Self(number << 32)
     }
 }

@@ -27,14 +27,15 @@ struct Rank {
 }
 
 impl HeapKey for Rank {
+    type Number = u128;
     #[inline]
-    fn to_ordered(self) -> u128 {
+    fn to_number(self) -> u128 {
         // The bits of positive numbers are in order, so those of their complements are in the other.
-        self.service.to_ordered() << 32 | u128::from(!self.parts.to_bits())
+        u128::from(self.service.to_number()) << 32 | u128::from(!self.parts.to_bits())
     }
     #[inline]
-    fn from_ordered(number: u128) -> Self {
-        Self { service: f64::from_ordered(number >> 32), parts: f32::from_bits(!(number as u32)) }
+    fn from_number(number: u128) -> Self {
+        Self { service: f64::from_number((number >> 32) as u64), parts: f32::from_bits(!(number as u32)) }
     }
 }
 

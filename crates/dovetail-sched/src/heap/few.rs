@@ -1,0 +1,200 @@
+//! Few flows: a four-ary heap with each flow's position beside it. A key moves in O(log n) without a search, and the four
+//! children to choose from are one cache line.
+
+use alloc::vec::Vec;
+use core::hint::select_unpredictable;
+
+use super::key::{Entry, Number};
+use crate::prefetch::prefetch;
+
+const ARITY: usize = 4;
+const ABSENT: u32 = u32::MAX;
+
+/// A min-heap, for one kind of key. It takes 4 bytes for every id up to the largest that was ever in it, and 16 for each
+/// that is in.
+#[derive(Debug, Clone)]
+pub(super) struct Few {
+    // The root is in place 3, and the children of place `i` are all of family `i - 2`: 4 to 7, 8 to 11 and so on.
+    families: Vec<Family>,
+    len: usize,
+    position: Vec<u32>,
+}
+
+const ROOT: usize = 3;
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Family([Item; ARITY]);
+
+/// A key and an id in one number that orders as they do: one wide comparison needs no branch between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Item(u128);
+
+/// Fills the unused places of the last family: above every flow.
+const VACANT: Item = Item(u128::MAX);
+
+impl Item {
+    #[inline]
+    fn new<T: Number>(entry: Entry<T>) -> Self {
+        let number: u128 = entry.key.into();
+        debug_assert!(number < 1 << 96);
+        Self(number << 32 | u128::from(entry.id))
+    }
+
+    #[inline]
+    fn entry<T: Number>(self) -> Entry<T> {
+        Entry { key: T::from_wide(self.0 >> 32), id: self.0 as u32 }
+    }
+
+    #[inline]
+    fn index(self) -> usize {
+        (self.0 as u32) as usize
+    }
+}
+
+impl Few {
+    pub(super) const fn new() -> Self {
+        Self { families: Vec::new(), len: 0, position: Vec::new() }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn first<T: Number>(&self) -> Option<Entry<T>> {
+        let item = self.families.first()?.0[ROOT];
+        (item != VACANT).then(|| item.entry())
+    }
+
+    #[inline]
+    pub(super) fn key<T: Number>(&self, id: u32) -> Option<T> {
+        Some(self.item(self.position_of(id)?).entry().key)
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, id: u32) -> bool {
+        self.position_of(id).is_some()
+    }
+
+    #[inline(always)]
+    pub(super) fn set<T: Number>(&mut self, entry: Entry<T>) {
+        let item = Item::new(entry);
+        match self.position_of(entry.id) {
+            Some(at) => {
+                if item < self.item(at) {
+                    self.sift_up(at, item);
+                } else {
+                    self.sift_down(at, item);
+                }
+            }
+            None => {
+                if entry.id as usize >= self.position.len() {
+                    self.position.resize(entry.id as usize + 1, ABSENT);
+                }
+                let at = ROOT + self.len;
+                if at / ARITY >= self.families.len() {
+                    self.families.push(Family([VACANT; ARITY]));
+                }
+                self.len += 1;
+                self.sift_up(at, item);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn remove(&mut self, id: u32) {
+        let Some(at) = self.position_of(id) else { return };
+        self.position[id as usize] = ABSENT;
+        self.len -= 1;
+        let end = ROOT + self.len;
+        let last = core::mem::replace(&mut self.families[end / ARITY].0[end % ARITY], VACANT);
+        if at == end {
+            return;
+        }
+        if at > ROOT && last < self.item(parent(at)) {
+            self.sift_up(at, last);
+        } else {
+            self.sift_down(at, last);
+        }
+    }
+
+    /// In no order.
+    pub(super) fn iter<T: Number>(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        let items = self.families.iter().flat_map(|family| family.0);
+        items.filter(|&item| item != VACANT).map(Item::entry)
+    }
+
+    /// Lowers all keys by the same, which none is below. O(n).
+    pub(super) fn lower(&mut self, by: u64) {
+        for item in self.families.iter_mut().flat_map(|family| &mut family.0) {
+            if *item != VACANT {
+                let Entry { key, id } = item.entry::<u64>();
+                debug_assert!(key >= by);
+                *item = Item::new(Entry { key: key.saturating_sub(by), id });
+            }
+        }
+    }
+
+    /// Asks the processor to load where the flow is.
+    #[inline]
+    pub(super) fn prefetch(&self, id: u32) {
+        prefetch(&self.position, id as usize);
+    }
+
+    #[inline]
+    fn position_of(&self, id: u32) -> Option<usize> {
+        match self.position.get(id as usize) {
+            None | Some(&ABSENT) => None,
+            Some(&at) => Some(at as usize),
+        }
+    }
+
+    #[inline]
+    fn item(&self, at: usize) -> Item {
+        self.families[at / ARITY].0[at % ARITY]
+    }
+
+    #[inline]
+    fn place(&mut self, at: usize, item: Item) {
+        self.families[at / ARITY].0[at % ARITY] = item;
+        self.position[item.index()] = at as u32;
+    }
+
+    #[inline(always)]
+    fn sift_up(&mut self, mut at: usize, item: Item) {
+        while at > ROOT {
+            let above = self.item(parent(at));
+            if above <= item {
+                break;
+            }
+            self.place(at, above);
+            at = parent(at);
+        }
+        self.place(at, item);
+    }
+
+    fn sift_down(&mut self, mut at: usize, item: Item) {
+        while let Some(&Family([a, b, c, d])) = self.families.get(at + 1 - ROOT) {
+            // Which child is least is anyone's guess: two rounds of selection, no branch to mispredict.
+            let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
+            if item <= least {
+                break;
+            }
+            self.place(at, least);
+            at = (at + 1 - ROOT) * ARITY + child;
+        }
+        self.place(at, item);
+    }
+}
+
+#[inline]
+fn parent(at: usize) -> usize {
+    at / ARITY + ROOT - 1
+}
+
+#[inline(always)]
+fn lesser(a: (Item, usize), b: (Item, usize)) -> (Item, usize) {
+    select_unpredictable(b.0 < a.0, b, a)
+}

@@ -1,0 +1,99 @@
+//! Those who come next, in order.
+
+use super::key::{Entry, Number};
+
+/// So many fit.
+pub(super) const MOST: usize = 32;
+
+/// A sorted row of few entries. Who leaves it is mostly the first, and who joins comes mostly last.
+#[derive(Debug, Clone)]
+pub(super) struct Near<T> {
+    ring: [Entry<T>; MOST],
+    front: usize,
+    len: usize,
+}
+
+impl<T: Number> Near<T> {
+    pub(super) const EMPTY: Self = Self { ring: [Entry::NOBODY; MOST], front: 0, len: 0 };
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<Entry<T>> {
+        (at < self.len).then(|| self.ring[(self.front + at) % MOST])
+    }
+
+    #[inline]
+    pub(super) fn last(&self) -> Option<Entry<T>> {
+        self.get(self.len.wrapping_sub(1))
+    }
+
+    pub(super) fn key(&self, id: u32) -> Option<T> {
+        self.iter().find(|entry| entry.id == id).map(|entry| entry.key)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        (0..self.len).filter_map(|at| self.get(at))
+    }
+
+    /// The entry, which is no less than the last, joins. Not for a full row.
+    #[inline]
+    pub(super) fn push(&mut self, entry: Entry<T>) {
+        debug_assert!(self.len < MOST && self.last().is_none_or(|last| last < entry));
+        self.ring[(self.front + self.len) % MOST] = entry;
+        self.len += 1;
+    }
+
+    /// The entry joins at its place. Not for a full row. O(those behind it).
+    pub(super) fn insert(&mut self, entry: Entry<T>) {
+        debug_assert!(self.len < MOST);
+        let mut at = self.len;
+        self.len += 1;
+        while at > 0 {
+            let before = self.ring[(self.front + at - 1) % MOST];
+            if before < entry {
+                break;
+            }
+            self.ring[(self.front + at) % MOST] = before;
+            at -= 1;
+        }
+        self.ring[(self.front + at) % MOST] = entry;
+    }
+
+    /// Takes out the last.
+    pub(super) fn pop_last(&mut self) -> Option<Entry<T>> {
+        let last = self.last()?;
+        self.len -= 1;
+        Some(last)
+    }
+
+    /// Takes out who has this id, if it is in. O(1) for the first.
+    #[inline]
+    pub(super) fn remove(&mut self, id: u32) {
+        if self.len > 0 && self.ring[self.front].id == id {
+            self.front = (self.front + 1) % MOST;
+            self.len -= 1;
+        } else {
+            self.remove_within(id);
+        }
+    }
+
+    #[inline(never)]
+    fn remove_within(&mut self, id: u32) {
+        let Some(found) = self.iter().position(|entry| entry.id == id) else { return };
+        for at in found + 1..self.len {
+            self.ring[(self.front + at - 1) % MOST] = self.ring[(self.front + at) % MOST];
+        }
+        self.len -= 1;
+    }
+
+    /// Changes all keys in a way that keeps their order.
+    pub(super) fn for_each_key(&mut self, mut change: impl FnMut(&mut T)) {
+        for at in 0..self.len {
+            change(&mut self.ring[(self.front + at) % MOST].key);
+        }
+    }
+}
