@@ -28,8 +28,8 @@ const ARITY: usize = 4;
 const ROOT: usize = ARITY - 1;
 /// Fills places that no flow has.
 const NEVER: u64 = u64::MAX;
-// A heap entry is a time and below it a flow, so that entries compare as one integer: four hours of nanoseconds fit.
-const FLOW_BITS: u32 = 20;
+// A heap entry is a time and below it a flow, so that entries compare as one integer: 18 minutes of nanoseconds fit.
+const FLOW_BITS: u32 = 24;
 
 /// What a packet takes on CPU and link.
 #[must_use]
@@ -62,7 +62,7 @@ impl Poisson {
     /// So many packets of so many flows.
     ///
     /// # Panics
-    /// For no flows, or more than 2^20.
+    /// For no flows, or 2^24 and more.
     #[must_use]
     pub fn new(resources: Resources, flows: u32, packets: u64, seed: u64) -> Self {
         assert!((1..1 << FLOW_BITS).contains(&flows));

@@ -1,9 +1,9 @@
 //! Per-flow first-in-first-out queues in one pool of packets.
 //!
-//! A queued packet is a 32-byte node in a pool, linked to the next of its flow. Its demand lies beside the pool with a
-//! stride of `m`, so that a policy which never looks at demands does not pull them into its caches before the packet
-//! leaves. Where the youngest packets may be evicted, backward links lie beside the pool too. Freed nodes are reused
-//! last in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
+//! A queued packet is a 48-byte node in a pool, linked to the next of its flow. Its demand is in it, so that a packet of
+//! which nothing is in a cache is one place to fetch; where a pipeline has more than two resources, demands lie beside the
+//! pool. Where the youngest packets may be evicted, backward links lie beside the pool too. Freed nodes are reused last
+//! in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
 
 use alloc::vec::Vec;
 
@@ -23,9 +23,8 @@ pub struct Queues {
     nodes: Vec<Node>,
     // The node before each in its queue, meaningless for a head; kept only when youngest packets are evicted.
     before: Option<Vec<u32>>,
-    // A row a node, of two times at least: what is of a known length is copied without a call.
-    demands: Vec<Nanos>,
-    row: usize,
+    // A row a node, where a demand does not fit into that.
+    long_demands: Vec<Nanos>,
     free: u32,
     backlog: Backlog,
     limits: Limits,
@@ -52,13 +51,14 @@ pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
 
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
 struct Node {
     next: u32,
     bytes: u32,
     arrival: Nanos,
     handle: u64,
     tag: u64,
+    // Of a known length, so that it is copied without a call.
+    demand: [Nanos; SHORT],
 }
 
 /// Names a waiting packet across calls that change other things; means nothing once that packet has left.
@@ -132,8 +132,7 @@ impl Queues {
             flows: Vec::new(),
             nodes: Vec::new(),
             before: matches!(limits.on_full, DropPolicy::Longest | DropPolicy::Policy).then(Vec::new),
-            demands: Vec::new(),
-            row: resources.max(SHORT),
+            long_demands: Vec::new(),
             free: NIL,
             backlog: Backlog::default(),
             limits,
@@ -276,8 +275,7 @@ impl Queues {
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(node.bytes);
         let demand = if self.resources <= SHORT {
-            let row = &self.demands[at as usize * SHORT..][..SHORT];
-            Demand::short(self.resources, [row[0], row[1]])
+            Demand::short(self.resources, node.demand)
         } else {
             self.long_demand(at)
         };
@@ -340,12 +338,17 @@ impl Queues {
         let at = self.free;
         let node = &mut self.nodes[at as usize];
         self.free = node.next;
-        *node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, tag: 0 };
-        if self.resources <= SHORT {
-            self.demands[at as usize * SHORT..][..SHORT].copy_from_slice(&packet.demand.first_two());
-        } else {
-            let start = at as usize * self.row;
-            self.demands[start..][..self.resources].copy_from_slice(packet.demand.times());
+        *node = Node {
+            next: NIL,
+            bytes: packet.bytes,
+            arrival: packet.arrival,
+            handle: packet.handle,
+            tag: 0,
+            demand: packet.demand.first_two(),
+        };
+        if self.resources > SHORT {
+            let start = at as usize * self.resources;
+            self.long_demands[start..][..self.resources].copy_from_slice(packet.demand.times());
         }
         let queue = &mut self.flows[packet.flow.index()];
         if let Some(before) = &mut self.before {
@@ -370,10 +373,13 @@ impl Queues {
     /// Another node, free.
     #[cold]
     fn grow(&mut self) {
-        let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, tag: 0 };
+        let demand = [Nanos::ZERO; SHORT];
+        let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, tag: 0, demand };
         self.free = self.nodes.len() as u32;
         self.nodes.push(node);
-        self.demands.resize(self.demands.len() + self.row, Nanos::ZERO);
+        if self.resources > SHORT {
+            self.long_demands.resize(self.long_demands.len() + self.resources, Nanos::ZERO);
+        }
     }
 
     #[inline(always)]
@@ -456,15 +462,16 @@ impl Queues {
     #[inline]
     pub fn prefetch_head(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };
-        prefetch(&self.nodes, queue.head as usize);
-        prefetch(&self.demands, queue.head as usize * self.row);
+        self.prefetch_place(Place(queue.head));
     }
 
     /// Asks the processor to load the packet at `place`.
     #[inline]
     pub fn prefetch_place(&self, place: Place) {
         prefetch(&self.nodes, place.0 as usize);
-        prefetch(&self.demands, place.0 as usize * self.row);
+        if self.resources > SHORT {
+            prefetch(&self.long_demands, place.0 as usize * self.resources);
+        }
     }
 
     /// Asks the processor to load the flow's second packet; its head should have been asked for before.
@@ -472,13 +479,15 @@ impl Queues {
     pub fn prefetch_second(&self, flow: FlowId) {
         let Some(queue) = self.flows.get(flow.index()) else { return };
         let Some(head) = self.nodes.get(queue.head as usize) else { return };
-        prefetch(&self.nodes, head.next as usize);
-        prefetch(&self.demands, head.next as usize * self.row);
+        self.prefetch_place(Place(head.next));
     }
 
     #[inline]
     fn demand(&self, node: u32) -> &[Nanos] {
-        let start = node as usize * self.row;
-        &self.demands[start..start + self.resources]
+        if self.resources <= SHORT {
+            return &self.nodes[node as usize].demand[..self.resources];
+        }
+        let start = node as usize * self.resources;
+        &self.long_demands[start..start + self.resources]
     }
 }

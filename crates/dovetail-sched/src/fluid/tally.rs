@@ -39,6 +39,17 @@ impl Tally {
         }
     }
 
+    #[inline]
+    pub(super) fn replace(&mut self, weight: f64, old: &Direction, new: &Direction) {
+        let shares = old.shares().iter().zip(new.shares());
+        for (sum, (&old, &new)) in self.sums[..self.resources].iter_mut().zip(shares) {
+            // Of one resource or the other most packets need the most.
+            if old != new {
+                sum.replace(weight * old, weight * new);
+            }
+        }
+    }
+
     /// The sum for each resource; 0 for those that there are not.
     #[inline]
     pub(super) fn totals(&self) -> [f64; MAX_RESOURCES] {

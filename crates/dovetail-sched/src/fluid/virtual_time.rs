@@ -232,8 +232,7 @@ impl VirtualTime {
             self.order.set(flow, state.finish);
             let weight = state.weight;
             if let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction) {
-                self.tally.remove(weight, &old);
-                self.tally.add(weight, &direction);
+                self.tally.replace(weight, &old, &direction);
                 self.groups.leave(flow);
                 self.groups.join(flow, &direction);
                 self.shares_stale = true;

@@ -34,6 +34,13 @@ impl WeightSum {
         self.set(self.units.saturating_sub(units(weight)));
     }
 
+    /// A flow of weight `old` has weight `new` from now on.
+    #[inline]
+    pub(crate) fn replace(&mut self, old: f64, new: f64) {
+        debug_assert!(units(old) <= self.units, "a flow left that never joined");
+        self.set(self.units.saturating_sub(units(old)).saturating_add(units(new)));
+    }
+
     /// All leave.
     pub(crate) fn clear(&mut self) {
         self.set(0);
@@ -85,6 +92,17 @@ mod tests {
         #[test]
         fn units_are_what_a_conversion_gives(weight in prop_oneof![1e-6f64..1e6, 0.0f64..1e-20, Just(0.0), Just(1e6)]) {
             prop_assert_eq!(units(weight), (weight * UNITS_PER_WEIGHT) as u128);
+        }
+
+        #[test]
+        fn to_replace_is_to_leave_and_to_join(weights in prop::collection::vec(1e-6f64..1e6, 1..50), new in 1e-6f64..1e6) {
+            let mut sum = WeightSum::default();
+            weights.iter().for_each(|&weight| sum.add(weight));
+            let mut at_once = sum;
+            at_once.replace(weights[0], new);
+            sum.remove(weights[0]);
+            sum.add(new);
+            prop_assert_eq!((at_once.units, at_once.total()), (sum.units, sum.total()));
         }
 
         #[test]

@@ -110,9 +110,8 @@ impl ActiveTimeGap {
         self.largest.map(Nanos::from_f64)
     }
 
-    /// The active time that a flow received.
-    #[must_use]
-    pub fn active(&self, flow: FlowId) -> Nanos {
-        self.flows.get(flow.index()).map_or(Nanos::ZERO, |flow| flow.active)
+    /// The active time that each flow received, by id.
+    pub fn into_active(self) -> impl Iterator<Item = Nanos> {
+        self.flows.into_iter().map(|flow| flow.active)
     }
 }

@@ -212,7 +212,12 @@ impl Meters {
         self.start_before(Nanos::MAX);
         let makespan = self.last_end - self.first_arrival.unwrap_or_default();
         let over_makespan = |amount: f64| if makespan == Nanos::ZERO { 0.0 } else { amount / makespan.as_f64() };
-        let flows = (0..).map(FlowId).zip(self.flows.iter().zip(&self.labels));
+        let series = self.lines.finish(&self.labels);
+        let (max_active_time_gap, jain_dominant) = (self.gap.largest(), self.jain.mean());
+        // With millions of flows, what is no longer needed makes room for the summary.
+        drop(self.jain);
+        let active = self.gap.into_active();
+        let flows = (0..).map(FlowId).zip(self.flows.into_iter().zip(self.labels).zip(active));
         Summary {
             sent: self.sent,
             dropped: self.dropped,
@@ -223,21 +228,21 @@ impl Meters {
             longest_service: self.longest_service,
             utilisation: self.busy.iter().map(|busy| over_makespan(busy.as_f64())).collect(),
             throughput_mbps: over_makespan(self.bytes_sent as f64 * 8e3),
-            jain_dominant: self.jain.mean(),
-            max_active_time_gap: self.gap.largest(),
+            jain_dominant,
+            max_active_time_gap,
             latency: self.latency.percentiles(),
             latency_cdf: self.latency.cdf(),
             flows: flows
-                .map(|(id, (flow, label))| FlowSummary {
-                    label: label.clone(),
+                .map(|(id, ((flow, label), active))| FlowSummary {
+                    label,
                     sent: flow.sent,
                     dropped: flow.dropped,
                     bytes: flow.bytes,
                     service: self.service.of(id).to_vec(),
-                    active: self.gap.active(id),
+                    active,
                 })
                 .collect(),
-            series: self.lines.finish(&self.labels),
+            series,
         }
     }
 

@@ -292,59 +292,9 @@ impl DrrSff {
         self.quanta_bytes = self.bases.map(|bases| bases * base_bytes);
     }
 
-    /// The group that loses a packet for `arriving`.
-    fn loser(&self, queues: &Queues, arriving: &Packet, now: Nanos) -> usize {
-        if self.steal == Steal::LongFirst {
-            return if self.groups[LONG].is_empty() { SHORT } else { LONG };
-        }
-        let is_long = match self.place.peek(arriving.flow) {
-            Some(&at) if !queues.is_empty(arriving.flow) => self.active[at as usize].is_long,
-            _ => self.ages.before_arrival(queues, arriving.flow, now) >= self.threshold_bytes,
-        };
-        let full_of_packets = queues.limits().packets.is_some_and(|most| queues.backlog().packets >= most.into());
-        let holds = |group: usize| {
-            let comes = usize::from(is_long) == group;
-            self.groups[group].held.as_ref().map_or(0.0, |held| {
-                if full_of_packets {
-                    (held.packets + u64::from(comes)) as f64
-                } else {
-                    (held.bytes + u64::from(arriving.bytes) * u64::from(comes)) as f64
-                }
-            })
-        };
-        if holds(SHORT) > self.ratio * holds(LONG) { SHORT } else { LONG }
-    }
-}
-
-#[inline]
-const fn other(group: usize) -> usize {
-    1 - group
-}
-
-impl Policy for DrrSff {
-    #[inline]
-    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
-        let packets = queues.len(flow);
-        if packets == 1 {
-            let is_long = self.ages.opened(flow, now) >= self.threshold_bytes;
-            let at = self.active.insert(Active::new(flow, is_long)) as u32;
-            *self.place.at(flow) = at;
-            let bytes = queues.flow_backlog(flow).bytes;
-            self.groups[usize::from(is_long)].join(&mut self.active, at, 1, bytes);
-        } else if self.groups[SHORT].held.is_some() {
-            let at = *self.place.at(flow);
-            let is_long = self.active[at as usize].is_long;
-            let bytes = queues.tail(flow).map_or(0, |tail| u64::from(tail.bytes()));
-            if let Some(held) = &mut self.groups[usize::from(is_long)].held {
-                held.change(&mut self.active, at, (packets - 1, packets), (0, bytes));
-            }
-        }
-    }
-
-    #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
-        // Both are 0 or 1; masked, so that no index needs a test.
-        let turn = (self.turn ^ usize::from(self.groups[self.turn & 1].is_empty())) & 1;
+    /// Sends a packet of the group, which is not empty.
+    #[inline(always)]
+    fn serve(&mut self, turn: usize, queues: &mut Queues) -> Option<(Packet, u64)> {
         let begins = self.groups[turn].deficit_bytes <= 0.0;
         if self.is_raised && begins {
             self.begin_raised_turn(turn);
@@ -403,6 +353,68 @@ impl Policy for DrrSff {
         }
         // Last, so that the packet is written where it is wanted and not moved there.
         Some((queues.pop(flow), 0))
+    }
+
+    /// The group that loses a packet for `arriving`.
+    fn loser(&self, queues: &Queues, arriving: &Packet, now: Nanos) -> usize {
+        if self.steal == Steal::LongFirst {
+            return if self.groups[LONG].is_empty() { SHORT } else { LONG };
+        }
+        let is_long = match self.place.peek(arriving.flow) {
+            Some(&at) if !queues.is_empty(arriving.flow) => self.active[at as usize].is_long,
+            _ => self.ages.before_arrival(queues, arriving.flow, now) >= self.threshold_bytes,
+        };
+        let full_of_packets = queues.limits().packets.is_some_and(|most| queues.backlog().packets >= most.into());
+        let holds = |group: usize| {
+            let comes = usize::from(is_long) == group;
+            self.groups[group].held.as_ref().map_or(0.0, |held| {
+                if full_of_packets {
+                    (held.packets + u64::from(comes)) as f64
+                } else {
+                    (held.bytes + u64::from(arriving.bytes) * u64::from(comes)) as f64
+                }
+            })
+        };
+        if holds(SHORT) > self.ratio * holds(LONG) { SHORT } else { LONG }
+    }
+}
+
+#[inline]
+const fn other(group: usize) -> usize {
+    1 - group
+}
+
+impl Policy for DrrSff {
+    #[inline]
+    fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
+        let packets = queues.len(flow);
+        if packets == 1 {
+            let is_long = self.ages.opened(flow, now) >= self.threshold_bytes;
+            let at = self.active.insert(Active::new(flow, is_long)) as u32;
+            *self.place.at(flow) = at;
+            let bytes = queues.flow_backlog(flow).bytes;
+            self.groups[usize::from(is_long)].join(&mut self.active, at, 1, bytes);
+        } else if self.groups[SHORT].held.is_some() {
+            let at = *self.place.at(flow);
+            let is_long = self.active[at as usize].is_long;
+            let bytes = queues.tail(flow).map_or(0, |tail| u64::from(tail.bytes()));
+            if let Some(held) = &mut self.groups[usize::from(is_long)].held {
+                held.change(&mut self.active, at, (packets - 1, packets), (0, bytes));
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+        let [is_short_empty, is_long_empty] = [SHORT, LONG].map(|group| self.groups[group].is_empty());
+        if is_short_empty | is_long_empty {
+            // Whose turn it is does not hang on what the last packet took: with one group, which is known early, a packet
+            // need not wait for the deficit that the one before left.
+            self.serve(usize::from(is_short_empty), queues)
+        } else {
+            // 0 or 1; masked, so that no index needs a test.
+            self.serve(self.turn & 1, queues)
+        }
     }
 
     fn has_drop_rule(&self) -> bool {
