@@ -274,11 +274,8 @@ impl Queues {
         queue.bytes -= u64::from(node.bytes);
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(node.bytes);
-        let demand = if self.resources <= SHORT {
-            Demand::short(self.resources, node.demand)
-        } else {
-            self.long_demand(at)
-        };
+        let demand =
+            if self.resources <= SHORT { Demand::short(self.resources, node.demand) } else { self.long_demand(at) };
         self.nodes[at as usize].next = self.free;
         self.free = at;
         self.order_by_length(flow);

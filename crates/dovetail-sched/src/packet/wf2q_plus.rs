@@ -66,7 +66,6 @@ use crate::{
     entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
     fluid::WeightSum,
-    heap::AHEAD,
 };
 
 /// The registry's line.
@@ -226,15 +225,14 @@ impl Policy for Wf2qPlus {
             Some(head) => self.file(flow, finish, work(head, self.resource)),
             None => self.ends(flow, finish),
         }
-        prefetch_next(&self.by_finish, queues, |flow| {
+        let of_policy = |flow| {
             self.flows.prefetch(flow);
             self.waiting.prefetch(flow);
-        });
-        if let Some(soon) = self.waiting.upcoming(AHEAD) {
-            self.flows.prefetch(soon);
-            self.waiting.prefetch(soon);
-            self.by_finish.prefetch(soon);
-        }
+            self.by_finish.prefetch(flow);
+        };
+        // Few may be eligible at once: then those who become so come soon.
+        prefetch_next(&self.by_finish, queues, of_policy);
+        prefetch_next(&self.waiting, queues, of_policy);
         Some((packet, 0))
     }
 

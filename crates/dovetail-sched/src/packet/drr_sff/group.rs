@@ -67,9 +67,9 @@ impl Group {
     }
 
     /// The first flow is visited and earns its quantum, of `least_bytes` or more for weight 1, unless it has credit left. If
-    /// it needs one and has had its visit of this round, it begins another.
+    /// it needs one and has had its visit of this round, it begins another. What is to be added to its deficit.
     #[inline]
-    pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) {
+    pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) -> f64 {
         let earns = first.deficit_bytes <= 0.0;
         if earns & (first.round == self.round) {
             self.round = !self.round;
@@ -77,9 +77,10 @@ impl Group {
             self.over_bytes = 0.0;
         }
         // Selected rather than asked: whether the last visit ended is anybody's guess.
-        first.deficit_bytes += select_unpredictable(earns, self.quantum_bytes * weight, 0.0);
+        let earned = select_unpredictable(earns, self.quantum_bytes * weight, 0.0);
         // A flow that came from the other group with credit had no visit here yet.
         first.round = self.round;
+        earned
     }
 
     /// A flow's deficit is so much below zero, for weight 1, and must be above with the next quantum.

@@ -301,7 +301,6 @@ impl DrrSff {
         }
         // Selected rather than asked: whether the last turn ended is anybody's guess.
         let earns_bytes = select_unpredictable(begins, self.quanta_bytes[turn], 0.0);
-        self.groups[turn].deficit_bytes += earns_bytes;
         let group = &mut self.groups[turn];
         let at = group.turns.first()?;
         let active = &mut self.active[at as usize];
@@ -309,13 +308,15 @@ impl DrrSff {
         let head = queues.head(flow)?;
         let (bytes, arrival, is_last) = (head.bytes(), head.arrival(), head.next().is_none());
         let (size, weight) = (f64::from(bytes), queues.weight(flow));
-        group.visit(active, weight, self.quantum_bytes);
-        group.deficit_bytes -= size;
-        active.deficit_bytes -= size;
+        // Deficits are written once: who is next hangs on them, and to read what was just written takes time.
+        let deficit_bytes = active.deficit_bytes + group.visit(active, weight, self.quantum_bytes) - size;
+        active.deficit_bytes = deficit_bytes;
+        let group_deficit_bytes = group.deficit_bytes + earns_bytes - size;
+        group.deficit_bytes = group_deficit_bytes;
         group.sent_bytes += u64::from(bytes);
-        let over_bytes = -active.deficit_bytes;
-        let far_over = -group.deficit_bytes > self.quantum_bytes;
-        self.turn = turn ^ usize::from(group.deficit_bytes <= 0.0);
+        let over_bytes = -deficit_bytes;
+        let far_over = -group_deficit_bytes > self.quantum_bytes;
+        self.turn = turn ^ usize::from(group_deficit_bytes <= 0.0);
         // A long flow stays long: what it has had is counted further only where the threshold may rise.
         let is_counted = turn == SHORT || self.following.is_some();
         if group.flows > OUT_OF_CACHE {
