@@ -81,12 +81,7 @@ pub fn rows(mut failed: impl FnMut(String)) -> Vec<Row> {
 }
 
 /// One of either way. Which is made first changes, since it says where in memory they are.
-fn pair_of(
-    policy: &str,
-    flows: u32,
-    pair: usize,
-    failed: &mut impl FnMut(String),
-) -> Vec<(String, Box<dyn Subject>)> {
+fn pair_of(policy: &str, flows: u32, pair: usize, failed: &mut impl FnMut(String)) -> Vec<(String, Box<dyn Subject>)> {
     let mut subjects: Vec<(String, Box<dyn Subject>)> = Vec::new();
     for turn in 0..WAYS.len() {
         let way = WAYS[(pair + turn) % WAYS.len()];

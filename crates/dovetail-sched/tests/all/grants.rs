@@ -593,6 +593,8 @@ impl Plain {
         } else {
             self.charge_exactly(request, charged.max(target));
             let alone = !(0..self.requests.len()).any(|other| self.is_candidate(other));
+            let mut others = (0..self.requests.len()).filter(|&other| self.is_candidate(other));
+            let of_same_user = others.any(|other| self.requests[other].user == user);
             let r = &self.requests[request];
             if self.rest(request).is_none() && r.window < longest {
                 let all = self.requests.iter().filter(|other| other.live && other.released);
@@ -618,6 +620,8 @@ impl Plain {
                     (true, _) if lost_long => (before / 4).max(set.quantum),
                     (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
+                    // It went before others of its user.
+                    _ if of_same_user && is_far => set.quantum,
                     _ => 0,
                 };
                 let window = (before + more).min(longest);

@@ -39,7 +39,8 @@
 //!   doubles its window in a round trip, until the link is full;
 //!   *Far* away is where the window is less than a quarter of what the link brings in a round trip that the environment told.
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
-//!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
+//!   every round trip, and the window shall be there before it. So it does where its turn was before others of its user, whatever
+//!   waits: it goes first and would have hardly anything of that. Where its class or user has *lost* something, as below, it
 //!   doubles at once, up to all that a round trip brings. From so far away that a dozen first windows are less than that,
 //!   it grows at every turn until as much was let in as the connection offered at first, of which half cannot have come
 //!   before, and up to three quarters of it, which may all be in flight. Its bursts are far queues of
@@ -145,7 +146,7 @@ use self::{
     order::Order,
     overdue::Overdue,
     pace::{Demand, Pace},
-    response::{Response, State},
+    response::{Cause, Response, State},
     settings::Settings,
     users::Users,
 };
@@ -433,8 +434,11 @@ impl Grants {
         self.withdraw(request, user, class);
         // What was lost since their last turns; both are asked, for both are settled by this one.
         let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
-        let units =
-            if releases { self.release(request, user, class, now) } else { self.go_on(request, due, has_lost, now) };
+        let units = if releases {
+            self.release(request, user, class, now)
+        } else {
+            self.go_on(request, user, due, has_lost, now)
+        };
         let response = &mut self.responses[request.0 as usize];
         response.round.turned(response.target(), now);
         let window = response.window;
@@ -461,7 +465,7 @@ impl Grants {
     }
 
     /// More of a response: this many units, and what its window grows by. Units that may be taken in.
-    fn go_on(&mut self, request: RequestId, due: u64, has_lost: bool, now: Nanos) -> u64 {
+    fn go_on(&mut self, request: RequestId, user: UserId, due: u64, has_lost: bool, now: Nanos) -> u64 {
         let response = &mut self.responses[request.0 as usize];
         let units = response.grant(due);
         let target = response.target();
@@ -475,9 +479,13 @@ impl Grants {
         let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
         let has_room = self.pace.has_room(self.in_flight, enough)
             || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
-        let has_room = has_room && self.users.candidates() == 0;
+        let cause = Cause {
+            has_lost,
+            has_room: has_room && self.users.candidates() == 0,
+            is_preferred: self.users.has_candidates(user),
+        };
         let response = &mut self.responses[request.0 as usize];
-        if !response.grows(&self.setup, has_lost, has_room, brings) {
+        if !response.grows(&self.setup, &cause, brings) {
             return units;
         }
         let units = units + response.grant(0);

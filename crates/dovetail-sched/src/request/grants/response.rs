@@ -21,6 +21,20 @@ const DOZEN: f64 = 12.0;
 /// that the queue has no room for costs more round trips than it saves.
 pub(super) const FILLED: f64 = 0.75;
 
+/// A window under this part of what a round trip brings is that of a response from far away.
+const QUARTER: f64 = 0.25;
+
+/// Why a window may grow.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cause {
+    /// The class or the user could have had more, and had no candidates.
+    pub(super) has_lost: bool,
+    /// The link carries more than is asked for.
+    pub(super) has_room: bool,
+    /// The turn was before others of the same user.
+    pub(super) is_preferred: bool,
+}
+
 /// Whether a dozen first windows are less than what a round trip brings.
 pub(super) fn is_farthest(setup: &RequestSetup, brings: f64) -> bool {
     setup.window as f64 * DOZEN < brings
@@ -107,7 +121,7 @@ impl Response {
     }
 
     /// Whether its window grows at this turn. `brings`: what a round trip brings at most, where that is known.
-    pub(super) fn grows(&mut self, setup: &RequestSetup, has_lost: bool, has_room: bool, brings: f64) -> bool {
+    pub(super) fn grows(&mut self, setup: &RequestSetup, cause: &Cause, brings: f64) -> bool {
         let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
         if self.rest().is_some() || self.window >= longest_window {
             return false;
@@ -116,15 +130,17 @@ impl Response {
         let is_farthest = is_farthest(setup, brings);
         let begins = is_farthest && self.granted <= first.max(self.offered);
         let is_used = is_limited || begins || self.round.brought(self.received, self.window);
-        let is_far = (self.window as f64) < brings * if is_farthest { FILLED } else { 0.25 } && is_used;
-        let more = if has_lost && (self.window as f64) < brings && is_used && self.granted >= first {
+        let is_under = |part: f64| (self.window as f64) < brings * part && is_used;
+        let is_far = is_under(if is_farthest { FILLED } else { QUARTER });
+        let Cause { has_lost, has_room, is_preferred } = *cause;
+        let more = if has_lost && is_under(1.0) && self.granted >= first {
             self.window.min(brings as u64 - self.window).max(quantum)
         } else if has_lost && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
         } else if has_room && is_far && self.window as f64 > brings / 2.0 {
             quantum / 2
-        } else if has_room && (is_far || is_limited) {
+        } else if is_far && (has_room || is_preferred) || is_limited && has_room {
             quantum
         } else {
             return false;
