@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # Measures everything on one core, with the peers beside it, and prints one table. Arguments go to the program, see --help.
-# With --write first, the output also takes the last one's place in docs/speed.md, and the chart its picture's:
-# bench/run.sh --write, or with --only requests or --only c behind it. BENCH_CORE=N pins to another core than 1.
+# bench/run.sh --write also puts the tables and the charts in the place of the last ones in docs/speed.md.
+# BENCH_CORE=N pins to another core than 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 page=docs/speed.md
-place=
+write=
 if [ "${1:-}" = --write ]; then
     shift
-    case "$*" in
-        "") place=all ;;
-        "--only requests") place=requests ;;
-        "--only c") place=c ;;
-        *) echo "$page has no place for the output of: bench/run.sh $*" >&2; exit 2 ;;
-    esac
+    if [ $# -gt 0 ]; then
+        echo "$page has no place for the output of: bench/run.sh $*" >&2
+        exit 2
+    fi
+    write=yes
 fi
 
 venv=bench/.venv
@@ -39,22 +38,27 @@ else
 fi
 measure() {
     "${pin[@]}" cargo run --quiet --release --package dovetail-bench -- \
-        "${peers[@]}" --json bench/results.json --chart bench/operations.svg "$@"
+        "${peers[@]}" --json bench/results.json --goals bench/goals.txt --chart bench/operations.svg \
+        --peers-chart bench/peers.svg --parts-chart bench/parts.svg "$@"
 }
-if [ -z "$place" ]; then
+if [ -z "$write" ]; then
     measure "$@"
     exit
 fi
 output=$(mktemp)
 trap 'rm -f "$output" "$output.page"' EXIT
 measure "$@" | tee "$output"
-# Whatever is between the place's marker and the next end gives way.
-awk -v marker="<!-- output: $place -->" -v output="$output" '
-    $0 == marker { print; print "```text"; while ((getline line < output) > 0) { sub(/ +$/, "", line); print line }; print "```"; within = 1; found = 1 }
-    $0 == "<!-- end -->" { within = 0 }
-    !within { print }
-    END { exit !found }
-' "$page" >"$output.page"
-cat "$output.page" >"$page"
-if [ "$place" = all ]; then cp bench/operations.svg docs/img/operations.svg; fi
+# put PLACE FILE: whatever is between the place's marker and the next end gives way to the file.
+put() {
+    awk -v marker="<!-- output: $1 -->" -v output="$2" '
+        $0 == marker { print; print "```text"; while ((getline line < output) > 0) { sub(/ +$/, "", line); print line }; print "```"; within = 1; found = 1 }
+        $0 == "<!-- end -->" { within = 0 }
+        !within { print }
+        END { exit !found }
+    ' "$page" >"$output.page"
+    cat "$output.page" >"$page"
+}
+put all "$output"
+put goals bench/goals.txt
+cp bench/operations.svg bench/peers.svg bench/parts.svg docs/img/
 echo "written to $page; what it says about these figures is to be read again" >&2

@@ -102,6 +102,6 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
     Some(svg)
 }
 
-fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

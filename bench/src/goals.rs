@@ -20,6 +20,12 @@ pub fn operation(policy: &str, flows: u32) -> Option<Goal> {
 /// How many times as long a policy of constant cost may take with very many flows.
 pub const FLAT: Goal = Goal::AtMost(2.0);
 
+/// How many times as long as with 10,000 flows a policy with a heap may take with a million.
+pub const FLAT_HEAP: Goal = Goal::AtMost(2.5);
+
+/// Megabytes that a run with ten million flows may take, its flow table and all.
+pub const TEN_MILLION_FLOWS: Goal = Goal::AtMost(4_000.0);
+
 /// How many times as long as DRR its variant with short flows first may take.
 pub const BESIDE_DRR: Goal = Goal::AtMost(1.4);
 

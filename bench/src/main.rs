@@ -9,15 +9,22 @@
 //! | [`border`] | nanoseconds that a packet takes more from C than from Rust |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
 //! | [`transport`] | nanoseconds of a segment of that TCP |
+//! | [`parts`] | where a packet's time goes in the whole simulator |
+//! | [`memory`] | bytes of a flow and of a packet, and a run with ten million flows |
+//!
+//! [`chart`] and [`bars`] draw what was measured.
 //!
 //! `bench/run.sh` prepares the peers and runs this on one core.
 
+mod bars;
 mod border;
 mod chart;
 mod clock;
 mod goals;
+mod memory;
 mod network;
 mod operations;
+mod parts;
 mod peers;
 mod requests;
 mod row;
@@ -59,9 +66,21 @@ struct Args {
     /// Where to write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Where to write the rows with a goal as a table
+    #[arg(long, value_name = "FILE")]
+    goals: Option<PathBuf>,
     /// Where to draw nanoseconds over flows as SVG
     #[arg(long, value_name = "FILE")]
     chart: Option<PathBuf>,
+    /// Where to draw peers side by side as SVG
+    #[arg(long, value_name = "FILE")]
+    peers_chart: Option<PathBuf>,
+    /// Where to draw where a packet's time goes as SVG
+    #[arg(long, value_name = "FILE")]
+    parts_chart: Option<PathBuf>,
+    /// Only say how much memory this takes, of the policy that is given: this program asks itself in a process apart
+    #[arg(long, hide = true, value_name = "tables|run")]
+    weigh: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,6 +91,8 @@ enum Part {
     Simulator,
     Network,
     Transport,
+    Parts,
+    Memory,
 }
 
 #[derive(Serialize)]
@@ -83,6 +104,9 @@ struct Results<'a> {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let (Some(what), [policy]) = (&args.weigh, &args.policies[..]) {
+        return weigh(what, policy);
+    }
     let machine = machine();
     let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     let asked = |part| args.only.is_none_or(|only| only == part);
@@ -108,6 +132,14 @@ fn main() -> ExitCode {
         eprintln!("transport, {} rounds", args.rounds);
         rows.extend(transport::rows(args.rounds));
     }
+    if asked(Part::Parts) {
+        eprintln!("where a packet's time goes, {} rounds", args.rounds);
+        rows.extend(parts::rows(args.rounds, |what| left_out.push(what)));
+    }
+    if asked(Part::Memory) {
+        eprintln!("memory");
+        rows.extend(memory::rows(3, |what| left_out.push(what)));
+    }
     println!(
         "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",
         row::table(&rows)
@@ -118,7 +150,16 @@ fn main() -> ExitCode {
     let results = Results { machine: &machine, rows: &rows, left_out: &left_out };
     let json = serde_json::to_string_pretty(&results).ok();
     let chart = chart::draw(&rows, &format!("One dequeue and one enqueue, 2 or 3 packets a flow; {machine}"));
-    for (file, content) in [(&args.json, json), (&args.chart, chart)] {
+    let goals = row::table(rows.iter().filter(|row| row.goal.is_some()));
+    let goals = Some(format!("{machine}; the rows that have a goal\n\n{goals}\n"));
+    let (peers, parts) = (bars::peers(&rows, &machine), bars::parts(&rows, &machine));
+    for (file, content) in [
+        (&args.json, json),
+        (&args.goals, goals),
+        (&args.chart, chart),
+        (&args.peers_chart, peers),
+        (&args.parts_chart, parts),
+    ] {
         if let (Some(file), Some(content)) = (file, content)
             && let Err(error) = fs::write(file, content)
         {
@@ -127,6 +168,19 @@ fn main() -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn weigh(what: &str, policy: &PolicySpec) -> ExitCode {
+    match memory::weigh(what, policy) {
+        Ok(figures) => {
+            figures.iter().for_each(|figure| println!("{figure}"));
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 const OPERATION: &str = "operation";
@@ -196,8 +250,26 @@ fn operations(args: &Args, left_out: &mut Vec<String>) -> Vec<Row> {
         }
     }
     rows.extend(flat);
+    rows.extend(flat_heaps(&policies, &rows));
     rows.extend(beside_drr);
     rows
+}
+
+/// What a million flows take over ten thousand, where the cost grows with them.
+fn flat_heaps(policies: &[PolicySpec], rows: &[Row]) -> Vec<Row> {
+    const FEW: u32 = 10_000;
+    const MANY: u32 = 1_000_000;
+    let of = |policy: &PolicySpec, flows| {
+        rows.iter().find(|row| row.benchmark == OPERATION && row.subject == policy.as_str() && row.flows == flows)
+    };
+    let ratio = |policy: &PolicySpec| {
+        let (few, many) = (of(policy, FEW)?.spread, of(policy, MANY)?.spread);
+        let median = many.median / few.median;
+        let (min, max) = (many.min / few.max, many.max / few.min);
+        let spread = Some(Spread { median, min, max, repetitions: few.repetitions });
+        row("operation / that of 10,000 flows", policy.to_string(), MANY, spread, Unit::Times, Some(goals::FLAT_HEAP))
+    };
+    policies.iter().filter(|policy| !policy.entry().cost.starts_with("O(1)")).filter_map(ratio).collect()
 }
 
 /// The policies with a rule of their own for a full buffer, beside deficit round robin with the longest queue of all.

@@ -16,6 +16,10 @@ pub enum Unit {
     Times,
     #[serde(rename = "%")]
     Percent,
+    #[serde(rename = "bytes")]
+    Bytes,
+    #[serde(rename = "MB")]
+    Megabytes,
 }
 
 /// What a median should be.
@@ -48,7 +52,7 @@ pub struct Row {
 }
 
 /// All rows, lined up.
-pub fn table(rows: &[Row]) -> Table {
+pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["benchmark", "subject", "flows", "median", "min", "max", "unit", "goal", ""]);
@@ -64,6 +68,8 @@ pub fn table(rows: &[Row]) -> Table {
             Unit::PacketsPerSecond => "packets/s",
             Unit::Times => "times",
             Unit::Percent => "%",
+            Unit::Bytes => "bytes",
+            Unit::Megabytes => "MB",
         };
         table.add_row([
             row.benchmark.clone(),
@@ -89,7 +95,7 @@ fn format_number(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Percent => format!("{value:.2}"),
         Unit::Nanos | Unit::Times if value < 99.95 => format!("{value:.1}"),
-        Unit::Nanos | Unit::Times => group(&format!("{value:.0}")),
+        Unit::Nanos | Unit::Times | Unit::Bytes | Unit::Megabytes => group(&format!("{value:.0}")),
         // Three digits are more than a repetition gives.
         Unit::PacketsPerSecond => group(&format!("{:.0}", (value / 1e3).round() * 1e3)),
     }

@@ -70,6 +70,22 @@ impl Prepared {
         self.watched(&mut ())
     }
 
+    /// Runs it without meters.
+    ///
+    /// # Errors
+    /// Why it could not be run to its end.
+    pub fn without_meters(mut self) -> Result<(), String> {
+        let (workload, scheduler) = (self.workload.as_mut(), self.scheduler.as_mut());
+        let done = simulate(workload, scheduler, self.mode, &mut (), Options::default());
+        done.map(drop).map_err(|error| error.to_string())
+    }
+
+    /// The same where each packet comes with what `wrap` makes of its workload.
+    #[must_use]
+    pub fn with_workload(self, wrap: impl FnOnce(Box<dyn Workload>) -> Box<dyn Workload>) -> Self {
+        Self { workload: wrap(self.workload), ..self }
+    }
+
     /// Runs it before another observer.
     ///
     /// # Errors

@@ -97,7 +97,7 @@ pub(super) struct Entry<T> {
 }
 
 impl<T: Number> Entry<T> {
-    pub(super) const NOBODY: Self = Self { key: T::NONE, id: u32::MAX };
+    pub(super) const VACANT: Self = Self { key: T::NONE, id: u32::MAX };
 
     #[inline]
     pub(super) fn new(key: T, id: u32) -> Self {

@@ -1,9 +1,9 @@
 //! Many flows: a [`Tournament`] of all but those who come next, who wait in the [`Near`] row.
 //!
 //! Nothing of what lies in memory, and not in a cache, is there at once when it is asked for. So it has to be known early
-//! whose turn comes: the row has the next sixteen flows or more in order, and whoever joins it, because the first has left,
-//! has that long for its state to be fetched. That the tournament is a row behind also means that nobody waits for its
-//! last match.
+//! whose turn comes: the row has the next sixteen flows or more in order, and a flow that joins it, because the first has
+//! left, has that long for its state to be fetched. That the tournament is a row behind also means that no packet waits
+//! for its last match.
 
 use super::{
     key::{Entry, Number},

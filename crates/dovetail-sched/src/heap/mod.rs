@@ -235,7 +235,7 @@ mod tests {
     #[derive(Debug, Clone)]
     enum Op {
         Set(u32, u32),
-        /// Whoever is first goes on by so much.
+        /// The first flow goes on by so much.
         Serve(u32),
         Remove(u32),
         /// So many flows come or go at once.

@@ -14,7 +14,7 @@ pub(super) struct Near<T> {
 }
 
 impl<T: Number> Near<T> {
-    pub(super) const EMPTY: Self = Self { ring: [Entry::NOBODY; MOST], front: 0, len: 0 };
+    pub(super) const EMPTY: Self = Self { ring: [Entry::VACANT; MOST], front: 0, len: 0 };
 
     #[inline]
     pub(super) fn len(&self) -> usize {

@@ -1,9 +1,9 @@
 //! A tournament of eight players a match (Knuth, *The art of computer programming* 3, section 5.4.1).
 //!
 //! Every id has its key at its own place, eight neighbours are a family, the least of a family goes on to the next round,
-//! and the last round has the least of all. A key that changes has the matches on its way replayed, no others. Nobody ever
-//! moves, so the whole way is known, and loaded, before the first match is over; of a million players all but two or three
-//! lines of it are in the caches. A heap has to write down where everybody is that it moves.
+//! and the last round has the least of all. A key that changes has the matches on its way replayed, no others. Nothing
+//! ever moves, so the whole way is known, and loaded, before the first match is over; of a million players all but two or
+//! three lines of it are in the caches. A heap has to write down the place of every flow that it moves.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -40,12 +40,12 @@ struct Round<T> {
 
 impl<T: Number> Default for Tournament<T> {
     fn default() -> Self {
-        Self { players: Vec::new(), rounds: Vec::new(), first: Entry::NOBODY }
+        Self { players: Vec::new(), rounds: Vec::new(), first: Entry::VACANT }
     }
 }
 
 impl<T: Number> Tournament<T> {
-    /// The least of all; its key is no key where nobody has one.
+    /// The least of all; its key is no key where none has one.
     #[inline]
     pub(super) fn first(&self) -> Entry<T> {
         self.first
@@ -63,7 +63,7 @@ impl<T: Number> Tournament<T> {
         (0..).zip(keys).map(|(id, key)| Entry { key, id })
     }
 
-    /// Puts what is no key in the place of what is none either. Nobody wins by that.
+    /// Puts what is no key in the place of what is none either. No match changes by that.
     #[inline]
     pub(super) fn mark(&mut self, id: u32, mark: T) {
         debug_assert!(mark >= T::NEAR && self.get(id) >= T::NEAR);
