@@ -621,7 +621,7 @@ impl Plain {
                     (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
                     // It went before others of its user.
-                    _ if of_same_user && is_far => set.quantum,
+                    _ if of_same_user && is_farthest && is_far => set.quantum,
                     _ => 0,
                 };
                 let window = (before + more).min(longest);

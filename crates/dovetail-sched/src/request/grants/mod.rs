@@ -39,14 +39,14 @@
 //!   doubles its window in a round trip, until the link is full;
 //!   *Far* away is where the window is less than a quarter of what the link brings in a round trip that the environment told.
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
-//!   every round trip, and the window shall be there before it. So it does where its turn was before others of its user, whatever
-//!   waits: it goes first and would have hardly anything of that. Where its class or user has *lost* something, as below, it
+//!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it
 //!   doubles at once, up to all that a round trip brings. From so far away that a dozen first windows are less than that,
 //!   it grows at every turn until as much was let in as the connection offered at first, of which half cannot have come
 //!   before, and up to three quarters of it, which may all be in flight. Its bursts are far queues of
 //!   their own: while less than a half of what a round trip brings is in flight, a queue means nothing, and over that it may
 //!   be as long as `delay`. A window over a half grows by half a quantum a turn, as what comes of twice as much at once is a
-//!   queue as long;
+//!   queue as long. From there it also grows, whatever waits, where its turn was before others of its user: it goes first and
+//!   would have hardly anything of that;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on

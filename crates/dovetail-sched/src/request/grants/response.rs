@@ -140,7 +140,7 @@ impl Response {
             (self.window / 4).max(quantum)
         } else if has_room && is_far && self.window as f64 > brings / 2.0 {
             quantum / 2
-        } else if is_far && (has_room || is_preferred) || is_limited && has_room {
+        } else if is_far && (has_room || is_farthest && is_preferred) || is_limited && has_room {
             quantum
         } else {
             return false;
