@@ -6,8 +6,9 @@
 //!
 //! The gateway runs in a process of its own. Sixteen clients of ever new addresses fetch, send, tunnel, give up in the middle
 //! and ask for what there is not, of servers that answer, break off, reset and hang. Every five seconds the gateway's configuration
-//! is reloaded: with another rate of the link, from 100 Mbit/s to 2 Gbit/s, other weights, and every other time a class more. Its
-//! admin port is polled as the page does. Every 30 s a line says what there is. It fails if the gateway's memory is on
+//! is reloaded: with another rate of the link, from 100 Mbit/s to 2 Gbit/s, other weights, and every other time a class more. Every
+//! minute its clock is set 25 hours ahead: the quotas of users and classes, which are kept in a store, begin anew. Its admin port is
+//! polled as the page does. Every 30 s a line says what there is. It fails if the gateway's memory is on
 //! average over 5 % more in the last third than in the middle one, if a reload failed, or if anything is still in flight when
 //! the clients are gone.
 
@@ -28,6 +29,7 @@ use std::{
 };
 
 use dovetail_gateway::{Control, config::Config, run};
+use jiff::SignedDuration;
 use socket2::{Domain, SockRef, Socket, Type};
 use tokio::sync::{mpsc, oneshot};
 
@@ -50,9 +52,11 @@ fn main() -> io::Result<ExitCode> {
 }
 
 /// Runs a gateway that reaches a server's port. It prints where it listens, for each empty line that it reads what there is, for one
-/// with a number reloads, and ends with its input.
+/// with a number reloads, for one with a `+` and a number sets its clock so many hours ahead, and ends with its input.
 fn gateway(port: &str) {
     let admin = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port");
+    let store = env::temp_dir().join(format!("dovetail-soak-{}.db", std::process::id()));
+    let at = store.display().to_string();
     let config = move |number: u64| {
         let rate = [1000, 100, 400, 2000][number as usize % 4];
         let weight = 1 + number % 7;
@@ -61,7 +65,10 @@ fn gateway(port: &str) {
             "[proxy]\nlisten = [\"127.0.0.1:0\"]\n[downlink]\nrate = \"{rate}Mbps\"\nprobe = \"off\"\n[access]\n\
              clients = [\"127.0.0.0/8\"]\nconnect_ports = [{port}]\ndestinations = {{ allow = [\"127.0.0.1/32\"] }}\n\
              [timeouts]\nresponse = \"2s\"\n[admin]\nlisten = \"{admin}\"\n[log]\naccess = \"/dev/null\"\n\
-             [[class]]\nname = \"office\"\nweight = {weight}\nclients = [\"127.16.0.0/14\"]\n{more}"
+             [[class]]\nname = \"office\"\nweight = {weight}\nclients = [\"127.16.0.0/14\"]\n{more}\
+             [[quota]]\nname = \"user\"\nbytes = \"60kB\"\nevery = \"day\"\nbeyond = {{ weight = 0.5 }}\n\
+             [[quota]]\nname = \"class\"\nbytes = \"1GB\"\nevery = \"day\"\nper = \"class\"\nbeyond = {{ weight = 0.2 }}\n\
+             [store]\npath = \"{at}\"\nevery = \"1s\"\n"
         );
         Config::parse(&text).expect("a configuration")
     };
@@ -69,6 +76,13 @@ fn gateway(port: &str) {
     let first = config(0);
     let runs = thread::spawn(move || run(first, controlled, |addresses| println!("{} {admin}", addresses[0])));
     for line in io::stdin().lines() {
+        let hours = line.as_ref().ok().and_then(|line| line.strip_prefix('+')?.parse().ok());
+        if let Some(hours) = hours {
+            if control.blocking_send(Control::SetClock(SignedDuration::from_hours(hours))).is_err() {
+                break;
+            }
+            continue;
+        }
         if let Some(number) = line.as_ref().ok().and_then(|line| line.parse().ok()) {
             if control.blocking_send(Control::Reload(Box::new(config(number)))).is_err() {
                 break;
@@ -84,6 +98,7 @@ fn gateway(port: &str) {
     }
     drop(control);
     runs.join().expect("it does not panic").expect("it runs");
+    drop(fs::remove_file(store));
 }
 
 /// A gateway in another process.
@@ -140,7 +155,7 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
             })
         })
         .collect();
-    let (began, mut samples, mut reloads) = (Instant::now(), Vec::new(), 0);
+    let (began, mut samples, mut reloads, mut days) = (Instant::now(), Vec::new(), 0, 0);
     println!("{:>6} {:>10} {:>10} requests watched connections pooled", "s", "rss KiB", "exchanges");
     while began.elapsed() < lasts {
         thread::sleep(Duration::from_secs(1).min(lasts));
@@ -148,6 +163,10 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
         if samples.len() % 5 == 0 {
             writeln!(gateway.ask, "{}", samples.len() / 5)?;
             reloads += 1;
+        }
+        if samples.len() % 60 == 0 {
+            days += 1;
+            writeln!(gateway.ask, "+{}", 25 * days)?;
         }
         for path in ["/status.json", "/hour.json", "/history.json?user=127.16.0.1", "/metrics"] {
             if !polled(admin, path) {
@@ -174,7 +193,7 @@ fn load(lasts: Duration) -> io::Result<ExitCode> {
         (mean(&samples[..third]), mean(&samples[third..2 * third]), mean(&samples[2 * third..]));
     let (done, wrong) = (done.load(Relaxed), wrong.load(Relaxed));
     println!(
-        "{done} exchanges, {wrong} wrong, {reloads} reloads; at the end {there:?}; {first:.0} KiB in the first third, {middle:.0} in \
+        "{done} exchanges, {wrong} wrong, {reloads} reloads, {days} days; at the end {there:?}; {first:.0} KiB in the first third, {middle:.0} in \
          the middle one, {last:.0} in the last"
     );
     drop(gateway.ask);

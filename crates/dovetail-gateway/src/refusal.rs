@@ -174,9 +174,10 @@ impl Refusal {
         let text = escaped(&self.to_string());
         let name = escaped(gateway);
         format!(
-            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{reason}</title>\
-            <style>body{{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:10vh auto;padding:0 1rem;\
-            color-scheme:light dark}}small{{opacity:.7}}</style></head>\n\
+            "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" \
+            content=\"width=device-width, initial-scale=1\"><title>{reason}</title>\
+            <style>:root{{color-scheme:light dark}}body{{font:1.1rem/1.5 system-ui,sans-serif;max-width:40rem;\
+            margin:10vh auto;padding:0 1rem;overflow-wrap:anywhere}}small{{opacity:.8}}</style></head>\n\
             <body><h1>{reason}</h1>\n<p>{text}</p>\n<p><small>{code} from the gateway {name}, not from the site.</small></p>\
             </body></html>\n",
             code = status.as_u16(),

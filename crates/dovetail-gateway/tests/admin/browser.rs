@@ -27,6 +27,11 @@ pub struct Browser {
 impl Browser {
     /// One, if there is a Chromium on this machine.
     pub fn open() -> Option<Self> {
+        Self::open_with(&[])
+    }
+
+    /// One with these arguments besides.
+    pub fn open_with(more: &[String]) -> Option<Self> {
         static OPENED: AtomicU32 = AtomicU32::new(0);
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH")?).collect();
@@ -44,6 +49,7 @@ impl Browser {
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .args(["--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe"])
             .arg(format!("--user-data-dir={}", profile.display()))
+            .args(more)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -69,6 +75,11 @@ impl Browser {
     pub fn go(&mut self, url: &str) {
         self.ask("Page.navigate", json!({ "url": url }));
         self.wait_for(&format!("location.href === '{url}' && document.readyState === 'complete'"));
+    }
+
+    /// Why a page cannot be loaded; empty if it can.
+    pub fn failure(&mut self, url: &str) -> String {
+        self.ask("Page.navigate", json!({ "url": url }))["errorText"].as_str().unwrap_or_default().to_owned()
     }
 
     pub fn run(&mut self, script: &str) -> Value {

@@ -165,3 +165,34 @@ fn the_page_fits_a_phone_loads_nothing_and_is_dark_where_the_desktop_is() {
     }
     assert!(lightness[0] > 220 && lightness[1] < 50, "{lightness:?}");
 }
+
+/// What users see of the gateway: why a request was refused, its first page, and their own.
+#[test]
+fn what_users_see_fits_a_phone_and_is_dark_where_theirs_is() {
+    let quota = "[[quota]]\nname = \"monthly\"\nbytes = \"500kB\"\n";
+    let gateway = Running::with("rate = \"4Mbps\"\nprobe = \"off\"", "", quota);
+    let waits = gateway.ask("127.0.0.1", 300_000);
+    let proxy = gateway.proxy;
+    let Some(mut browser) = Browser::open_with(&[format!("--proxy-server=http://{proxy}")]) else { return };
+    // Of these Chromium asks only the first through the proxy, which refuses it.
+    let pages = [("refusal", "http://10.0.0.1/".to_owned()), ("index", format!("http://{proxy}/"))];
+    for (name, url) in pages.into_iter().chain([("me", format!("http://{proxy}/me"))]) {
+        for dark in [false, true] {
+            browser.look(390, 800, dark);
+            browser.go(&url);
+            assert_eq!(browser.text("document.scrollingElement.scrollWidth <= innerWidth"), "true", "{name}");
+            let picture = browser.screenshot();
+            if let Some(folder) = std::env::var_os("DOVETAIL_SCREENSHOTS") {
+                let file = format!("users-{name}-{}.png", if dark { "dark" } else { "light" });
+                std::fs::write(std::path::Path::new(&folder).join(file), &picture).unwrap();
+            }
+            let mut reader = png::Decoder::new(io::Cursor::new(picture)).read_info().unwrap();
+            let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+            reader.next_frame(&mut pixels).unwrap();
+            // The corner, which no text reaches.
+            let corner = pixels[0];
+            assert!(if dark { corner < 60 } else { corner > 220 }, "{name}, dark {dark}: {corner}");
+        }
+    }
+    drop(waits);
+}

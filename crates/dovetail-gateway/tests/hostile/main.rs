@@ -7,6 +7,10 @@
 
 mod announced;
 mod answer;
+#[allow(dead_code)]
+#[path = "../admin/browser.rs"]
+mod browser;
+mod browser_tls;
 mod destinations;
 mod dns;
 mod faults;

@@ -33,7 +33,7 @@ fn child(port: u16, keys: &str) -> Setup {
 }
 
 /// A parent with this certificate that does this once there is TLS.
-fn sealed<T: Send + 'static>(
+pub fn sealed<T: Send + 'static>(
     files: &Files,
     protocols: &[&str],
     script: impl Fn(&mut StreamOwned<ServerConnection, TcpStream>) -> T + Send + Sync + 'static,
@@ -54,7 +54,7 @@ fn sealed<T: Send + 'static>(
 }
 
 /// Reads a header.
-fn head(stream: &mut impl Read) -> String {
+pub fn head(stream: &mut impl Read) -> String {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|came| came == 1) {
@@ -64,7 +64,7 @@ fn head(stream: &mut impl Read) -> String {
 }
 
 /// Writes, and says that nothing more comes.
-fn says(stream: &mut StreamOwned<ServerConnection, TcpStream>, bytes: &[u8], ends: bool) {
+pub fn says(stream: &mut StreamOwned<ServerConnection, TcpStream>, bytes: &[u8], ends: bool) {
     stream.write_all(bytes).ok();
     if ends {
         stream.conn.send_close_notify();
