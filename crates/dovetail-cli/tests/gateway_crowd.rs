@@ -1,4 +1,4 @@
-//! A thousand active users at a link of 50 Mbit/s: how full the link is, how equal their shares are, and what the gateway takes.
+//! A thousand active users at a link of 50 Mbit/s: how full the link is, how far their shares are apart, and what the gateway takes.
 //! Prints its figures. Takes a minute, as root: DOVETAIL_LONG=1.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used)]
@@ -13,9 +13,11 @@ use gateways::{Settings, gateway, link, ms, possible};
 const CLASSES: usize = 4;
 const USERS: u32 = 250;
 const RATE_BPS: u64 = 50_000_000;
+/// By so many bytes users may be ahead of others by default.
+const SLACK: f64 = 256e3;
 
 #[test]
-fn a_thousand_users_have_equal_shares() {
+fn a_thousand_users_have_shares_that_are_apart_by_no_more_than_they_may_be() {
     if possible() {
         patiently(once);
     }
@@ -61,6 +63,9 @@ fn once() {
     assert_eq!(bytes.len(), CLASSES * USERS as usize, "a user had nothing at all");
     assert_eq!(failed, 0);
     assert!(measured.link.utilisation > 0.85, "{}", measured.link.utilisation);
-    assert!(jain > 0.95, "{jain}");
+    // Users may be ahead of others by the policy's `slack`, and their last response: for a thousand that is what one of them has in
+    // most of a minute.
+    let apart = (most - least) * sum / bytes.len() as f64;
+    assert!(apart < 2.0 * (SLACK + 20_000.0), "{apart}");
     assert!(proxy.resident_bytes < 200_000_000, "{}", proxy.resident_bytes);
 }

@@ -59,7 +59,7 @@ fn the_page_is_seen_at_a_real_link() {
     let both = format!(
         "sleep 62; {}; {}",
         picture("gateway-page", "1180,1300", ""),
-        picture("gateway-user", "390,1100", "#user=10.0.2.3")
+        picture("gateway-user", "390,1500", "#user=10.0.2.3")
     );
     let mut looks = bed.within(Place::Gateway, || Command::new("sh").args(["-c", &both]).spawn()).unwrap();
     let settings = Settings { weights: &[4, 2, 1], more: ADMIN, ..Settings::default() };

@@ -47,7 +47,8 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     for namespace in [clients, gateway, provider, servers] {
         settle(namespace)?;
     }
-    veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", "10.0.0.1/16"))?;
+    // Users are behind one address of theirs to the gateway: the kernel has a thousand neighbours, of all namespaces together.
+    veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", "10.0.0.1/24"))?;
     veth((gateway, UPLINK, "10.99.0.2/30"), (provider, DOWNLINK, "10.99.0.1/30"))?;
     for (class, &users) in bed.users.iter().enumerate() {
         for user in 0..users {
@@ -60,6 +61,7 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     let line = delay(bed, provider, servers)?;
     for (namespace, route) in [
         (clients, "default via 10.0.0.1"),
+        (gateway, "10.0.0.0/16 via 10.0.0.254"),
         (gateway, "default via 10.99.0.1"),
         (provider, "10.0.0.0/16 via 10.99.0.2"),
         (provider, "10.200.0.0/24 dev far0"),

@@ -1,4 +1,4 @@
-//! A download of the bed's first user that goes on beside whatever else is done.
+//! A download of a user of the bed that goes on beside whatever else is done.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketType, bind, connect, socket};
 
 use super::running::LISTEN;
 
-const USER: SocketAddrV4 = SocketAddrV4::new(Ipv4Addr::new(10, 0, 1, 1), 0);
+const FIRST: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
 
 pub struct Bulk {
     stream: TcpStream,
@@ -24,11 +24,16 @@ pub struct Bulk {
 }
 
 impl Bulk {
-    /// Of as much as a server of the bed gives.
+    /// Of the first user, and of as much as a server of the bed gives.
     pub fn new(bed: &Bed, via: Via) -> Self {
+        Self::of(bed, FIRST, via)
+    }
+
+    /// Of the user at this address.
+    pub fn of(bed: &Bed, user: Ipv4Addr, via: Via) -> Self {
         let begin = || {
             let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-            bind(&socket, &USER)?;
+            bind(&socket, &SocketAddrV4::new(user, 0))?;
             connect(&socket, &LISTEN)?;
             let stream = TcpStream::from(socket);
             let other = stream.try_clone()?;

@@ -1,5 +1,5 @@
 //! A browser and its page in a bed, beside a download.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, dead_code)]
 
 pub mod bulk;
 pub mod page;
