@@ -63,15 +63,16 @@ impl Tally {
     /// The rate at which every flow is guaranteed service per unit of weight, and what that leaves of each resource.
     #[inline]
     pub(super) fn guarantee(&self, alpha: Alpha) -> (f64, [f64; MAX_RESOURCES]) {
-        let totals = self.totals();
-        let most = totals.into_iter().fold(0.0, f64::max);
+        let sums = &self.sums[..self.resources];
+        // Sums are no NaN, for which `f64::max` would look.
+        let most = sums.iter().map(WeightSum::total).fold(0.0, |most, total| if total > most { total } else { most });
         let mut spare = [0.0; MAX_RESOURCES];
         if most <= 0.0 {
             return (0.0, spare);
         }
-        for (spare, total) in spare.iter_mut().zip(&totals[..self.resources]) {
+        for (spare, sum) in spare.iter_mut().zip(sums) {
             // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
-            *spare = 1.0 - alpha.as_f64() * (total / most);
+            *spare = 1.0 - alpha.as_f64() * (sum.total() / most);
         }
         (alpha.as_f64() / most, spare)
     }
