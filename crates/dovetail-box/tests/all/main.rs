@@ -23,6 +23,7 @@
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod admin;
 #[cfg(all(target_os = "linux", feature = "live"))]
+#[allow(dead_code)]
 #[path = "../../../dovetail-gateway/tests/admin/browser.rs"]
 mod browser;
 #[cfg(all(target_os = "linux", feature = "live"))]
