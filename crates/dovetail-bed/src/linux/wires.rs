@@ -15,6 +15,8 @@ pub(super) const PROVIDER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
 pub(super) const DOWNLINK: &str = "down0";
 /// The gateway's device towards the provider.
 const UPLINK: &str = "up0";
+/// Users from which on there are too many for a neighbour each.
+const CROWD: u32 = 500;
 
 /// A user's address, both counted from 0.
 pub(super) fn user_address(class: usize, user: u32) -> Ipv4Addr {
@@ -47,8 +49,13 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     for namespace in [clients, gateway, provider, servers] {
         settle(namespace)?;
     }
-    // Users are behind one address of theirs to the gateway: the kernel has a thousand neighbours, of all namespaces together.
-    veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", "10.0.0.1/24"))?;
+    // Of many users the gateway is to see one neighbour: the kernel has a thousand, of all namespaces together.
+    let is_crowd = bed.users.iter().sum::<u32>() > CROWD;
+    let lan = if is_crowd { "10.0.0.1/24" } else { "10.0.0.1/16" };
+    veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", lan))?;
+    if is_crowd {
+        ip(gateway, "route add 10.0.0.0/16 via 10.0.0.254")?;
+    }
     veth((gateway, UPLINK, "10.99.0.2/30"), (provider, DOWNLINK, "10.99.0.1/30"))?;
     for (class, &users) in bed.users.iter().enumerate() {
         for user in 0..users {
@@ -61,7 +68,6 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     let line = delay(bed, provider, servers)?;
     for (namespace, route) in [
         (clients, "default via 10.0.0.1"),
-        (gateway, "10.0.0.0/16 via 10.0.0.254"),
         (gateway, "default via 10.99.0.1"),
         (provider, "10.0.0.0/16 via 10.99.0.2"),
         (provider, "10.200.0.0/24 dev far0"),
