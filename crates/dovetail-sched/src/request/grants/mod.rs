@@ -482,10 +482,12 @@ impl Grants {
         let cause = Cause {
             has_lost,
             has_room: has_room && self.users.candidates() == 0,
+            brings,
+            is_farthest,
             is_preferred: self.users.has_candidates(user),
         };
         let response = &mut self.responses[request.0 as usize];
-        if !response.grows(&self.setup, &cause, brings) {
+        if !response.grows(&self.setup, &cause) {
             return units;
         }
         let units = units + response.grant(0);

@@ -31,6 +31,10 @@ pub(super) struct Cause {
     pub(super) has_lost: bool,
     /// The link carries more than is asked for.
     pub(super) has_room: bool,
+    /// What a round trip brings at most, where that is known, and 0 elsewhere.
+    pub(super) brings: f64,
+    /// A dozen first windows are less than that.
+    pub(super) is_farthest: bool,
     /// The turn was before others of the same user.
     pub(super) is_preferred: bool,
 }
@@ -120,19 +124,18 @@ impl Response {
         if self.overdue && self.total.is_some() { (quantum / SIGN).max(1) } else { quantum }
     }
 
-    /// Whether its window grows at this turn. `brings`: what a round trip brings at most, where that is known.
-    pub(super) fn grows(&mut self, setup: &RequestSetup, cause: &Cause, brings: f64) -> bool {
+    /// Whether its window grows at this turn.
+    pub(super) fn grows(&mut self, setup: &RequestSetup, cause: &Cause) -> bool {
         let RequestSetup { quantum, window: first, longest_window, .. } = *setup;
         if self.rest().is_some() || self.window >= longest_window {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let is_farthest = is_farthest(setup, brings);
+        let Cause { has_lost, has_room, brings, is_farthest, is_preferred } = *cause;
         let begins = is_farthest && self.granted <= first.max(self.offered);
         let is_used = is_limited || begins || self.round.brought(self.received, self.window);
         let is_under = |part: f64| (self.window as f64) < brings * part && is_used;
         let is_far = is_under(if is_farthest { FILLED } else { QUARTER });
-        let Cause { has_lost, has_room, is_preferred } = *cause;
         let more = if has_lost && is_under(1.0) && self.granted >= first {
             self.window.min(brings as u64 - self.window).max(quantum)
         } else if has_lost && is_limited && self.granted / 4 >= self.window {
