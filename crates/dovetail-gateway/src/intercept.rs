@@ -35,7 +35,7 @@ pub(crate) async fn intercepted(serving: Rc<Serving>, stream: TcpStream, client:
     }
     match timeout(config.timeouts.header, greeting(&stream)).await {
         Ok(Ok(Greeting::Http)) => {
-            serve(serving, Connection::Clear(stream), client, Asked::Intercepted(meant), seat).await;
+            serve(serving, Connection::Left(stream), client, Asked::Intercepted(meant), seat).await;
         }
         Ok(Ok(Greeting::Tls(name))) => tunnelled(&serving, stream, client, (meant, name), seat).await,
         // Neither: what it is cannot be told, nor answered.

@@ -62,7 +62,7 @@ impl Tls {
     pub(crate) async fn accept(&self, stream: TcpStream) -> io::Result<Connection> {
         let acceptor = self.acceptor.borrow().clone();
         let acceptor = acceptor.ok_or(io::ErrorKind::Unsupported)?;
-        acceptor.accept(stream).await.map(|stream| Connection::Tls(Box::new(stream)))
+        acceptor.accept(stream).await.map(|stream| Connection::Right(Box::new(stream)))
     }
 }
 

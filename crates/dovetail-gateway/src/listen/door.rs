@@ -124,7 +124,7 @@ impl Door {
         match how {
             How::Proxy => {
                 let asked = Asked::Proxy(Met::in_clear(met));
-                drop(spawn_local(serve(serving, Connection::Clear(stream), client, asked, seat)));
+                drop(spawn_local(serve(serving, Connection::Left(stream), client, asked, seat)));
             }
             How::Tls => self.secure(stream, client, Met { at: met, is_tls: true }, seat),
             How::Redirect | How::Tproxy => {
