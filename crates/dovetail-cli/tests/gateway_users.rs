@@ -50,8 +50,7 @@ fn of_ipv6_a_64_is_one_user_once() {
         "IPv6: four addresses of a /64 with eight downloads had {:.3} of what one with one had; link {used:.3}",
         many / one
     );
-    // Eight where each is for itself. The one download is the slower one to reach its share: its window has to grow.
-    assert!((0.5..2.5).contains(&(many / one)), "{came:?}");
+    assert!((0.8..1.25).contains(&(many / one)), "eight where each is for itself: {came:?}");
     assert!(used > 0.8, "{used}");
 }
 
@@ -89,7 +88,7 @@ fn a_group_is_one_user_and_a_host_has_its_rate_once() {
         group / one,
         came[4] / came[5]
     );
-    assert!((0.5..2.5).contains(&(group / one)), "three where each is for itself: {came:?}");
+    assert!((0.8..1.25).contains(&(group / one)), "three where each is for itself: {came:?}");
     assert!((0.85..1.05).contains(&part), "{part}");
     assert!((0.8..1.25).contains(&(came[4] / came[5])), "{came:?}");
     assert!(used > 0.8, "{used}");

@@ -93,6 +93,8 @@ impl Narrow {
             tool("ip", &format!("-n {name} route add {four} via {}", via.0))?;
             tool("ip", &format!("-n {name} -6 route add {six} via {}", via.1))?;
         }
+        // A machine's default may be BBR, whose windows follow the least round trip, which is none here.
+        server.set("ipv4/tcp_congestion_control", "reno")?;
         for router in [&gateway, &provider] {
             router.set("ipv4/ip_forward", "1")?;
             router.set("ipv6/conf/all/forwarding", "1")?;
