@@ -128,7 +128,7 @@ impl Policy for Calls {
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
         let Some((bytes, demand)) = queues.tail(flow).map(|tail| (tail.bytes(), tail.demand())) else { return };
         self.ask(|object| {
-            let times = PyTuple::new(object.py(), demand.iter().map(|time| time.0))?;
+            let times = PyTuple::new(object.py(), demand.times().iter().map(|time| time.0))?;
             object.call_method1("enqueued", (flow.0, bytes, times, now.0)).map(drop)
         });
     }

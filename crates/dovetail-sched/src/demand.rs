@@ -74,11 +74,18 @@ impl Demand {
         &self.time[..self.len]
     }
 
+    /// How many times.
+    #[inline(always)]
+    pub(crate) const fn resources(&self) -> usize {
+        self.len
+    }
+
     /// The largest of the times: the processing time on the packet's dominant resource (DRFQ, section 4).
     #[inline]
     #[must_use]
     pub fn dominant(&self) -> Nanos {
-        dominant(self.times())
+        // Times that a demand does not have are 0.
+        if self.len <= 2 { self.time[0].max(self.time[1]) } else { dominant(self.times()) }
     }
 
     /// The sum of the times: how long the packet takes through an idle pipeline. Saturates.

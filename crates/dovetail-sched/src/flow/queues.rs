@@ -1,14 +1,17 @@
 //! Per-flow first-in-first-out queues in one pool of packets.
 //!
-//! A queued packet is a 48-byte node in a pool, linked to the next of its flow. Its demand is in it, so that a packet of
-//! which nothing is in a cache is one place to fetch; where a pipeline has more than two resources, demands lie beside the
-//! pool. Where the youngest packets may be evicted, backward links lie beside the pool too. Freed nodes are reused last
-//! in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
+//! A queued packet is a 32-byte node in a pool, never on two cache lines, linked to the next of its flow. Its demand is in
+//! it, so that a packet of which nothing is in a cache is one place to fetch; where a pipeline has more than two resources,
+//! or once a packet takes 4.3 s of one, demands lie beside the pool. What not every policy needs lies beside the pool too:
+//! the numbers of policies that write any, and backward links where the youngest packets may be evicted. Freed nodes are
+//! reused last in, first out, while they are warm. Once the pool has grown to the largest backlog, nothing allocates.
+//!
+//! A flow's queue takes 16 bytes, a quarter of a cache line. Weights lie beside the queues once one is not 1.
 
-use alloc::vec::Vec;
+use alloc::{collections::BTreeMap, vec::Vec};
 
 use super::{DropPolicy, FlowId, Limits, Weight};
-use crate::{Backlog, Demand, DropReason, FlowHeap, MAX_RESOURCES, Nanos, Packet, prefetch::prefetch};
+use crate::{Backlog, Demand, DropReason, IndexedHeap, MAX_RESOURCES, Nanos, Packet, prefetch::prefetch};
 
 const NIL: u32 = u32::MAX;
 
@@ -20,45 +23,60 @@ const SHORT: usize = 2;
 pub struct Queues {
     resources: usize,
     flows: Vec<Flow>,
+    // For each flow up to the last that was given one; the others weigh 1.
+    weights: Vec<f64>,
+    // How many times 2^32 bytes of a flow wait, where that is not 0.
+    carries: BTreeMap<FlowId, u32>,
     nodes: Vec<Node>,
+    // The policy's numbers, once it writes one.
+    tags: Vec<u64>,
+    // Whether there is any of what follows, of which most have nothing.
+    has_more: bool,
     // The node before each in its queue, meaningless for a head; kept only when youngest packets are evicted.
     before: Option<Vec<u32>>,
     // A row a node, where a demand does not fit into that.
+    has_long_demands: bool,
     long_demands: Vec<Nanos>,
     free: u32,
     backlog: Backlog,
     limits: Limits,
     has_limits: bool,
     // By bytes waiting, negated into an order of the longest first; kept only when drops need it.
-    by_length: Option<FlowHeap>,
+    by_length: Option<IndexedHeap<FlowId, u64>>,
 }
 
 // Never on two cache lines.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
+#[repr(align(16))]
 struct Flow {
     head: u32,
     tail: u32,
     packets: u32,
-    bytes: u64,
-    weight: f64,
+    // The lower half: the upper one is among the carries.
+    bytes: u32,
 }
 
 /// What a flow costs here whether packets of it wait or not.
 #[cfg(test)]
 pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 
-const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0, weight: 1.0 };
+const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0 };
 
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Node {
     next: u32,
     bytes: u32,
     arrival: Nanos,
     handle: u64,
-    tag: u64,
     // Of a known length, so that it is copied without a call.
-    demand: [Nanos; SHORT],
+    demand: [u32; SHORT],
+}
+
+/// The times in half the bytes, and whether they fit.
+#[inline(always)]
+fn halved(times: [Nanos; SHORT]) -> ([u32; SHORT], bool) {
+    (times.map(|time| time.0 as u32), times[0].0 | times[1].0 <= u64::from(u32::MAX))
 }
 
 /// Names a waiting packet across calls that change other things; means nothing once that packet has left.
@@ -72,7 +90,7 @@ pub struct Waiting<'a> {
     node: u32,
 }
 
-impl<'a> Waiting<'a> {
+impl Waiting<'_> {
     /// Length on the wire, in bytes.
     #[inline]
     #[must_use]
@@ -90,15 +108,26 @@ impl<'a> Waiting<'a> {
     /// Processing time on each resource.
     #[inline]
     #[must_use]
-    pub fn demand(self) -> &'a [Nanos] {
-        self.queues.demand(self.node)
+    pub fn demand(self) -> Demand {
+        let node = &self.queues.nodes[self.node as usize];
+        self.queues.demand(self.node, node)
     }
 
-    /// The number that the policy wrote on it; 0 before.
+    /// Processing time on one resource, counted from 0 and below the pipeline's length.
+    #[inline]
+    #[must_use]
+    pub fn time(self, resource: usize) -> Nanos {
+        if self.queues.has_long_demands {
+            return self.queues.long_demands[self.node as usize * self.queues.resources + resource];
+        }
+        Nanos(self.queues.nodes[self.node as usize].demand[resource].into())
+    }
+
+    /// The number that the policy wrote on it, which says nothing before.
     #[inline]
     #[must_use]
     pub fn tag(self) -> u64 {
-        self.queues.nodes[self.node as usize].tag
+        self.queues.tags.get(self.node as usize).copied().unwrap_or(0)
     }
 
     /// Its name, to find it again by [`Queues::waiting`].
@@ -124,23 +153,38 @@ pub(crate) enum Full {
     Buffer,
 }
 
+impl Node {
+    #[inline(always)]
+    fn times(&self) -> [Nanos; SHORT] {
+        self.demand.map(|time| Nanos(time.into()))
+    }
+}
+
 impl Queues {
     pub(crate) fn new(resources: usize, limits: Limits) -> Self {
         assert!((1..=MAX_RESOURCES).contains(&resources), "a pipeline has 1 to {MAX_RESOURCES} resources");
+        let has_limits = limits.flow_packets.is_some()
+            || limits.flow_bytes.is_some()
+            || limits.packets.is_some()
+            || limits.bytes.is_some();
+        let evicts_youngest = has_limits && matches!(limits.on_full, DropPolicy::Longest | DropPolicy::Policy);
+        let by_length = (limits.on_full == DropPolicy::Longest).then(IndexedHeap::new);
         Self {
             resources,
             flows: Vec::new(),
+            weights: Vec::new(),
+            carries: BTreeMap::new(),
             nodes: Vec::new(),
-            before: matches!(limits.on_full, DropPolicy::Longest | DropPolicy::Policy).then(Vec::new),
+            tags: Vec::new(),
+            has_more: resources > SHORT || evicts_youngest || by_length.is_some(),
+            before: evicts_youngest.then(Vec::new),
+            has_long_demands: resources > SHORT,
             long_demands: Vec::new(),
             free: NIL,
             backlog: Backlog::default(),
             limits,
-            has_limits: limits.flow_packets.is_some()
-                || limits.flow_bytes.is_some()
-                || limits.packets.is_some()
-                || limits.bytes.is_some(),
-            by_length: (limits.on_full == DropPolicy::Longest).then(FlowHeap::new),
+            has_limits,
+            by_length,
         }
     }
 
@@ -161,9 +205,22 @@ impl Queues {
     /// What waits of one flow.
     #[must_use]
     pub fn flow_backlog(&self, flow: FlowId) -> Backlog {
-        self.flows
-            .get(flow.index())
-            .map_or(Backlog::default(), |queue| Backlog { packets: queue.packets.into(), bytes: queue.bytes })
+        self.flows.get(flow.index()).map_or(Backlog::default(), |queue| Backlog {
+            packets: queue.packets.into(),
+            bytes: self.bytes(flow, queue),
+        })
+    }
+
+    #[inline]
+    fn bytes(&self, flow: FlowId, queue: &Flow) -> u64 {
+        let carried = if self.carries.is_empty() { 0 } else { self.carried(flow) };
+        carried + u64::from(queue.bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carried(&self, flow: FlowId) -> u64 {
+        self.carries.get(&flow).map_or(0, |&carry| u64::from(carry) << 32)
     }
 
     /// How many packets of the flow wait.
@@ -184,7 +241,7 @@ impl Queues {
     #[inline]
     #[must_use]
     pub fn weight(&self, flow: FlowId) -> f64 {
-        self.flows.get(flow.index()).map_or(1.0, |queue| queue.weight)
+        self.weights.get(flow.index()).copied().unwrap_or(1.0)
     }
 
     /// The flow's oldest waiting packet.
@@ -214,20 +271,31 @@ impl Queues {
         (node != NIL).then_some(Waiting { queues: self, node })
     }
 
-    /// Writes a number of the policy's on the flow's youngest waiting packet.
+    /// Writes a number of the policy's on the flow's youngest waiting packet. A policy that writes any writes one on each.
     #[inline]
     pub fn tag_tail(&mut self, flow: FlowId, tag: u64) {
         let tail = self.flows[flow.index()].tail;
-        if let Some(node) = self.nodes.get_mut(tail as usize) {
-            node.tag = tag;
+        if tail as usize >= self.tags.len() {
+            self.grow_tags();
         }
+        if let Some(place) = self.tags.get_mut(tail as usize) {
+            *place = tag;
+        }
+    }
+
+    /// A tag for every node.
+    #[cold]
+    #[inline(never)]
+    fn grow_tags(&mut self) {
+        self.tags.resize(self.nodes.len(), 0);
     }
 
     /// Rewrites the policy's numbers on all the flow's waiting packets. O(packets of the flow).
     pub fn retag(&mut self, flow: FlowId, mut new: impl FnMut(u64) -> u64) {
         let mut at = self.flows.get(flow.index()).map_or(NIL, |queue| queue.head);
-        while let Some(node) = self.nodes.get_mut(at as usize) {
-            node.tag = new(node.tag);
+        self.grow_tags();
+        while let (Some(node), Some(tag)) = (self.nodes.get(at as usize), self.tags.get_mut(at as usize)) {
+            *tag = new(*tag);
             at = node.next;
         }
     }
@@ -271,27 +339,69 @@ impl Queues {
     fn release(&mut self, flow: FlowId, at: u32, node: Node) -> Packet {
         let queue = &mut self.flows[flow.index()];
         queue.packets -= 1;
-        queue.bytes -= u64::from(node.bytes);
+        let borrows;
+        (queue.bytes, borrows) = queue.bytes.overflowing_sub(node.bytes);
+        if borrows {
+            self.borrow(flow);
+        }
         self.backlog.packets -= 1;
         self.backlog.bytes -= u64::from(node.bytes);
-        let demand =
-            if self.resources <= SHORT { Demand::short(self.resources, node.demand) } else { self.long_demand(at) };
         self.nodes[at as usize].next = self.free;
         self.free = at;
-        self.order_by_length(flow);
-        Packet { flow, bytes: node.bytes, arrival: node.arrival, handle: node.handle, demand }
+        let Node { bytes, arrival, handle, .. } = node;
+        if self.has_more {
+            self.order_by_length(flow);
+            if self.has_long_demands {
+                return Packet { flow, bytes, arrival, handle, demand: self.long_demand(at) };
+            }
+        }
+        Packet { flow, bytes, arrival, handle, demand: Demand::short(self.resources, node.times()) }
+    }
+
+    #[inline(always)]
+    fn demand(&self, at: u32, node: &Node) -> Demand {
+        if self.has_long_demands { self.long_demand(at) } else { Demand::short(self.resources, node.times()) }
     }
 
     #[cold]
     #[inline(never)]
     fn long_demand(&self, at: u32) -> Demand {
-        Demand::copied(self.demand(at))
+        Demand::copied(&self.long_demands[at as usize * self.resources..][..self.resources])
+    }
+
+    /// Demands lie beside the pool from now on. O(nodes), once.
+    #[cold]
+    #[inline(never)]
+    fn lengthen_demands(&mut self) {
+        if self.has_long_demands {
+            return;
+        }
+        (self.has_long_demands, self.has_more) = (true, true);
+        let resources = self.resources;
+        self.long_demands = self.nodes.iter().flat_map(|node| node.times().into_iter().take(resources)).collect();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, flow: FlowId) {
+        *self.carries.entry(flow).or_insert(0) += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn borrow(&mut self, flow: FlowId) {
+        if let Some(carry) = self.carries.get_mut(&flow) {
+            *carry -= 1;
+            if *carry == 0 {
+                self.carries.remove(&flow);
+            }
+        }
     }
 
     /// Checks that the packet can be held at all, and knows its flow from here on.
     #[inline]
     pub(crate) fn admit(&mut self, packet: &Packet) -> Result<(), DropReason> {
-        if packet.demand.times().len() != self.resources {
+        if packet.demand.resources() != self.resources {
             return Err(DropReason::WrongDemand);
         }
         if !self.know(packet.flow) {
@@ -333,48 +443,51 @@ impl Queues {
             self.grow();
         }
         let at = self.free;
+        let (demand, fits) = halved(packet.demand.first_two());
+        if !fits {
+            self.lengthen_demands();
+        }
         let node = &mut self.nodes[at as usize];
         self.free = node.next;
-        *node = Node {
-            next: NIL,
-            bytes: packet.bytes,
-            arrival: packet.arrival,
-            handle: packet.handle,
-            tag: 0,
-            demand: packet.demand.first_two(),
-        };
-        if self.resources > SHORT {
-            let start = at as usize * self.resources;
-            self.long_demands[start..][..self.resources].copy_from_slice(packet.demand.times());
-        }
+        *node = Node { next: NIL, bytes: packet.bytes, arrival: packet.arrival, handle: packet.handle, demand };
         let queue = &mut self.flows[packet.flow.index()];
-        if let Some(before) = &mut self.before {
-            match before.get_mut(at as usize) {
-                Some(before) => *before = queue.tail,
-                None => before.push(queue.tail),
-            }
-        }
-        if queue.tail == NIL {
+        let tail = queue.tail;
+        if tail == NIL {
             queue.head = at;
         } else {
-            self.nodes[queue.tail as usize].next = at;
+            self.nodes[tail as usize].next = at;
         }
         queue.tail = at;
         queue.packets += 1;
-        queue.bytes += u64::from(packet.bytes);
+        let carries;
+        (queue.bytes, carries) = queue.bytes.overflowing_add(packet.bytes);
+        if carries {
+            self.carry(packet.flow);
+        }
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.bytes);
-        self.order_by_length(packet.flow);
+        if self.has_more {
+            if let Some(before) = &mut self.before {
+                match before.get_mut(at as usize) {
+                    Some(before) => *before = tail,
+                    None => before.push(tail),
+                }
+            }
+            if self.has_long_demands {
+                let start = at as usize * self.resources;
+                self.long_demands[start..][..self.resources].copy_from_slice(packet.demand.times());
+            }
+            self.order_by_length(packet.flow);
+        }
     }
 
     /// Another node, free.
     #[cold]
     fn grow(&mut self) {
-        let demand = [Nanos::ZERO; SHORT];
-        let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, tag: 0, demand };
+        let node = Node { next: NIL, bytes: 0, arrival: Nanos::ZERO, handle: 0, demand: [0; SHORT] };
         self.free = self.nodes.len() as u32;
         self.nodes.push(node);
-        if self.resources > SHORT {
+        if self.has_long_demands {
             self.long_demands.resize(self.long_demands.len() + self.resources, Nanos::ZERO);
         }
     }
@@ -388,13 +501,21 @@ impl Queues {
 
     #[cold]
     fn order_by_length_now(&mut self, flow: FlowId) {
+        if !self.carries.is_empty() {
+            return self.put_by_length(flow, self.carried(flow));
+        }
+        self.put_by_length(flow, 0);
+    }
+
+    #[inline]
+    fn put_by_length(&mut self, flow: FlowId, carried: u64) {
         let Some(by_length) = &mut self.by_length else { return };
         let queue = &self.flows[flow.index()];
         if queue.packets == 0 {
             by_length.remove(flow);
         } else {
-            // Lengths stay far below 2^53, so the longest has the least of these non-negative keys, exactly.
-            by_length.set(flow, ((1u64 << 53) - queue.bytes.min(1 << 53)) as f64);
+            // The longest has the least key; lengths stay below 2^64 - 2^32.
+            by_length.set(flow, u64::MAX - u64::from(u32::MAX) - (carried + u64::from(queue.bytes)));
         }
     }
 
@@ -416,6 +537,7 @@ impl Queues {
     }
 
     /// The limit that keeps `packet` out, if any.
+    #[inline]
     pub(crate) fn full_for(&self, packet: &Packet) -> Option<Full> {
         fn over<T: PartialOrd>(after: T, limit: Option<T>) -> bool {
             limit.is_some_and(|limit| after > limit)
@@ -438,7 +560,13 @@ impl Queues {
         if !self.know(flow) {
             return None;
         }
-        let old = core::mem::replace(&mut self.flows[flow.index()].weight, weight.as_f64());
+        if flow.index() >= self.weights.len() {
+            if weight.as_f64() == 1.0 {
+                return Some(Weight::ONE);
+            }
+            self.weights.resize(flow.index() + 1, 1.0);
+        }
+        let old = core::mem::replace(&mut self.weights[flow.index()], weight.as_f64());
         Weight::new(old)
     }
 
@@ -447,12 +575,16 @@ impl Queues {
             debug_assert_eq!(queue.packets, 0);
             *queue = NEW_FLOW;
         }
+        if let Some(weight) = self.weights.get_mut(flow.index()) {
+            *weight = 1.0;
+        }
     }
 
     /// Asks the processor to load the flow's queue.
     #[inline]
     pub fn prefetch_flow(&self, flow: FlowId) {
         prefetch(&self.flows, flow.index());
+        prefetch(&self.weights, flow.index());
     }
 
     /// Asks the processor to load the flow's head packet; its queue should have been asked for before.
@@ -466,7 +598,8 @@ impl Queues {
     #[inline]
     pub fn prefetch_place(&self, place: Place) {
         prefetch(&self.nodes, place.0 as usize);
-        if self.resources > SHORT {
+        prefetch(&self.tags, place.0 as usize);
+        if self.has_long_demands {
             prefetch(&self.long_demands, place.0 as usize * self.resources);
         }
     }
@@ -478,13 +611,85 @@ impl Queues {
         let Some(head) = self.nodes.get(queue.head as usize) else { return };
         self.prefetch_place(Place(head.next));
     }
+}
 
-    #[inline]
-    fn demand(&self, node: u32) -> &[Nanos] {
-        if self.resources <= SHORT {
-            return &self.nodes[node as usize].demand[..self.resources];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[derive(Debug, Clone)]
+    enum Op {
+        Push { flow: u32, bytes: u32, times: [u64; 3] },
+        Pop { flow: u32, youngest: bool },
+    }
+
+    fn ops() -> impl Strategy<Value = Vec<Op>> {
+        let bytes = || prop_oneof![Just(1), Just(u32::MAX), any::<u32>()];
+        let time =
+            || prop_oneof![20 => 0u64..1000, 1 => Just(u64::from(u32::MAX)), 1 => Just(1 << 32), 1 => any::<u64>()];
+        let op = prop_oneof![
+            3 => (0u32..3, bytes(), [time(), time(), time()])
+                .prop_map(|(flow, bytes, times)| Op::Push { flow, bytes, times }),
+            2 => (0u32..3, any::<bool>()).prop_map(|(flow, youngest)| Op::Pop { flow, youngest }),
+        ];
+        prop::collection::vec(op, 1..200)
+    }
+
+    proptest! {
+        /// Packets of any length and time, more than 2^32 bytes in a queue, against plain queues.
+        #[test]
+        fn what_waits_is_as_it_came(ops in ops(), resources in 1usize..=3) {
+            let limits = Limits { packets: Some(1000), on_full: DropPolicy::Longest, ..Limits::UNLIMITED };
+            let mut queues = Queues::new(resources, limits);
+            let mut model: [VecDeque<Packet>; 3] = Default::default();
+            for (handle, op) in (0..).zip(ops) {
+                match op {
+                    Op::Push { flow, bytes, times } => {
+                        let demand = Demand::new(&times.map(Nanos)[..resources]).expect("1 to 3");
+                        let packet = Packet { flow: FlowId(flow), bytes, arrival: Nanos(handle * 3), handle, demand };
+                        prop_assert_eq!(queues.admit(&packet), Ok(()));
+                        queues.push(&packet);
+                        queues.tag_tail(FlowId(flow), handle);
+                        model[flow as usize].push_back(packet);
+                    }
+                    Op::Pop { flow, youngest } if !model[flow as usize].is_empty() => {
+                        let known = &mut model[flow as usize];
+                        let (packet, expected) = if youngest {
+                            (queues.pop_tail(FlowId(flow)), known.pop_back())
+                        } else {
+                            (queues.pop(FlowId(flow)), known.pop_front())
+                        };
+                        prop_assert_eq!(Some(packet), expected);
+                    }
+                    Op::Pop { .. } => {}
+                }
+                let mut longest = None;
+                for (flow, known) in (0..).map(FlowId).zip(&model) {
+                    let bytes: u64 = known.iter().map(|packet| u64::from(packet.bytes)).sum();
+                    prop_assert_eq!(queues.flow_backlog(flow), Backlog { packets: known.len() as u64, bytes });
+                    if !known.is_empty() && longest.is_none_or(|(most, _)| bytes > most) {
+                        longest = Some((bytes, flow));
+                    }
+                    let mut waiting = queues.head(flow);
+                    for packet in known {
+                        let Some(found) = waiting else { panic!("a packet is missing") };
+                        prop_assert_eq!((found.bytes(), found.arrival()), (packet.bytes, packet.arrival));
+                        prop_assert_eq!((found.demand(), found.tag()), (packet.demand, packet.handle));
+                        let times: Vec<Nanos> = (0..resources).map(|resource| found.time(resource)).collect();
+                        prop_assert_eq!(&times, packet.demand.times());
+                        waiting = found.next();
+                    }
+                    prop_assert!(waiting.is_none());
+                }
+                prop_assert_eq!(queues.longest(), longest.map(|(_, flow)| flow));
+            }
         }
-        let start = node as usize * self.resources;
-        &self.long_demands[start..start + self.resources]
+    }
+
+    #[test]
+    fn a_queue_takes_a_quarter_of_a_cache_line_and_a_packet_half_of_one() {
+        assert_eq!((size_of::<Flow>(), size_of::<Node>()), (16, 32));
     }
 }

@@ -11,7 +11,7 @@ use super::{
     units::{Fine, Pace, work},
     virtual_time::LEAST_SHARE,
 };
-use crate::{FlowId, MAX_RESOURCES, Nanos, demand::dominant, flow::FlowMap};
+use crate::{FlowId, MAX_RESOURCES, Nanos, flow::FlowMap};
 
 /// The fluid, tracked directly.
 #[derive(Debug)]
@@ -178,9 +178,9 @@ impl Direct {
             return;
         };
         let at = self.clock.floor();
-        while let Some(times) = supply.start_next(flow, at) {
-            let Some(new) = Direction::of(times) else { continue };
-            let left = left + work(dominant(times), weight) as i64;
+        while let Some(demand) = supply.start_next(flow, at) {
+            let Some(new) = Direction::of(demand.times()) else { continue };
+            let left = left + work(demand.dominant(), weight) as i64;
             if new == direction {
                 self.served.iter_mut().filter(|served| served.flow == flow).for_each(|served| served.left = left);
             } else {
@@ -237,9 +237,9 @@ impl Fluid for Direct {
     }
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
-        while let Some(times) = supply.start_next(flow, now) {
-            let Some(direction) = Direction::of(times) else { continue };
-            let work = work(dominant(times), weight);
+        while let Some(demand) = supply.start_next(flow, now) {
+            let Some(direction) = Direction::of(demand.times()) else { continue };
+            let work = work(demand.dominant(), weight);
             self.pass(Fine::from_nanos(now));
             self.join(flow, weight, direction, work as i64);
             return;

@@ -6,7 +6,7 @@
 
 use core::cmp::Ordering;
 
-use crate::{MAX_RESOURCES, Nanos, demand::dominant};
+use crate::{Demand, MAX_RESOURCES, Nanos, demand::dominant};
 
 /// Normalised processing times: between 0 and 1 on each resource, and 1 on the dominant one. Resources that a pipeline
 /// does not have count 0.
@@ -30,10 +30,23 @@ impl Direction {
         Some(Self(direction))
     }
 
+    /// The direction of a packet's demand; `None` if it needs nothing.
+    #[inline(always)]
+    pub(super) fn of_demand(demand: &Demand) -> Option<Self> {
+        match demand.times().len() {
+            0..=2 => Self::of(&demand.first_two()),
+            _ => Self::of(demand.times()),
+        }
+    }
+
     /// A few bits that differ for most directions that differ. Not for a table that an attacker could fill.
     #[inline]
     pub(super) fn digest(&self) -> u32 {
-        let mixed = self.0.iter().fold(0u64, |mixed, share| mixed.rotate_left(9) ^ share.to_bits());
+        // Not one after the other: most of them are 0, and each would have to wait.
+        let [a, b, c, d, e, f, g, h] = self.0.map(f64::to_bits);
+        let pair = |one: u64, other: u64| one.rotate_left(9) ^ other;
+        let four = |one: u64, other: u64| one.rotate_left(18) ^ other;
+        let mixed = four(pair(a, b), pair(c, d)).rotate_left(36) ^ four(pair(e, f), pair(g, h));
         let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as u32
     }

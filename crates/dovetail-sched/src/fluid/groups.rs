@@ -148,7 +148,7 @@ impl Groups {
     #[inline]
     pub(super) fn begin_turn(&mut self, id: GroupId) -> Option<FlowId> {
         let group = &mut self.groups[id.0 as usize];
-        let flow = group.turns.first()?;
+        let flow = group.turns.first(self.seats.as_mut_slice())?;
         group.floor = group.floor.max(self.seats.at(flow).tag);
         if group.floor > HIGHEST_TAG {
             self.set_back(id);

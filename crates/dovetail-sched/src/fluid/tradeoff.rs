@@ -29,7 +29,7 @@
 //! - **More than two resources.** The linear program is solved as such ([`Simplex`](super::Simplex)).
 //! - **Weights.** As above: the guarantee is by weight, and a bonus goes where it raises utilisation most.
 
-use crate::{FlowId, MAX_RESOURCES, Nanos};
+use crate::{Demand, FlowId, MAX_RESOURCES, Nanos};
 
 use super::Alpha;
 
@@ -37,7 +37,7 @@ use super::Alpha;
 pub trait Supply {
     /// The flow's next packet starts in the fluid at `at` (rounded down): the time that it needs on each resource. `None`
     /// if the flow has none.
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]>;
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand>;
 
     /// A packet of the flow is going to start soon: a hint to load what is known of the flow, or, later and with `packet`,
     /// that packet. Changes nothing.

@@ -225,10 +225,10 @@ impl VirtualTime {
     fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
         self.end_turn_of(flow);
         let at = self.clock.floor();
-        while let Some(times) = supply.start_next(flow, at) {
-            let Some(direction) = Direction::of(times) else { continue };
+        while let Some(demand) = supply.start_next(flow, at) {
+            let Some(direction) = Direction::of_demand(&demand) else { continue };
             let state = self.flows.at(flow);
-            state.finish = state.finish.wrapping_add(work(crate::demand::dominant(times), state.weight));
+            state.finish = state.finish.wrapping_add(work(demand.dominant(), state.weight));
             self.order.set(flow, state.finish);
             let weight = state.weight;
             if let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction) {
@@ -310,9 +310,9 @@ impl Fluid for VirtualTime {
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
         debug_assert!(!self.serves(flow));
-        while let Some(times) = supply.start_next(flow, now) {
-            let Some(direction) = Direction::of(times) else { continue };
-            let work = work(crate::demand::dominant(times), weight);
+        while let Some(demand) = supply.start_next(flow, now) {
+            let Some(direction) = Direction::of_demand(&demand) else { continue };
+            let work = work(demand.dominant(), weight);
             self.pass(Fine::from_nanos(now));
             *self.flows.at(flow) = Flow { finish: self.virtual_time + work, weight };
             self.order.set(flow, self.virtual_time + work);
@@ -402,22 +402,21 @@ impl Fluid for VirtualTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Weight;
+    use crate::{Demand, Weight};
     use std::vec::Vec;
 
     /// Flows that always have another packet: those of even flows need resource 1 most, those of odd ones resource 2.
     struct Endless {
         starts: Vec<(FlowId, Nanos)>,
-        times: [Nanos; 2],
     }
 
     impl Supply for Endless {
-        fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
+        fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
             let size = 100 + self.starts.len() as u64 % 7;
             self.starts.push((flow, at));
-            self.times =
+            let times =
                 if flow.0.is_multiple_of(2) { [Nanos(9 * size), Nanos(size)] } else { [Nanos(size), Nanos(2 * size)] };
-            Some(&self.times)
+            Demand::new(&times).ok()
         }
     }
 
@@ -426,7 +425,7 @@ mod tests {
         let mut fluid = VirtualTime::new(2, Alpha::new(0.8).expect("in range"));
         fluid.restart(Nanos(1000));
         prepare(&mut fluid);
-        let mut endless = Endless { starts: Vec::new(), times: [Nanos::ZERO; 2] };
+        let mut endless = Endless { starts: Vec::new() };
         for flow in (0..10).map(FlowId) {
             fluid.arrive(flow, Weight::ONE.as_f64(), Nanos(1000), &mut endless);
         }

@@ -179,7 +179,7 @@ impl Cbcs {
     #[inline]
     fn charge(&mut self, queues: &Queues, flow: FlowId, packet: Waiting<'_>) -> f64 {
         let weights = self.weights(queues, flow);
-        packet.demand().iter().zip(weights).map(|(time, weight)| time.as_f64() / *weight).sum()
+        packet.demand().times().iter().zip(weights).map(|(time, weight)| time.as_f64() / *weight).sum()
     }
 
     fn joins(&mut self, queues: &Queues, flow: FlowId) {

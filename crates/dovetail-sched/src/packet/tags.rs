@@ -30,7 +30,7 @@ pub(crate) fn keeps_resource(
 /// A waiting packet's work in nanoseconds of the resource's time.
 #[inline]
 pub(crate) fn work(packet: Waiting<'_>, resource: usize) -> f64 {
-    packet.demand()[resource].as_f64()
+    packet.time(resource).as_f64()
 }
 
 /// Where a flow's waiting packets lie in virtual time. Each is stamped with its finish when it comes, and moves up when a

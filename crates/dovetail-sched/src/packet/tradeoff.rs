@@ -84,7 +84,7 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Demand, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knob, Knobs},
     flow::{FlowMap, Place},
     fluid::{Alpha, Fluid, Supply, VirtualTime},
@@ -170,7 +170,7 @@ struct Waiting<'a> {
 
 impl Supply for Waiting<'_> {
     #[inline]
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
         let state = self.tracker.flows.at(flow);
         self.tracker.served = self.tracker.served - core::mem::take(&mut state.served);
         if self.queues.len(flow) - u32::from(self.arriving == Some(flow)) == state.started {
@@ -186,7 +186,7 @@ impl Supply for Waiting<'_> {
             let latest = at + self.tracker.served + GRAIN;
             self.tracker.started.push_back(Started { flow, latest });
         }
-        state.served = packet.demand()[0];
+        state.served = packet.time(0);
         self.tracker.served += state.served;
         Some(packet.demand())
     }

@@ -264,7 +264,7 @@ impl Atfq {
         let shared = self.shared.as_ref()?;
         let flow = shared.line.first()?;
         let head = queues.head(flow)?;
-        Some((flow, shared.state.head_tag(self.busy_period, head.demand(), queues.weight(flow))))
+        Some((flow, shared.state.head_tag(self.busy_period, head.demand().times(), queues.weight(flow))))
     }
 
     /// The flow whose packet has the least tag among those in no loop: one that waits, or the first new flow, which is
@@ -279,7 +279,7 @@ impl Atfq {
             shared.line.establish(queues, flow);
             (shared.state.tag, shared.state.busy_period) = (tag, self.busy_period);
             if let Some(head) = queues.head(flow) {
-                remember(&mut shared.state.demand, head.demand());
+                remember(&mut shared.state.demand, head.demand().times());
             }
             self.flows.at(flow).floor = tag;
         }
@@ -315,7 +315,7 @@ impl Atfq {
             return;
         };
         let weight = queues.weight(flow);
-        let mut tag = state.head_tag(self.busy_period, packet.demand(), weight);
+        let mut tag = state.head_tag(self.busy_period, packet.demand().times(), weight);
         for _ in 0..state.chosen {
             let Some(next) = packet.next() else { break };
             tag += step(packet, next, weight);
@@ -355,8 +355,8 @@ impl Atfq {
                 continue;
             };
             state.chosen += 1;
-            state.last_chosen = self.sequencer.push(flow, packet.demand(), previous);
-            busy += packet.demand()[0];
+            state.last_chosen = self.sequencer.push(flow, packet.demand().times(), previous);
+            busy += packet.time(0);
             match packet.next() {
                 Some(next) => {
                     state.next = next.place();
@@ -381,7 +381,7 @@ impl Atfq {
 /// From the tag of a waiting packet to that of the next.
 #[inline]
 fn step(packet: Waiting<'_>, next: Waiting<'_>, weight: f64) -> f64 {
-    active_increment(Some(packet.demand()), next.demand()).as_f64() / weight
+    active_increment(Some(packet.demand().times()), next.demand().times()).as_f64() / weight
 }
 
 /// Copies a packet's times; two of them, the usual case, without a call.

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use dovetail_sched::{
-    FlowId, Nanos,
+    Demand, FlowId, Nanos,
     fluid::{Alpha, Fluid, Supply},
 };
 
@@ -53,10 +53,10 @@ struct Store {
 }
 
 impl Supply for Store {
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<&[Nanos]> {
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
         self.heads[flow.index()] = self.waiting[flow.index()].pop_front();
         self.starts.extend(self.heads[flow.index()].iter().map(|_| (flow.0, at.0)));
-        self.heads[flow.index()].as_deref()
+        Demand::new(self.heads[flow.index()].as_deref()?).ok()
     }
 }
 
