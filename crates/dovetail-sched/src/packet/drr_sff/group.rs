@@ -1,6 +1,6 @@
 //! One of the two groups: its turns, its deficit, and what it holds.
 
-use core::hint::select_unpredictable;
+use core::hint::{black_box, select_unpredictable};
 
 use slab::Slab;
 
@@ -71,7 +71,9 @@ impl Group {
     #[inline]
     pub(super) fn visit(&mut self, first: &mut Active, weight: f64, least_bytes: f64) -> f64 {
         let earns = first.deficit_bytes <= 0.0;
-        if earns & (first.round == self.round) {
+        // Each of these is anybody's guess, and both together are rare: hidden from the compiler, which would make a branch
+        // of each.
+        if black_box(earns & (first.round == self.round)) {
             self.round = !self.round;
             self.quantum_bytes = least_bytes.max(self.over_bytes);
             self.over_bytes = 0.0;
