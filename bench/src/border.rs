@@ -166,7 +166,7 @@ fn rate_of(threads: usize, policy: &str, flows: u32) -> Result<f64, String> {
 }
 
 /// Lets this thread go wherever it may: `bench/run.sh` pins the others.
-fn on_any_core() -> Result<(), String> {
+pub fn on_any_core() -> Result<(), String> {
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|core| all.set(core));
     sched_setaffinity(None, &all).map_err(|error| format!("sched_setaffinity: {error}"))

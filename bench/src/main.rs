@@ -9,6 +9,7 @@
 //! | [`border`] | nanoseconds that a packet takes more from C than from Rust |
 //! | [`network`] | how fast time passes in a network of hosts with TCP |
 //! | [`transport`] | nanoseconds of a segment of that TCP |
+//! | [`cores`] | what a second core brings one run |
 //! | [`parts`] | where a packet's time goes in the whole simulator |
 //! | [`memory`] | bytes of a flow and of a packet, and a run with ten million flows |
 //!
@@ -20,6 +21,7 @@ mod bars;
 mod border;
 mod chart;
 mod clock;
+mod cores;
 mod goals;
 mod memory;
 mod network;
@@ -91,6 +93,7 @@ enum Part {
     Simulator,
     Network,
     Transport,
+    Cores,
     Parts,
     Memory,
 }
@@ -131,6 +134,10 @@ fn main() -> ExitCode {
     if asked(Part::Transport) {
         eprintln!("transport, {} rounds", args.rounds);
         rows.extend(transport::rows(args.rounds));
+    }
+    if asked(Part::Cores) {
+        eprintln!("one and two cores, {} rounds", args.rounds);
+        rows.extend(cores::rows(args.rounds, |what| left_out.push(what)));
     }
     if asked(Part::Parts) {
         eprintln!("where a packet's time goes, {} rounds", args.rounds);

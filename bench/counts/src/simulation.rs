@@ -99,7 +99,10 @@ impl Prepared {
 }
 
 /// Poisson flows of two classes, as a user would write them.
-fn scenario(flows: u32, packets: u64, seed: u64) -> Result<impl Workload, String> {
+///
+/// # Errors
+/// What is wrong with it, which nothing is.
+pub fn scenario(flows: u32, packets: u64, seed: u64) -> Result<impl Workload, String> {
     let flow = |name: &str, count: u32| {
         format!(
             r#"

@@ -154,6 +154,10 @@ impl Workload for Poisson {
         Ok(true)
     }
 
+    fn is_open_loop(&self) -> bool {
+        true
+    }
+
     fn label(&self, flow: FlowId) -> String {
         flow.to_string()
     }

@@ -42,7 +42,8 @@ pub struct OutputOptions {
     pub records: Option<PathBuf>,
     /// Format of the records.
     pub format: Format,
-    /// Policies to run at once; by default the number of cores.
+    /// Policies to run at once; by default the number of cores. With twice as many as there are policies, packets are drawn on
+    /// threads of their own; the figures are the same.
     pub jobs: Option<u16>,
     /// One JSON document instead of a text.
     pub json: bool,

@@ -12,7 +12,7 @@ use dovetail_sim::{
     measure::{Meters, Summary},
     records::Format,
     simulate,
-    workload::Notice,
+    workload::{Notice, Workload, drawn_ahead},
 };
 
 use crate::{
@@ -94,6 +94,14 @@ pub struct PolicyRun {
     pub unwritten: Vec<Error>,
     /// How long it took.
     pub wall: Duration,
+}
+
+/// A run that is to be made.
+struct Job<'a, B> {
+    name: &'a str,
+    build: B,
+    pipeline: PipelineMode,
+    recording: Option<Recording>,
 }
 
 impl<'a> Plan<'a> {
@@ -202,9 +210,11 @@ impl<'a> Plan<'a> {
         let bars =
             Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
         let jobs: Vec<_> = jobs.iter().enumerate().collect();
+        // Where there is a second core for each, it draws the packets.
+        let ahead = self.jobs >= 2 * jobs.len();
         side_by_side_on(self.jobs, &jobs, |&(at, job)| {
             let bar = bars.begin(&job.0);
-            let run = self.run_one(job, observer(at), bar.meter());
+            let run = self.run_one(job, ahead, observer(at), bar.meter());
             bars.end();
             run.map(|(run, observer)| (run, seen(observer)))
         })
@@ -235,7 +245,8 @@ impl<'a> Plan<'a> {
             let task = Task { name: &own.name, width: 0, counts: "packets", total: self.input.packets_hint() };
             let bar = self.progress.begin(task);
             let build = |setup: &Setup| Ok((own.build)(setup));
-            let run = self.run_built(&own.name, build, pipeline, None, observer(), bar.as_ref());
+            let job = Job { name: &own.name, build, pipeline, recording: None };
+            let run = self.run_job(job, self.input.open()?.as_mut(), observer(), bar.as_ref());
             run.map(|(run, observer)| (run, seen(observer)))
         })
     }
@@ -243,25 +254,26 @@ impl<'a> Plan<'a> {
     fn run_one<O: Observer>(
         &self,
         (policy, pipeline): &(PolicySpec, PipelineMode),
+        ahead: bool,
         observer: O,
         bar: &dyn Meter,
     ) -> Result<(PolicyRun, O), Error> {
         let resources = self.input.resources();
         let recording = self.records.map(|records| self.record(policy, *pipeline, records, resources)).transpose()?;
         let build = |setup: &Setup| policy.build(setup).map_err(|unfit| Misuse::Unfit(unfit).into());
-        self.run_built(policy.as_str(), build, *pipeline, recording, observer, bar)
+        let job = Job { name: policy.as_str(), build, pipeline: *pipeline, recording };
+        let run = |workload: &mut dyn Workload| self.run_job(job, workload, observer, bar);
+        if ahead { drawn_ahead(|| self.input.open(), run)? } else { run(self.input.open()?.as_mut()) }
     }
 
-    fn run_built<O: Observer>(
+    fn run_job<O: Observer>(
         &self,
-        name: &str,
-        build: impl FnOnce(&Setup) -> Result<Box<dyn Scheduler>, Error>,
-        pipeline: PipelineMode,
-        mut recording: Option<Recording>,
+        job: Job<'_, impl FnOnce(&Setup) -> Result<Box<dyn Scheduler>, Error>>,
+        workload: &mut dyn Workload,
         mut observer: O,
         bar: &dyn Meter,
     ) -> Result<(PolicyRun, O), Error> {
-        let mut workload = self.input.open()?;
+        let Job { name, build, pipeline, mut recording } = job;
         let resources = workload.resources().to_vec();
         let mut programs = workload.programs();
         if let Some(remembered) = self.programs {
@@ -280,10 +292,10 @@ impl<'a> Plan<'a> {
         let begun = Instant::now();
         let scheduler = scheduler.as_mut();
         let outcome = match &mut recording {
-            None => simulate(workload.as_mut(), scheduler, pipeline, &mut watched, options),
+            None => simulate(workload, scheduler, pipeline, &mut watched, options),
             Some(recording) => {
                 let mut both = (&mut watched, &mut recording.records);
-                simulate(workload.as_mut(), scheduler, pipeline, &mut both, options)
+                simulate(workload, scheduler, pipeline, &mut both, options)
             }
         };
         let outcome = outcome.map_err(|source| Error::Run { policy: name.to_owned(), source })?;

@@ -236,6 +236,10 @@ impl Workload for Csv {
         self.arrival().map(Some).map_err(|what| self.wrong(what))
     }
 
+    fn is_open_loop(&self) -> bool {
+        true
+    }
+
     fn label(&self, flow: FlowId) -> String {
         self.labels.get(flow.index()).map_or_else(|| format!("flow {flow}"), ToString::to_string)
     }

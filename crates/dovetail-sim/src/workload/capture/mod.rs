@@ -223,6 +223,10 @@ impl Workload for Capture {
         }
     }
 
+    fn is_open_loop(&self) -> bool {
+        true
+    }
+
     fn label(&self, flow: FlowId) -> String {
         self.flows.key(flow).map_or_else(|| format!("flow {flow}"), ToString::to_string)
     }

@@ -401,6 +401,10 @@ impl Workload for Synthetic {
         self.classes.programs()
     }
 
+    fn is_open_loop(&self) -> bool {
+        !self.is_backlogged
+    }
+
     fn label(&self, flow: FlowId) -> String {
         if let Some(source) = self.sources.get(flow.index()) {
             let spec = &self.specs[source.spec as usize];
