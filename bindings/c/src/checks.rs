@@ -71,6 +71,7 @@ impl Checks {
 /// Out of the way of handles that are not checked.
 impl Seen {
     #[cold]
+    #[inline(never)]
     fn time(&mut self, now: Nanos) -> Result<Nanos, Failure> {
         if now < self.last {
             let text = format!("time runs back, from {} to {now}", self.last);
@@ -81,6 +82,7 @@ impl Seen {
     }
 
     #[cold]
+    #[inline(never)]
     fn is_new(&self, resource: usize, handle: u64) -> Result<(), Failure> {
         if self.queued[resource].contains(&handle) {
             let text = format!("the packet {handle} is queued already");
@@ -90,11 +92,13 @@ impl Seen {
     }
 
     #[cold]
+    #[inline(never)]
     fn queued(&mut self, resource: usize, handle: u64) {
         self.queued[resource].insert(handle);
     }
 
     #[cold]
+    #[inline(never)]
     fn left(&mut self, resource: usize, handle: u64) {
         self.queued[resource].remove(&handle);
     }

@@ -23,22 +23,28 @@ pub(crate) const fn size<T>() -> u32 {
     size_of::<T>() as u32
 }
 
-#[inline]
-pub(crate) fn packet(given: &dvt_packet) -> Result<Packet, Failure> {
+/// Shows the packet to `give`. It is put together where it stays: to move it takes longer than to write it.
+#[inline(always)]
+pub(crate) fn packet<T>(given: &dvt_packet, give: impl FnOnce(&Packet) -> Result<T, Failure>) -> Result<T, Failure> {
     let resources = given.resources as usize;
     // Only what is said to be there is read: the rest may never have been written.
     let times = given.demand_ns.get(..resources).unwrap_or_default();
-    let demand = match times {
-        [one, two] => Demand::new(&[Nanos(alone(one)), Nanos(alone(two))]),
-        _ => Demand::new(nanos(times)),
-    };
-    let Ok(demand) = demand else { return Err(too_many(resources)) };
+    let demand_of = |times: &[Nanos]| Demand::new(times).map_err(|_| too_many(resources));
+    if let [one, two] = times {
+        return give(&packet_of(given, demand_of(&[Nanos(alone(one)), Nanos(alone(two))])?));
+    }
+    give(&packet_of(given, demand_of(nanos(times))?))
+}
+
+#[inline(always)]
+fn packet_of(given: &dvt_packet, demand: Demand) -> Packet {
     let (flow, bytes) = (FlowId(alone(&given.flow)), alone(&given.bytes));
     let (arrival, handle) = (Nanos(alone(&given.arrival_ns)), alone(&given.handle));
-    Ok(Packet { flow, bytes, arrival, handle, demand })
+    Packet { flow, bytes, arrival, handle, demand }
 }
 
 #[cold]
+#[inline(never)]
 pub(crate) fn too_many(resources: usize) -> Failure {
     Failure::range(format!("a packet crosses 1 to {MAX_RESOURCES} resources, not {resources}"))
 }
@@ -73,8 +79,14 @@ pub(crate) fn stage(given: u32) -> Result<Stage, Failure> {
         FINISHED => Ok(Stage::Finished),
         DROPPED => Ok(Stage::Dropped),
         ABORTED => Ok(Stage::Aborted),
-        _ => Err(Failure::range(format!("{given} is not a dvt_stage"))),
+        _ => Err(not_a_stage(given)),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn not_a_stage(given: u32) -> Failure {
+    Failure::range(format!("{given} is not a dvt_stage"))
 }
 
 /// An event on a pipeline of so many resources.
@@ -93,7 +105,13 @@ pub(crate) fn resource(given: u32, least: usize, resources: usize) -> Result<usi
     if (least..resources).contains(&given) {
         return Ok(given);
     }
-    Err(Failure::range(format!("resources here are from {least} to {}, not {given}", resources.saturating_sub(1))))
+    Err(no_such_resource(given, least, resources))
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_resource(given: usize, least: usize, resources: usize) -> Failure {
+    Failure::range(format!("resources here are from {least} to {}, not {given}", resources.saturating_sub(1)))
 }
 
 pub(crate) fn weight(given: f64) -> Result<Weight, Failure> {

@@ -74,6 +74,7 @@ pub(crate) fn report(answer: Answer) -> dvt_status {
 }
 
 #[cold]
+#[inline(never)]
 fn remember(failure: &Failure) -> dvt_status {
     let mut last = [0; LONGEST];
     write_text(&failure.text, &mut last);

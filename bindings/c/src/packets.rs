@@ -51,14 +51,15 @@ impl Packets {
 
     #[inline]
     pub(crate) fn enqueue(&mut self, given: &dvt_packet, now_ns: u64) -> Result<Admission, Failure> {
-        let packet = convert::packet(given)?;
-        self.checks.is_new(0, packet.handle)?;
-        let now = self.checks.time(now_ns)?;
-        let admission = self.scheduler.enqueue(&packet, now);
-        if admission.is_queued() {
-            self.checks.queued(0, packet.handle);
-        }
-        Ok(admission)
+        convert::packet(given, |packet| {
+            self.checks.is_new(0, packet.handle)?;
+            let now = self.checks.time(now_ns)?;
+            let admission = self.scheduler.enqueue(packet, now);
+            if admission.is_queued() {
+                self.checks.queued(0, packet.handle);
+            }
+            Ok(admission)
+        })
     }
 
     /// Shows the packet to `give`, if there is one.
@@ -174,14 +175,15 @@ impl Packets {
         now_ns: u64,
     ) -> Result<Admission, Failure> {
         let at = self.later(resource)?;
-        let packet = convert::packet(given)?;
-        self.checks.is_new(at, packet.handle)?;
-        let now = self.checks.time(now_ns)?;
-        let admission = self.stages()?.enqueue_before(at, &packet, now);
-        if admission.is_queued() {
-            self.checks.queued(at, packet.handle);
-        }
-        Ok(admission)
+        convert::packet(given, |packet| {
+            self.checks.is_new(at, packet.handle)?;
+            let now = self.checks.time(now_ns)?;
+            let admission = self.stages()?.enqueue_before(at, packet, now);
+            if admission.is_queued() {
+                self.checks.queued(at, packet.handle);
+            }
+            Ok(admission)
+        })
     }
 
     pub(crate) fn dequeue_before(&mut self, resource: u32, now_ns: u64) -> Result<Option<Packet>, Failure> {
@@ -210,7 +212,7 @@ impl Packets {
         if flow < self.flows {
             return Ok(FlowId(flow));
         }
-        Err(Failure::range(format!("flows are below {}, and {flow} is not", self.flows)))
+        Err(no_such_flow(flow, self.flows))
     }
 
     /// A resource behind the first, of a scheduler that orders packets before such.
@@ -228,4 +230,10 @@ impl Packets {
         let text = "the scheduler does not learn costs: ask for an estimator, as in drfq:estimator=ses";
         self.scheduler.learning().ok_or_else(|| Failure::new(dvt_status::DVT_ERROR_UNSUPPORTED, text))
     }
+}
+
+#[cold]
+#[inline(never)]
+fn no_such_flow(flow: u32, flows: u32) -> Failure {
+    Failure::range(format!("flows are below {flows}, and {flow} is not"))
 }

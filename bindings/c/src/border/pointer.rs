@@ -93,8 +93,8 @@ macro_rules! write_fields {
             (&raw mut (*to).flow).write(alone(&$packet.flow.0));
             (&raw mut (*to).bytes).write(alone(&$packet.bytes));
             (&raw mut (*to).resources).write(times.len() as u32);
-            (&raw mut (*to).arrival_ns).write($packet.arrival.0);
-            (&raw mut (*to).handle).write($packet.handle);
+            (&raw mut (*to).arrival_ns).write(alone(&$packet.arrival.0));
+            (&raw mut (*to).handle).write(alone(&$packet.handle));
             $((&raw mut (*to).$field).write($value);)*
             let demand = (&raw mut (*to).demand_ns).cast::<u64>();
             match times {
@@ -189,7 +189,11 @@ pub(super) unsafe fn text<'a>(given: *const c_char) -> Result<&'a str, Failure> 
 
 #[inline]
 fn is_usable<T>(given: *const T) -> Result<(), Failure> {
-    if given.is_null() || !given.is_aligned() { Err(unusable::<T>(given.is_null())) } else { Ok(()) }
+    // One after the other, as for handles.
+    if given.is_null() {
+        return Err(null::<T>());
+    }
+    if given.is_aligned() { Ok(()) } else { Err(not_aligned::<T>()) }
 }
 
 /// # Safety
@@ -203,12 +207,19 @@ unsafe fn is_of_size<T: Struct>(given: *const T) -> Result<(), Failure> {
 }
 
 #[cold]
-fn unusable<T>(is_null: bool) -> Failure {
-    let what = if is_null { "null" } else { "not aligned" };
-    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a pointer to {} is {what}", name_of::<T>()))
+#[inline(never)]
+fn null<T>() -> Failure {
+    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a pointer to {} is null", name_of::<T>()))
 }
 
 #[cold]
+#[inline(never)]
+fn not_aligned<T>() -> Failure {
+    Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a pointer to {} is not aligned", name_of::<T>()))
+}
+
+#[cold]
+#[inline(never)]
 fn wrong_size<T>(size: u32) -> Failure {
     let (name, known) = (name_of::<T>(), size_of::<T>());
     let text =
