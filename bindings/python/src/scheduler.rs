@@ -278,6 +278,7 @@ impl Scheduler {
     }
 
     /// Give a flow a weight on each resource.
+    #[pyo3(signature = (flow, weights: "Sequence[float]"))]
     fn set_resource_weights(&self, py: Python<'_>, flow: u32, weights: Vec<f64>) -> PyResult<()> {
         let flow = self.flow(flow)?;
         if weights.len() != self.resources {

@@ -49,6 +49,7 @@ impl Table {
     }
 
     /// The types of the columns.
+    #[pyo3(signature = () -> "object")]
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.schema.as_ref()).map_err(raised)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")

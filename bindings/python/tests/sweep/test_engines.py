@@ -1,11 +1,14 @@
 """Sweeps on worker processes, some of which are killed: nothing is lost, and the results equal those of an undisturbed run."""
 
+import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -147,6 +150,34 @@ def test_a_scheduler_that_is_not_there_is_an_error():
 
     with pytest.raises(EngineError, match="cannot reach a Dask scheduler at tcp://127.0.0.1:1"):
         connect("tcp://127.0.0.1:1")
+
+
+def test_the_dashboard_s_address_is_printed_where_it_runs(tmp_path):
+    (tmp_path / "grid.toml").write_text('scenario = "middlebox"\npolicy = "drr"\nseed = [1, 2]\nset.duration = "10ms"\n')
+    command = [sys.executable, "-m", "dovetail.sweep.command", "grid.toml", "--out", "out", "--jobs", "1"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    printed = re.findall(r"^dashboard: http://127\.0\.0\.1:\d+/status$", done.stderr, re.MULTILINE)
+    assert len(printed) == (importlib.util.find_spec("bokeh") is not None), done.stderr
+
+
+def test_the_dashboard_is_one_that_answers(client):
+    pytest.importorskip("bokeh")
+    from dovetail.sweep.dask_engine import DaskEngine
+
+    link = DaskEngine(client, run).dashboard()
+    with urllib.request.urlopen(link, timeout=_PATIENCE_S) as page:
+        assert b"Dask" in page.read()
+
+
+def test_a_scheduler_without_a_dashboard_has_no_address(client, monkeypatch):
+    """What its server answers there without bokeh: that there is no such page."""
+    from dovetail.sweep.dask_engine import DaskEngine
+
+    engine = DaskEngine(client, run)
+    monkeypatch.setattr(type(client), "dashboard_link", client.dashboard_link.replace("/status", "/no-such-page"))
+    assert engine.dashboard() is None
+    monkeypatch.setattr(type(client), "dashboard_link", "")
+    assert engine.dashboard() is None
 
 
 def test_workers_of_another_version_are_refused(tmp_path, client, monkeypatch):

@@ -7,7 +7,10 @@ the coordinator takes it apart.
 import itertools
 import math
 import time
+import urllib.error
+import urllib.request
 import uuid
+from http import HTTPStatus
 from typing import Any
 
 from . import node, work
@@ -20,12 +23,16 @@ from .work import Batch, Done, Missing
 #: A capture travels in pieces of this size.
 _PIECE_BYTES = 4 << 20
 _CONNECT_S = "10s"
+#: A dashboard that does not answer within this may still be one.
+_PAGE_S = 2
 #: How long is waited before it is asked whether the other end is still there.
 _ANSWER_S = 10
 #: Local workers that died are started again, unless this long none is there.
 _ALONE_S = 120
 #: Workers are counted this often.
 _RECOUNT_S = 1.0
+#: Whatever proxy the environment names.
+_DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 #: Workers of this machine: one process a core, without statistics of what they run.
 _LOCAL = {
     # How often a batch may lose its worker before it is taken apart.
@@ -82,12 +89,18 @@ class DaskEngine:
         self._workers, self._counted_at, self._seen_at = 0, -math.inf, time.monotonic()
 
     def dashboard(self) -> str | None:
-        """Where the scheduler's dashboard is, if it has one."""
-        try:
-            import bokeh  # noqa: F401
-        except ImportError:
+        """Where the scheduler's dashboard is. Without bokeh, which may be missing there and not here, its server has no such page."""
+        link = str(self._client.dashboard_link or "")
+        if not link:
             return None
-        return str(self._client.dashboard_link) or None
+        try:
+            with _DIRECTLY.open(link, timeout=_PAGE_S):
+                return link
+        except urllib.error.HTTPError as error:
+            return None if error.code == HTTPStatus.NOT_FOUND else link
+        except (OSError, ValueError):
+            # It may be reached from elsewhere.
+            return link
 
     def workers(self) -> int:
         # A round trip to the scheduler.
