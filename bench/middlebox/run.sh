@@ -3,7 +3,7 @@
 # see --help. Other work on the machine gets less of it meanwhile.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-cargo build --release --package dovetail-bench-middlebox --features af-xdp
+cargo build --release --package dovetail-bench-middlebox
 # A session of its own: where the kernel shares cores out among sessions, this one's niceness is what counts.
 exec setsid --wait bash -c '
     { echo -19 >/proc/self/autogroup; } 2>/dev/null || true

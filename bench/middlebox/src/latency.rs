@@ -1,16 +1,22 @@
 //! How long a packet takes from one host's interface to the other's, one at a time.
 
 use std::{
-    hint, thread,
+    hint,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{Lab, Place, datagram};
+use dovetail_box::live::lab::{BRIDGE, Lab, PORTS, Place, Raw, datagram};
+use dovetail_netns::tool;
 use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
-    subject::{Failed, SOURCE_CORE, Subject, lab, stay_on},
+    subject::{BOX_CORE, Failed, SOURCE_CORE, Subject, lab, stay_on},
     table::Table,
 };
 
@@ -23,28 +29,81 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     for wait in ["spin", "spin-then-sleep", "sleep"] {
         let subject = Subject { label: format!("drfq, {wait}"), ..Subject::fast("drfq", wait, &args.function) };
         let other = subject.by_af_xdp();
-        subjects.push(subject);
-        subjects.extend(other);
+        subjects.extend([subject, other]);
     }
-    let mut medians = vec![Vec::new(); subjects.len()];
-    let mut late = vec![Vec::new(); subjects.len()];
+    let mut medians = vec![Vec::new(); subjects.len() + 1];
+    let mut late = vec![Vec::new(); subjects.len() + 1];
+    let mut one = |at: usize| -> Result<(), Failed> {
+        let time = Duration::from_secs_f64(args.seconds);
+        let micros = thread::scope(|scope| {
+            let each = scope.spawn(|| each_packet(&lab, time).map_err(|wrong| wrong.to_string()));
+            each.join().map_err(|_| "the source ended")?
+        })?;
+        medians[at].push(quantile(&micros, Quantile::MEDIAN).ok_or("no packet arrived")?);
+        late[at].push(quantile(&micros, Quantile::P99).ok_or("no packet arrived")?);
+        Ok(())
+    };
     for _ in 0..args.rounds {
-        for ((subject, medians), late) in subjects.iter().zip(&mut medians).zip(&mut late) {
+        for (at, subject) in subjects.iter().enumerate() {
             let running = subject.start(&lab)?;
-            let time = Duration::from_secs_f64(args.seconds);
-            let micros = thread::scope(|scope| {
-                let each = scope.spawn(|| each_packet(&lab, time).map_err(|wrong| wrong.to_string()));
-                each.join().map_err(|_| "the source ended")?
-            })?;
+            one(at)?;
             drop(running);
-            medians.push(quantile(&micros, Quantile::MEDIAN).ok_or("no packet arrived")?);
-            late.push(quantile(&micros, Quantile::P99).ok_or("no packet arrived")?);
         }
+        let alone = Alone::start(&lab)?;
+        one(subjects.len())?;
+        drop(alone);
     }
-    for ((subject, medians), late) in subjects.iter().zip(&medians).zip(&late) {
-        table.push("latency, 5 kpps, p50", &subject.label, medians, "µs");
-        table.push("latency, 5 kpps, p99", &subject.label, late, "µs");
+    let labels = subjects.iter().map(|subject| subject.label.as_str()).chain([ALONE]);
+    for ((label, medians), late) in labels.zip(&medians).zip(&late) {
+        table.push("latency, 5 kpps, p50", label, medians, "µs");
+        table.push("latency, 5 kpps, p99", label, late, "µs");
     }
+    Ok(())
+}
+
+/// A thread that spins at two packet sockets and gives one what arrives at the other, in the place of box and bridge: what
+/// a box cannot be below.
+struct Alone<'l> {
+    lab: &'l Lab,
+    ends: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+const ALONE: &str = "two sockets, no box";
+
+impl<'l> Alone<'l> {
+    fn start(lab: &'l Lab) -> Result<Self, Failed> {
+        ip(lab, "nomaster")?;
+        let open = |port| lab.namespace(Place::Box).within(|| Raw::open(port));
+        let (mut inside, outside) = (open(PORTS[0])?, open(PORTS[1])?);
+        let ends = Arc::new(AtomicBool::new(false));
+        let is_told = ends.clone();
+        let thread = thread::spawn(move || {
+            let _ = stay_on(BOX_CORE);
+            while !is_told.load(Ordering::Relaxed) {
+                match inside.receive() {
+                    Some(frame) => drop(outside.send(std::iter::once(frame))),
+                    None => hint::spin_loop(),
+                }
+            }
+        });
+        Ok(Self { lab, ends, thread: Some(thread) })
+    }
+}
+
+impl Drop for Alone<'_> {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        let _ = self.thread.take().map(thread::JoinHandle::join);
+        let _ = ip(self.lab, &format!("master {BRIDGE}"));
+        // The bridge forwards there a little later.
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// Changes the box's port inside.
+fn ip(lab: &Lab, change: &str) -> Result<(), Failed> {
+    tool("ip", &format!("-n {} link set {} {change}", lab.namespace(Place::Box).name(), PORTS[0]))?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     Args,
-    source::{Source, arrived},
+    source::{Injector, arrived},
     subject::{Failed, Subject, lab},
     table::Table,
 };
@@ -23,7 +23,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
     let fast = |policy| Subject::fast(policy, "sleep", &args.function);
     let mut boxes = POLICIES.map(fast).to_vec();
-    boxes.extend(BY_AF_XDP.iter().filter_map(|policy| fast(policy).by_af_xdp()));
+    boxes.extend(BY_AF_XDP.iter().map(|policy| fast(policy).by_af_xdp()));
     let mut subjects = vec![Subject::bridge()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
     for bytes in BYTES {
@@ -35,7 +35,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
                 let (delivered, sent) = thread::scope(|scope| {
                     let source = scope.spawn(|| -> Result<_, String> {
                         let once = || -> Result<_, Failed> {
-                            let mut source = Source::new(&lab, FLOWS, bytes)?;
+                            let mut source = Injector::new(&lab, FLOWS, bytes)?;
                             source.blast(WARM_UP)?;
                             let (begun, before) = (Instant::now(), arrived(&lab)?.0);
                             let sent = source.blast(Duration::from_secs_f64(args.seconds))?;
@@ -56,8 +56,17 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         for (subject, of_subject) in subjects.iter().zip(&kpps) {
             table.push(format!("overload, {bytes} B"), &subject.label, of_subject, "kpps");
         }
-        for (subject, of_subject) in subjects.iter().zip(&kpps).skip(1) {
-            table.push_ratio(format!("overload, {bytes} B"), &subject.label, of_subject, &kpps[0]);
+        let what = || format!("overload, {bytes} B");
+        for (at, subject) in subjects.iter().enumerate().skip(1) {
+            table.push_ratio(what(), &subject.label, &kpps[at], &kpps[0], "the bridge's");
+            // The first box, and the same policy by packet sockets.
+            if at > 1 {
+                table.push_ratio(what(), &subject.label, &kpps[at], &kpps[1], "fifo's");
+            }
+            let other = subjects.iter().position(|other| other.by_af_xdp().label == subject.label);
+            if let Some(other) = other {
+                table.push_ratio(what(), &subject.label, &kpps[at], &kpps[other], "AF_PACKET's");
+            }
         }
     }
     Ok(())

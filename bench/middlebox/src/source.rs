@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{HOST_INTERFACE, Lab, Place, Raw, datagram};
+use dovetail_box::live::lab::{Flood, HOST_INTERFACE, Lab, PORTS, Place, Raw, datagram};
+use dovetail_netns::tool;
 
 use crate::subject::{Failed, SOURCE_CORE, stay_on};
 
@@ -33,15 +34,6 @@ impl Source {
         Ok(sent)
     }
 
-    /// Sends as fast as it can for so long; how many.
-    pub fn blast(&mut self, time: Duration) -> io::Result<u64> {
-        let (begun, mut sent) = (Instant::now(), 0);
-        while begun.elapsed() < time {
-            sent += self.send(Raw::BATCH)? as u64;
-        }
-        Ok(sent)
-    }
-
     /// Sends at a rate for so long, some 16 at a time; how many.
     pub fn pace(&mut self, per_s: f64, time: Duration) -> io::Result<u64> {
         self.pace_in(16, per_s, time)
@@ -65,6 +57,33 @@ impl Source {
             if burst >= least {
                 sent += self.send(burst as usize)? as u64;
             }
+        }
+        Ok(sent)
+    }
+}
+
+/// More packets than a socket can send, made by the kernel on the source's core.
+pub struct Injector(Flood);
+
+impl Injector {
+    /// Keeps the calling thread on the source's core, and in the namespace inside.
+    pub fn new(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
+        stay_on(SOURCE_CORE)?;
+        // The box's end of the link is to take in what a driver sends.
+        let name = lab.namespace(Place::Box).name();
+        tool("ip", &format!("netns exec {name} ethtool -K {} gro on", PORTS[0]))?;
+        lab.namespace(Place::Inside).enter()?;
+        Ok(Self(Flood::new(Place::Inside, flows, bytes)?))
+    }
+
+    /// Sends as fast as it can for so long; how many, of which the link loses some.
+    pub fn blast(&mut self, time: Duration) -> io::Result<u64> {
+        /// So many that it does not matter what each call takes to begin.
+        const AT_ONCE: u32 = 250_000;
+        let (begun, mut sent) = (Instant::now(), 0);
+        while begun.elapsed() < time {
+            self.0.send(AT_ONCE)?;
+            sent += u64::from(AT_ONCE);
         }
         Ok(sent)
     }

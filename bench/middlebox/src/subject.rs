@@ -72,11 +72,11 @@ impl Subject {
         Self { label: policy.into(), settings: Some(settings), program: None }
     }
 
-    /// The same by AF_XDP, in a build that has it.
-    pub fn by_af_xdp(&self) -> Option<Self> {
+    /// The same by AF_XDP.
+    pub fn by_af_xdp(&self) -> Self {
         let settings = self.settings.as_ref().map(|settings| format!("io = \"af-xdp\"\n{settings}"));
         let label = format!("{}, AF_XDP", self.label);
-        cfg!(feature = "af-xdp").then(|| Self { label, settings, program: self.program.clone() })
+        Self { label, settings, program: self.program.clone() }
     }
 
     /// The same boxes, and after them those of another program, if there is one.

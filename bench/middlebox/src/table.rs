@@ -20,9 +20,16 @@ impl Table {
     }
 
     /// The same of ratios, round by round.
-    pub fn push_ratio(&mut self, what: impl Into<String>, subject: impl Into<String>, ours: &[f64], theirs: &[f64]) {
+    pub fn push_ratio(
+        &mut self,
+        what: impl Into<String>,
+        subject: impl Into<String>,
+        ours: &[f64],
+        theirs: &[f64],
+        whose: &str,
+    ) {
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect();
-        self.push(what, subject, &ratios, "of the bridge's");
+        self.push(what, subject, &ratios, &format!("of {whose}"));
     }
 }
 

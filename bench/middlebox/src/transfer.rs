@@ -28,8 +28,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         program: None,
     };
     let mut subjects = vec![Subject::bridge()];
-    let mut boxes = vec![passing("whole"), passing("split")];
-    boxes.extend(passing("split").by_af_xdp());
+    let boxes = vec![passing("whole"), passing("split"), passing("split").by_af_xdp()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
     let mut gbps = vec![Vec::new(); subjects.len()];
     for _ in 0..args.rounds {
@@ -43,7 +42,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         table.push("TCP, one transfer", &subject.label, of_subject, "Gbit/s");
     }
     for (subject, of_subject) in subjects.iter().zip(&gbps).skip(1) {
-        table.push_ratio("TCP, one transfer", &subject.label, of_subject, &gbps[0]);
+        table.push_ratio("TCP, one transfer", &subject.label, of_subject, &gbps[0], "the bridge's");
     }
     Ok(())
 }

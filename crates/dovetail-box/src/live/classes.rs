@@ -74,6 +74,8 @@ pub(super) struct Worked {
     pub ended_by: Option<By>,
     /// Whether something else ran in between, and the usual time stands for the measured one.
     pub is_preempted: bool,
+    /// When it had been done, if the clock was read.
+    pub ended: Option<Nanos>,
 }
 
 impl Classes {
@@ -175,7 +177,7 @@ impl Classes {
         let counted = |ns: f64| Nanos::from_f64(ns * class.config.cost / self.share);
         let given = class.config.time.map(|time| counted(time.mean_ns(bytes.into())));
         if class.chain.is_empty() && class.program.is_none() {
-            return Worked { took: given.unwrap_or(Nanos::ZERO), ended_by: None, is_preempted: false };
+            return Worked { took: given.unwrap_or(Nanos::ZERO), ended_by: None, is_preempted: false, ended: None };
         }
         let failed = counters.failed();
         let started = clock::now();
@@ -189,13 +191,15 @@ impl Classes {
             }
         };
         if let Some(took) = given {
-            return Worked { took, ended_by, is_preempted: false };
+            return Worked { took, ended_by, is_preempted: false, ended: None };
         }
-        let measured = (clock::now() - started).as_f64();
+        let ended = clock::now();
+        let measured = (ended - started).as_f64();
         // A packet on which a program fails may take far longer than others, and that is the program's own time.
         let has_failed = counters.failed() > failed;
         let (usual, is_preempted) = if has_failed { (measured, false) } else { class.usual_for(measured) };
-        Worked { took: Nanos::from_f64(usual * class.config.cost / self.share), ended_by, is_preempted }
+        let took = Nanos::from_f64(usual * class.config.cost / self.share);
+        Worked { took, ended_by, is_preempted, ended: Some(ended) }
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     flows::Flows,
     frames::{Frame, Frames},
     marks::marks,
-    sys::Received,
+    sys::{Bytes, Received},
     watch::{Arrived, Watch},
 };
 use crate::{
@@ -37,34 +37,36 @@ pub(super) struct Entrance<'b> {
 }
 
 impl Entrance<'_> {
-    pub(super) fn take(&mut self, received: &Received<'_>) {
+    pub(super) fn take(&mut self, received: Received<'_>) {
         if self.take_in(received).is_err() {
             self.oddities.malformed += 1;
         }
     }
 
-    fn take_in(&mut self, received: &Received<'_>) -> Result<(), Refused> {
-        let marks = marks(received.bytes, received.tag, self.classes.look_for_names());
+    fn take_in(&mut self, received: Received<'_>) -> Result<(), Refused> {
+        let marks = marks(&received.bytes, received.tag, self.classes.look_for_names());
         let class = self.classes.of(&marks);
         let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
             self.oddities.no_flow += 1;
             return Ok(());
         };
         let offload = Offload::parse(&received.offload)?;
-        let frames = match wire::received::Received::new(received.bytes, offload, received.tag) {
-            Ok(frames) if self.segments == Segments::Split || offload.segmented.is_none() => frames,
-            Err(wrong) if offload.segmented.is_none() => return Err(wrong),
-            // One that stays whole, or that cannot be split here, such as a stream within a tunnel.
-            _ => {
-                let bytes = received.bytes.len() + tag::bytes(received.tag);
-                self.admit(flow, class, bytes, |into| whole(received, into).ok());
-                return Ok(());
+        if self.segments == Segments::Split || offload.segmented.is_none() {
+            match wire::received::Received::new(&received.bytes, offload, received.tag) {
+                Ok(frames) => {
+                    for index in 0..frames.count() {
+                        let bytes = frames.length(index).unwrap_or_default();
+                        self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
+                    }
+                    return Ok(());
+                }
+                // One that cannot be split here, such as a stream within a tunnel, stays whole.
+                Err(_) if offload.segmented.is_some() => {}
+                Err(wrong) => return Err(wrong),
             }
-        };
-        for index in 0..frames.count() {
-            let bytes = frames.length(index).unwrap_or_default();
-            self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
         }
+        let bytes = received.bytes.len() + tag::bytes(received.tag);
+        self.admit(flow, class, bytes, |into| whole(received, into).ok());
         Ok(())
     }
 
@@ -109,10 +111,17 @@ impl Entrance<'_> {
     }
 }
 
-/// A frame as it is to be handed on without being split, and what the kernel is to do to it.
-pub(super) fn whole(received: &Received<'_>, into: &mut Vec<u8>) -> Result<Offload, Refused> {
+/// A frame as it is to be handed on without being split, and what the kernel is to do to it. One that has a buffer of its own
+/// is not copied: `into` takes its place.
+pub(super) fn whole(received: Received<'_>, into: &mut Vec<u8>) -> Result<Offload, Refused> {
     let offload = Offload::parse(&received.offload)?;
-    tag::put_back(received.bytes, received.tag, into)?;
+    match received.bytes {
+        // A short frame is not to keep a long buffer.
+        Bytes::Own(bytes) if received.tag.is_none() && into.capacity() >= bytes.capacity() => {
+            std::mem::swap(bytes, into)
+        }
+        bytes => tag::put_back(&bytes, received.tag, into)?,
+    }
     match received.tag {
         Some(_) => offload.behind(tag::TAG as u16),
         None => Ok(offload),

@@ -2,6 +2,7 @@
 
 use slab::Slab;
 
+use super::sys::LONGEST;
 use crate::wire::offload::Offload;
 
 /// A frame on its way through.
@@ -42,7 +43,8 @@ impl Frames {
         if bytes <= LONG {
             return self.spare.pop().unwrap_or_default();
         }
-        self.long.pop().unwrap_or_else(|| Vec::with_capacity(bytes))
+        // As much as any takes, so that it can be exchanged for the one that a socket has read into.
+        self.long.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
     }
 
     /// A buffer that is no longer needed.

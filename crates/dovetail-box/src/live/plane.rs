@@ -186,11 +186,13 @@ impl Plane {
     pub(super) fn round(&mut self, now: Nanos) -> Result<bool, LiveError> {
         let answered = self.collect()?;
         let settled = self.settle(now)? || answered;
-        let received = self.receive(1 - self.toward, clock::now()) + self.pass_on(self.toward);
+        let (scheduled, arrived) = self.receive(1 - self.toward);
+        let received = scheduled + self.pass_on(self.toward);
         let settled = self.collect()? || settled;
-        let settled = self.settle(clock::now())? || settled;
-        let now = clock::now();
-        self.ports.iter_mut().for_each(|port| port.release(now));
+        // The clock is read no more where nothing happened: a packet that arrives meanwhile would wait for that.
+        let is_busy = settled || received > 0;
+        let settled = is_busy && self.settle(arrived.unwrap_or_else(clock::now))? || settled;
+        self.ports.iter_mut().for_each(|port| port.release(clock::now));
         let had_outgoing = self.ports.iter().any(Port::has_outgoing);
         for port in &mut self.ports {
             port.flush(&mut self.frames);
@@ -220,9 +222,9 @@ impl Plane {
                 None => return Ok(done > 0),
                 Some(Action::Work(work)) if self.workers.is_some() => self.hand_out(&work)?,
                 Some(Action::Work(work)) => {
-                    let (took, outcome) = self.work(&work);
+                    let (took, outcome, ended) = self.work(&work);
                     self.node.worked(took, outcome);
-                    now = clock::now();
+                    now = ended.unwrap_or_else(clock::now);
                 }
                 Some(Action::Send(passage)) => self.send(&passage),
             }
@@ -267,12 +269,14 @@ impl Plane {
         Ok(had_any)
     }
 
-    fn work(&mut self, work: &Work) -> (Nanos, Outcome) {
+    /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
+    fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
         let handle = work.handle;
-        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
         let counters = &mut self.counters[usize::from(frame.class)];
         let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
-        self.worked(work.flow, handle, worked)
+        let (took, outcome) = self.worked(work.flow, handle, worked);
+        (took, outcome, worked.ended)
     }
 
     /// What the work on a frame comes to.
@@ -322,23 +326,29 @@ impl Plane {
 
     fn send(&mut self, passage: &Passage) {
         let Some(frame) = self.frames.take(passage.handle) else { return };
-        let counters = &mut self.counters[usize::from(frame.class)];
+        let (class, bytes) = (usize::from(frame.class), frame.bytes.len() as u64);
+        self.watchers.left(frame.number, passage, &frame.bytes);
+        let port = &mut self.ports[self.toward];
+        port.push(frame.offload, frame.bytes, passage.link_start);
+        // No other can leave in the same call: what is still to be noted of this one can be noted when it is gone.
+        if self.node.is_empty() {
+            port.flush(&mut self.frames);
+        }
+        let counters = &mut self.counters[class];
         counters.sent += 1;
-        counters.sent_bytes += frame.bytes.len() as u64;
+        counters.sent_bytes += bytes;
         counters.waited += passage.link_start - passage.arrival;
         let latency = passage.link_end - passage.arrival;
         counters.latency_nanos += u128::from(latency.0);
-        self.latencies[usize::from(frame.class)].record(latency.0);
+        self.latencies[class].record(latency.0);
         let had = self.flows.had(passage.flow);
         had.sent += 1;
-        had.sent_bytes += frame.bytes.len() as u64;
+        had.sent_bytes += bytes;
         had.link += passage.link_end - passage.link_start;
-        self.watchers.left(frame.number, passage, &frame.bytes);
-        self.ports[self.toward].push(frame.offload, frame.bytes, passage.link_start);
     }
 
-    /// Takes in what arrived on the side from which packets are scheduled.
-    fn receive(&mut self, from: usize, now: Nanos) -> usize {
+    /// Takes in what arrived on the side from which packets are scheduled: how many, and when the first was seen.
+    fn receive(&mut self, from: usize) -> (usize, Option<Nanos>) {
         let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
         let mtu = ports[1 - from].mtu_bytes;
         let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
@@ -354,9 +364,17 @@ impl Plane {
             offered,
             segments: *segments,
             clamp: clamp(mtu, *growth_bytes),
-            now,
+            now: Nanos::ZERO,
         };
-        (0..ROUND).take_while(|_| ports[from].receive(|received| entrance.take(&received)).is_some()).count()
+        let mut take = |received: Received<'_>, is_first: bool| {
+            if is_first {
+                entrance.now = clock::now();
+            }
+            entrance.take(received);
+        };
+        let count =
+            (0..ROUND).take_while(|&at| ports[from].receive(|received| take(received, at == 0)).is_some()).count();
+        (count, (count > 0).then_some(entrance.now))
     }
 
     /// Passes on at once what arrived on the other side.
@@ -369,7 +387,7 @@ impl Plane {
         let now = clock::now();
         let mut pass = |received: Received<'_>| {
             let mut bytes = frames.buffer(received.bytes.len());
-            match whole(&received, &mut bytes) {
+            match whole(received, &mut bytes) {
                 Ok(mut offload) => {
                     if let Some((v4, v6)) = clamp {
                         // It goes by a checksum that is filled in.

@@ -110,8 +110,12 @@ impl Port {
         self.delay.hurry();
     }
 
-    /// Frames that have come as far as the link is long are to leave.
-    pub(super) fn release(&mut self, now: Nanos) {
+    /// Frames that have come as far as the link is long are to leave. The time is asked for where the link has a length.
+    pub(super) fn release(&mut self, now: impl FnOnce() -> Nanos) {
+        if self.delay.is_empty() {
+            return;
+        }
+        let now = now();
         while self.outgoing.len() < MOST_OUTGOING
             && let Some((offload, bytes)) = self.delay.pop(now)
         {

@@ -20,6 +20,8 @@ use super::{
 };
 use crate::config::Config;
 
+/// How often it looks whether something is asked of it: each look is some 20 ns that a packet might wait.
+const LISTEN_EVERY: Nanos = Nanos::from_micros(50);
 /// How often the box tells of itself.
 const TELL_EVERY: Nanos = Nanos::from_millis(200);
 /// How often it looks whether programs are compiled, while it waits for some.
@@ -36,6 +38,7 @@ pub struct Live {
     plane: Plane,
     waiting: Waiting,
     asked: Asked,
+    listen_at: Nanos,
     tell_at: Nanos,
     programs: Option<Programs>,
     /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
@@ -74,6 +77,7 @@ impl Live {
             plane,
             waiting,
             asked,
+            listen_at: Nanos::ZERO,
             tell_at: Nanos::ZERO,
             programs,
             pending: VecDeque::new(),
@@ -106,11 +110,14 @@ impl Live {
                 self.switch.take_over(now, ALIVE_FOR);
             }
             let is_busy = self.plane.round(now)?;
-            while let Some(command) = self.asked.next() {
-                match command {
-                    Command::Stop => return self.stop(),
-                    Command::Reload(next, answer) => self.reload(next, answer),
-                    Command::Retune(policy, answer) => drop(answer.send(self.retune(&policy))),
+            if now >= self.listen_at {
+                self.listen_at = now + LISTEN_EVERY;
+                while let Some(command) = self.asked.next() {
+                    match command {
+                        Command::Stop => return self.stop(),
+                        Command::Reload(next, answer) => self.reload(next, answer),
+                        Command::Retune(policy, answer) => drop(answer.send(self.retune(&policy))),
+                    }
                 }
             }
             if !self.pending.is_empty() && now >= self.look_at {

@@ -418,7 +418,7 @@ mod tests {
         let thread = thread::spawn(move || {
             let (Ok(Task::Frame(job, epoch)), Some(time)) = (asked.recv(), answers_after) else { return };
             thread::sleep(time);
-            let worked = Worked { took: Nanos::ZERO, ended_by: None, is_preempted: false };
+            let worked = Worked { took: Nanos::ZERO, ended_by: None, is_preempted: false, ended: None };
             let _ = answer.send(Answer { worker: 0, job, worked, programs: ProgramCounters::default(), epoch });
             let _ = asked.recv();
         });

@@ -49,7 +49,7 @@ impl Xdp {
 
     pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
         self.0.receive(|received| {
-            let partial = left_out(received.bytes);
+            let partial = left_out(&received.bytes);
             let offload = Offload { partial, segmented: None }.bytes();
             take(Received { offload, ..received })
         })

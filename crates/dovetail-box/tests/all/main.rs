@@ -14,6 +14,7 @@
 //! | `shaper` | behind a shaper that paces the box |
 //! | `links` | links that go down, or are narrower than others |
 //! | `long_link` | a link that is long |
+//! | `syn` | SYNs that are told smaller segments |
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
@@ -57,6 +58,8 @@ mod process;
 mod shaper;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod shares;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod syn;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
 mod waits;

@@ -15,7 +15,10 @@ const NUMBER: usize = ETHERNET + IPV4 + UDP;
 
 /// What stations' addresses begin with: local, of no maker.
 const STATION: [u8; 4] = [0x02, 0x77, 0x77, 0x77];
-const SOURCE_PORT: u16 = 10_000;
+/// The port of the first flow, and where in a frame it is.
+pub(super) const SOURCE_PORT: u16 = 10_000;
+#[cfg(feature = "af-xdp")]
+pub(super) const SOURCE_PORT_AT: usize = ETHERNET + IPV4;
 
 /// A frame of this length with a UDP datagram in it. Flows differ in the port that they come from.
 #[must_use]

@@ -27,6 +27,8 @@
 
 pub mod datagram;
 mod error;
+#[cfg(feature = "af-xdp")]
+mod flood;
 mod hold;
 mod raw;
 mod show;
@@ -42,6 +44,8 @@ use rustix::process::geteuid;
 
 use super::switch::ports::{Port, PortState};
 pub use error::LabError;
+#[cfg(feature = "af-xdp")]
+pub use flood::Flood;
 use hold::{Before, Hold};
 pub use raw::Raw;
 pub use show::{Show, ShowError, show};

@@ -51,7 +51,7 @@ impl Raw {
     pub fn receive(&mut self) -> Option<&[u8]> {
         let frame = &mut self.frame;
         self.socket.receive(|received| {
-            if tag::put_back(received.bytes, received.tag, frame).is_err() {
+            if tag::put_back(&received.bytes, received.tag, frame).is_err() {
                 frame.clear();
             }
         })?;

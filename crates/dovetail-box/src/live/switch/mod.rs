@@ -98,6 +98,8 @@ mod assembler;
 #[cfg(feature = "af-xdp")]
 mod btf;
 mod error;
+#[cfg(feature = "af-xdp")]
+pub(super) mod flood;
 pub mod ports;
 mod programs;
 mod rtnetlink;
@@ -215,15 +217,19 @@ impl Switch {
         self.set(now + ahead);
     }
 
-    /// Keeps the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`. If the deadline had passed by then, all
-    /// stays as it is and the answer is false.
+    /// Keeps the box in charge until so long after `now`, a time of `CLOCK_MONOTONIC`, or up to a sixteenth of that less. If
+    /// the deadline had passed by then, all stays as it is and the answer is false.
+    ///
+    /// The deadline is moved only where it is by more than that: each time, the processors on which the programs run have to
+    /// fetch it anew, in the path of a frame.
     ///
     /// A loop that is stopped in between is not in charge when it goes on: the deadline counts from the time that was compared.
     #[inline]
     #[must_use]
     pub fn renew(&self, now: Nanos, ahead: Nanos) -> bool {
-        let is_in_time = !self.has_lapsed(now);
-        if is_in_time {
+        let deadline = self.deadline.load(Ordering::Relaxed);
+        let is_in_time = now.0 < deadline;
+        if is_in_time && (now + ahead).0 > deadline.saturating_add(ahead.0 / 16) {
             self.set(now + ahead);
         }
         is_in_time

@@ -36,6 +36,9 @@ pub enum Kind {
     /// `BPF_PROG_TYPE_XDP`, for the interface of this number alone, whose driver it may ask.
     #[cfg(feature = "af-xdp")]
     Xdp { interface: u32 },
+    /// The same, to be run on frames that the kernel makes, by [`send_frames`].
+    #[cfg(feature = "af-xdp")]
+    Flood,
 }
 
 /// An array of one value of eight bytes.
@@ -197,6 +200,8 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
         Kind::Classifier => (3, c"MIT OR Apache-2.0", 0, 0, 0),
         #[cfg(feature = "af-xdp")]
         Kind::Xdp { interface } => (6, c"Dual MIT/GPL", ASKS_DRIVER, interface, XDP),
+        #[cfg(feature = "af-xdp")]
+        Kind::Flood => (6, c"MIT OR Apache-2.0", 0, 0, XDP),
     };
     let attempt = |log: &mut [u8]| {
         let mut load = Load {
@@ -239,22 +244,40 @@ pub fn load(name: &str, kind: Kind, instructions: &[Instruction]) -> Result<Owne
 /// # Errors
 /// The system's.
 pub fn run(program: BorrowedFd<'_>) -> io::Result<u32> {
-    #[repr(C)]
-    struct Run {
-        program: u32,
-        answer: u32,
-        in_bytes: u32,
-        out_bytes: u32,
-        input: u64,
-        output: u64,
-        repeat: u32,
-        nanos: u32,
-        context_in_bytes: u32,
-        context_out_bytes: u32,
-        context_in: u64,
-        context_out: u64,
-    }
-    let frame = [0_u8; 60];
+    Ok(test_run(program, &[0; 60], 0, 0)?.answer)
+}
+
+/// Has the kernel make so many copies of a frame, run a program on each, and do with them what it answers.
+///
+/// # Errors
+/// The system's; `EINVAL` before Linux 5.18.
+#[cfg(feature = "af-xdp")]
+pub fn send_frames(program: BorrowedFd<'_>, frame: &[u8], copies: u32) -> io::Result<()> {
+    const LIVE_FRAMES: u32 = 1 << 1;
+    test_run(program, frame, copies, LIVE_FRAMES).map(drop)
+}
+
+#[repr(C)]
+struct Run {
+    program: u32,
+    answer: u32,
+    in_bytes: u32,
+    out_bytes: u32,
+    input: u64,
+    output: u64,
+    repeat: u32,
+    nanos: u32,
+    context_in_bytes: u32,
+    context_out_bytes: u32,
+    context_in: u64,
+    context_out: u64,
+    flags: u32,
+    processor: u32,
+    batch: u32,
+    padding: u32,
+}
+
+fn test_run(program: BorrowedFd<'_>, frame: &[u8], repeat: u32, flags: u32) -> io::Result<Run> {
     let mut run = Run {
         program: program.as_raw_fd() as u32,
         answer: 0,
@@ -262,17 +285,21 @@ pub fn run(program: BorrowedFd<'_>) -> io::Result<u32> {
         out_bytes: 0,
         input: frame.as_ptr() as u64,
         output: 0,
-        repeat: 0,
+        repeat,
         nanos: 0,
         context_in_bytes: 0,
         context_out_bytes: 0,
         context_in: 0,
         context_out: 0,
+        flags,
+        processor: 0,
+        batch: 0,
+        padding: 0,
     };
     // SAFETY: `Run` is what PROG_TEST_RUN reads and writes. Its input is a frame of that length, which is only read; there
     // is no output.
     unsafe { bpf(PROG_TEST_RUN, &mut run) }?;
-    Ok(run.answer)
+    Ok(run)
 }
 
 /// Runs a classifier on what arrives at an interface of this thread's network namespace, ahead of all others there, for as

@@ -8,6 +8,6 @@ mod ring;
 #[cfg(feature = "af-xdp")]
 mod xdp;
 
-pub(crate) use ring::{BATCH, Layout, PacketSocket, Received};
+pub(crate) use ring::{BATCH, Bytes, LONGEST, Layout, PacketSocket, Received};
 #[cfg(feature = "af-xdp")]
 pub(crate) use xdp::{Abilities, XdpSocket};

@@ -10,7 +10,8 @@
 
 use std::{
     io,
-    mem::{size_of, size_of_val, zeroed},
+    mem::{MaybeUninit, size_of, size_of_val, zeroed},
+    ops::Deref,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
     ptr::{self, NonNull},
     sync::atomic::{AtomicU32, Ordering},
@@ -22,7 +23,7 @@ const OFFLOAD: usize = Offload::BYTES;
 /// Frames of one system call at most.
 pub(crate) const BATCH: usize = 64;
 /// The longest frame there is: an IP packet of 64 KiB, a link's header and two tags.
-const LONGEST: usize = (1 << 16) + 64;
+pub(crate) const LONGEST: usize = (1 << 16) + 64;
 
 /// The oldest kernels know these values as well (linux/if_packet.h).
 const PACKET_COPY_THRESH: libc::c_int = 7;
@@ -59,11 +60,31 @@ impl Layout {
     }
 }
 
+/// Where the bytes of a frame are.
+#[derive(Debug)]
+pub(crate) enum Bytes<'r> {
+    /// In memory that the kernel fills again.
+    Shared(&'r [u8]),
+    /// In a buffer of their own, which may be exchanged for another.
+    Own(&'r mut Vec<u8>),
+}
+
+impl Deref for Bytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Own(bytes) => bytes,
+        }
+    }
+}
+
 /// A frame as the kernel hands it over.
 #[derive(Debug)]
 pub(crate) struct Received<'r> {
     /// Its bytes, without an outer tag that the kernel took off.
-    pub bytes: &'r [u8],
+    pub bytes: Bytes<'r>,
     /// `struct virtio_net_hdr`.
     pub offload: [u8; OFFLOAD],
     /// The outer tag.
@@ -78,7 +99,7 @@ pub(crate) struct PacketSocket {
     layout: Layout,
     next: u32,
     /// For frames that do not fit a place.
-    long: Box<[u8]>,
+    long: Vec<u8>,
     /// Long frames that were cut, and that the socket had no room for either.
     cut: u64,
     /// Frames for which the ring had no place.
@@ -120,8 +141,7 @@ impl PacketSocket {
             return Err(io::Error::last_os_error());
         }
         let ring = NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)?;
-        let long = vec![0; OFFLOAD + LONGEST].into_boxed_slice();
-        Ok(Self { socket, ring, layout, next: 0, long, cut: 0, missed: 0 })
+        Ok(Self { socket, ring, layout, next: 0, long: Vec::new(), cut: 0, missed: 0 })
     }
 
     /// Receives from now on whatever arrives at an interface, for whichever address, and sends there.
@@ -164,31 +184,40 @@ impl PacketSocket {
             if header.held < header.length {
                 status.store(STATUS_KERNEL, Ordering::Release);
                 let whole = if flags & STATUS_COPY == 0 { None } else { self.receive_long() };
-                let Some((offload, end)) = whole else {
+                let Some(offload) = whole else {
                     self.cut += 1;
                     continue;
                 };
-                return Some(take(Received { bytes: &self.long[OFFLOAD..end], offload, tag }));
+                return Some(take(Received { bytes: Bytes::Own(&mut self.long), offload, tag }));
             }
             // SAFETY: within the place, which is ours; the kernel does not write to it until the status is given back.
             let held = unsafe { std::slice::from_raw_parts(at.as_ptr().add(start - OFFLOAD), end - start + OFFLOAD) };
             let (offload, bytes) = held.split_at(OFFLOAD);
             let offload = offload.try_into().unwrap_or_default();
-            let taken = take(Received { bytes, offload, tag });
+            let taken = take(Received { bytes: Bytes::Shared(bytes), offload, tag });
             status.store(STATUS_KERNEL, Ordering::Release);
             return Some(taken);
         }
     }
 
-    /// A frame that is queued on the socket because it is longer than a place: what the kernel says of it, and its end.
-    fn receive_long(&mut self) -> Option<([u8; OFFLOAD], usize)> {
-        // SAFETY: the kernel writes at most as many bytes as there are.
-        let got = unsafe {
-            let to = self.long.as_mut_ptr().cast();
-            libc::recv(self.socket.as_raw_fd(), to, self.long.len(), libc::MSG_DONTWAIT)
-        };
-        let end = usize::try_from(got).ok().filter(|&end| end > OFFLOAD)?;
-        Some((self.long[..OFFLOAD].try_into().ok()?, end))
+    /// Reads a frame that is queued on the socket because it is longer than a place; what the kernel says of it.
+    fn receive_long(&mut self) -> Option<[u8; OFFLOAD]> {
+        let mut offload = [0; OFFLOAD];
+        self.long.clear();
+        self.long.reserve(LONGEST);
+        let mut parts = [
+            libc::iovec { iov_base: offload.as_mut_ptr().cast(), iov_len: OFFLOAD },
+            libc::iovec { iov_base: self.long.as_mut_ptr().cast(), iov_len: LONGEST },
+        ];
+        // SAFETY: all zeros are an empty message.
+        let mut message: libc::msghdr = unsafe { zeroed() };
+        (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
+        // SAFETY: the kernel writes at most as many bytes as there is room for in the two parts.
+        let got = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+        let bytes = usize::try_from(got).ok()?.checked_sub(OFFLOAD)?;
+        // SAFETY: the kernel has written so many, of the room that was reserved.
+        unsafe { self.long.set_len(bytes) };
+        Some(offload)
     }
 
     fn place(&self, at: u32) -> NonNull<u8> {
@@ -203,25 +232,33 @@ impl PacketSocket {
     /// # Errors
     /// The system's about the first frame.
     pub(crate) fn send<'f>(&self, frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])>) -> io::Result<usize> {
-        // SAFETY: all zeros are an empty message and an empty vector.
-        let (mut parts, mut messages): ([[libc::iovec; 2]; BATCH], [libc::mmsghdr; BATCH]) = unsafe { zeroed() };
+        // Only what is used is written: all of it would be 6 kB for a single frame.
+        let mut parts = [const { MaybeUninit::<[libc::iovec; 2]>::uninit() }; BATCH];
+        let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
         let mut count = 0;
-        for ((offload, bytes), part) in frames.zip(&mut parts) {
+        for (((offload, bytes), part), message) in frames.zip(&mut parts).zip(&mut messages) {
             // The kernel only reads what it sends.
-            part[0] = libc::iovec { iov_base: offload.as_ptr().cast_mut().cast(), iov_len: OFFLOAD };
-            part[1] = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-            count += 1;
-        }
-        for (message, part) in messages.iter_mut().zip(&mut parts).take(count) {
+            let part = part.write([
+                libc::iovec { iov_base: offload.as_ptr().cast_mut().cast(), iov_len: OFFLOAD },
+                libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
+            ]);
+            // SAFETY: all zeros are an empty message.
+            let message = message.write(unsafe { zeroed() });
             message.msg_hdr.msg_iov = part.as_mut_ptr();
             message.msg_hdr.msg_iovlen = part.len();
+            count += 1;
         }
-        if count == 0 {
-            return Ok(0);
-        }
-        let flags = libc::MSG_DONTWAIT;
-        // SAFETY: `count` messages are filled in, with vectors and bytes that live until the call returns.
-        let sent = unsafe { libc::sendmmsg(self.socket.as_raw_fd(), messages.as_mut_ptr(), count as u32, flags) };
+        let (socket, messages, flags) = (self.socket.as_raw_fd(), messages.as_mut_ptr(), libc::MSG_DONTWAIT);
+        let sent = match count {
+            0 => return Ok(0),
+            // SAFETY: a header is what a message begins with, and this one is filled in, as below.
+            1 => match unsafe { libc::sendmsg(socket, messages.cast(), flags) } {
+                ..0 => -1,
+                _ => 1,
+            },
+            // SAFETY: `count` messages are filled in, with vectors and bytes that live until the call returns.
+            _ => unsafe { libc::sendmmsg(socket, messages.cast(), count, flags) },
+        };
         if sent >= 0 {
             return Ok(sent as usize);
         }

@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use super::ring::{BATCH, Received, done, interface, packet_socket, promiscuous, set};
+use super::ring::{BATCH, Bytes, Received, done, interface, packet_socket, promiscuous, set};
 use crate::wire::offload::Offload;
 
 /// What the kernel keeps before a frame that it has received.
@@ -131,7 +131,8 @@ impl XdpSocket {
         let frame = self.received.next()?;
         // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back below.
         let bytes = unsafe { self.memory.part(frame.addr, frame.len) };
-        let taken = bytes.map(|bytes| take(Received { bytes, offload: Offload::NONE.bytes(), tag: None }));
+        let taken = bytes
+            .map(|bytes| take(Received { bytes: Bytes::Shared(bytes), offload: Offload::NONE.bytes(), tag: None }));
         self.received.release();
         self.fill.put(frame.addr & !u64::from(self.chunk_bytes - 1));
         self.fill.publish();
