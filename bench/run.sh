@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Measures everything on one core, with the peers beside it, and prints one table. Arguments go to the program, see --help.
-# bench/run.sh --write also puts the tables and the charts in the place of the last ones in docs/speed.md.
+# bench/run.sh --write also puts the tables and the charts in the place of the last ones in docs/speed.md; with --results FILE...
+# behind it, those of parts that were measured before (--only PART --json FILE).
 # BENCH_CORE=N pins to another core than 1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,7 +10,7 @@ page=docs/speed.md
 write=
 if [ "${1:-}" = --write ]; then
     shift
-    if [ $# -gt 0 ]; then
+    if [ $# -gt 0 ] && [ "$1" != --results ]; then
         echo "$page has no place for the output of: bench/run.sh $*" >&2
         exit 2
     fi

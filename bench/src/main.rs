@@ -39,7 +39,7 @@ use std::{fs, path::PathBuf, process::ExitCode};
 
 use clap::{Parser, ValueEnum};
 use dovetail_sched::{PolicySpec, registry::REGISTRY};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use dovetail_bench_counts::{operation::Setting, traffic::Resources};
 use peers::firq::Firq;
@@ -65,6 +65,9 @@ struct Args {
     /// A Python that has the peers; without it they are left out
     #[arg(long, value_name = "PROGRAM")]
     peers: Option<PathBuf>,
+    /// Measure nothing: show and draw the figures that were written to these as JSON, one after the other
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "only")]
+    results: Vec<PathBuf>,
     /// Where to write the figures as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -98,11 +101,73 @@ enum Part {
     Memory,
 }
 
-#[derive(Serialize)]
-struct Results<'a> {
-    machine: &'a str,
-    rows: &'a [Row],
-    left_out: &'a [String],
+/// What is written as JSON, and read again.
+#[derive(Serialize, Deserialize)]
+struct Results {
+    machine: String,
+    rows: Vec<Row>,
+    left_out: Vec<String>,
+}
+
+impl Results {
+    /// One after the other, of one machine.
+    fn read(files: &[PathBuf]) -> Result<Self, String> {
+        let mut all: Option<Self> = None;
+        for file in files {
+            let text = fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+            let next: Self = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+            match &mut all {
+                None => all = Some(next),
+                Some(all) if all.machine == next.machine => {
+                    all.rows.extend(next.rows);
+                    all.left_out.extend(next.left_out);
+                }
+                Some(all) => return Err(format!("{} is of {}, not of {}", file.display(), next.machine, all.machine)),
+            }
+        }
+        all.ok_or_else(|| "no results".into())
+    }
+
+    /// Measures what is asked for.
+    fn measured(args: &Args) -> Self {
+        let (mut rows, mut left_out) = (Vec::new(), Vec::new());
+        let asked = |part| args.only.is_none_or(|only| only == part);
+        if asked(Part::Operations) {
+            rows.extend(operations(args, &mut left_out));
+            rows.extend(testbed::rows(|what| left_out.push(what)));
+        }
+        if asked(Part::Requests) {
+            rows.extend(requests::rows(|what| left_out.push(what)));
+        }
+        if asked(Part::C) {
+            rows.extend(border::rows(|what| left_out.push(what)));
+            rows.extend(border::two_threads(|what| left_out.push(what)));
+        }
+        if asked(Part::Simulator) {
+            rows.extend(simulators(args, &mut left_out));
+        }
+        if asked(Part::Network) {
+            eprintln!("network, {} rounds", args.rounds);
+            rows.extend(network::rows(args.rounds, |what| left_out.push(what)));
+        }
+        if asked(Part::Transport) {
+            eprintln!("transport, {} rounds", args.rounds);
+            rows.extend(transport::rows(args.rounds));
+        }
+        if asked(Part::Cores) {
+            eprintln!("one and two cores, {} rounds", args.rounds);
+            rows.extend(cores::rows(args.rounds, |what| left_out.push(what)));
+        }
+        if asked(Part::Parts) {
+            eprintln!("where a packet's time goes, {} rounds", args.rounds);
+            rows.extend(parts::rows(args.rounds, |what| left_out.push(what)));
+        }
+        if asked(Part::Memory) {
+            eprintln!("memory");
+            rows.extend(memory::rows(3, |what| left_out.push(what)));
+        }
+        Self { machine: machine(), rows, left_out }
+    }
 }
 
 fn main() -> ExitCode {
@@ -110,56 +175,27 @@ fn main() -> ExitCode {
     if let (Some(what), [policy]) = (&args.weigh, &args.policies[..]) {
         return weigh(what, policy);
     }
-    let machine = machine();
-    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
-    let asked = |part| args.only.is_none_or(|only| only == part);
-    if asked(Part::Operations) {
-        rows.extend(operations(&args, &mut left_out));
-        rows.extend(testbed::rows(|what| left_out.push(what)));
-    }
-    if asked(Part::Requests) {
-        rows.extend(requests::rows(|what| left_out.push(what)));
-    }
-    if asked(Part::C) {
-        rows.extend(border::rows(|what| left_out.push(what)));
-        rows.extend(border::two_threads(|what| left_out.push(what)));
-    }
-    if asked(Part::Simulator) {
-        rows.extend(simulators(&args, &mut left_out));
-    }
-    if asked(Part::Network) {
-        eprintln!("network, {} rounds", args.rounds);
-        rows.extend(network::rows(args.rounds, |what| left_out.push(what)));
-    }
-    if asked(Part::Transport) {
-        eprintln!("transport, {} rounds", args.rounds);
-        rows.extend(transport::rows(args.rounds));
-    }
-    if asked(Part::Cores) {
-        eprintln!("one and two cores, {} rounds", args.rounds);
-        rows.extend(cores::rows(args.rounds, |what| left_out.push(what)));
-    }
-    if asked(Part::Parts) {
-        eprintln!("where a packet's time goes, {} rounds", args.rounds);
-        rows.extend(parts::rows(args.rounds, |what| left_out.push(what)));
-    }
-    if asked(Part::Memory) {
-        eprintln!("memory");
-        rows.extend(memory::rows(3, |what| left_out.push(what)));
-    }
+    let read = if args.results.is_empty() { Ok(Results::measured(&args)) } else { Results::read(&args.results) };
+    let results = match read {
+        Ok(results) => results,
+        Err(error) => {
+            eprintln!("error: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let Results { machine, rows, left_out } = &results;
     println!(
         "{machine}; processor time of one core; median, least and largest of the repetitions\n\n{}",
-        row::table(&rows)
+        row::table(rows)
     );
-    for what in &left_out {
+    for what in left_out {
         println!("left out: {what}");
     }
-    let results = Results { machine: &machine, rows: &rows, left_out: &left_out };
     let json = serde_json::to_string_pretty(&results).ok();
-    let chart = chart::draw(&rows, &format!("One dequeue and one enqueue, 2 or 3 packets a flow; {machine}"));
+    let chart = chart::draw(rows, &format!("One dequeue and one enqueue, 2 or 3 packets a flow; {machine}"));
     let goals = row::table(rows.iter().filter(|row| row.goal.is_some()));
     let goals = Some(format!("{machine}; the rows that have a goal\n\n{goals}\n"));
-    let (peers, parts) = (bars::peers(&rows, &machine), bars::parts(&rows, &machine));
+    let (peers, parts) = (bars::peers(rows, machine), bars::parts(rows, machine));
     for (file, content) in [
         (&args.json, json),
         (&args.goals, goals),

@@ -1,12 +1,12 @@
 //! Rows of the one table.
 
 use comfy_table::{CellAlignment, Table, presets};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::spread::Spread;
 
 /// What a row's numbers count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     #[serde(rename = "ns")]
     Nanos,
@@ -23,7 +23,7 @@ pub enum Unit {
 }
 
 /// What a median should be.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Goal {
     AtMost(f64),
@@ -40,7 +40,7 @@ impl Goal {
 }
 
 /// A measurement with its spread.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     pub benchmark: String,
     pub subject: String,

@@ -1,10 +1,10 @@
 //! Repeated measurements.
 
 use dovetail_stats::median_of_runs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The median of some repetitions and how far they lie apart.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Spread {
     pub median: f64,
     pub min: f64,
