@@ -320,6 +320,8 @@ impl Grants {
             && let Some(class) = self.accounts.class_of(user)
         {
             let paid = self.charge(user, class, more, now);
+            let round = self.responses[request.0 as usize].round;
+            self.pace.lets_in(more, if round.is_told() { round.trip() } else { Nanos::ZERO });
             let response = &mut self.responses[request.0 as usize];
             let before = response.in_flight();
             response.charged += more;

@@ -30,6 +30,16 @@
 //! unpaced bytes are sent up:                 as if d were not known while d > d*
 //! ```
 //!
+//! # What comes from far away
+//!
+//! What a turn lets in is in the far queue a round trip later. A queue that fills at `pace - C` is held by a gain of
+//! `g/d*` = 2.5/s only where it is seen sooner than in `π/2` of the time that is: beyond 0.6 s it swings ever more. With `T` the
+//! mean round trip of what is let in, of responses whose round trip is told, and `k` as above,
+//!
+//! ```text
+//! g' = g·min(1, d*/2gT)          k' = k·g'/g          so that g'/d* · T is at most 1/2
+//! ```
+//!
 //! A jump leaves at least a sixteenth of what was given. So a link that slows down to a quarter is found in a second or two,
 //! one that is as fast again in `ln 4/4k` = 10 s, and one that is another than was said in `ln 2/k` = 20 s for each factor of 2.
 //!
@@ -43,6 +53,8 @@ use crate::{Nanos, request::FarDelay};
 const LEAST_AIM: Nanos = Nanos::from_micros(1);
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
 const GAIN: f64 = 0.15;
+/// The most that the gain a second is, times how late what it does is seen: a third of where the queue begins to swing.
+const MOST_LATE: f64 = 0.5;
 /// Integral gain, in 1/s.
 const LEARNING_PER_S: f64 = 0.035;
 /// How far from what was given the link may turn out to be, either way.
@@ -86,6 +98,8 @@ pub(super) struct Pace {
     at: Nanos,
     demand: Demand,
     meter: Meter,
+    // T, in seconds.
+    trip_s: f64,
     // Since when the far queue has been under a quarter of `d*`, and over twice.
     short_since: Option<Nanos>,
     long_since: Option<Nanos>,
@@ -122,6 +136,7 @@ impl Pace {
             at: Nanos::ZERO,
             demand: Demand::None,
             meter: Meter::default(),
+            trip_s: 0.0,
             short_since: None,
             long_since: None,
             uplink_is_busy: false,
@@ -177,6 +192,13 @@ impl Pace {
     /// This many units came.
     pub(super) fn came(&mut self, units: u64) {
         self.meter.came(units);
+    }
+
+    /// So many units were let in, whose round trip is this, or short where it is not known.
+    pub(super) fn lets_in(&mut self, units: u64, trip: Nanos) {
+        let units = units as f64;
+        let part = units / (units + self.capacity);
+        self.trip_s += (trip.as_secs_f64() - self.trip_s) * part;
     }
 
     /// Whether unpaced bytes are sent up.
@@ -264,7 +286,13 @@ impl Pace {
 
     /// Units a second that are let in now.
     pub(super) fn pace(&self) -> f64 {
-        self.capacity * self.believed().map_or(BLIND, |delay| 1.0 - GAIN * self.error(delay))
+        self.capacity * self.believed().map_or(BLIND, |delay| 1.0 - GAIN * self.haste() * self.error(delay))
+    }
+
+    /// g'/g: the part of the gains that is left where what is let in comes late.
+    fn haste(&self) -> f64 {
+let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.as_secs_f64());
+        if late <= most { 1.0 } else { most / late }
     }
 
     /// Units a second that the link is thought to carry.
@@ -318,7 +346,7 @@ impl Pace {
             _ if error >= 1.0 && comes(DOUBTS_AT) => DOUBTS,
             Demand::Fills | Demand::Waits => 1.0,
         };
-        LEARNING_PER_S * gain * error
+        LEARNING_PER_S * self.haste() * gain * error
     }
 
     /// So many more tokens, between the longest debt and a full bucket.
