@@ -291,7 +291,7 @@ impl Pace {
 
     /// g'/g: the part of the gains that is left where what is let in comes late.
     fn haste(&self) -> f64 {
-let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.as_secs_f64());
+        let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.as_secs_f64());
         if late <= most { 1.0 } else { most / late }
     }
 
@@ -487,6 +487,44 @@ mod tests {
         let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
         near(seen[29].0, 1e6);
         near(pace.pace(), BLIND * 1e6);
+    }
+
+    /// How far a far queue swings in the last of three minutes, in milliseconds, where what is let in comes after `trip` and
+    /// half of the queue is there to begin with: a fluid that comes as it was let in and goes at the rate.
+    fn swings(trip: Nanos, is_told: bool) -> f64 {
+        let (rate, step) = (1e6, 0.01);
+        let mut pace = Pace::new(rate, 1, AIM, true);
+        let mut coming = std::collections::VecDeque::from(std::vec![1.0; (trip.as_secs_f64() / step) as usize]);
+        let (mut queue_s, mut last) = (0.03_f64, Vec::new());
+        for number in 0..18_000 {
+            let now = Nanos::from_millis(number * 10);
+            pace.set_demand(Demand::Waits);
+            if number % 10 == 0 {
+                pace.tell(Some(FarDelay::of(Nanos::from_f64(queue_s * 1e9))), now);
+            }
+            pace.advance(now);
+            let lets_in = pace.pace() / rate;
+            pace.lets_in((lets_in * rate * step) as u64, if is_told { trip } else { Nanos::ZERO });
+            coming.push_back(lets_in);
+            let comes = coming.pop_front().unwrap();
+            queue_s = (queue_s + (comes - 1.0) * step).max(0.0);
+            pace.came((comes.min(1.0) * rate * step) as u64);
+            if number >= 12_000 {
+                last.push(queue_s * 1000.0);
+            }
+        }
+        last.iter().fold(f64::MIN, |most, &x| most.max(x)) - last.iter().fold(f64::MAX, |least, &x| least.min(x))
+    }
+
+    #[test]
+    fn what_comes_from_far_away_is_let_in_without_haste() {
+        for (trip_ms, told, not_told) in
+            [(100, 0.0..2.0, 0.0..2.0), (600, 0.0..2.0, 60.0..400.0), (1200, 0.0..2.0, 60.0..400.0)]
+        {
+            let trip = Nanos::from_millis(trip_ms);
+            let [with, without] = [true, false].map(|is_told| swings(trip, is_told));
+            assert!(told.contains(&with) && not_told.contains(&without), "{trip}: {with} and {without} ms");
+        }
     }
 
     #[test]
