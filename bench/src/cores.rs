@@ -8,12 +8,13 @@ use dovetail_bench_counts::{
     simulation::scenario,
     traffic::{Poisson, Resources},
 };
+use dovetail_compare::drawn_ahead;
 use dovetail_sched::{Limits, PolicySpec, Setup};
 use dovetail_sim::{
     Options, PipelineMode,
     measure::{DEFAULT_WINDOW, Meters, Summary},
     simulate,
-    workload::{Csv, CsvOptions, Workload, drawn_ahead},
+    workload::{Csv, CsvOptions, Workload},
 };
 
 use crate::{border::on_any_core, row::Row, row::Unit, spread::Spread};

@@ -10,6 +10,7 @@
 //! [`network`]'s link, [`table`]s and a [`report`].
 
 mod admit;
+mod ahead;
 mod builtin;
 mod compare;
 mod contender;
@@ -42,6 +43,7 @@ pub mod supply;
 pub mod table;
 
 pub use admit::admit;
+pub use ahead::drawn_ahead;
 pub use builtin::scenarios;
 pub use compare::{Simulated, compare, compare_in_full, simulate};
 pub use error::{Error, Misuse};

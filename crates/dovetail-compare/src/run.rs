@@ -12,10 +12,11 @@ use dovetail_sim::{
     measure::{Meters, Summary},
     records::Format,
     simulate,
-    workload::{Notice, Workload, drawn_ahead},
+    workload::{Notice, Workload},
 };
 
 use crate::{
+    ahead::drawn_ahead,
     error::{Error, Misuse},
     input::Input,
     meters::Bars,
@@ -25,6 +26,9 @@ use crate::{
     recording::Recording,
     side_by_side::{cores, side_by_side_on},
 };
+
+/// Packets for which a second thread is worth its beginning and its batches.
+const LEAST_AHEAD: u64 = 50_000;
 
 /// What all runs have in common.
 pub struct Plan<'a> {
@@ -211,7 +215,8 @@ impl<'a> Plan<'a> {
             Bars::new(jobs.iter().map(|(policy, _)| policy), self.input.packets_hint(), self.one_bar, self.progress);
         let jobs: Vec<_> = jobs.iter().enumerate().collect();
         // Where there is a second core for each, it draws the packets.
-        let ahead = self.jobs >= 2 * jobs.len();
+        let is_long = self.input.packets_hint().is_none_or(|packets| packets >= LEAST_AHEAD);
+        let ahead = is_long && self.jobs >= 2 * jobs.len();
         side_by_side_on(self.jobs, &jobs, |&(at, job)| {
             let bar = bars.begin(&job.0);
             let run = self.run_one(job, ahead, observer(at), bar.meter());

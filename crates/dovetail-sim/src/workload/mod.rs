@@ -9,13 +9,10 @@
 //! | CSV tables | [`Csv`] | the table itself |
 //! | scenarios in TOML | [`Scenario`] | [`ClassSet`], out of the scenario |
 //!
-//! [`drawn_ahead`] draws the packets of any of them on a thread of their own.
-//!
 //! Nothing here opens a file or reads a clock: bytes come through [`std::io::Read`], names of files are only for
 //! messages. Input that is wrong gives a [`WorkloadError`]; input that is merely odd (a clock that runs back, a frame
 //! that was cut) is counted in [`Notice`]s.
 
-mod ahead;
 #[cfg(feature = "pcap")]
 mod capture;
 mod capture_options;
@@ -34,7 +31,6 @@ mod scenario;
 mod survey;
 pub(crate) mod written;
 
-pub use ahead::drawn_ahead;
 #[cfg(feature = "pcap")]
 pub use capture::Capture;
 pub use capture_options::CaptureOptions;
@@ -134,8 +130,8 @@ pub trait Workload {
         None
     }
 
-    /// Whether its packets hang on nothing that happens to those before: no flow is ever refilled. `false` where nobody
-    /// says so.
+    /// Whether its packets hang on nothing that happens to those before: no flow is ever refilled. `false` where it
+    /// is not said.
     fn is_open_loop(&self) -> bool {
         false
     }

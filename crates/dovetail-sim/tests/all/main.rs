@@ -11,7 +11,6 @@ mod access_grants;
 mod access_hazards;
 mod access_scenario;
 mod access_users;
-mod ahead;
 mod blame;
 mod blame_requests;
 mod blame_transfers;

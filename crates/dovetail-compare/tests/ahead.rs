@@ -9,10 +9,11 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
+use dovetail_compare::drawn_ahead;
 use dovetail_sched::{FlowId, Limits, Nanos, Packet, PolicySpec, Setup};
 use dovetail_sim::{
     Observer, Options, Passage, PipelineMode, Profile, simulate,
-    workload::{Csv, CsvOptions, Notice, Scenario, Workload, WorkloadError, drawn_ahead},
+    workload::{Csv, CsvOptions, Notice, Scenario, Workload, WorkloadError},
 };
 
 /// Every call of a run, as text.

@@ -15,8 +15,7 @@ use std::{
 };
 
 use dovetail_sched::{FlowId, Weight, cost::ProgramTable};
-
-use super::{Arrival, Notice, Workload, WorkloadError};
+use dovetail_sim::workload::{Arrival, Notice, Workload, WorkloadError};
 
 /// Packets of a batch: together about 400 KiB, which pass from one core's cache to the other's.
 const BATCH: usize = 4096;
@@ -97,7 +96,7 @@ impl Known {
     }
 }
 
-/// Draws everything, until nobody wants it.
+/// Draws everything, or until the run is over.
 fn draw(mut workload: Box<dyn Workload>, full: &SyncSender<Message>, empty: &Receiver<Batch>) {
     let opened = Opened {
         resources: workload.resources().to_vec(),
@@ -131,7 +130,7 @@ fn draw(mut workload: Box<dyn Workload>, full: &SyncSender<Message>, empty: &Rec
             return;
         }
     }
-    // Nobody who listens any more is no error.
+    // It is no error that the run is over before.
     let _ = full.send(Message::End(ended.map(drop), workload.notices()));
 }
 
@@ -171,7 +170,7 @@ impl Ahead {
         match self.ready.recv() {
             Ok(Message::Batch(batch)) => {
                 let used = core::mem::replace(&mut self.batch, batch);
-                // At the end of the stream nobody takes it.
+                // At the end of the stream it is not taken.
                 let _ = self.back.send(used);
                 self.taken = 0;
                 self.asked.set(0);
