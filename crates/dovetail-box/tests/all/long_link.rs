@@ -1,6 +1,7 @@
 //! A link that is long: frames take their time, and nothing is lost on the way.
 
 use std::{
+    io,
     net::UdpSocket,
     time::{Duration, Instant},
 };
@@ -14,29 +15,33 @@ use crate::{
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\ndelay = \"40ms\"\n";
 
-fn a_question_takes_as_long_there_and_back(io: &str) {
+fn a_question_takes_as_long_there_and_back(way: &str) {
     let Some(lab) = lab("rtt") else { return };
-    let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
+    let running = Running::start(&lab, &(way.to_owned() + SETTINGS));
     let target = lab.namespace(Place::Outside).within(|| UdpSocket::bind((FAR, 4500))).unwrap();
     let source = lab.namespace(Place::Inside).within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
     source.connect((FAR, 4500)).unwrap();
     for socket in [&target, &source] {
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(PATIENCE / 6)).unwrap();
     }
     let mut bytes = [0; 100];
     for number in 0..3u8 {
         let asked = Instant::now();
         source.send(&[number; 50]).unwrap();
-        let (got, from) = target.recv_from(&mut bytes).unwrap();
-        let there = asked.elapsed();
-        target.send_to(&bytes[..got], from).unwrap();
-        source.recv(&mut bytes).unwrap();
-        let back = asked.elapsed();
-        println!("{there:.1?} there, {back:.1?} in all");
-        let status = running.control.status();
-        if !is_judged(&status) {
+        let mut answer = || {
+            let (got, from) = target.recv_from(&mut bytes)?;
+            let there = asked.elapsed();
+            target.send_to(&bytes[..got], from)?;
+            source.recv(&mut bytes)?;
+            io::Result::Ok((there, asked.elapsed()))
+        };
+        // What a bridge that takes over loses says nothing of the link.
+        let answer = answer();
+        if !is_judged(&running.control.status()) {
             break;
         }
+        let (there, back) = answer.unwrap();
+        println!("{there:.1?} there, {back:.1?} in all");
         assert!(there >= Duration::from_millis(40) && back >= Duration::from_millis(80), "{there:?}, {back:?}");
     }
     running.stop();
