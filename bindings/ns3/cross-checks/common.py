@@ -11,8 +11,17 @@ ROOT = Path(__file__).resolve().parents[3]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 # Of build.sh.
 BUILT = Path(os.environ.get("DOVETAIL_NS3", TARGET / "ns3"))
-# cargo build --profile try -p dovetail-cli --no-default-features --features network,pcap
-DOVETAIL = Path(os.environ.get("DOVETAIL", TARGET / "try" / "dovetail"))
+
+
+def command():
+    """The dovetail command, as test.sh finds it; asked for before anything that takes long."""
+    named = os.environ.get("DOVETAIL")
+    paths = [Path(named)] if named else [TARGET / profile / "dovetail" for profile in ("try", "release", "debug")]
+    for path in paths:
+        if path.exists():
+            return path
+    sys.exit(f"no dovetail command at {', '.join(map(str, paths))}: name one with DOVETAIL=PATH, or build it with "
+             "cargo build --profile try -p dovetail-cli --no-default-features --features network,pcap")
 
 
 def run(program, *arguments):

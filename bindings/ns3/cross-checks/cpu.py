@@ -11,7 +11,9 @@ import csv
 import json
 import sys
 
-from common import BUILT, DOVETAIL, run, table
+from common import BUILT, command, run, table
+
+DOVETAIL = command()
 
 POLICIES = ["drr", "drfq", "atfq", "tradeoff"]
 SETTINGS = [("backlogged", "no-wait"), ("tcp", "no-wait"), ("tcp", "buffer=64")]

@@ -13,7 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common import BUILT, DOVETAIL, run, table
+from common import BUILT, command, run, table
+
+DOVETAIL = command()
 
 # Resources, what lies between them, and how many packets may wait.
 SETTINGS = [

@@ -15,7 +15,9 @@ import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
-from common import BUILT, DOVETAIL, run, spread, table
+from common import BUILT, command, run, spread, table
+
+DOVETAIL = command()
 
 # fq-cobalt is the nearest that ns-3 has to CAKE, whose control of delay it runs in queues by flow.
 DISCS = ["fifo", "fq-codel", "fq-cobalt", "dovetail:fifo", "dovetail:las", "dovetail:drr-sff"]
