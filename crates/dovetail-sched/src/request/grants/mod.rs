@@ -320,8 +320,7 @@ impl Grants {
             && let Some(class) = self.accounts.class_of(user)
         {
             let paid = self.charge(user, class, more, now);
-            let round = self.responses[request.0 as usize].round;
-            self.pace.lets_in(more, if round.is_told() { round.trip() } else { Nanos::ZERO });
+            self.pace.lets_in(more, self.responses[request.0 as usize].round.told_trip());
             let response = &mut self.responses[request.0 as usize];
             let before = response.in_flight();
             response.charged += more;
@@ -472,11 +471,10 @@ impl Grants {
         let units = response.grant(due);
         let target = response.target();
         self.charge_up_to(request, target, now);
-        let trip = self.responses[request.0 as usize].round.trip();
-        // Where the round trip is a guess, it may be a server's thinking that takes long.
-        let is_sure = self.responses[request.0 as usize].round.is_told();
+        let round = &self.responses[request.0 as usize].round;
         // The pace is higher than what the link carries while the far queue is short.
-        let brings = if is_sure { self.pace.capacity() * trip.as_secs_f64() } else { 0.0 };
+        let brings = self.pace.capacity() * round.told_trip().as_secs_f64();
+        let trip = round.trip();
         let is_farthest = response::is_farthest(&self.setup, brings);
         let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
         let has_room = self.pace.has_room(self.in_flight, enough)

@@ -30,21 +30,21 @@
 //! unpaced bytes are sent up:                 as if d were not known while d > d*
 //! ```
 //!
-//! # What comes from far away
-//!
-//! What a turn lets in is in the far queue a round trip later. A queue that fills at `pace - C` is held by a gain of
-//! `g/d*` = 2.5/s only where it is seen sooner than in `π/2` of the time that is: beyond 0.6 s it swings ever more. With `T` the
-//! mean round trip of what is let in, of responses whose round trip is told, and `k` as above,
-//!
-//! ```text
-//! g' = g·min(1, d*/2gT)          k' = k·g'/g          so that g'/d* · T is at most 1/2
-//! ```
-//!
 //! A jump leaves at least a sixteenth of what was given. So a link that slows down to a quarter is found in a second or two,
 //! one that is as fast again in `ln 4/4k` = 10 s, and one that is another than was said in `ln 2/k` = 20 s for each factor of 2.
 //!
 //! `e` is constant between reports, so `C` changes by `exp(-k·e·t)`, to the last place. Tokens are added at the mean of the
 //! paces before and after: a `t` of 10 ms leaves an error of 10^-8 of them.
+//!
+//! # What comes from far away
+//!
+//! What a turn lets in reaches the far queue a round trip later. The queue fills at `pace - C`, and a gain of `g/d*` = 2.5/s holds it
+//! only where that is seen within `π/2` of 1/2.5 s: from 0.6 s on it swings between empty and full for ever. With `T` the mean
+//! round trip of what is let in, 0 for responses whose round trip is not told,
+//!
+//! ```text
+//! g' = g·min(1, d*/2gT)          k' = k·g'/g          so that g'/d* · T is at most 1/2
+//! ```
 
 use super::meter::Meter;
 use crate::{Nanos, request::FarDelay};
@@ -53,7 +53,7 @@ use crate::{Nanos, request::FarDelay};
 const LEAST_AIM: Nanos = Nanos::from_micros(1);
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
 const GAIN: f64 = 0.15;
-/// The most that the gain a second is, times how late what it does is seen: a third of where the queue begins to swing.
+/// The most that `g/d*` times the round trip is: a third of `π/2`, where the queue begins to swing.
 const MOST_LATE: f64 = 0.5;
 /// Integral gain, in 1/s.
 const LEARNING_PER_S: f64 = 0.035;
@@ -194,7 +194,7 @@ impl Pace {
         self.meter.came(units);
     }
 
-    /// So many units were let in, whose round trip is this, or short where it is not known.
+    /// So many units were let in, whose round trip is this, or 0 where it was not told.
     pub(super) fn lets_in(&mut self, units: u64, trip: Nanos) {
         let units = units as f64;
         let part = units / (units + self.capacity);

@@ -53,7 +53,7 @@ impl Round {
     /// The request leaves.
     pub(super) fn released(&mut self, now: Nanos) {
         let is_told = self.is_told;
-        let trip = if is_told { self.trip } else { Nanos::ZERO };
+        let trip = self.told_trip();
         *self = Self { began: now, trip, is_told, span: Span { began: now, ..Span::default() }, ..Self::default() };
     }
 
@@ -95,9 +95,9 @@ impl Round {
         self.trip
     }
 
-    /// Whether that is what the environment says.
-    pub(super) const fn is_told(&self) -> bool {
-        self.is_told
+    /// The same where the environment says so. Elsewhere 0: what is a guess may be a server's thinking that takes long.
+    pub(super) const fn told_trip(&self) -> Nanos {
+        if self.is_told { self.trip } else { Nanos::ZERO }
     }
 
     /// Whether a longer window would be used, as far as is known.
