@@ -471,7 +471,7 @@ impl Grants {
         let units = response.grant(due);
         let target = response.target();
         self.charge_up_to(request, target, now);
-        let round = &self.responses[request.0 as usize].round;
+        let Response { round, grew_at, .. } = &self.responses[request.0 as usize];
         // The pace is higher than what the link carries while the far queue is short.
         let brings = self.pace.capacity() * round.told_trip().as_secs_f64();
         let trip = round.trip();
@@ -483,6 +483,7 @@ impl Grants {
             has_lost,
             has_room: has_room && self.users.candidates() == 0,
             brings,
+            is_settled: self.pace.is_settled(round.told_trip(), *grew_at),
             is_farthest,
             is_preferred: self.users.has_candidates(user),
         };
@@ -490,6 +491,7 @@ impl Grants {
         if !response.grows(&self.setup, &cause) {
             return units;
         }
+        response.grew_at = now;
         let units = units + response.grant(0);
         let target = response.target();
         self.charge_up_to(request, target, now);

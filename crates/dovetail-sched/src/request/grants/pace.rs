@@ -257,6 +257,13 @@ impl Pace {
         is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
     }
 
+    /// Whether what a window that changed at this time lets in has come, a round trip of which is this, and the far queue was
+    /// short for so long, as far as it is known.
+    pub(super) fn is_settled(&self, trip: Nanos, changed: Nanos) -> bool {
+        let is_long_ago = |since| self.at - since >= trip;
+        is_long_ago(changed) && (self.believed().is_none() || self.short_since.is_some_and(is_long_ago))
+    }
+
     /// The same for responses that come from far away in bursts, which are queues while they pass: a link that brings so much
     /// in a round trip is idle between them, whatever the queue, while less than half of that is in flight. Up to `enough` the
     /// queue may be as long as it shall be.

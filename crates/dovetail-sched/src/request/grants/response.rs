@@ -33,6 +33,8 @@ pub(super) struct Cause {
     pub(super) has_room: bool,
     /// What a round trip brings at most, where that is known, and 0 elsewhere.
     pub(super) brings: f64,
+    /// The far queue has been short for all of a round trip in which this response's window was as it is, where that is known.
+    pub(super) is_settled: bool,
     /// A dozen first windows are less than that.
     pub(super) is_farthest: bool,
     /// The turn was before others of the same user.
@@ -71,6 +73,8 @@ pub(super) struct Response {
     pub(super) charged_at: Nanos,
     /// Whether its window is what holds its sender back.
     pub(super) round: Round,
+    /// When its window grew last.
+    pub(super) grew_at: Nanos,
     /// Whether it told the running mean its size.
     pub(super) told: bool,
     pub(super) arrival: Nanos,
@@ -131,7 +135,7 @@ impl Response {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let Cause { has_lost, has_room, brings, is_farthest, is_preferred } = *cause;
+        let Cause { has_lost, has_room, brings, is_settled, is_farthest, is_preferred } = *cause;
         let begins = is_farthest && self.granted <= first.max(self.offered);
         let is_used = is_limited || begins || self.round.brought(self.received, self.window);
         let is_under = |part: f64| (self.window as f64) < brings * part && is_used;
@@ -143,7 +147,9 @@ impl Response {
             (self.window / 4).max(quantum)
         } else if has_room && is_far && self.window as f64 > brings / 2.0 {
             quantum / 2
-        } else if is_far && (has_room || is_farthest && is_preferred) || is_limited && has_room {
+        } else if is_far && (has_room || is_farthest && is_preferred)
+            || is_limited && has_room && (is_settled || (self.window as f64) < brings)
+        {
             quantum
         } else {
             return false;
