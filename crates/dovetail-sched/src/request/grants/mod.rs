@@ -36,7 +36,9 @@
 //!   is not a quarter of `delay`, and half the bucket is left or too little is *in flight*: what was charged and has not
 //!   come, of all responses, is less than half of what the pace brings in a round trip of this one. (What comes from far
 //!   away comes in bursts, in which the bucket is empty although the link is idle between them.) A response alone so
-//!   doubles its window in a round trip, until the link is full;
+//!   doubles its window in a round trip, until the link is full. A window that is all that the link brings in a round trip that
+//!   the environment told fills it. It grows on only a round trip after it grew last, and if the queue was not a
+//!   quarter of `delay` for so long: of what it lets in after every dip, the queue would keep all;
 //!   *Far* away is where the window is less than a quarter of what the link brings in a round trip that the environment told.
 //!   There it grows as soon as half of it came in a round trip (`round.rs`): a sender in slow start sends twice as much in
 //!   every round trip, and the window shall be there before it. Where its class or user has *lost* something, as below, it

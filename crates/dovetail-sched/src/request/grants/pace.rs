@@ -210,7 +210,7 @@ impl Pace {
     /// The link carries far less than is let in.
     fn jump(&mut self) {
         let is_full = matches!(self.demand, Demand::Waits | Demand::Fills);
-        let is_steady = self.long_since.is_some_and(|since| self.at - since >= STEADY);
+        let is_steady = self.has_lasted(self.long_since, STEADY);
         let Some((delay, _)) = self.told.filter(|_| is_full && is_steady && self.learns && !self.uplink_is_busy) else {
             return;
         };
@@ -260,8 +260,8 @@ impl Pace {
     /// Whether what a window that changed at this time lets in has come, a round trip of which is this, and the far queue was
     /// short for so long, as far as it is known.
     pub(super) fn is_settled(&self, trip: Nanos, changed: Nanos) -> bool {
-        let is_long_ago = |since| self.at - since >= trip;
-        is_long_ago(changed) && (self.believed().is_none() || self.short_since.is_some_and(is_long_ago))
+        let is_short = self.believed().is_none() || self.has_lasted(self.short_since, trip);
+        is_short && self.has_lasted(Some(changed), trip)
     }
 
     /// The same for responses that come from far away in bursts, which are queues while they pass: a link that brings so much
@@ -322,6 +322,11 @@ impl Pace {
         self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim)
     }
 
+    /// Whether what began then, if it did, has gone on for so long.
+    fn has_lasted(&self, since: Option<Nanos>, long: Nanos) -> bool {
+        since.is_some_and(|since| self.at - since >= long)
+    }
+
     fn run(&mut self, until: Nanos) {
         let span = until - self.at;
         if span == Nanos::ZERO {
@@ -345,7 +350,7 @@ impl Pace {
     fn falls_by(&self, delay: Nanos) -> f64 {
         let error = self.error(delay);
         let comes = |least: f64| self.meter.part().is_some_and(|part| part >= least);
-        let is_short = self.short_since.is_some_and(|since| self.at - since >= STEADY);
+        let is_short = self.has_lasted(self.short_since, STEADY);
         let gain = match self.demand {
             Demand::None | Demand::Met => 0.0,
             Demand::Fills if error < 0.0 => 0.0,
@@ -543,6 +548,27 @@ mod tests {
             pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
             assert_eq!(pace.has_far_room(in_flight, 1000.0, 750.0), has_room, "{delay_ms} ms, {in_flight}");
         }
+    }
+
+    #[test]
+    fn a_queue_is_settled_once_it_was_short_for_a_round_trip_of_the_window_as_it_is() {
+        let ms = Nanos::from_millis;
+        let mut pace = Pace::new(1000.0, 10, AIM, false);
+        pace.tell(Some(FarDelay::of(ms(14))), ms(1000));
+        for (now_ms, changed_ms, is_settled) in
+            [(1599, 0, false), (1600, 0, true), (1600, 1001, false), (1601, 1001, true)]
+        {
+            pace.advance(ms(now_ms));
+            assert_eq!(pace.is_settled(ms(600), ms(changed_ms)), is_settled, "{now_ms} ms, {changed_ms} ms");
+        }
+        // A dip is not enough, and where nothing is known of the queue the round trip is.
+        pace.tell(Some(FarDelay::of(AIM)), ms(1700));
+        assert!(!pace.is_settled(Nanos::ZERO, ms(0)));
+        pace.tell(Some(FarDelay::of(ms(14))), ms(1800));
+        pace.advance(ms(2300));
+        assert!(!pace.is_settled(ms(600), ms(0)));
+        pace.tell(None, ms(2300));
+        assert!(pace.is_settled(ms(600), ms(1700)) && !pace.is_settled(ms(600), ms(1701)));
     }
 
     #[test]

@@ -219,6 +219,35 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_fills_the_link_grows_on_only_once_the_queue_has_settled() {
+        let setup = RequestSetup { rate: 1e6, quantum: 100, window: 1_000, longest_window: 1 << 20, overhead: 0 };
+        let mut round = Round::default();
+        round.takes(Nanos::from_millis(600));
+        round.released(Nanos::ZERO);
+        round.came(0, 1, Nanos::ZERO, Nanos(1));
+        round.turned(2, Nanos(1));
+        assert!(round.came(1, 2, Nanos::ZERO, Nanos(2)));
+        let grows = |window, has_room, is_settled| {
+            let mut response = Response { granted: 1 << 20, window, round, ..Response::default() };
+            let grew = response.grows(
+                &setup,
+                &Cause {
+                    has_lost: false,
+                    has_room,
+                    brings: 6_000.0,
+                    is_settled,
+                    is_farthest: false,
+                    is_preferred: false,
+                },
+            );
+            assert_eq!(response.window, window + if grew { setup.quantum } else { 0 });
+            grew
+        };
+        assert!(grows(5_999, true, false) && !grows(6_000, true, false));
+        assert!(grows(6_000, true, true) && !grows(6_000, false, true));
+    }
+
+    #[test]
     fn amounts_at_the_end_of_numbers_do_not_overflow() {
         let mut response = Response { window: u64::MAX, total: Some(u64::MAX), ..Response::default() };
         assert_eq!(response.grant(7), u64::MAX);
