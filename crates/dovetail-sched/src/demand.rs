@@ -35,9 +35,14 @@ impl Demand {
     #[inline]
     #[must_use]
     pub const fn of_one(time: Nanos) -> Self {
-        let mut demand = Self { len: 1, time: [Nanos::ZERO; MAX_RESOURCES] };
-        demand.time[0] = time;
-        demand
+        Self::short(1, [time, Nanos::ZERO])
+    }
+
+    /// A demand of these times in a pipeline of two resources.
+    #[inline]
+    #[must_use]
+    pub const fn of_two(first: Nanos, second: Nanos) -> Self {
+        Self::short(2, [first, second])
     }
 
     /// A demand of the first `len` of these times, 1 or 2; the second is 0 where there is none.

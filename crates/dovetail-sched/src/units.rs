@@ -41,7 +41,9 @@ impl Nanos {
     #[inline]
     #[must_use]
     pub fn from_f64(nanos: f64) -> Self {
-        Self((nanos + 0.5) as u64)
+        let nanos = nanos + 0.5;
+        // Processors convert to signed numbers in one step, and nearly all times are among those.
+        Self(if nanos < (1u64 << 63) as f64 { (nanos as i64).max(0) as u64 } else { nanos as u64 })
     }
 
     /// In nanoseconds; exact below 2^53 ns, which is 104 days.

@@ -121,8 +121,9 @@ impl Few {
     }
 
     /// In no order.
+    #[inline]
     pub(super) fn iter<T: Number>(&self) -> impl Iterator<Item = Entry<T>> + '_ {
-        let items = self.families.iter().flat_map(|family| family.0);
+        let items = self.families[..self.used()].iter().flat_map(|family| family.0);
         items.filter(|&item| item != VACANT).map(Item::entry)
     }
 
@@ -149,6 +150,12 @@ impl Few {
             None | Some(&ABSENT) => None,
             Some(&at) => Some(at as usize),
         }
+    }
+
+    /// How many families are not vacant altogether; those that are stay for more flows.
+    #[inline]
+    fn used(&self) -> usize {
+        (ROOT + self.len).div_ceil(ARITY).min(self.families.len())
     }
 
     #[inline]

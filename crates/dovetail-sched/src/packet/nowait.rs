@@ -57,8 +57,11 @@ pub fn gap(before: &[Nanos], after: &[Nanos]) -> Nanos {
 #[inline]
 #[must_use]
 pub fn active_increment(before: Option<&[Nanos]>, next: &[Nanos]) -> Nanos {
+    // The same over one resource and over two, of which most pipelines are.
+    if let &[only] = next {
+        return only;
+    }
     let Some(before) = before else { return next.iter().copied().sum() };
-    // The same over two resources, of which most pipelines are.
     if let (&[_, p], &[q, last]) = (before, next) {
         return last.max(q + last - p);
     }

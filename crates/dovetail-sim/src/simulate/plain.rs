@@ -22,6 +22,7 @@ pub(super) fn run<O: Observer>(
     let mut notifier = Notifier::new(scheduler, resources);
     let mut entrance = Entrance::new(scheduler, observer);
     let stop_at = options.stop_at.unwrap_or(Nanos::MAX);
+    let is_open_loop = workload.is_open_loop();
     let mut next = Next::first(workload)?;
     let mut now = Nanos::ZERO;
     loop {
@@ -52,7 +53,9 @@ pub(super) fn run<O: Observer>(
             }
             entrance.observer.sent(packet, passage);
             notifier.expect(packet.flow, *ticket, passage);
-            entrance.refill(workload, packet, now)?;
+            if !is_open_loop {
+                entrance.refill(workload, packet, now)?;
+            }
         }
     }
     entrance.outcome.left = entrance.waiting;

@@ -116,6 +116,8 @@ pub struct ClassSet {
     classes: Vec<Class>,
     // By class, then by resource.
     costs: Vec<[Cost; MAX_RESOURCES]>,
+    // By class: packets cost what its lines say, and leave as long as they came.
+    is_exact: Vec<bool>,
     // Running sums of the shares.
     shares: Vec<f64>,
 }
@@ -157,7 +159,9 @@ impl ClassSet {
             shares.push(sum);
         }
         let names = resources.iter().map(|resource| resource.name.clone()).collect();
-        let mut set = Self { resources, names, classes, costs: Vec::new(), shares };
+        let is_exact = |class: &Class| class.noise.is_none() && class.expansion == Expansion::default();
+        let is_exact = classes.iter().map(is_exact).collect();
+        let mut set = Self { resources, names, classes, costs: Vec::new(), is_exact, shares };
         set.costs = set.cost_table()?;
         Ok(set)
     }
@@ -267,23 +271,27 @@ impl ClassSet {
         let costs = &self.costs[usize::from(class)];
         let time = |at: usize| costs[at].of(bytes);
         // Written out for the usual numbers of resources: copies of known length take no call.
-        let demand = match self.resources.len() {
-            1 => Demand::new(&[time(0)]),
-            2 => Demand::new(&[time(0), time(1)]),
-            3 => Demand::new(&[time(0), time(1), time(2)]),
-            len => Demand::new(&core::array::from_fn::<Nanos, MAX_RESOURCES, _>(time)[..len]),
-        };
-        demand.expect("a set has 1 to 8 resources")
+        match self.resources.len() {
+            1 => Demand::of_one(time(0)),
+            2 => Demand::of_two(time(0), time(1)),
+            len => {
+                let times = core::array::from_fn::<Nanos, MAX_RESOURCES, _>(time);
+                Demand::new(&times[..len]).expect("a set has 1 to 8 resources")
+            }
+        }
     }
 
     /// What a packet of `bytes` of a class truly costs, and by what its length changes. `draw` tells it from all others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn outcome(&self, class: u16, bytes: u32, draw: impl FnOnce() -> Random) -> (Demand, f64) {
-        let known = &self.classes[usize::from(class)];
-        if known.noise.is_none() && known.expansion == Expansion::default() {
+        if self.is_exact[usize::from(class)] {
             return (self.demand(class, bytes), 1.0);
         }
-        let mut random = draw();
+        self.drawn_outcome(class, bytes, draw())
+    }
+
+    fn drawn_outcome(&self, class: u16, bytes: u32, mut random: Random) -> (Demand, f64) {
+        let known = &self.classes[usize::from(class)];
         let factor = known.noise.draw(&mut random);
         let expansion = known.expansion.draw(&mut random);
         let costs = &self.costs[usize::from(class)][..self.resources.len()];

@@ -21,6 +21,7 @@ mod class;
 mod csv;
 mod error;
 pub(crate) mod input;
+mod logarithm;
 #[cfg(not(feature = "pcap"))]
 mod no_capture;
 mod noise;

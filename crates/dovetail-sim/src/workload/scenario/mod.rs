@@ -8,6 +8,7 @@ mod format;
 mod size;
 mod sources;
 mod synthetic;
+mod tournament;
 
 use std::{
     collections::{BTreeMap, HashSet},

@@ -75,11 +75,12 @@ impl Size {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sample(&self, random: &mut Random) -> u64 {
         let bytes = match *self {
             Self::Fixed(bytes) => return bytes,
-            Self::Uniform(min, max) => return min + ((max - min + 1) as f64 * random.unit()) as u64,
+            // Signed, as sizes are far below 2^63: the processor converts those in one step.
+            Self::Uniform(min, max) => return min + ((max - min + 1) as i64 as f64 * random.unit()) as i64 as u64,
             Self::Pareto { shape, min, max } => {
                 let covered = -libm::expm1(shape * libm::log(min / max));
                 (min * libm::pow(1.0 - random.unit() * covered, -1.0 / shape)).clamp(min, max)

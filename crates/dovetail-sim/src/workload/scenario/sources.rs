@@ -97,7 +97,7 @@ impl Process {
     }
 
     /// From a packet of `bytes` to the next.
-    #[inline]
+    #[inline(always)]
     pub(super) fn gap(&self, bytes: f64, on_left: &mut f64, random: &mut Random) -> f64 {
         match *self {
             Self::Backlogged => f64::INFINITY,

@@ -1,7 +1,7 @@
 //! The stream of packets of a scenario.
 //!
-//! Every source keeps the time of its next packet; an [`Agenda`] of these says whose turn it is. A packet costs one walk
-//! down the agenda, O(log sources), and no allocation.
+//! Every source keeps the time of its next packet. A [`Tournament`] says whose turn it is among listed flows, an [`Agenda`] among
+//! transfers, which come and go. A packet costs one walk up or down, O(log sources), and no allocation.
 
 use dovetail_sched::{
     Demand, FlowId, Nanos, Weight,
@@ -12,6 +12,7 @@ use super::{
     Scenario,
     agenda::Agenda,
     sources::{FlowSpec, Process, TransferSpec},
+    tournament::Tournament,
 };
 use crate::workload::{Arrival, ClassSet, Notice, Workload, WorkloadError, mix, random::Random};
 
@@ -33,6 +34,9 @@ fn stop_ns(stop: Nanos) -> f64 {
 /// Packets of all backlogged flows that are kept waiting: a gigabyte.
 const MOST_WAITING: u64 = 1 << 24;
 
+/// What a packet is put in the place of.
+const NO_ARRIVAL: Arrival = Arrival::new(Nanos::ZERO, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
+
 /// A scenario as a workload.
 #[derive(Debug)]
 pub struct Synthetic {
@@ -51,6 +55,9 @@ pub struct Synthetic {
     free: Vec<u32>,
     /// Flows of transfers, by id from the first after the listed ones.
     transfer_flows: Vec<TransferFlow>,
+    /// Next packets of listed flows.
+    tournament: Tournament,
+    /// Next starts of transfers, and next packets of those in flight.
     agenda: Agenda,
     backlog: u32,
     /// Whether any flow always is.
@@ -65,6 +72,9 @@ pub struct Synthetic {
 struct Source {
     random: Random,
     on_left: f64,
+    /// Of the next packet, drawn with the one before: what comes next is known without waiting for logarithms.
+    bytes: u32,
+    gap: f64,
     left: u64,
     spec: u32,
     class: u16,
@@ -109,7 +119,7 @@ impl Synthetic {
         let mut specs = scenario.flows.clone();
         let mut first_flow = Vec::with_capacity(specs.len());
         let mut sources = Vec::new();
-        let mut agenda = Agenda::default();
+        let mut first_times = Vec::new();
         let mut waiting = 0;
         for (at, spec) in specs.iter_mut().enumerate() {
             let name = &spec.name;
@@ -139,20 +149,24 @@ impl Synthetic {
                     None => classes.of_flow(None, class_hash(seed, flow)).map_err(|error| error.to_string())?,
                 };
                 let time = spec.start.as_f64() + gap;
-                if time < stop_ns(spec.stop) {
-                    agenda.push(time, flow);
-                }
-                sources.push(Source {
+                first_times.push((time < stop_ns(spec.stop)).then_some(time));
+                let mut source = Source {
                     random,
                     on_left,
+                    bytes: 0,
+                    gap: 0.0,
                     left: spec.packets,
                     spec: at as u32,
                     class,
                     changed: 0,
                     initial,
-                });
+                };
+                source.draw(spec);
+                sources.push(source);
             }
         }
+        let tournament = Tournament::new(first_times.into_iter());
+        let mut agenda = Agenda::default();
         let mut transfers = scenario.transfers.clone();
         let mut starters = Vec::with_capacity(transfers.len());
         for spec in &mut transfers {
@@ -165,7 +179,7 @@ impl Synthetic {
             let (gap, _) = spec.process.first_gap(&spec.size, &mut random);
             let time = spec.start.as_f64() + gap;
             if time < stop_ns(spec.stop) {
-                agenda.push(time, (sources.len() + starters.len()) as u32);
+                agenda.push(time, starters.len() as u32);
             }
             starters.push(Starter { random, started: 0 });
         }
@@ -182,6 +196,7 @@ impl Synthetic {
             running: Vec::new(),
             free: Vec::new(),
             transfer_flows: Vec::new(),
+            tournament,
             agenda,
             backlog: scenario.backlog.min(scenario.queue_packets.unwrap_or(u32::MAX)),
             is_backlogged: scenario.flows.iter().any(|flow| matches!(flow.process, Process::Backlogged)),
@@ -197,27 +212,25 @@ impl Synthetic {
         self.backlog
     }
 
-    /// The next packet of listed flow `event`, whose turn it is, and its next turn.
-    #[inline]
-    fn source_packet(&mut self, event: u32, time: f64) -> Arrival {
-        let at = Nanos::from_f64(time);
-        let source = &mut self.sources[event as usize];
+    /// Puts the next packet of a listed flow, whose turn it is, in the place of `arrival`, and gives the flow its next turn.
+    #[inline(always)]
+    fn source_packet(&mut self, flow: u32, time: f64, at: Nanos, arrival: &mut Arrival) {
+        let source = &mut self.sources[flow as usize];
         let spec = &self.specs[source.spec as usize];
-        let arrival = source.packet(spec, &self.classes, self.seed, event, at);
+        let next = time + source.gap;
+        source.packet(spec, &self.classes, self.seed, flow, at, arrival);
         if let Process::Backlogged = spec.process {
             source.initial -= 1;
             if source.initial == 0 || source.left == 0 {
-                self.agenda.pop();
+                self.tournament.end_first(flow);
             }
-            return arrival;
+            return;
         }
-        let next = time + spec.process.gap(f64::from(arrival.bytes), &mut source.on_left, &mut source.random);
         if source.left == 0 || next >= stop_ns(spec.stop) {
-            self.agenda.pop();
+            self.tournament.end_first(flow);
         } else {
-            self.agenda.replace_first(next, event);
+            self.tournament.replace_first(flow, next);
         }
-        arrival
     }
 
     /// A transfer starts: its first packet is an event of its own.
@@ -246,11 +259,11 @@ impl Synthetic {
                 (self.running.len() - 1) as u32
             }
         };
-        self.agenda.push(time, (self.sources.len() + self.starters.len()) as u32 + slot);
+        self.agenda.push(time, self.starters.len() as u32 + slot);
     }
 
     /// The next packet of a transfer in flight.
-    fn transfer_packet(&mut self, slot: u32, event: u32, time: f64) -> Arrival {
+    fn transfer_packet(&mut self, slot: u32, event: u32, time: f64, at: Nanos) -> Arrival {
         let running = &mut self.running[slot as usize];
         let spec = &self.transfers[usize::from(running.spec)];
         let bytes = running.left.min(u64::from(spec.mtu)) as u32;
@@ -258,8 +271,8 @@ impl Synthetic {
         let (class, left) = (running.class, running.left);
         let draw = || cost_stream(self.seed, running.flow, left);
         let (demand, expansion) = self.classes.outcome(class, bytes, draw);
-        let (at, flow) = (Nanos::from_f64(time), FlowId(running.flow));
-        let arrival = Arrival { at, flow, bytes, demand, expansion, program: ProgramId(class.into()) };
+        let arrival =
+            Arrival { at, flow: FlowId(running.flow), bytes, demand, expansion, program: ProgramId(class.into()) };
         if running.left == 0 {
             self.free.push(slot);
             self.agenda.pop();
@@ -269,26 +282,49 @@ impl Synthetic {
         arrival
     }
 
+    /// Nothing more comes: there is no packet left, or it is the end.
+    #[cold]
+    fn finish(&mut self) -> Result<bool, WorkloadError> {
+        let clock_ends = self.left > 0 && self.end == Nanos::MAX;
+        self.tournament.clear();
+        self.agenda.clear();
+        if clock_ends {
+            let what = "packets arrive beyond the end of the clock, 584 years after its start: raise the load or the \
+                        rates, or give the scenario a duration";
+            return Err(WorkloadError::File { file: self.file.clone(), what: what.into() });
+        }
+        Ok(false)
+    }
+
     fn transfer_flow(&self, flow: FlowId) -> Option<&TransferFlow> {
         self.transfer_flows.get(flow.index().checked_sub(self.sources.len())?)
     }
 }
 
 impl Source {
-    /// A packet of this flow at `at`.
-    #[inline]
-    fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, seed: u64, flow: u32, at: Nanos) -> Arrival {
+    /// Puts a packet of this flow at `at` in the place of `arrival`: it is large to move.
+    #[inline(always)]
+    fn packet(&mut self, spec: &FlowSpec, classes: &ClassSet, seed: u64, flow: u32, at: Nanos, arrival: &mut Arrival) {
         while let Some(&(change, class)) = spec.changes.get(usize::from(self.changed))
             && change <= at
         {
             self.class = class;
             self.changed += 1;
         }
-        let bytes = spec.size.sample(&mut self.random) as u32;
+        let bytes = self.bytes;
         self.left -= 1;
         let draw = || cost_stream(seed, flow, self.left);
-        let (demand, expansion) = classes.outcome(self.class, bytes, draw);
-        Arrival { at, flow: FlowId(flow), bytes, demand, expansion, program: ProgramId(self.class.into()) }
+        (arrival.demand, arrival.expansion) = classes.outcome(self.class, bytes, draw);
+        (arrival.at, arrival.flow, arrival.bytes) = (at, FlowId(flow), bytes);
+        arrival.program = ProgramId(self.class.into());
+        self.draw(spec);
+    }
+
+    /// Draws the next packet's size, and the time from it to the one after it.
+    #[inline]
+    fn draw(&mut self, spec: &FlowSpec) {
+        self.bytes = spec.size.sample(&mut self.random) as u32;
+        self.gap = spec.process.gap(f64::from(self.bytes), &mut self.on_left, &mut self.random);
     }
 }
 
@@ -336,37 +372,33 @@ impl Workload for Synthetic {
     }
 
     fn next(&mut self) -> Result<Option<Arrival>, WorkloadError> {
-        let mut arrival = Arrival::new(Nanos::ZERO, FlowId(0), 0, Demand::of_one(Nanos::ZERO));
+        let mut arrival = NO_ARRIVAL;
         Ok(self.next_into(&mut arrival)?.then_some(arrival))
     }
 
     #[inline]
     fn next_into(&mut self, arrival: &mut Arrival) -> Result<bool, WorkloadError> {
         loop {
-            let Some((time, event)) = self.agenda.first() else { return Ok(false) };
-            if self.left == 0 || Nanos::from_f64(time) >= self.end {
-                let clock_ends = self.left > 0 && self.end == Nanos::MAX;
-                self.agenda.clear();
-                if clock_ends {
-                    let what = "packets arrive beyond the end of the clock, 584 years after its start: raise the load or the \
-                                rates, or give the scenario a duration";
-                    return Err(WorkloadError::File { file: self.file.clone(), what: what.into() });
-                }
-                return Ok(false);
+            let (listed, transfer) = (self.tournament.first(), self.agenda.first());
+            // At the same time a listed flow comes first.
+            let flow = listed.filter(|&(time, _)| transfer.is_none_or(|(other, _)| time <= other));
+            let Some((time, event)) = flow.or(transfer) else { return Ok(false) };
+            let at = Nanos::from_f64(time);
+            if self.left == 0 || at >= self.end {
+                return self.finish();
             }
-            let place = event as usize;
-            if place < self.sources.len() {
+            if flow.is_some() {
                 self.left -= 1;
-                *arrival = self.source_packet(event, time);
+                self.source_packet(event, time, at, arrival);
                 return Ok(true);
             }
-            let place = place - self.sources.len();
+            let place = event as usize;
             if place < self.starters.len() {
                 self.start(place, event, time);
                 continue;
             }
             self.left -= 1;
-            *arrival = self.transfer_packet((place - self.starters.len()) as u32, event, time);
+            *arrival = self.transfer_packet((place - self.starters.len()) as u32, event, time, at);
             return Ok(true);
         }
     }
@@ -383,7 +415,9 @@ impl Workload for Synthetic {
             return None;
         }
         self.left -= 1;
-        Some(source.packet(spec, &self.classes, self.seed, flow.0, now))
+        let mut arrival = NO_ARRIVAL;
+        source.packet(spec, &self.classes, self.seed, flow.0, now, &mut arrival);
+        Some(arrival)
     }
 
     fn weight(&self, flow: FlowId) -> Weight {
