@@ -54,6 +54,8 @@ pub struct Plan<'a> {
     pub programs: Option<&'a ProgramTable>,
     /// The file that those are from.
     pub programs_file: Option<&'a InputFile>,
+    /// Whether a page will draw how things went over time.
+    pub draws_series: bool,
     /// Runs at once.
     pub jobs: usize,
     /// One bar for all runs rather than one for each.
@@ -144,6 +146,7 @@ impl<'a> Plan<'a> {
             records: output.records.as_deref().map(|folder| (folder, output.format)),
             programs: None,
             programs_file: None,
+            draws_series: output.report.is_some(),
             jobs: output.jobs.map_or_else(cores, usize::from),
             one_bar: false,
             progress,
@@ -286,7 +289,10 @@ impl<'a> Plan<'a> {
         }
         let setup = Setup { programs, ..Setup::new(resources.len(), self.limits()) };
         let mut scheduler = build(&setup)?;
-        let mut meters = Meters::new(resources.len(), self.window);
+        let mut meters = Meters::new(resources.len(), self.window).of_open_loop(workload.is_open_loop());
+        if !self.draws_series {
+            meters = meters.without_series();
+        }
         let mut watched = (&mut meters, &mut observer);
         let mut told = 0;
         let mut progress = |progress: Passed| {

@@ -34,8 +34,12 @@ pub struct ActiveTimeGap {
 struct Flow {
     weight: f64,
     active: Nanos,
+    // Its key among the positions, 0 if it is not backlogged.
+    position: f64,
     newly_backlogged: bool,
 }
+
+const NEW_FLOW: Flow = Flow { weight: 1.0, active: Nanos::ZERO, position: 0.0, newly_backlogged: true };
 
 impl ActiveTimeGap {
     /// No flows yet.
@@ -47,7 +51,7 @@ impl ActiveTimeGap {
     /// A flow that will be spoken of.
     pub fn appeared(&mut self, flow: FlowId, weight: f64) {
         if flow.index() >= self.flows.len() {
-            self.flows.resize(flow.index() + 1, Flow { weight: 1.0, active: Nanos::ZERO, newly_backlogged: true });
+            self.flows.resize(flow.index() + 1, NEW_FLOW);
             self.last.hold(flow);
         }
         self.flows[flow.index()].weight = weight;
@@ -56,19 +60,21 @@ impl ActiveTimeGap {
     /// The flow became backlogged.
     #[inline]
     pub fn joined(&mut self, flow: FlowId) {
-        self.flows[flow.index()].newly_backlogged = true;
         if self.positions.is_empty() {
             // Rounding does not outlive a busy period.
             self.sum = 0.0;
         }
         let mean = self.sum.max(0.0) / self.positions.len().max(1) as f64;
+        let state = &mut self.flows[flow.index()];
+        state.newly_backlogged = true;
+        state.position = mean;
         self.positions.set(flow, mean);
         self.sum += mean;
     }
 
     /// The flow lost its last waiting packet without service.
     pub fn left(&mut self, flow: FlowId) {
-        self.sum -= self.positions.key(flow).unwrap_or(0.0);
+        self.sum -= core::mem::take(&mut self.flows[flow.index()].position);
         self.positions.remove(flow);
     }
 
@@ -81,12 +87,13 @@ impl ActiveTimeGap {
         rows::set(last, times);
         state.newly_backlogged = false;
         state.active += increment;
-        let before = self.positions.key(flow).unwrap_or(0.0);
+        let before = state.position;
         let position = before + increment.as_f64() / state.weight;
         // The least of the others is on top as soon as this flow is not.
         if leaves {
             self.left(flow);
         } else {
+            state.position = position;
             self.positions.set(flow, position);
             self.sum += position - before;
         }

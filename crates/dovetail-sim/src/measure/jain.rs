@@ -11,6 +11,8 @@
 //! (Jain, Chiu and Hawe, 1984.) The figure is the mean over the windows with `n >= 2` in which any of them was served.
 //! Flows that are not backlogged get what they ask for and say nothing of fairness.
 
+use core::hint::select_unpredictable;
+
 use dovetail_sched::{FlowId, Nanos};
 
 use super::{
@@ -79,11 +81,12 @@ impl Jain {
     pub fn served(&mut self, flow: FlowId, times: &[Nanos]) {
         let state = &mut self.flows[flow.index()];
         let service = self.service.of_mut(flow);
-        if state.window != self.current {
+        if state.window == self.current {
+            rows::add(service, times);
+        } else {
             state.window = self.current;
-            service.fill(Nanos::ZERO);
+            rows::set(service, times);
         }
-        rows::add(service, times);
     }
 
     /// The mean; `None` if no two flows ever stayed backlogged for a window.
@@ -98,13 +101,12 @@ impl Jain {
         let (mut flows, mut sum, mut squares) = (0u64, 0.0, 0.0);
         for (flow, weight) in backlogged.backlogged() {
             let state = &self.flows[flow.index()];
-            if state.backlogged_since > start {
-                continue;
-            }
-            let served = state.window == self.current;
-            let service = if served { self.service.of(flow) } else { &[] };
-            let dominant = service.iter().copied().fold(Nanos::ZERO, Nanos::max).as_f64() / weight;
-            flows += 1;
+            // Added in any case, as nothing, rather than skipped: which flows count is anybody's guess.
+            let counts = state.backlogged_since <= start;
+            let served = counts && state.window == self.current;
+            let dominant = rows::greatest(self.service.of(flow)).as_f64() / weight;
+            let dominant = select_unpredictable(served, dominant, 0.0);
+            flows += u64::from(counts);
             sum += dominant;
             squares += dominant * dominant;
         }

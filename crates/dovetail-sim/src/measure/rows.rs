@@ -38,21 +38,33 @@ impl Rows {
 /// Adds each of `times` to its total.
 #[inline]
 pub(super) fn add(totals: &mut [Nanos], times: &[Nanos]) {
-    // Most pipelines have two resources, and a loop over two costs more than what is in it.
-    if let ([first, second], [a, b]) = (&mut *totals, times) {
-        *first += *a;
-        *second += *b;
-        return;
+    // Most pipelines have one resource or two, and a loop over two costs more than what is in it.
+    match (&mut *totals, times) {
+        ([total], [time]) => *total += *time,
+        ([first, second], [a, b]) => {
+            *first += *a;
+            *second += *b;
+        }
+        _ => totals.iter_mut().zip(times).for_each(|(total, &time)| *total += time),
     }
-    totals.iter_mut().zip(times).for_each(|(total, &time)| *total += time);
 }
 
 /// Puts `times` in the place of a row.
 #[inline]
 pub(super) fn set(row: &mut [Nanos], times: &[Nanos]) {
-    if let (row @ [_, _], [a, b]) = (&mut *row, times) {
-        row.copy_from_slice(&[*a, *b]);
-        return;
+    match (&mut *row, times) {
+        ([only], [time]) => *only = *time,
+        (row @ [_, _], [a, b]) => row.copy_from_slice(&[*a, *b]),
+        _ => row.copy_from_slice(times),
     }
-    row.copy_from_slice(times);
+}
+
+/// The largest of a row's times.
+#[inline]
+pub(super) fn greatest(row: &[Nanos]) -> Nanos {
+    match *row {
+        [only] => only,
+        [first, second] => first.max(second),
+        _ => row.iter().copied().fold(Nanos::ZERO, Nanos::max),
+    }
 }

@@ -6,7 +6,12 @@ use crate::support::{
     recompute::{Row, busy, jain, largest_gap, latencies, makespan, quantile},
 };
 use dovetail_sched::{Limits, Nanos, PolicySpec, Setup};
-use dovetail_sim::{Options, PipelineMode, measure::Meters, simulate};
+use dovetail_sim::{
+    Options, PipelineMode,
+    measure::{Meters, Series, Summary},
+    simulate,
+    workload::{Scenario, Workload},
+};
 use proptest::prelude::*;
 
 const WINDOW: u64 = 200;
@@ -89,4 +94,59 @@ fn dropped_packets_are_nobodys_service() {
     assert_eq!((outcome.sent, outcome.dropped), (3, 7));
     assert_eq!((summary.sent, summary.dropped, summary.flows[0].dropped), (3, 7, 7));
     assert_eq!(summary.makespan, Nanos(15));
+}
+
+/// Of a scenario in an open loop, whose flows share a small buffer, with meters that `make` has changed.
+fn figures(policy: &str, mode: PipelineMode, with_cpu: bool, make: impl FnOnce(Meters) -> Meters) -> Summary {
+    let (cpu, cost) = if with_cpu { ("[[resource]]\nname = \"cpu\"", "cpu = \"900ns*bytes\"") } else { ("", "") };
+    let text = format!(
+        r#"
+        name = "watched"
+        packets = 5000
+        load = 1.05
+        {cpu}
+        [[resource]]
+        name = "link"
+        rate = "10Mbps"
+        [[class]]
+        name = "all"
+        cost = {{ {cost} }}
+        [[flow]]
+        name = "steady"
+        count = 5
+        size = 500
+        arrivals = {{ constant = "1000/s" }}
+        [[flow]]
+        name = "chance"
+        count = 8
+        size = {{ uniform = {{ min = 64, max = 1500 }} }}
+        arrivals = {{ poisson = "1000/s" }}
+        "#
+    );
+    let scenario = Scenario::parse(&text, "watched.toml", &mut |_| Err(std::io::ErrorKind::NotFound.into()));
+    let mut workload = scenario.and_then(|scenario| scenario.workload()).expect("it is a scenario");
+    assert!(workload.is_open_loop());
+    let m = workload.resources().len();
+    let limits = Limits { flow_packets: Some(9), packets: Some(40), ..Limits::UNLIMITED };
+    let mut scheduler = policy.parse::<PolicySpec>().expect("named").build(&Setup::new(m, limits)).expect("valid");
+    let mut meters = make(Meters::new(m, Nanos::from_millis(10)));
+    simulate(&mut workload, &mut scheduler, mode, &mut meters, Options::default()).expect("runs");
+    meters.finish()
+}
+
+#[test]
+fn what_is_known_or_left_out_changes_no_figure() {
+    for policy in ["fifo", "drr", "wfq", "drfq", "atfq:batch=20"] {
+        for mode in [PipelineMode::Unbounded, PipelineMode::NoWait, PipelineMode::Buffer(2)] {
+            for with_cpu in [false, true] {
+                let of = |make: fn(Meters) -> Meters| figures(policy, mode, with_cpu, make);
+                let plain = of(|meters| meters);
+                assert!(plain.sent > 1000 && plain.dropped > 0 && plain.jain_dominant.is_some(), "{plain:?}");
+                assert_eq!(format!("{:?}", of(|meters| meters.of_open_loop(true))), format!("{plain:?}"));
+                let bare = Summary { series: Series::default(), ..plain };
+                let without = of(|meters| meters.of_open_loop(true).without_series());
+                assert_eq!(format!("{without:?}"), format!("{bare:?}"));
+            }
+        }
+    }
 }
