@@ -117,7 +117,7 @@ fn run(policy: &PolicySpec, workload: &mut dyn Workload) -> Result<Summary, Stri
     let resources = workload.resources().len();
     let setup = Setup { programs: workload.programs(), ..Setup::new(resources, Limits::UNLIMITED) };
     let mut scheduler = policy.build(&setup).map_err(|error| error.to_string())?;
-    let mut meters = Meters::new(resources, DEFAULT_WINDOW);
+    let mut meters = Meters::new(resources, DEFAULT_WINDOW).of_open_loop(workload.is_open_loop()).without_series();
     simulate(workload, scheduler.as_mut(), PipelineMode::Unbounded, &mut meters, Options::default())
         .map_err(|error| error.to_string())?;
     Ok(meters.finish())

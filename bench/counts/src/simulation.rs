@@ -57,17 +57,18 @@ impl Simulation {
         let resources = workload.resources().len();
         let setup = Setup { programs: workload.programs(), ..Setup::new(resources, self.limits) };
         let scheduler = self.policy.build(&setup).map_err(|error| error.to_string())?;
-        Ok(Prepared { workload, scheduler, mode: self.mode, meters: Meters::new(resources, DEFAULT_WINDOW) })
+        let meters = Meters::new(resources, DEFAULT_WINDOW).of_open_loop(workload.is_open_loop());
+        Ok(Prepared { workload, scheduler, mode: self.mode, meters })
     }
 }
 
 impl Prepared {
-    /// Runs it.
+    /// Runs it as the command does where no page is drawn: without series over time.
     ///
     /// # Errors
     /// Why it could not be run to its end.
     pub fn run(self) -> Result<Summary, String> {
-        self.watched(&mut ())
+        Self { meters: self.meters.without_series(), ..self }.watched(&mut ())
     }
 
     /// Runs it without meters.
@@ -86,7 +87,7 @@ impl Prepared {
         Self { workload: wrap(self.workload), ..self }
     }
 
-    /// Runs it before another observer.
+    /// Runs it before another observer, with series over time.
     ///
     /// # Errors
     /// Why it could not be run to its end.
