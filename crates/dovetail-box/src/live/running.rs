@@ -1,6 +1,6 @@
 //! The loop, and what is asked of it.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, thread, time::Duration};
 
 use dovetail_sched::{Nanos, cost::ProgramTable};
 
@@ -14,6 +14,7 @@ use super::{
     programs::Programs,
     start::{self, ALIVE_FOR},
     switch::Switch,
+    sys,
     waiting::Waiting,
     watch::Watch,
     workers::{Tools, Workers},
@@ -30,6 +31,8 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(2);
 const WARN_EVERY: Nanos = Nanos::from_secs(10);
 /// How long a box that is told to stop goes on sending what is queued.
 const MOST_DRAIN: Nanos = Nanos::from_secs(1);
+/// How often it looks, once it has handed over, for frames that it had still decided to take.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
 /// A box between two interfaces. Its thread is in their namespace.
 pub struct Live {
@@ -175,8 +178,19 @@ impl Live {
             }
         }
         self.switch.hand_over();
-        // What the sockets took before that is the box's to send.
-        while plane.round(clock::now())? && clock::now() < until + MOST_DRAIN {}
+        // What was the box's before that is the box's to send, also where a processor has it in hand and no socket has it yet.
+        let decided = thread::spawn(sys::let_the_kernel_finish);
+        loop {
+            let is_decided = decided.is_finished();
+            let now = clock::now();
+            let is_busy = plane.round(now)?;
+            if now >= until + MOST_DRAIN || (is_decided && !is_busy) {
+                break;
+            }
+            if !is_busy {
+                thread::sleep(BETWEEN_LOOKS);
+            }
+        }
         let now = clock::now();
         self.asked.tell(plane.status(now, &self.config));
         Ok(())

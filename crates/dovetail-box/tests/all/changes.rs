@@ -21,7 +21,8 @@ fn class(name: &str, ports: &str, function: &str) -> String {
     format!("[[class]]\nname = \"{name}\"\nports = [{ports}]\nfunctions = [\"{function}\"]\neffect = \"discard\"\n")
 }
 
-/// Settings one after the other; their classes take the traffic's flows (ports 10000 to 10006) apart in different ways.
+/// Settings one after the other, each with room for what arrives in the 25 ms for which a box may be kept from running; their
+/// classes take the traffic's flows (ports 10000 to 10006) apart in different ways.
 fn settings() -> Vec<String> {
     let head =
         |policy: &str, queues: &str| format!("policy = \"{policy}\"\n[link]\nrate = \"1Gbps\"\n[queues]\n{queues}\n");
@@ -33,8 +34,8 @@ fn settings() -> Vec<String> {
         head("drfq", "") + &second + &first,
         head("drfq", "") + &class("third", low, "redundancy") + &second,
         head("tradeoff:alpha=0.9", "") + &second,
-        head("mr3", "packets_per_flow = 20\npackets = 100"),
-        head("fifo", "packets_per_flow = 5\npackets = 30") + &class("second", "4500", "monitoring"),
+        head("mr3", "packets_per_flow = 100\npackets = 700"),
+        head("fifo", "packets_per_flow = 90\npackets = 600") + &class("second", "4500", "monitoring"),
         head("atfq", "packets_per_flow = 200") + &first + &class("second", low, "forwarding"),
     ]
 }

@@ -142,7 +142,8 @@ impl Stream {
                     match to.recv(&mut datagram) {
                         Ok(_) => numbers.push(u64::from_be_bytes(*datagram.first_chunk().unwrap())),
                         Err(_) if is_over.load(Ordering::Relaxed) => return Ok(numbers),
-                        Err(wrong) if wrong.kind() == io::ErrorKind::WouldBlock => {}
+                        Err(wrong)
+                            if matches!(wrong.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
                         Err(wrong) => return Err(wrong),
                     }
                 }

@@ -28,7 +28,8 @@
 //! 2. Make each packet socket with protocol 0, [`Switch::attach_filter`], then bind it to its port with `ETH_P_ALL`. One
 //!    socket receives at each port, or one fanout group, and it ignores outgoing frames (`PACKET_IGNORE_OUTGOING`).
 //! 3. [`Switch::take_over`], then [`Switch::renew`] at least every few milliseconds, with a deadline some more ahead.
-//! 4. [`Switch::hand_over`], then send what is left in the sockets and queues, then close them.
+//! 4. [`Switch::hand_over`], then send what is left in the sockets and queues, and what a processor had decided to take and
+//!    still had in hand, then close them.
 //!
 //! If the process ends in between, its links and sockets go with it, and the bridge forwards.
 //!

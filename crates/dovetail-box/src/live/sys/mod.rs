@@ -11,3 +11,19 @@ mod xdp;
 pub(crate) use ring::{BATCH, Bytes, LONGEST, Layout, PacketSocket, Received};
 #[cfg(feature = "af-xdp")]
 pub(crate) use xdp::{Abilities, XdpSocket};
+
+use std::io;
+
+/// Waits until whatever the kernel was doing with a frame when this was called is done: some 10 ms.
+///
+/// # Errors
+/// The system's: ENOSYS or EINVAL where it cannot tell.
+pub(crate) fn let_the_kernel_finish() -> io::Result<()> {
+    const NO_FLAGS: libc::c_uint = 0;
+    // SAFETY: it waits for each processor to have left the kernel's read-side critical sections (RCU), in which frames are
+    // received and programs run, and touches no memory of the caller's.
+    match unsafe { libc::syscall(libc::SYS_membarrier, libc::MEMBARRIER_CMD_GLOBAL, NO_FLAGS, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
