@@ -69,17 +69,23 @@ pub(crate) fn backlog_of(backlog: Backlog) -> dvt_backlog {
 }
 
 #[inline]
-pub(crate) fn stage(given: u32) -> Result<Stage, Failure> {
+fn stage(given: u32) -> Result<Stage, Failure> {
+    stage_of(given).ok_or_else(|| not_a_stage(given))
+}
+
+/// The stage of this number, if there is one.
+#[inline]
+pub(crate) fn stage_of(given: u32) -> Option<Stage> {
     const STARTED: u32 = dvt_stage::DVT_STARTED as u32;
     const FINISHED: u32 = dvt_stage::DVT_FINISHED as u32;
     const DROPPED: u32 = dvt_stage::DVT_DROPPED as u32;
     const ABORTED: u32 = dvt_stage::DVT_ABORTED as u32;
     match given {
-        STARTED => Ok(Stage::Started),
-        FINISHED => Ok(Stage::Finished),
-        DROPPED => Ok(Stage::Dropped),
-        ABORTED => Ok(Stage::Aborted),
-        _ => Err(not_a_stage(given)),
+        STARTED => Some(Stage::Started),
+        FINISHED => Some(Stage::Finished),
+        DROPPED => Some(Stage::Dropped),
+        ABORTED => Some(Stage::Aborted),
+        _ => None,
     }
 }
 

@@ -16,18 +16,18 @@ use crate::structs::dvt_status;
 /// What a call answers: `DVT_OK` or `DVT_NONE`, or what was wrong.
 pub(crate) type Answer = Result<dvt_status, Failure>;
 
-/// What was wrong with a call.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) status: dvt_status,
-    pub(crate) text: Cow<'static, str>,
-}
+/// What was wrong with a call. Its sentence is the thread's already: a status alone travels in a register, where a text would
+/// take room on the stack and landing places in every call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Failure(dvt_status);
 
 impl Failure {
-    /// An error with its sentence.
+    /// An error with its sentence, which becomes the thread's.
     #[cold]
+    #[inline(never)]
     pub(crate) fn new(status: dvt_status, text: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, text: text.into() }
+        remember(&text.into());
+        Self(status)
     }
 
     /// A number is out of its range.
@@ -64,23 +64,19 @@ thread_local! {
     static LAST: Cell<[u8; LONGEST]> = const { Cell::new([0; LONGEST]) };
 }
 
-/// The status that C sees. The sentence of a failure becomes the thread's.
+/// The status that C sees.
 #[inline]
 pub(crate) fn report(answer: Answer) -> dvt_status {
-    match answer {
-        Ok(status) => status,
-        Err(failure) => remember(&failure),
-    }
+    answer.unwrap_or_else(|failure| failure.0)
 }
 
 #[cold]
 #[inline(never)]
-fn remember(failure: &Failure) -> dvt_status {
+fn remember(text: &str) {
     let mut last = [0; LONGEST];
-    write_text(&failure.text, &mut last);
+    write_text(text, &mut last);
     // A thread that is ending may have no place for it any more.
     let _ = LAST.try_with(|place| place.set(last));
-    failure.status
 }
 
 /// The thread's last sentence, with an end as C has it; empty before the first.

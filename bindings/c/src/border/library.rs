@@ -56,7 +56,7 @@ pub unsafe extern "C" fn dvt_policy_at(orders: u32, number: u32, policy: *mut dv
 /// so, else 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn dvt_wants(interest: u32, stage: u32, resource: u32) -> u32 {
-    let wanted = convert::stage(stage).ok().filter(|_| resource < DVT_MAX_RESOURCES as u32);
+    let wanted = convert::stage_of(stage).filter(|_| resource < DVT_MAX_RESOURCES as u32);
     let interest = dovetail_sched::Interest::from_bits(interest as u16);
     wanted.is_some_and(|stage| interest.has(stage, resource as usize)).into()
 }
