@@ -31,6 +31,7 @@ impl Checks {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.0.is_some()
     }

@@ -23,17 +23,24 @@ pub(crate) const fn size<T>() -> u32 {
     size_of::<T>() as u32
 }
 
-/// Shows the packet to `give`. It is put together where it stays: to move it takes longer than to write it.
+/// A packet over one or two resources, as most are: without a call, and put together where it stays.
 #[inline(always)]
-pub(crate) fn packet<T>(given: &dvt_packet, give: impl FnOnce(&Packet) -> Result<T, Failure>) -> Result<T, Failure> {
-    let resources = given.resources as usize;
+pub(crate) fn short_packet(given: &dvt_packet) -> Option<Packet> {
     // Only what is said to be there is read: the rest may never have been written.
+    let [one, two, ..] = &given.demand_ns;
+    let demand = match given.resources {
+        1 => Demand::of_one(Nanos(alone(one))),
+        2 => Demand::new(&[Nanos(alone(one)), Nanos(alone(two))]).ok()?,
+        _ => return None,
+    };
+    Some(packet_of(given, demand))
+}
+
+/// A packet over as many resources as it may be.
+pub(crate) fn packet(given: &dvt_packet) -> Result<Packet, Failure> {
+    let resources = given.resources as usize;
     let times = given.demand_ns.get(..resources).unwrap_or_default();
-    let demand_of = |times: &[Nanos]| Demand::new(times).map_err(|_| too_many(resources));
-    if let [one, two] = times {
-        return give(&packet_of(given, demand_of(&[Nanos(alone(one)), Nanos(alone(two))])?));
-    }
-    give(&packet_of(given, demand_of(nanos(times))?))
+    Ok(packet_of(given, Demand::new(nanos(times)).map_err(|_| too_many(resources))?))
 }
 
 #[inline(always)]
@@ -51,16 +58,20 @@ pub(crate) fn too_many(resources: usize) -> Failure {
 
 #[inline]
 pub(crate) fn admission_of(admission: Admission) -> dvt_admission {
-    let refused = match admission.refused {
-        None => dvt_refusal::DVT_QUEUED,
-        Some(DropReason::FlowFull) => dvt_refusal::DVT_FLOW_FULL,
-        Some(DropReason::BufferFull) => dvt_refusal::DVT_BUFFER_FULL,
-        Some(DropReason::TooManyFlows) => dvt_refusal::DVT_TOO_MANY_FLOWS,
-        Some(DropReason::WrongDemand) => dvt_refusal::DVT_WRONG_DEMAND,
-        Some(_) => dvt_refusal::DVT_REFUSED_OTHERWISE,
-    };
-    let evicted = admission.evicted.into();
-    dvt_admission { size: size::<dvt_admission>(), refused: refused as u32, evicted, reserved: 0 }
+    let refused = admission.refused.map_or(dvt_refusal::DVT_QUEUED, refusal_of) as u32;
+    dvt_admission { size: size::<dvt_admission>(), refused, evicted: admission.evicted.into(), reserved: 0 }
+}
+
+#[cold]
+#[inline(never)]
+fn refusal_of(reason: DropReason) -> dvt_refusal {
+    match reason {
+        DropReason::FlowFull => dvt_refusal::DVT_FLOW_FULL,
+        DropReason::BufferFull => dvt_refusal::DVT_BUFFER_FULL,
+        DropReason::TooManyFlows => dvt_refusal::DVT_TOO_MANY_FLOWS,
+        DropReason::WrongDemand => dvt_refusal::DVT_WRONG_DEMAND,
+        _ => dvt_refusal::DVT_REFUSED_OTHERWISE,
+    }
 }
 
 pub(crate) fn backlog_of(backlog: Backlog) -> dvt_backlog {
@@ -97,7 +108,7 @@ fn not_a_stage(given: u32) -> Failure {
 
 /// An event on a pipeline of so many resources.
 #[inline]
-pub(crate) fn event(given: &dvt_event, resources: usize) -> Result<Feedback, Failure> {
+pub(crate) fn event(given: &dvt_event, resources: u32) -> Result<Feedback, Failure> {
     let stage = stage(alone(&given.stage))?;
     let resource = resource(alone(&given.resource), 0, resources)? as u8;
     let (flow, ticket) = (FlowId(alone(&given.flow)), alone(&given.ticket));
@@ -106,17 +117,16 @@ pub(crate) fn event(given: &dvt_event, resources: usize) -> Result<Feedback, Fai
 
 /// A resource from `least` on, of so many.
 #[inline]
-pub(crate) fn resource(given: u32, least: usize, resources: usize) -> Result<usize, Failure> {
-    let given = given as usize;
+pub(crate) fn resource(given: u32, least: u32, resources: u32) -> Result<usize, Failure> {
     if (least..resources).contains(&given) {
-        return Ok(given);
+        return Ok(given as usize);
     }
     Err(no_such_resource(given, least, resources))
 }
 
 #[cold]
 #[inline(never)]
-fn no_such_resource(given: usize, least: usize, resources: usize) -> Failure {
+fn no_such_resource(given: u32, least: u32, resources: u32) -> Failure {
     Failure::range(format!("resources here are from {least} to {}, not {given}", resources.saturating_sub(1)))
 }
 

@@ -57,6 +57,14 @@ pub(crate) fn found(there_is: bool) -> Answer {
     Ok(if there_is { dvt_status::DVT_OK } else { dvt_status::DVT_NONE })
 }
 
+/// What a call within a call came to: where it failed, its sentence is the thread's already.
+pub(crate) fn answered(status: dvt_status) -> Answer {
+    match status {
+        dvt_status::DVT_OK | dvt_status::DVT_NONE => Ok(status),
+        _ => Err(Failure(status)),
+    }
+}
+
 /// The longest sentence, its end included; the list of all policies fits.
 const LONGEST: usize = 1024;
 

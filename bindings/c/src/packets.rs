@@ -13,13 +13,14 @@ use crate::{
     structs::{dvt_event, dvt_packet, dvt_setup, dvt_status},
 };
 
-/// A packet scheduler that can be peeked into.
+/// A packet scheduler that can be peeked into. What most calls read is in front.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Packets {
-    scheduler: Peekable<Box<dyn Scheduler>>,
-    resources: usize,
-    flows: u32,
     checks: Checks,
+    resources: u32,
+    flows: u32,
+    scheduler: Peekable<Box<dyn Scheduler>>,
     // What was asked for by number, as it was when the first of it was asked for.
     figures: Vec<(&'static str, f64)>,
     learnt: ProgramTable,
@@ -42,29 +43,64 @@ impl Packets {
     pub(crate) fn around(scheduler: Box<dyn Scheduler>, resources: usize, limits: Limits, checks: Checks) -> Self {
         let scheduler = Peekable::new(scheduler);
         let learnt = ProgramTable::EMPTY;
-        Self { scheduler, resources, flows: limits.flows, checks, figures: Vec::new(), learnt }
+        Self { checks, resources: resources as u32, flows: limits.flows, scheduler, figures: Vec::new(), learnt }
     }
 
+    #[inline(always)]
     pub(crate) fn is_checked(&self) -> bool {
         self.checks.is_on()
     }
 
+    /// Shows to `give` what becomes of the packet.
     #[inline]
-    pub(crate) fn enqueue(&mut self, given: &dvt_packet, now_ns: u64) -> Result<Admission, Failure> {
-        convert::packet(given, |packet| {
-            self.checks.is_new(0, packet.handle)?;
-            let now = self.checks.time(now_ns)?;
-            let admission = self.scheduler.enqueue(packet, now);
-            if admission.is_queued() {
-                self.checks.queued(0, packet.handle);
+    pub(crate) fn enqueue(
+        &mut self,
+        given: &dvt_packet,
+        now_ns: u64,
+        give: impl FnOnce(Admission),
+    ) -> Result<(), Failure> {
+        match convert::short_packet(given) {
+            Some(packet) if !self.is_checked() => {
+                give(self.scheduler.enqueue(&packet, Nanos(now_ns)));
+                Ok(())
             }
-            Ok(admission)
-        })
+            _ => self.enqueue_checked(given, now_ns, give),
+        }
+    }
+
+    /// The same where packets are examined, or are long.
+    #[cold]
+    #[inline(never)]
+    fn enqueue_checked(
+        &mut self,
+        given: &dvt_packet,
+        now_ns: u64,
+        give: impl FnOnce(Admission),
+    ) -> Result<(), Failure> {
+        let packet = convert::packet(given)?;
+        self.checks.is_new(0, packet.handle)?;
+        let now = self.checks.time(now_ns)?;
+        let admission = self.scheduler.enqueue(&packet, now);
+        if admission.is_queued() {
+            self.checks.queued(0, packet.handle);
+        }
+        give(admission);
+        Ok(())
     }
 
     /// Shows the packet to `give`, if there is one.
     #[inline]
     pub(crate) fn dequeue(&mut self, now_ns: u64, give: impl FnOnce(&Dispatch)) -> Result<bool, Failure> {
+        if self.is_checked() {
+            return self.dequeue_checked(now_ns, give);
+        }
+        let next = self.scheduler.dequeue(Nanos(now_ns));
+        Ok(next.as_ref().map(give).is_some())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn dequeue_checked(&mut self, now_ns: u64, give: impl FnOnce(&Dispatch)) -> Result<bool, Failure> {
         let now = self.checks.time(now_ns)?;
         let next = self.scheduler.dequeue(now);
         let Some(next) = &next else { return Ok(false) };
@@ -110,7 +146,7 @@ impl Packets {
 
     pub(crate) fn set_resource_weights(&mut self, flow: u32, weights: &[f64]) -> Result<(), Failure> {
         let flow = self.flow(flow)?;
-        if weights.len() != self.resources {
+        if weights.len() != self.resources as usize {
             let text = format!("there are {} resources, and as many weights, not {}", self.resources, weights.len());
             return Err(Failure::range(text));
         }
@@ -175,15 +211,14 @@ impl Packets {
         now_ns: u64,
     ) -> Result<Admission, Failure> {
         let at = self.later(resource)?;
-        convert::packet(given, |packet| {
-            self.checks.is_new(at, packet.handle)?;
-            let now = self.checks.time(now_ns)?;
-            let admission = self.stages()?.enqueue_before(at, packet, now);
-            if admission.is_queued() {
-                self.checks.queued(at, packet.handle);
-            }
-            Ok(admission)
-        })
+        let packet = convert::packet(given)?;
+        self.checks.is_new(at, packet.handle)?;
+        let now = self.checks.time(now_ns)?;
+        let admission = self.stages()?.enqueue_before(at, &packet, now);
+        if admission.is_queued() {
+            self.checks.queued(at, packet.handle);
+        }
+        Ok(admission)
     }
 
     pub(crate) fn dequeue_before(&mut self, resource: u32, now_ns: u64) -> Result<Option<Packet>, Failure> {

@@ -1,12 +1,12 @@
 //! A flow table's functions.
 
 use super::{
-    handle::{enter, free, make, with, without},
+    handle::{free, make, with, without},
     pointer::{out, place, read},
 };
 use crate::{
     convert::size,
-    failure::{Failure, found},
+    failure::{Failure, answered, found},
     flows::Flows,
     packets::Packets,
     structs::{dvt_status::DVT_OK, *},
@@ -112,8 +112,8 @@ unsafe fn may_go(scheduler: *mut dvt_scheduler, flow: FlowId) -> Result<bool, Fa
         return Ok(true);
     }
     // SAFETY: as promised.
-    let answer = unsafe { enter(scheduler, |packets: &mut Packets| found(packets.retire(flow))) };
-    answer.map(|status| status == DVT_OK)
+    let status = unsafe { with(scheduler, |packets: &mut Packets| found(packets.retire(flow))) };
+    answered(status).map(|status| status == DVT_OK)
 }
 
 /// Whether there is a scheduler to ask, before anything of a table has changed.
@@ -125,5 +125,5 @@ unsafe fn can_be_asked(scheduler: *mut dvt_scheduler) -> Result<(), Failure> {
         return Ok(());
     }
     // SAFETY: as promised.
-    unsafe { enter(scheduler, |_: &mut Packets| Ok(DVT_OK)) }.map(|_| ())
+    answered(unsafe { with(scheduler, |_: &mut Packets| Ok(DVT_OK)) }).map(|_| ())
 }

@@ -7,11 +7,14 @@
 //! | mistake | answer |
 //! |---|---|
 //! | null, or not aligned | `DVT_ERROR_POINTER` |
-//! | a handle of another kind | `DVT_ERROR_HANDLE`: each kind's slots begin with a number of their own |
+//! | a handle of another kind | `DVT_ERROR_HANDLE`: each kind's slots begin with letters of their own |
 //! | used after it was freed, freed twice | `DVT_ERROR_FREED`, until its slot serves again |
 //! | used in a signal handler that interrupted a call with it | `DVT_ERROR_BUSY` |
 //! | used by two threads at once | `DVT_ERROR_BUSY`: always with `DVT_CHECKED`, else mostly |
 //! | an address that was never a handle | `DVT_ERROR_HANDLE` if it can be read, else the system ends the program |
+//!
+//! What every call reads lies in a slot's first cache line: a *mark*, which is the kind's letters and the state in one number,
+//! so that one comparison examines both, and what a value's type has in front.
 //!
 //! A call that panics poisons its handle: what is half done is not continued. The panic's message goes to standard error,
 //! as Rust's panics do, and to the thread's last error.
@@ -20,11 +23,12 @@ use std::{
     any::Any,
     cell::UnsafeCell,
     collections::VecDeque,
+    mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -40,19 +44,22 @@ use crate::{
 /// So many freed slots wait before the first of them serves again.
 const WAITING: usize = 1024;
 
-const FREED: u32 = 0;
-const IDLE: u32 = 1;
-const BUSY: u32 = 2;
-const POISONED: u32 = 3;
+const FREED: u64 = 0;
+const POISONED: u64 = 1;
+const IDLE: u64 = 2;
 /// As [`IDLE`], of a handle whose calls in two threads are kept apart with certainty.
-const IDLE_CHECKED: u32 = 4;
+const IDLE_CHECKED: u64 = 3;
+/// A bit that is set besides either while a call is made.
+const BUSY: u64 = 4;
+/// The bits of a mark that are the state.
+const STATE: u64 = 0xff;
 
 /// What a handle stands for.
 pub(super) trait Kind: Sized + Send + 'static {
     /// The type that C points to.
     type Opaque;
-    /// What slots of this kind begin with.
-    const MAGIC: u64;
+    /// The letters in the marks of this kind's slots, with room for the state.
+    const LETTERS: u64;
     const NAME: &'static str;
 
     fn freed() -> &'static Freed<Self>;
@@ -64,13 +71,11 @@ pub(super) trait Kind: Sized + Send + 'static {
 pub(super) type Freed<K> = Mutex<VecDeque<&'static Slot<K>>>;
 
 /// The place of a value.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(super) struct Slot<K> {
-    magic: u64,
-    state: AtomicU32,
-    /// Its state between calls.
-    idle: AtomicU32,
-    value: UnsafeCell<Option<K>>,
+    mark: AtomicU64,
+    /// There is one unless it is freed.
+    value: UnsafeCell<MaybeUninit<K>>,
 }
 
 // SAFETY: the value is reached only by whoever made the state BUSY, or FREED from something else, and it may move to that
@@ -78,10 +83,10 @@ pub(super) struct Slot<K> {
 unsafe impl<K: Send> Sync for Slot<K> {}
 
 macro_rules! kinds {
-    ($($kind:ident, $opaque:ident, $magic:literal, $is_checked:expr;)+) => {
+    ($($kind:ident, $opaque:ident, $letters:literal, $is_checked:expr;)+) => {
         $(impl Kind for $kind {
             type Opaque = $opaque;
-            const MAGIC: u64 = u64::from_be_bytes(*$magic);
+            const LETTERS: u64 = u64::from_be_bytes(*$letters);
             const NAME: &'static str = stringify!($opaque);
 
             fn freed() -> &'static Freed<Self> {
@@ -97,10 +102,10 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Packets, dvt_scheduler, b"dvt\xd5pkts", Packets::is_checked;
-    Requests, dvt_requests, b"dvt\xd5reqs", Requests::is_checked;
-    Flows, dvt_flows, b"dvt\xd5flow", Flows::is_checked;
-    Far, dvt_far, b"dvt\xd5farq", |_: &Far| false;
+    Packets, dvt_scheduler, b"dvt\xd5pkt\0", Packets::is_checked;
+    Requests, dvt_requests, b"dvt\xd5req\0", Requests::is_checked;
+    Flows, dvt_flows, b"dvt\xd5flw\0", Flows::is_checked;
+    Far, dvt_far, b"dvt\xd5far\0", |_: &Far| false;
 }
 
 /// A handle for `value`.
@@ -110,134 +115,118 @@ pub(super) fn make<K: Kind>(value: K) -> *mut K::Opaque {
     drop(freed);
     let slot = again.unwrap_or_else(|| {
         Box::leak(Box::new(Slot {
-            magic: K::MAGIC,
-            state: AtomicU32::new(FREED),
-            idle: AtomicU32::new(IDLE),
-            value: UnsafeCell::new(None),
+            mark: AtomicU64::new(K::LETTERS | FREED),
+            value: UnsafeCell::new(MaybeUninit::uninit()),
         }))
     });
-    let idle = if value.is_checked() { IDLE_CHECKED } else { IDLE };
-    slot.idle.store(idle, Ordering::Relaxed);
+    let idle = K::LETTERS | if value.is_checked() { IDLE_CHECKED } else { IDLE };
     // SAFETY: nobody reaches a value that is freed, and this thread alone has taken the slot from the list.
-    unsafe { *slot.value.get() = Some(value) };
-    slot.state.store(idle, Ordering::Release);
+    unsafe { (*slot.value.get()).write(value) };
+    slot.mark.store(idle, Ordering::Release);
     ptr::from_ref(slot).cast_mut().cast()
 }
 
-/// The slot behind a handle.
+/// The mark that a handle's slot begins with, of whatever kind it is.
 ///
 /// # Safety
 /// The handle is null, or came from [`make`] of some kind.
-#[inline]
-unsafe fn slot<K: Kind>(handle: *mut K::Opaque) -> Result<&'static Slot<K>, Failure> {
-    let slot = handle.cast::<Slot<K>>();
+#[inline(always)]
+unsafe fn mark<K: Kind>(handle: *mut K::Opaque) -> Result<&'static AtomicU64, Failure> {
     // One after the other: as one condition they take three times as many instructions.
-    if slot.is_null() {
+    if handle.is_null() {
         return Err(null::<K>());
     }
-    if !slot.is_aligned() {
+    if !handle.cast::<AtomicU64>().is_aligned() {
         return Err(not_aligned::<K>());
     }
     // SAFETY: every slot begins with such a number, and lives for ever.
-    unsafe {
-        if slot.cast::<u64>().read() != K::MAGIC {
-            return Err(another_kind::<K>());
-        }
-        Ok(&*slot)
-    }
+    Ok(unsafe { &*handle.cast::<AtomicU64>() })
 }
 
-/// Takes a handle's value for a call. [`leave`] follows.
+/// Calls `run` with a handle's value. Gives the status that C sees: `DVT_OK` where `run` has none of its own.
 ///
 /// # Safety
-/// As of [`slot`]; and one thread does this with a handle at a time, unless its value is checked.
-#[inline(always)]
-unsafe fn claim<K: Kind>(handle: *mut K::Opaque) -> Result<(&'static Slot<K>, &'static mut K), Failure> {
-    // SAFETY: as promised.
-    let slot = unsafe { slot::<K>(handle)? };
-    // Not one step, as that would cost as much as many a policy does.
-    if slot.state.load(Ordering::Acquire) == IDLE {
-        slot.state.store(BUSY, Ordering::Relaxed);
-    } else {
-        claim_checked(slot)?;
-    }
-    // SAFETY: the state was IDLE and is BUSY now, so nobody else is here until it is left.
-    match unsafe { (*slot.value.get()).as_mut() } {
-        Some(value) => Ok((slot, value)),
-        None => Err(unfit::<K>(FREED)),
-    }
-}
-
-/// In one step; an error where it is not idle at all.
-#[cold]
-#[inline(never)]
-fn claim_checked<K: Kind>(slot: &Slot<K>) -> Result<(), Failure> {
-    let claimed = slot.state.compare_exchange(IDLE_CHECKED, BUSY, Ordering::Acquire, Ordering::Acquire);
-    claimed.map(|_| ()).map_err(unfit::<K>)
-}
-
-/// Gives the value back, or keeps it from further calls after a panic.
-#[inline(always)]
-fn leave<K: Kind, T>(slot: &Slot<K>, ran: Result<T, Box<dyn Any + Send>>) -> Result<T, Failure> {
-    slot.state.store(if ran.is_ok() { slot.idle.load(Ordering::Relaxed) } else { POISONED }, Ordering::Release);
-    ran.map_err(|panic| internal(&*panic))
-}
-
-/// Calls `run` with the handle's value.
-///
-/// # Safety
-/// As of [`claim`].
-pub(super) unsafe fn enter<K: Kind>(handle: *mut K::Opaque, run: impl FnOnce(&mut K) -> Answer) -> Answer {
-    // SAFETY: as promised.
-    let (slot, value) = unsafe { claim::<K>(handle)? };
-    leave(slot, catch_unwind(AssertUnwindSafe(|| run(value))))?
-}
-
-/// As [`enter`], with the status that C sees: `DVT_OK` where `run` has none of its own.
-///
-/// # Safety
-/// As of [`claim`].
+/// As of [`mark`]; and one thread does this with a handle at a time, unless its value is checked.
 #[inline]
 pub(super) unsafe fn with<K: Kind, A: Into<dvt_status>>(
     handle: *mut K::Opaque,
     run: impl FnOnce(&mut K) -> Result<A, Failure>,
 ) -> dvt_status {
     // SAFETY: as promised.
-    let (slot, value) = match unsafe { claim::<K>(handle) } {
-        Ok(claimed) => claimed,
+    let mark = match unsafe { mark::<K>(handle) }.and_then(claim::<K>) {
+        Ok(mark) => mark,
         Err(failure) => return report(Err(failure)),
     };
+    // SAFETY: a slot of this kind. It was idle and is busy now, so there is a value, and nobody else is here.
+    let value = unsafe { (*(*handle.cast::<Slot<K>>()).value.get()).assume_init_mut() };
     // Only a status comes out of where panics are caught, as what comes out goes through memory.
-    let ran = catch_unwind(AssertUnwindSafe(|| report(run(value).map(Into::into))));
-    leave(slot, ran).unwrap_or_else(|failure| report(Err(failure)))
+    match catch_unwind(AssertUnwindSafe(|| report(run(value).map(Into::into)))) {
+        Ok(status) => {
+            mark.store(mark.load(Ordering::Relaxed) & !BUSY, Ordering::Release);
+            status
+        }
+        Err(panic) => poisoned::<K>(mark, panic),
+    }
+}
+
+/// Makes an idle handle busy.
+#[inline(always)]
+fn claim<K: Kind>(mark: &AtomicU64) -> Result<&AtomicU64, Failure> {
+    // Not one step, as that would cost as much as many a policy does.
+    if mark.load(Ordering::Acquire) == K::LETTERS | IDLE {
+        mark.store(K::LETTERS | IDLE | BUSY, Ordering::Relaxed);
+    } else {
+        claim_checked::<K>(mark)?;
+    }
+    Ok(mark)
+}
+
+/// In one step; an error where it is not idle at all.
+#[cold]
+#[inline(never)]
+fn claim_checked<K: Kind>(mark: &AtomicU64) -> Result<(), Failure> {
+    let (idle, busy) = (K::LETTERS | IDLE_CHECKED, K::LETTERS | IDLE_CHECKED | BUSY);
+    mark.compare_exchange(idle, busy, Ordering::Acquire, Ordering::Acquire).map(|_| ()).map_err(unfit::<K>)
+}
+
+/// Keeps a handle from further calls after a panic.
+#[cold]
+#[inline(never)]
+fn poisoned<K: Kind>(mark: &AtomicU64, panic: Box<dyn Any + Send>) -> dvt_status {
+    mark.store(K::LETTERS | POISONED, Ordering::Release);
+    report(Err(internal(panic)))
 }
 
 /// Calls `run`, which has no handle yet.
 pub(super) fn without(run: impl FnOnce() -> Answer) -> dvt_status {
-    report(catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(internal(&*panic))))
+    report(catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(internal(panic))))
 }
 
 /// Ends the life of a handle's value. Null is no handle, and nothing happens.
 ///
 /// # Safety
-/// As of [`slot`].
+/// As of [`mark`].
 pub(super) unsafe fn free<K: Kind>(handle: *mut K::Opaque) -> dvt_status {
     if handle.is_null() {
         return dvt_status::DVT_OK;
     }
     without(|| {
         // SAFETY: as promised.
-        let slot = unsafe { slot::<K>(handle)? };
+        let mark = unsafe { mark::<K>(handle)? };
         for state in [IDLE, IDLE_CHECKED, POISONED] {
-            if slot.state.compare_exchange(state, FREED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                // SAFETY: it was not BUSY, and is FREED now, so nobody else is here.
-                let value = unsafe { (*slot.value.get()).take() };
+            let (was, freed) = (K::LETTERS | state, K::LETTERS | FREED);
+            if mark.compare_exchange(was, freed, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                // SAFETY: it is of this kind. It was not busy, and is FREED now, so there is a value, and nobody else is here.
+                let (slot, value) = unsafe {
+                    let slot: &'static Slot<K> = &*handle.cast::<Slot<K>>();
+                    (slot, (*slot.value.get()).assume_init_read())
+                };
                 K::freed().lock().unwrap_or_else(PoisonError::into_inner).push_back(slot);
                 drop(value);
                 return Ok(dvt_status::DVT_OK);
             }
         }
-        Err(unfit::<K>(slot.state.load(Ordering::Relaxed)))
+        Err(unfit::<K>(mark.load(Ordering::Relaxed)))
     })
 }
 
@@ -253,17 +242,15 @@ fn not_aligned<K: Kind>() -> Failure {
     Failure::new(dvt_status::DVT_ERROR_POINTER, format!("a {} is not aligned", K::NAME))
 }
 
+/// Why a slot with this mark is not taken.
 #[cold]
 #[inline(never)]
-fn another_kind<K: Kind>() -> Failure {
-    Failure::new(dvt_status::DVT_ERROR_HANDLE, format!("this is not a {}", K::NAME))
-}
-
-#[cold]
-#[inline(never)]
-fn unfit<K: Kind>(state: u32) -> Failure {
-    let (status, what) = match state {
-        BUSY => (dvt_status::DVT_ERROR_BUSY, "is used by another call at this moment"),
+fn unfit<K: Kind>(mark: u64) -> Failure {
+    if mark & !STATE != K::LETTERS {
+        return Failure::new(dvt_status::DVT_ERROR_HANDLE, format!("this is not a {}", K::NAME));
+    }
+    let (status, what) = match mark & STATE {
+        IDLE.. => (dvt_status::DVT_ERROR_BUSY, "is used by another call at this moment"),
         POISONED => (dvt_status::DVT_ERROR_POISONED, "failed in an earlier call, and can only be freed"),
         _ => (dvt_status::DVT_ERROR_FREED, "was freed"),
     };
@@ -272,7 +259,7 @@ fn unfit<K: Kind>(state: u32) -> Failure {
 
 #[cold]
 #[inline(never)]
-fn internal(panic: &(dyn Any + Send)) -> Failure {
+fn internal(panic: Box<dyn Any + Send>) -> Failure {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
     Failure::new(dvt_status::DVT_ERROR_INTERNAL, format!("the library failed within, which is a bug of it: {text}"))

@@ -54,8 +54,7 @@ pub unsafe extern "C" fn dvt_enqueue(
     unsafe {
         with(scheduler, |packets: &mut Packets| {
             let (packet, to) = (read(packet)?, out(admission)?);
-            to.write(convert::admission_of(packets.enqueue(packet, now_ns)?));
-            Ok(DVT_OK)
+            packets.enqueue(packet, now_ns, |admission| to.write(convert::admission_of(admission)))
         })
     }
 }

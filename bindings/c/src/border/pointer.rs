@@ -202,8 +202,8 @@ fn is_usable<T>(given: *const T) -> Result<(), Failure> {
 unsafe fn is_of_size<T: Struct>(given: *const T) -> Result<(), Failure> {
     is_usable(given)?;
     // SAFETY: whatever struct it is, it begins with its size.
-    let size = unsafe { given.cast::<u32>().read() };
-    if size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(size)) }
+    let size = unsafe { &*given.cast::<u32>() };
+    if *size as usize == size_of::<T>() { Ok(()) } else { Err(wrong_size::<T>(size)) }
 }
 
 #[cold]
@@ -220,7 +220,7 @@ fn not_aligned<T>() -> Failure {
 
 #[cold]
 #[inline(never)]
-fn wrong_size<T>(size: u32) -> Failure {
+fn wrong_size<T>(size: &u32) -> Failure {
     let (name, known) = (name_of::<T>(), size_of::<T>());
     let text =
         format!("a {name} begins with its size, here {known} and not {size}: set it, or compare dvt_abi_version()");

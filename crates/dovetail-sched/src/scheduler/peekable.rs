@@ -32,7 +32,9 @@ use crate::{FlowId, Nanos, forward_scheduler};
 /// assert_eq!((room_bytes, link.backlog().packets), (100, 0));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
+// What every call looks at lies together: the inner one, and whether there is a next packet.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Peekable<S> {
     inner: S,
     next: Option<Dispatch>,
