@@ -38,6 +38,9 @@ pub const THROUGH_C: Goal = Goal::AtMost(15.0);
 /// How many times as much two threads do as one, with a handle each from C.
 pub const TWO_THREADS: Goal = Goal::AtLeast(1.8);
 
+/// How much of what a second thread brings from Rust it brings from C.
+pub const AS_RUST_DOES: Goal = Goal::AtLeast(0.95);
+
 /// Virtual seconds a second of the network simulator with 4,000 transfers.
 pub const NETWORK: Goal = Goal::AtLeast(1_500.0);
 

@@ -86,6 +86,9 @@ struct Args {
     /// Only say how much memory this takes, of the policy that is given: this program asks itself in a process apart
     #[arg(long, hide = true, value_name = "tables|run")]
     weigh: Option<String>,
+    /// Only measure one pair from Rust and from C: this program asks itself in a process apart
+    #[arg(long, hide = true, num_args = 3, value_names = ["POLICY", "FLOWS", "PAIR"])]
+    pair: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -173,7 +176,11 @@ impl Results {
 fn main() -> ExitCode {
     let args = Args::parse();
     if let (Some(what), [policy]) = (&args.weigh, &args.policies[..]) {
-        return weigh(what, policy);
+        return said(memory::weigh(what, policy));
+    }
+    if let [policy, flows, pair] = &args.pair[..] {
+        let numbers = flows.parse().ok().zip(pair.parse().ok()).ok_or("numbers, not these".to_owned());
+        return said(numbers.and_then(|(flows, pair)| border::pair(policy, flows, pair)));
     }
     let read = if args.results.is_empty() { Ok(Results::measured(&args)) } else { Results::read(&args.results) };
     let results = match read {
@@ -213,10 +220,11 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn weigh(what: &str, policy: &PolicySpec) -> ExitCode {
-    match memory::weigh(what, policy) {
+/// What a process of its own says to the one that started it.
+fn said(figures: Result<impl IntoIterator<Item = f64>, String>) -> ExitCode {
+    match figures {
         Ok(figures) => {
-            figures.iter().for_each(|figure| println!("{figure}"));
+            figures.into_iter().for_each(|figure| println!("{figure}"));
             ExitCode::SUCCESS
         }
         Err(error) => {

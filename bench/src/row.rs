@@ -14,6 +14,9 @@ pub enum Unit {
     PacketsPerSecond,
     #[serde(rename = "times")]
     Times,
+    /// As [`Times`](Self::Times), of what is about 1: with two digits.
+    #[serde(rename = "ratio")]
+    Ratio,
     #[serde(rename = "%")]
     Percent,
     #[serde(rename = "bytes")]
@@ -66,7 +69,7 @@ pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Table {
         let unit = match row.unit {
             Unit::Nanos => "ns",
             Unit::PacketsPerSecond => "packets/s",
-            Unit::Times => "times",
+            Unit::Times | Unit::Ratio => "times",
             Unit::Percent => "%",
             Unit::Bytes => "bytes",
             Unit::Megabytes => "MB",
@@ -93,7 +96,7 @@ pub fn table<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Table {
 
 fn format_number(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Percent => format!("{value:.2}"),
+        Unit::Percent | Unit::Ratio => format!("{value:.2}"),
         Unit::Nanos | Unit::Times if value < 99.95 => format!("{value:.1}"),
         Unit::Nanos | Unit::Times | Unit::Bytes | Unit::Megabytes => group(&format!("{value:.0}")),
         // Three digits are more than a repetition gives.

@@ -7,12 +7,14 @@
 //! |---|---|
 //! | [`operation`] | one dequeue and one enqueue in the steady state |
 //! | [`simulation`] | the whole simulator: workload, scheduler, pipeline and meters |
+//! | [`border`] | the same through the functions of `dovetail.h`, and beside it from Rust |
 //! | [`traffic`] | equal Poisson flows |
 //! | [`work`] | the rows: what is counted |
 //! | [`valgrind`] | counting |
 //! | [`reference`](mod@reference) | the committed counts, and what is held against them |
 //! | [`digest`] | what runs come to, to see whether a change was one of speed only |
 
+pub mod border;
 pub mod digest;
 pub mod operation;
 pub mod reference;

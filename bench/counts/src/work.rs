@@ -4,6 +4,7 @@ use dovetail_sched::{Limits, PolicySpec, registry::REGISTRY};
 use dovetail_sim::PipelineMode;
 
 use crate::{
+    border::{self, Way},
     operation::{Operation, Setting},
     simulation::{Simulation, Source},
     subject::Subject,
@@ -33,6 +34,7 @@ pub struct Work {
 #[derive(Debug, Clone)]
 enum Kind {
     Operation { policy: PolicySpec, setting: Setting, flows: u32 },
+    Border { policy: &'static str, way: Way, flows: u32 },
     Simulation(Simulation),
 }
 
@@ -58,6 +60,13 @@ impl Work {
         for name in TESTBED {
             operation("testbed", name, Setting::Testbed, TESTBED_FLOWS)?;
         }
+        for policy in border::POLICIES {
+            let row = |way: Way| Self {
+                name: format!("from {way}, {policy}, {flows} flows"),
+                kind: Kind::Border { policy, way, flows },
+            };
+            all.extend(Way::ALL.map(row));
+        }
         let mut simulation = |kind: &str, name: &str, source, mode| {
             let run = Simulation { policy: parsed(name)?, source, mode, flows, limits: Limits::UNLIMITED };
             all.push(Self { name: format!("{kind}, {name}, {flows} flows"), kind: Kind::Simulation(run) });
@@ -82,7 +91,9 @@ impl Work {
     pub fn lengths(&self) -> [u64; 2] {
         match &self.kind {
             // The order of filling gives way to that of service.
-            Kind::Operation { flows, .. } => [4, 12].map(|rounds| rounds * u64::from(*flows) + rounds * 2_000),
+            Kind::Operation { flows, .. } | Kind::Border { flows, .. } => {
+                [4, 12].map(|rounds| rounds * u64::from(*flows) + rounds * 2_000)
+            }
             Kind::Simulation(run) => [20, 60].map(|times| times * u64::from(run.flows.max(1_000))),
         }
     }
@@ -95,15 +106,20 @@ impl Work {
         match &self.kind {
             Kind::Operation { policy, setting, flows } => {
                 let mut subject = Operation::filled(policy, *setting, *flows).map_err(|error| error.to_string())?;
-                (0..packets).try_for_each(|_| subject.step())?;
-                if subject.is_as_filled(*flows) { Ok(()) } else { Err("lost or gained packets".into()) }
+                steps(&mut subject, packets, *flows)
             }
+            Kind::Border { policy, way, flows } => steps(&mut *way.filled(policy, *flows)?, packets, *flows),
             Kind::Simulation(run) => {
                 let sent = run.prepare(packets, 1)?.run()?.sent;
                 if sent == packets { Ok(()) } else { Err(format!("sent {sent} of {packets} packets")) }
             }
         }
     }
+}
+
+fn steps<S: Subject + ?Sized>(subject: &mut S, packets: u64, flows: u32) -> Result<(), String> {
+    (0..packets).try_for_each(|_| subject.step())?;
+    if subject.is_as_filled(flows) { Ok(()) } else { Err("lost or gained packets".into()) }
 }
 
 #[cfg(test)]
