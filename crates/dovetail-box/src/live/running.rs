@@ -179,9 +179,10 @@ impl Live {
         }
         self.switch.hand_over();
         // What was the box's before that is the box's to send, also where a processor has it in hand and no socket has it yet.
-        let decided = thread::spawn(sys::let_the_kernel_finish);
+        let decided = thread::Builder::new().spawn(sys::let_the_kernel_finish);
         loop {
-            let is_decided = decided.is_finished();
+            // Where there can be no other thread, what comes in this round is all.
+            let is_decided = decided.as_ref().map_or(true, thread::JoinHandle::is_finished);
             let now = clock::now();
             let is_busy = plane.round(now)?;
             if now >= until + MOST_DRAIN || (is_decided && !is_busy) {

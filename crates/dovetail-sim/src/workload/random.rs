@@ -9,7 +9,7 @@ use rand_xoshiro::{
     rand_core::{Rng as _, SeedableRng},
 };
 
-use super::{logarithm::ln, mix};
+use super::mix;
 
 /// A stream of random numbers.
 #[derive(Debug, Clone)]
@@ -30,7 +30,7 @@ impl Random {
     /// Exponential with mean 1.
     #[inline]
     pub(crate) fn exponential(&mut self) -> f64 {
-        -ln(1.0 - self.unit())
+        -libm::log(1.0 - self.unit())
     }
 
     /// Normal with mean 0 and deviation 1 (Box and Muller, *A note on the generation of random normal deviates*, 1958).
