@@ -34,7 +34,7 @@ pub struct ActiveTimeGap {
 struct Flow {
     weight: f64,
     active: Nanos,
-    // Its key among the positions, 0 if it is not backlogged.
+    // Its key among the positions, 0 if it is not backlogged: read for every packet, so not looked up there.
     position: f64,
     newly_backlogged: bool,
 }

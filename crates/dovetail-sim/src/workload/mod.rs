@@ -21,7 +21,6 @@ mod class;
 mod csv;
 mod error;
 pub(crate) mod input;
-mod logarithm;
 #[cfg(not(feature = "pcap"))]
 mod no_capture;
 mod noise;
