@@ -128,6 +128,7 @@ fn simulated(case: &Case) -> Goodput {
             protocol: Protocol::Tcp,
             tcp: TcpConfig { congestion: case.congestion, ..TcpConfig::linux() },
             mtu_bytes: MTU_BYTES,
+            jitter: Nanos::ZERO,
         },
         traffic: vec![Traffic {
             name: "flows".into(),

@@ -8,7 +8,7 @@ use dovetail_tcp::Congestion;
 use super::{
     error::NetworkError,
     spec::{Arrivals, Asks, Datagrams, Interactive, Kind, LATEST, Network, Requests, Traffic},
-    transport::{Protocol, QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, Transport},
+    transport::{MOST_JITTER, Protocol, QUIC_LEAST_MTU_BYTES, QUIC_MOST_MTU_BYTES, Transport},
 };
 
 /// The far queue remembers 256 probes: 2.56 seconds of them.
@@ -222,13 +222,16 @@ impl Network {
             return wrong(format!("it stops after {LATEST} at the latest"));
         }
         self.check_quic()?;
-        let Transport { mtu_bytes, tcp, .. } = self.transport;
+        let Transport { mtu_bytes, tcp, jitter, .. } = self.transport;
         let window_bytes = tcp.receive_bytes;
         if !(576..=65_535).contains(&mtu_bytes) {
             return wrong(format!("the largest packet is from 576 to 65535 bytes, not {mtu_bytes}"));
         }
         if !(mtu_bytes..=1 << 24).contains(&window_bytes) {
             return wrong(format!("the window is from the largest packet to 16 MiB, not {window_bytes} bytes"));
+        }
+        if jitter > MOST_JITTER {
+            return wrong(format!("jitter is at most {MOST_JITTER}, not {jitter}"));
         }
         self.traffic.iter().try_for_each(|traffic| {
             traffic.check(nodes).or_else(|what| wrong(format!("traffic '{}': {what}", traffic.name)))

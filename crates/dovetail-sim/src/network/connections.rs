@@ -35,6 +35,8 @@ pub(super) struct Connected {
     pub(super) node: usize,
     /// What the packets that it sends say of themselves.
     pub(super) tuple: FiveTuple,
+    /// When the last packet that it sent leaves its host, where they wait there.
+    pub(super) leaves: Nanos,
 }
 
 impl<P> Connection<P> {
@@ -105,8 +107,8 @@ impl<P: Copy> Connections<P> {
             of: *of,
             stop: *stop,
             counts_sent: false,
-            opener: Connected { end: opener, node: *from, tuple: five_tuple(protocol, [here, there]) },
-            listener: Connected { end: listener, node: *to, tuple: five_tuple(protocol, [there, here]) },
+            opener: Connected { end: opener, node: *from, tuple: five_tuple(protocol, [here, there]), leaves: now },
+            listener: Connected { end: listener, node: *to, tuple: five_tuple(protocol, [there, here]), leaves: now },
         });
         Ok(EndId { place, made, side: Side::Opener })
     }

@@ -33,6 +33,7 @@ pub(super) struct NetworkForm {
     pub(super) mtu: Option<Quantity<Bytes>>,
     pub(super) window: Option<Quantity<Bytes>>,
     pub(super) delayed_ack: Option<Quantity<Nanos>>,
+    pub(super) jitter: Option<Quantity<Nanos>>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]

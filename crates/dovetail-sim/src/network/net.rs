@@ -22,7 +22,10 @@ use super::{
     transport::UDP_HEADERS_BYTES,
     watch::Watch,
 };
-use crate::Profile;
+use crate::{Profile, workload::mix};
+
+/// Sets what jitter draws apart from what sources draw of the same seed: any number.
+const JITTER: u64 = 0x6a69_7474_6572;
 
 /// A network at work.
 pub(super) struct Net<'a, E, P> {
@@ -39,6 +42,8 @@ pub(super) struct Net<'a, E, P> {
     // Links that may begin to send now.
     asked: Vec<usize>,
     packets: Packets<P>,
+    // Packets that waited in their hosts.
+    delayed: u64,
 }
 
 /// What came of a turn of a connection's end.
@@ -90,6 +95,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             queues: spec.links.iter().enumerate().map(queue).collect::<Result<_, _>>()?,
             asked: Vec::new(),
             packets: Packets::new(),
+            delayed: 0,
         })
     }
 
@@ -128,7 +134,7 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
             if counts_sent && id.side == Side::Opener {
                 sent += u64::from(payload_bytes);
             }
-            self.send(from, Datagram { body, bytes, tuple, to, taker, traffic, of, number: 0 })?;
+            self.leave(id, from, Datagram { body, bytes, tuple, to, taker, traffic, of, number: 0 })?;
         }
         let connection = &mut self.connections[id];
         if let Some(at) = connection.side(id.side).end.wake_at(self.now) {
@@ -159,6 +165,22 @@ impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
         let tuple = five_tuple(UDP, sockets);
         let bytes = bytes.max(UDP_HEADERS_BYTES);
         self.send(from, Datagram { body: Body::Udp, bytes, tuple, to, taker: None, traffic, of, number: 0 })
+    }
+
+    /// A connection's end has sent a packet, which leaves its host now or, with jitter, a little later.
+    fn leave(&mut self, id: EndId, from: usize, datagram: Datagram<P>) -> Result<(), NetworkError> {
+        let most = self.spec.transport.jitter;
+        if most == Nanos::ZERO {
+            return self.send(from, datagram);
+        }
+        self.delayed += 1;
+        let drawn = mix(self.spec.seed ^ JITTER, self.delayed);
+        let late = (u128::from(drawn) * u128::from(most.0 + 1)) >> 64;
+        let leaves = &mut self.connections[id].side(id.side).leaves;
+        *leaves = (self.now + Nanos(late as u64)).max(*leaves);
+        let packet = self.packets.insert(datagram);
+        self.agenda.add(*leaves, Event::Arrives { at: from, packet });
+        Ok(())
     }
 
     fn send(&mut self, from: usize, datagram: Datagram<P>) -> Result<(), NetworkError> {

@@ -165,6 +165,9 @@ fn transport(form: &super::format::NetworkForm) -> Result<Transport, String> {
     if let Some(mtu) = &form.mtu {
         transport.mtu_bytes = bytes(mtu);
     }
+    if let Some(jitter) = &form.jitter {
+        transport.jitter = jitter.0;
+    }
     Ok(transport)
 }
 

@@ -48,11 +48,22 @@ pub struct Transport {
     pub tcp: Config,
     /// The largest IP packet, in bytes: TCP's segments carry 40 less, and less again with options.
     pub mtu_bytes: u32,
+    /// A packet of a connection leaves its host later than the transport sent it by a time that is drawn from zero up to
+    /// this, and never before one of the same end that was sent earlier. At most [`MOST_JITTER`].
+    ///
+    /// Zero, the default, has hosts answer at once, and then the time at which a packet finds a full queue is no accident:
+    /// what an acknowledgement sends comes just when the packet before it has left, and has a place, while what a timer
+    /// sends does not (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1992). A packet's time
+    /// on the bottleneck, or more, ends that.
+    pub jitter: Nanos,
 }
+
+/// The longest that a packet waits in its host.
+pub const MOST_JITTER: Nanos = Nanos::from_secs(1);
 
 impl Default for Transport {
     fn default() -> Self {
-        Self { protocol: Protocol::Tcp, tcp: Config::linux(), mtu_bytes: 1500 }
+        Self { protocol: Protocol::Tcp, tcp: Config::linux(), mtu_bytes: 1500, jitter: Nanos::ZERO }
     }
 }
 

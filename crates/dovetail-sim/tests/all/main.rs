@@ -19,6 +19,7 @@ mod network;
 mod network_books;
 mod network_capture;
 mod network_errors;
+mod network_jitter;
 mod network_marks;
 #[cfg(feature = "quic")]
 mod network_quic;

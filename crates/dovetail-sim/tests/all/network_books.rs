@@ -209,6 +209,7 @@ fn tree() -> impl Strategy<Value = (Network, &'static str)> {
                         ..if old { TcpConfig::year_2005() } else { TcpConfig::linux() }
                     },
                     mtu_bytes,
+                    jitter: Nanos::from_micros(seed % 3 * 700),
                 },
                 traffic: traffic.collect(),
             };

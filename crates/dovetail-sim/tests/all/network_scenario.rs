@@ -24,6 +24,7 @@ transport = @"2005:congestion=reno,initial_window=4"@
 mtu = @1040@
 window = @"64KiB"@
 delayed_ack = @"30ms"@
+jitter = @"50us"@
 [[node]]
 name = @"user"@
 count = @2@
@@ -165,6 +166,7 @@ fn every_key_is_read_as_it_is_meant() {
                 ..TcpConfig::year_2005()
             },
             mtu_bytes: 1040,
+            jitter: Nanos::from_micros(50),
         },
         traffic: vec![
             Traffic {
@@ -223,6 +225,7 @@ fn what_is_not_said_is_the_default() {
         protocol: Protocol::Tcp,
         tcp: TcpConfig { receive_bytes: 262_144, ..TcpConfig::linux() },
         mtu_bytes: 1500,
+        jitter: Nanos::ZERO,
     };
     assert_eq!((network.transport, network.seed, network.stop_at), (transport, 0, None));
     let link = &network.links[0];
