@@ -32,6 +32,11 @@ use crate::{
 /// enough that a system call is shared.
 const ROUND: usize = 64;
 
+/// How far the node may be behind what arrives: more than a round takes where packets are many.
+const MOST_BEHIND: Nanos = Nanos::from_micros(250);
+/// In how many rounds at most it catches up before frames are taken in: enough for its credit on a link of some 500 Mbit/s.
+const CATCHING_UP: usize = 16;
+
 /// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
 /// path.
 const ANSWER_EVERY: Nanos = Nanos::from_millis(1);
@@ -185,13 +190,16 @@ impl Plane {
     /// That a worker is gone.
     pub(super) fn round(&mut self, now: Nanos) -> Result<bool, LiveError> {
         let answered = self.collect()?;
-        let settled = self.settle(now)? || answered;
-        let (scheduled, arrived) = self.receive(1 - self.toward);
+        let (settled, now) = self.catch_up(now)?;
+        let settled = settled || answered;
+        // What has arrived counts from the instant that all is settled until: what is due after it is not to be late for it.
+        let scheduled = self.receive(1 - self.toward, now);
         let received = scheduled + self.pass_on(self.toward);
         let settled = self.collect()? || settled;
         // The clock is read no more where nothing happened: a packet that arrives meanwhile would wait for that.
         let is_busy = settled || received > 0;
-        let settled = is_busy && self.settle(arrived.unwrap_or_else(clock::now))? || settled;
+        let at = if scheduled > 0 || !is_busy { now } else { clock::now() };
+        let settled = is_busy && self.settle(at)?.0 || settled;
         self.ports.iter_mut().for_each(|port| port.release(clock::now));
         let had_outgoing = self.ports.iter().any(Port::has_outgoing);
         for port in &mut self.ports {
@@ -212,14 +220,34 @@ impl Plane {
         self.node.is_empty() && self.ports.iter().all(Port::is_empty)
     }
 
-    /// Does what is due at the node.
-    fn settle(&mut self, mut now: Nanos) -> Result<bool, LiveError> {
+    /// Does what is due at the node before frames are taken in, which would end its credit; whether there was anything, and
+    /// until when. All of it, where the box has overslept.
+    fn catch_up(&mut self, now: Nanos) -> Result<(bool, Nanos), LiveError> {
+        let (settled, mut now) = self.settle(now)?;
+        let is_behind = |due: Option<Nanos>, by: Nanos, now: Nanos| due.is_some_and(|due| due + by < now);
+        if !is_behind(self.node.poll_at(), MOST_BEHIND, now) {
+            return Ok((settled, now));
+        }
+        for _ in 0..CATCHING_UP {
+            for port in &mut self.ports {
+                port.flush(&mut self.frames);
+            }
+            if self.is_blocked() || !is_behind(self.node.poll_at(), Nanos::ZERO, now) {
+                break;
+            }
+            (_, now) = self.settle(now)?;
+        }
+        Ok((true, now))
+    }
+
+    /// Does what is due at the node; whether there was anything, and until when.
+    fn settle(&mut self, mut now: Nanos) -> Result<(bool, Nanos), LiveError> {
         for done in 0..ROUND {
             if self.is_blocked() {
-                return Ok(done > 0);
+                return Ok((done > 0, now));
             }
             match self.node.poll(now) {
-                None => return Ok(done > 0),
+                None => return Ok((done > 0, now)),
                 Some(Action::Work(work)) if self.workers.is_some() => self.hand_out(&work)?,
                 Some(Action::Work(work)) => {
                     let (took, outcome, ended) = self.work(&work);
@@ -229,7 +257,7 @@ impl Plane {
                 Some(Action::Send(passage)) => self.send(&passage),
             }
         }
-        Ok(true)
+        Ok((true, now))
     }
 
     /// Gives a worker what the policy has chosen.
@@ -347,8 +375,8 @@ impl Plane {
         had.link += passage.link_end - passage.link_start;
     }
 
-    /// Takes in what arrived on the side from which packets are scheduled: how many, and when the first was seen.
-    fn receive(&mut self, from: usize) -> (usize, Option<Nanos>) {
+    /// Takes in what has arrived by `now` on the side from which packets are scheduled; how many.
+    fn receive(&mut self, from: usize, now: Nanos) -> usize {
         let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
         let mtu = ports[1 - from].mtu_bytes;
         let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
@@ -364,17 +392,9 @@ impl Plane {
             offered,
             segments: *segments,
             clamp: clamp(mtu, *growth_bytes),
-            now: Nanos::ZERO,
+            now,
         };
-        let mut take = |received: Received<'_>, is_first: bool| {
-            if is_first {
-                entrance.now = clock::now();
-            }
-            entrance.take(received);
-        };
-        let count =
-            (0..ROUND).take_while(|&at| ports[from].receive(|received| take(received, at == 0)).is_some()).count();
-        (count, (count > 0).then_some(entrance.now))
+        (0..ROUND).take_while(|_| ports[from].receive(|received| entrance.take(received)).is_some()).count()
     }
 
     /// Passes on at once what arrived on the other side.
