@@ -51,7 +51,7 @@ fn what_a_firewall_should_say_needs_no_interfaces() {
 fn only_some_experiments_have_trials() {
     let (status, errors) = said(&["reproduce", "atfq-fig5", "--live"]);
     assert_eq!(status, Some(2));
-    let why = "--live: atfq-fig5 has no field trial; those that have are tradeoff-table2, atfq-fig9";
+    let why = "--live: atfq-fig5 has no field trial; those that have are tradeoff-table2, tradeoff-fig3";
     assert!(errors.contains(why), "{errors}");
 }
 

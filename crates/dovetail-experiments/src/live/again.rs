@@ -44,14 +44,19 @@ pub(super) struct Arriving {
     pub times: [Nanos; 2],
 }
 
-/// The packets of a trial. What one that was dropped would have cost is not known; in trials none is.
-pub(super) fn as_they_arrived(packets: &[Taped]) -> Vec<Arriving> {
-    let arriving = |packet: &Taped| {
-        let passage = packet.passage?;
-        let Taped { flow, class, bytes, arrival: at, link, .. } = *packet;
-        Some(Arriving { at, flow, class, bytes, times: [passage.cpu_end - passage.cpu_start, link] })
-    };
-    packets.iter().filter_map(arriving).collect()
+/// The packets of a trial. Of one that was dropped it is known what it would have cost if its class counts a given time;
+/// otherwise it is left out.
+pub(super) fn as_they_arrived(packets: &[Taped], setting: &Setting) -> Result<Vec<Arriving>, Error> {
+    let mut arriving = Vec::with_capacity(packets.len());
+    for packet in packets {
+        let Taped { flow, class, bytes, arrival: at, link, passage } = *packet;
+        let cpu = match passage {
+            Some(passage) => Some(passage.cpu_end - passage.cpu_start),
+            None => setting.counts(class, bytes)?,
+        };
+        arriving.extend(cpu.map(|cpu| Arriving { at, flow, class, bytes, times: [cpu, link] }));
+    }
+    Ok(arriving)
 }
 
 /// The ways of packets through the simulator's pipeline with a policy and the classes of a setting.
@@ -69,7 +74,8 @@ pub(super) fn simulated(packets: &[Arriving], policy: &PolicySpec, setting: &Set
     }
     let resources = ["cpu", "link"].map(str::to_owned).to_vec();
     let mut workload = Again { resources, arrivals: arrivals.into_iter(), classes: &classes, setting };
-    let setup = Setup { programs: setting.programs(), ..Setup::new(2, Limits::UNLIMITED) };
+    let limits = Limits { flow_packets: Some(setting.packets_per_flow), ..Limits::UNLIMITED };
+    let setup = Setup { programs: setting.programs(), ..Setup::new(2, limits) };
     let mut scheduler = policy.build(&setup)?;
     let mut ways = Ways { classes: &classes, ways: Vec::with_capacity(packets.len()) };
     let mode = PipelineMode::Buffer(setting.places);

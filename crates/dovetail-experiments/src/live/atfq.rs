@@ -10,7 +10,7 @@ use dovetail_sched::{cost::Cost, units::Rate};
 use super::{
     beside::{self, POINTS, compare_shares, line},
     setting::{Class, Setting, Work},
-    traffic::{Flow, Flows},
+    traffic::{Flow, Flows, Pace},
 };
 use crate::{
     error::Error,
@@ -67,6 +67,7 @@ fn setting(policy: &str, flows: &Flows) -> Setting {
         places: 0,
         packets_per_flow: flows.0.iter().map(|flow| flow.packets).max().unwrap_or(1),
         classes: FUNCTIONS.iter().map(class).collect(),
+        most_late: Setting::ONE_PERCENT,
         more: String::new(),
     }
 }
@@ -81,7 +82,7 @@ fn flows() -> Result<Flows, Error> {
             let dominant_ns = cost.of(frame_bytes as u32).as_f64().max(link.nanos_for(frame_bytes as f64));
             let share = 1.0 / (FUNCTIONS.len() * FRAME_BYTES.len()) as f64;
             let packets = (share * 1e9 / dominant_ns) as u32;
-            flows.push(Flow { port, frame_bytes, rate: 2 * packets, packets });
+            flows.push(Flow { port, frame_bytes, rate: 2 * packets, packets, pace: Pace::Constant });
         }
     }
     Ok(Flows(flows))

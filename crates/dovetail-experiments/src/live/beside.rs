@@ -1,6 +1,6 @@
 //! What a trial came to, beside the simulator with the packets that arrived.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use dovetail_box::config::Config;
 use dovetail_compare::table::Table;
@@ -13,12 +13,12 @@ use super::{
     traffic::Flows,
     trial,
 };
-use crate::{error::Error, experiment::Finding, row::Row};
+use crate::{error::Error, experiment::Finding, once::Once, row::Row};
 
 /// How close live and simulated have to be: points of utilisation, per cent of a flow's share, per cent of the latency.
 pub(super) const POINTS: f64 = 2.0;
-const SHARE_PERCENT: f64 = 3.0;
-const LATENCY_PERCENT: f64 = 10.0;
+pub(super) const SHARE_PERCENT: f64 = 3.0;
+pub(super) const LATENCY_PERCENT: f64 = 10.0;
 
 /// What a run came to.
 pub(super) struct Came {
@@ -34,14 +34,16 @@ pub(super) struct Came {
 
 impl Came {
     pub(super) fn of(ways: &[Way]) -> Self {
-        let begin = ways.iter().map(|way| way.arrival).min().unwrap_or_default();
-        let end = ways.iter().map(|way| way.link[1]).max().unwrap_or_default();
+        // Questions for addresses may come long before the traffic.
+        let traffic: Vec<_> = ways.iter().filter(|way| way.class.is_some()).collect();
+        let begin = traffic.iter().map(|way| way.arrival).min().unwrap_or_default();
+        let end = traffic.iter().map(|way| way.link[1]).max().unwrap_or_default();
         let makespan = end - begin;
-        let mut latencies: Vec<f64> = ways.iter().map(|way| (way.link[1] - way.arrival).as_secs_f64()).collect();
+        let mut latencies: Vec<f64> = traffic.iter().map(|way| (way.link[1] - way.arrival).as_secs_f64()).collect();
         latencies.sort_by(f64::total_cmp);
         let half = begin + Nanos(makespan.0 / 2);
         let mut shares = BTreeMap::new();
-        for way in ways.iter().filter(|way| way.link[1] <= half) {
+        for way in traffic.iter().filter(|way| way.link[1] <= half) {
             *shares.entry(way.flow).or_default() += of(way.cpu).max(of(way.link)).as_secs_f64();
         }
         Self {
@@ -84,10 +86,19 @@ fn busy_while_backlogged(ways: &[Way]) -> [f64; 2] {
 
 /// Live and simulated, with the same policy and as many places between CPU and link.
 pub(super) fn both(setting: &Setting, flows: &Flows) -> Result<[Came; 2], Error> {
-    let trial = trial::run(setting, flows)?;
-    let spec = Config::policy(&setting.policy).map_err(Error::broken)?;
-    let again = simulated(&as_they_arrived(&trial.packets), &spec, setting)?;
-    Ok([Came::of(&live(&trial.packets)), Came::of(&again)])
+    Ok(ways(setting, flows)?.each_ref().map(|ways| Came::of(ways)))
+}
+
+/// The ways of the packets that left, live and simulated. A run that several figures are drawn from is made once.
+pub(super) fn ways(setting: &Setting, flows: &Flows) -> Result<Arc<[Vec<Way>; 2]>, Error> {
+    static RUNS: Once<(Setting, Flows), [Vec<Way>; 2]> = Once::new();
+    let made = RUNS.make(&[(setting.clone(), flows.clone())], |(setting, flows)| {
+        let trial = trial::run(setting, flows)?;
+        let spec = Config::policy(&setting.policy).map_err(Error::broken)?;
+        let again = simulated(&as_they_arrived(&trial.packets, setting)?, &spec, setting)?;
+        Ok([live(&trial.packets), again])
+    })?;
+    made.into_iter().next().ok_or_else(|| Error::broken("a finished run is missing"))
 }
 
 /// The rows that say whether live and simulated agree.

@@ -13,7 +13,7 @@ use super::{
     again::{as_they_arrived, live, simulated},
     beside::{self, Came, compare, compare_shares, line},
     setting::{Class, Setting, Work},
-    traffic::{Flow, Flows},
+    traffic::{Flow, Flows, Pace},
     trial,
 };
 use crate::{
@@ -51,14 +51,15 @@ pub(super) fn table4(_: &Given<'_>) -> Result<Finding, Error> {
     }
     // Half a CPU is too little for all of it, so that flows wait.
     let more = format!("[cpu]\nshare = 0.5\n[programs]\nfolder = \"{}\"\n", folder.path().display());
-    let flow = |port| Flow { port, frame_bytes: FRAME_BYTES, rate: RATE, packets: PACKETS_OF_EACH };
+    let flow =
+        |port| Flow { port, frame_bytes: FRAME_BYTES, rate: RATE, packets: PACKETS_OF_EACH, pace: Pace::Constant };
     let flows = Flows(PROGRAMS.iter().flat_map(|program| [flow(program.port); FLOWS_OF_EACH]).collect());
     let mut finding = Finding::default();
     let mut table = beside::table();
     for (learning, told) in POLICIES {
         let setting = setting(learning, &more);
         let packets = trial::run(&setting, &flows)?.packets;
-        let arrived = as_they_arrived(&packets);
+        let arrived = as_they_arrived(&packets, &setting)?;
         let again =
             |policy: &str| Ok::<_, Error>(Came::of(&simulated(&arrived, &policy.parse::<PolicySpec>()?, &setting)?));
         let (here, learnt, told_before) = (Came::of(&live(&packets)), again(learning)?, again(told)?);
@@ -78,6 +79,7 @@ fn setting(policy: &str, more: &str) -> Setting {
         places: 1,
         packets_per_flow: PACKETS_OF_EACH,
         classes: PROGRAMS.iter().map(class).collect(),
+        most_late: Setting::ONE_PERCENT,
         more: more.to_owned(),
     }
 }

@@ -11,7 +11,8 @@
 //! | `again` | the same packets in the simulator |
 //! | `setting`, `traffic` | how the box is set up, and what is sent |
 //! | `beside` | what both came to, side by side |
-//! | `tradeoff` | Table 2 of the trade-off paper |
+//! | `windows` | what flows had of CPU and link in each part of a run |
+//! | `tradeoff` | Table 2 and Figs. 3 to 6 of the trade-off paper |
 //! | `atfq` | Fig. 9 of the ATFQ paper |
 //! | `cbcs` | CBCS-WFQ with programs whose costs the box learns |
 //! | `drrsff`, `connections` | Figs. 5 and 8 of the DRR-SFF paper, with the kernel's TCP |
@@ -28,12 +29,17 @@ mod tape;
 mod tradeoff;
 mod traffic;
 mod trial;
+mod windows;
 
 use crate::experiment::MakeFinding;
 
 /// The trials there are, by the experiment's name.
 pub(crate) const TRIALS: &[(&str, MakeFinding)] = &[
     ("tradeoff-table2", tradeoff::table2),
+    ("tradeoff-fig3", tradeoff::fig3),
+    ("tradeoff-fig4", tradeoff::fig4),
+    ("tradeoff-fig5", tradeoff::fig5),
+    ("tradeoff-fig6", tradeoff::fig6),
     ("atfq-fig9", atfq::fig9),
     #[cfg(feature = "programs")]
     ("cbcs-table4", cbcs::table4),

@@ -3,12 +3,14 @@
 use std::fmt::Write as _;
 
 use dovetail_sched::{
-    Weight,
-    cost::{Program, ProgramTable},
+    Nanos, Weight,
+    cost::{Cost, Program, ProgramTable},
 };
 
+use crate::error::Error;
+
 /// A class of a trial's traffic.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Class {
     pub name: &'static str,
     /// The port that its packets go to.
@@ -19,7 +21,7 @@ pub(super) struct Class {
 }
 
 /// What is done with a packet.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Work {
     /// Nothing, which counts as this long: a line such as `2.86ns*bytes + 6.2us`.
     Counts(&'static str),
@@ -29,7 +31,7 @@ pub(super) enum Work {
 }
 
 /// A box for a trial.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Setting {
     pub policy: String,
     /// The rate of the link.
@@ -39,14 +41,19 @@ pub(super) struct Setting {
     /// How many packets of each flow may wait.
     pub packets_per_flow: u32,
     pub classes: Vec<Class>,
+    /// How much time the machine may take from the box for a run to count.
+    pub most_late: Nanos,
     /// Sections besides, as TOML.
     pub more: String,
 }
 
 impl Setting {
+    /// One per cent of what the fair run of Table 2 takes.
+    pub(super) const ONE_PERCENT: Nanos = Nanos::from_millis(50);
+
     /// What follows the interfaces in the box's configuration.
     pub(super) fn text(&self) -> String {
-        let Self { policy, link, places, packets_per_flow, classes, more } = self;
+        let Self { policy, link, places, packets_per_flow, classes, more, .. } = self;
         // As good as no limit of all flows together.
         let mut text = format!(
             "policy = \"{policy}\"\n[link]\nrate = \"{link}\"\nbuffer_packets = {places}\n\
@@ -73,6 +80,16 @@ impl Setting {
     pub(super) fn weight(&self, class: Option<u16>) -> Weight {
         let weight = class.and_then(|class| Weight::new(self.classes[usize::from(class)].weight.into()));
         weight.unwrap_or(Weight::ONE)
+    }
+
+    /// What a packet of a class counts as on the CPU; none where that is measured.
+    pub(super) fn counts(&self, class: Option<u16>, bytes: u32) -> Result<Option<Nanos>, Error> {
+        let Some(class) = class else { return Ok(None) };
+        match self.classes[usize::from(class)].work {
+            Work::Counts(line) => Ok(Some(line.parse::<Cost>().map_err(Error::broken)?.of(bytes))),
+            #[cfg(feature = "programs")]
+            Work::Program(_) => Ok(None),
+        }
     }
 
     /// One program for each class, of which nothing is known beforehand.

@@ -1,4 +1,4 @@
-//! Constant rates by UDP.
+//! UDP at constant rates, and at random times.
 
 use std::{
     io,
@@ -8,13 +8,17 @@ use std::{
 };
 
 use dovetail_netns::Namespace;
+use rand_xoshiro::{
+    Xoshiro256PlusPlus,
+    rand_core::{Rng, SeedableRng},
+};
 use rustix::process::setpriority_process;
 
 /// Ethernet, IPv4 and UDP headers.
 const HEADERS: usize = 14 + 20 + 8;
 
-/// A flow that sends at a constant rate.
-#[derive(Debug, Clone, Copy)]
+/// A flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Flow {
     /// The port that it sends to.
     pub port: u16,
@@ -24,12 +28,33 @@ pub(super) struct Flow {
     pub rate: u32,
     /// Packets in all.
     pub packets: u32,
+    /// When it sends them.
+    pub pace: Pace,
+}
+
+/// When a flow sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Pace {
+    /// At equal distances.
+    Constant,
+    /// At times that are drawn with this seed: those of a Poisson process that came to so many.
+    Random(u64),
 }
 
 impl Flow {
-    /// How many packets are sent after this many rounds.
-    fn due(&self, rounds: u32) -> u32 {
-        (u64::from(self.rate) * u64::from(rounds) / 1000).min(self.packets.into()) as u32
+    /// How many packets are sent after so many rounds.
+    fn due(&self) -> Due {
+        match self.pace {
+            Pace::Constant => Due::Constant { rate: self.rate, packets: self.packets },
+            Pace::Random(seed) => {
+                let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+                let rounds = (self.takes_s() * 1000.0) as u64;
+                let draw = |_| ((u128::from(random.next_u64()) * u128::from(rounds)) >> 64) as u32;
+                let mut at: Vec<u32> = (0..self.packets).map(draw).collect();
+                at.sort_unstable();
+                Due::At(at)
+            }
+        }
     }
 
     fn takes_s(&self) -> f64 {
@@ -37,8 +62,29 @@ impl Flow {
     }
 }
 
+/// How many packets of a flow are sent after so many rounds.
+enum Due {
+    Constant {
+        rate: u32,
+        packets: u32,
+    },
+    /// The rounds of its packets.
+    At(Vec<u32>),
+}
+
+impl Due {
+    fn after(&self, rounds: u32) -> u32 {
+        match self {
+            Self::Constant { rate, packets } => {
+                (u64::from(*rate) * u64::from(rounds) / 1000).min((*packets).into()) as u32
+            }
+            Self::At(at) => at.partition_point(|&at| at < rounds) as u32,
+        }
+    }
+}
+
 /// Flows that begin together.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Flows(pub Vec<Flow>);
 
 impl Flows {
@@ -61,14 +107,15 @@ impl Flows {
         })?;
         // As the box does: what else runs on this machine is no part of the trial. Without the right to it, it is tried as it is.
         let _ = setpriority_process(None, -20);
+        let due: Vec<_> = self.0.iter().map(Flow::due).collect();
         let longest = self.0.iter().map(|flow| flow.frame_bytes).max().unwrap_or_default();
         let payload = vec![0; longest];
         let should = self.0.iter().map(Flow::takes_s).fold(0.0, f64::max);
         let began = Instant::now();
         for round in 1u32.. {
             let mut is_over = true;
-            for (flow, socket) in self.0.iter().zip(&sockets) {
-                for _ in flow.due(round - 1)..flow.due(round) {
+            for ((flow, due), socket) in self.0.iter().zip(&due).zip(&sockets) {
+                for _ in due.after(round - 1)..due.after(round) {
                     // A full queue of the sending side is no loss of the box's: it is tried again.
                     while let Err(wrong) = socket.send(&payload[..flow.frame_bytes - HEADERS]) {
                         if !matches!(wrong.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::ConnectionRefused) {
@@ -76,7 +123,7 @@ impl Flows {
                         }
                     }
                 }
-                is_over &= flow.due(round) == flow.packets;
+                is_over &= due.after(round) == flow.packets;
             }
             if is_over {
                 return Ok(began.elapsed().as_secs_f64() < 1.2 * should);

@@ -14,7 +14,6 @@ use dovetail_box::{
         lab::{Lab, LabError, LabSpec, Place},
     },
 };
-use dovetail_sched::Nanos;
 
 use super::{
     setting::Setting,
@@ -30,9 +29,7 @@ pub(super) struct Trial {
 }
 
 /// How often a run is tried, if the machine keeps the box from running.
-const TRIES: usize = 3;
-/// How much time the machine may take from a box for a run to count: one per cent of what the fair one takes.
-const MOST_LATE: Nanos = Nanos::from_millis(50);
+const TRIES: usize = 10;
 /// How long a box may need after the traffic has ended.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -56,7 +53,9 @@ fn run_once(setting: &Setting, flows: &Flows) -> Result<Result<Trial, String>, E
         LabError::NotRoot | LabError::Namespace(_) => Error::lacking(wrong),
         wrong => Error::broken(wrong),
     })?;
-    let text = format!("{}wait = \"spin\"\n{}", spec.box_section(), setting.text());
+    // A box at real-time priority that spins is kept from running for 50 ms a second, for what else wants to run; what a
+    // sleep is late makes no difference, since CPU and link are settled at their own times.
+    let text = format!("{}wait = \"sleep\"\n{}", spec.box_section(), setting.text());
     let config = Config::parse(&text).map_err(Error::broken)?;
     // Some frames are not of the traffic, such as those that ask for addresses.
     let tape = Tape::new(setting, flows.packets() + 1000);
@@ -79,7 +78,7 @@ fn run_once(setting: &Setting, flows: &Flows) -> Result<Result<Trial, String>, E
     running.stop().map_err(Error::lacking)?;
     let (in_time, status) = came?;
     let (lapses, late) = (status.oddities.lapses, status.figures.late);
-    let is_fit = in_time && lapses == 0 && late < MOST_LATE;
+    let is_fit = in_time && lapses == 0 && late < setting.most_late;
     let delayed = if in_time { "" } else { ", and so was its traffic" };
     Ok(if is_fit {
         Ok(Trial { packets: tape.packets() })

@@ -15,7 +15,7 @@ use crate::{
 use dovetail_compare::report::plot::{Axis, Plot};
 
 /// This many times lower a mouse's latency has to be; "two orders of magnitude", says the paper.
-const TIMES_LOWER: f64 = 50.0;
+pub(crate) const TIMES_LOWER: f64 = 50.0;
 
 pub(super) fn fig6(given: &Given<'_>) -> Result<Finding, Error> {
     let jobs = ALPHAS.map(|alpha| Job::tradeoff("tradeoff-fig6", alpha).queues(QUEUE));

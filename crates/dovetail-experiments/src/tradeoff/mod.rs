@@ -10,15 +10,15 @@
 //! | Figs. 7 to 9 | captures, modules by chance ([`trace`]) | `tradeoff-trace` where there is no capture |
 
 mod example;
-mod mice;
-mod optimum;
-mod paper;
+pub(crate) mod mice;
+pub(crate) mod optimum;
+pub(crate) mod paper;
 mod patterns;
-mod queues;
+pub(crate) mod queues;
 mod replay;
 mod replays;
 mod runs;
-mod testbed;
+pub(crate) mod testbed;
 mod trace;
 mod watch;
 

@@ -31,13 +31,13 @@ impl Kind {
 
 /// The fluid's rates.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Optimum {
+pub(crate) struct Optimum {
     /// The fair dominant share.
-    pub(super) fair: f64,
+    pub(crate) fair: f64,
     /// The dominant share of a flow of each kind, if flows of a kind take turns with the bonus.
-    pub(super) shares: Vec<f64>,
+    pub(crate) shares: Vec<f64>,
     /// Utilisation of CPU and link.
-    pub(super) utilisation: [f64; 2],
+    pub(crate) utilisation: [f64; 2],
 }
 
 /// The optimum over `kinds`, which are not empty.

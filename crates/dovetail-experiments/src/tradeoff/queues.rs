@@ -14,7 +14,7 @@ use crate::{
 use dovetail_compare::report::plot::{Along, Axis, Plot, Series};
 
 /// Packets of a flow that may wait.
-pub(super) const QUEUE: u32 = 200;
+pub(crate) const QUEUE: u32 = 200;
 
 /// All flows send in these seconds.
 const SENDING: std::ops::Range<usize> = 0..10;
@@ -118,7 +118,7 @@ pub(super) fn latencies<'a>(runs: impl Iterator<Item = (String, &'a Watch)>) -> 
 }
 
 /// (sum x)² / (n sum x²).
-fn jain(values: &[f64]) -> f64 {
+pub(crate) fn jain(values: &[f64]) -> f64 {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|value| value * value).sum();
     sum * sum / (values.len() as f64 * squares)

@@ -39,18 +39,18 @@ const MAKESPAN_SHARE: f64 = 0.03;
 const BACKLOGGED: std::ops::Range<usize> = 1..20;
 
 /// What is known of the testbed beforehand.
-pub(super) struct Testbed {
+pub(crate) struct Testbed {
     kinds: Vec<Kind>,
     /// The longest time of any packet on any resource.
     longest: Nanos,
 }
 
 /// Flows of each module, and bytes of every packet.
-pub(super) const FLOWS: usize = 20;
+pub(crate) const FLOWS: usize = 20;
 const BYTES: u32 = 800;
 
 impl Testbed {
-    pub(super) fn new() -> Result<Self, Error> {
+    pub(crate) fn new() -> Result<Self, Error> {
         let classes = builtin_scenario(TESTBED)?.classes;
         let mut testbed = Self { kinds: Vec::new(), longest: Nanos::ZERO };
         for module in MODULES {
@@ -62,13 +62,18 @@ impl Testbed {
         Ok(testbed)
     }
 
-    pub(super) fn optimum(&self, alpha: f64) -> Optimum {
+    pub(crate) fn optimum(&self, alpha: f64) -> Optimum {
         optimum(&self.kinds, alpha)
+    }
+
+    /// The longest time of any packet on any resource.
+    pub(crate) fn longest(&self) -> Nanos {
+        self.longest
     }
 
     /// What the packets' dominant service over any interval may fall short of the fluid's, in seconds: by theorem 5, at
     /// its end `(2n-1) tau` behind (so its proof; printed is `2 (n-1) tau`) and at its beginning `tau` ahead.
-    pub(super) fn shortfall_s(&self) -> f64 {
+    pub(crate) fn shortfall_s(&self) -> f64 {
         let flows = (MODULES.len() * FLOWS) as f64;
         2.0 * flows * self.longest.as_secs_f64()
     }
