@@ -47,6 +47,10 @@ use row::{Goal, Row, Unit};
 use simulator::{Measured, Subject};
 use spread::Spread;
 
+/// The command's own allocator.
+#[global_allocator]
+static ALLOCATOR: dovetail_pages::HugePages = dovetail_pages::HugePages;
+
 /// Prints one table of how fast everything is.
 #[derive(Parser)]
 struct Args {

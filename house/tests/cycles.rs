@@ -21,6 +21,7 @@ const HELD: &[&str] = &[
     "dovetail-experiments",
     "dovetail-gateway",
     "dovetail-netns",
+    "dovetail-pages",
     "dovetail-sched",
     "dovetail-sim",
     "dovetail-stats",

@@ -14,7 +14,8 @@ pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
         // SAFETY: prefetching reads nothing the program can see and cannot fault; both addresses are in a live item.
         unsafe {
             core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(first);
-            if size_of::<T>() > 32 && !size_of::<T>().is_multiple_of(64) {
+            // Tables begin at multiples of 16 bytes: what is as small, or aligned to its size, lies in one line.
+            if size_of::<T>() > align_of::<T>().max(16) {
                 core::arch::x86_64::_mm_prefetch::<{ core::arch::x86_64::_MM_HINT_T0 }>(first.add(size_of::<T>() - 1));
             }
         }

@@ -138,6 +138,7 @@ struct Clock {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(32))]
 struct Flow {
     epoch: u64,
     // Finish of its last packet, whether that waits or has been sent.
