@@ -67,6 +67,7 @@ impl Testbed {
     }
 
     /// The longest time of any packet on any resource.
+    #[cfg(feature = "live")]
     pub(crate) fn longest(&self) -> Nanos {
         self.longest
     }
