@@ -8,24 +8,36 @@
 //! | [`transfer`] | TCP with all offloads on |
 //! | [`shaper`] | how much of a narrow shaper behind the box is used |
 //! | [`memory`] | what a box with full queues holds |
+//! | [`failure`] | for how long traffic is interrupted when the box is killed or stopped |
+//! | [`shares`] | how equal TCP's dominant shares are |
+//! | `changes` | what packets a start, changes and a stop cost; only with the feature `programs` |
 //! | `churn` | what it holds after minutes in which nothing stays as it is; only when asked for, with the feature `programs` |
-//! | `runaway` | how soon endless programs are stopped; likewise |
+//! | `runaway` | how soon endless programs are stopped, and what they cost others; likewise |
+//! | [`numbered`] | packets that are told apart, for some of these |
 //!
 //! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
 //! round, so that a slow moment of the machine weighs on all of them, and figures are medians.
 
 #[cfg(all(target_os = "linux", feature = "programs"))]
+mod changes;
+#[cfg(all(target_os = "linux", feature = "programs"))]
 mod churn;
+#[cfg(target_os = "linux")]
+mod failure;
 #[cfg(target_os = "linux")]
 mod latency;
 #[cfg(target_os = "linux")]
 mod memory;
+#[cfg(target_os = "linux")]
+mod numbered;
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(all(target_os = "linux", feature = "programs"))]
 mod runaway;
 #[cfg(target_os = "linux")]
 mod shaper;
+#[cfg(target_os = "linux")]
+mod shares;
 #[cfg(target_os = "linux")]
 mod source;
 #[cfg(target_os = "linux")]
@@ -73,6 +85,10 @@ enum Part {
     Transfer,
     Shaper,
     Memory,
+    Failure,
+    Shares,
+    #[cfg(feature = "programs")]
+    Changes,
     #[cfg(feature = "programs")]
     Churn,
     #[cfg(feature = "programs")]
@@ -104,6 +120,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if is_asked(Part::Memory) {
         memory::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Failure) {
+        failure::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Shares) {
+        shares::measure(&args, &mut table)?;
+    }
+    #[cfg(feature = "programs")]
+    if is_asked(Part::Changes) {
+        changes::measure(&args, &mut table)?;
     }
     #[cfg(feature = "programs")]
     let passed = match args.only {

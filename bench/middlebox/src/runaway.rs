@@ -1,22 +1,50 @@
-//! How long a program in an endless loop has, until its fuel is spent.
+//! How long a program in an endless loop has, until its fuel is spent, and what that costs others.
 
-use std::time::Instant;
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use dovetail_box::{
+    config::Config,
     functions::{NetworkFunction, Reason, Verdict},
+    live::{
+        Spawned,
+        lab::{Place, datagram},
+    },
     programs::{Library, ProgramLimits},
 };
 
 use crate::{
     Args, churn,
-    subject::{BOX_CORE, Failed, stay_on},
+    numbered::{Traffic, Turn},
+    subject::{BOX_CORE, Failed, lab, stay_on},
     table::Table,
 };
 
 /// Packets for a row.
 const PACKETS: u32 = 200;
 
-pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
+/// The flows that are to lose nothing.
+const OTHERS: Traffic = Traffic { flows: 7, per_s: 10e3, bytes: 200 };
+/// Packets a second of the one whose program never ends: more than there is CPU for.
+const ENDLESS_PER_S: f64 = 5e3;
+/// The port that it comes from, where it is in a frame, and what the program does.
+const ENDLESS_PORT: u16 = 9999;
+const PORT_AT: usize = 34;
+const STATION_AT: usize = 9;
+const ENDLESS: &str =
+    "(if (i32.eq (i32.load16_u offset=34 (local.get $frame)) (i32.const 0x0f27)) (then (loop (br 0))))";
+
+pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
+    beside_others(args, table)?;
+    thread::scope(|scope| {
+        let stops = scope.spawn(|| stopped(table).map_err(|wrong| wrong.to_string()));
+        Ok(stops.join().map_err(|_| "the measurement ended")??)
+    })
+}
+
+fn stopped(table: &mut Table) -> Result<(), Failed> {
     stay_on(BOX_CORE)?;
     // None is to be in quarantine before it is measured.
     let limits = ProgramLimits { traps: PACKETS + 1, ..ProgramLimits::default() };
@@ -42,5 +70,64 @@ pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
         }
         table.push("an endless program is stopped after", what, &stopped, "ms");
     }
+    Ok(())
+}
+
+/// What other flows lose to one whose program never ends, in a box: every packet of it is worked on until its fuel is spent,
+/// since no number of failures puts it in quarantine.
+fn beside_others(args: &Args, table: &mut Table) -> Result<(), Failed> {
+    let (lab, folder) = (lab()?, tempfile::tempdir()?);
+    // Frames by which it is measured pass.
+    fs::write(folder.path().join("endless.wasm"), churn::program(ENDLESS)?)?;
+    let text = format!(
+        "policy = \"drfq\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"1Gbps\"\n\
+         [programs]\nfolder = \"{}\"\ntraps = 1000000\n\
+         [[class]]\nname = \"endless\"\nports = [{ENDLESS_PORT}]\nprogram = \"endless\"\n",
+        folder.path().display()
+    );
+    let config = Config::parse(&(lab.spec().box_section() + &text))?;
+    let mut frame = datagram::frame(Place::Inside, 0, 0, 60);
+    frame[PORT_AT..PORT_AT + 2].copy_from_slice(&ENDLESS_PORT.to_be_bytes());
+    // From another station, so that it is taken for none of the others should the bridge let it past.
+    frame[STATION_AT] ^= 1;
+    let time = Duration::from_secs_f64(args.seconds);
+    let [mut sent, mut lost, mut odd, mut stopped, mut lapses] = [(); 5].map(|()| Vec::new());
+    for _ in 0..args.rounds {
+        let running = Spawned::start(config.clone(), |_| {})?;
+        // It takes frames some milliseconds later.
+        thread::sleep(Duration::from_millis(200));
+        let outcome = thread::scope(|scope| {
+            let sends = scope.spawn(|| {
+                let source = lab.raw(Place::Inside).map_err(|wrong| wrong.to_string())?;
+                let mut endless = 0;
+                let turn = |elapsed: Duration| {
+                    if elapsed.as_secs_f64() * ENDLESS_PER_S > f64::from(endless) {
+                        endless += source.send(std::iter::once(&*frame))? as u32;
+                    }
+                    Ok(if elapsed < time { Turn::Send } else { Turn::End })
+                };
+                OTHERS.run(&lab, turn).map_err(|wrong| wrong.to_string())
+            });
+            sends.join().map_err(|_| "the source ended".to_owned())?
+        })?;
+        let control = running.control().clone();
+        running.stop()?;
+        let ([out, _], status) = (&outcome.ways, control.status());
+        sent.push(out.sent as f64);
+        lost.push(out.lost() as f64);
+        odd.push((out.reordered + out.duplicated()) as f64);
+        lapses.push(status.oddities.lapses as f64);
+        let failed = status.classes.first().map_or(0, |(_, class)| class.programs.out_of_fuel);
+        stopped.push(failed as f64);
+    }
+    let what = "beside an endless program, 10 kpps of other flows:";
+    let rows = [
+        ("sent", sent),
+        ("lost", lost),
+        ("twice or out of order", odd),
+        ("times that the program was stopped", stopped),
+        ("times that the bridge took over", lapses),
+    ];
+    rows.into_iter().for_each(|(row, measured)| table.push(format!("{what} {row}"), "drfq", &measured, ""));
     Ok(())
 }

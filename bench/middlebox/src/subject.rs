@@ -123,6 +123,12 @@ impl Running {
     pub fn id(&self) -> Option<u32> {
         self.child.as_ref().map(Child::id)
     }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) -> Result<(), Failed> {
+        let child = self.child.as_ref().ok_or("no box")?;
+        Ok(kill_process(Pid::from_child(child), signal)?)
+    }
 }
 
 impl Drop for Running {

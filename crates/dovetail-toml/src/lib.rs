@@ -39,4 +39,4 @@ pub use config::{ConfigError, parse, read_text};
 pub use fault::{Fault, read};
 pub use located::Located;
 pub use section::Section;
-pub use token::Token;
+pub use token::{Token, path, read_secret};

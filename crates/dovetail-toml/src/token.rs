@@ -67,12 +67,27 @@ fn expected() -> String {
     format!("a text of {SHORTEST} to {LONGEST} letters, digits and punctuation, without spaces")
 }
 
-fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
+/// The name of a file, which is beside `folder` unless it begins with a slash.
+pub fn path(folder: &Path) -> impl Fn(&DeValue<'_>) -> Result<PathBuf, String> {
     let folder = folder.to_owned();
     values::text("a file's name", move |name| (!name.is_empty() && !name.contains('\0')).then(|| folder.join(name)))
 }
 
 fn read(path: &Path) -> Result<Token, String> {
+    read_secret(path, &expected(), LONGEST, Token::parse)
+}
+
+/// Reads a secret from a file that is its owner's alone: a text of at most `longest` bytes, blanks at its end left out, of
+/// which `parse` makes what is `expected`. No message shows it.
+///
+/// # Errors
+/// What is wrong with the file, or with who may read it.
+pub fn read_secret<T>(
+    path: &Path,
+    expected: &str,
+    longest: usize,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, String> {
     let name = format!("\"{}\"", path.display().to_string().escape_debug());
     let cannot = |why: std::io::Error| format!("{name} cannot be read: {why}");
     let file = File::open(path).map_err(cannot)?;
@@ -80,8 +95,8 @@ fn read(path: &Path) -> Result<Token, String> {
         return Err(format!("{name} is accessible to every user of this machine: chmod 600 it"));
     }
     let mut text = String::new();
-    file.take(LONGEST as u64 + 2).read_to_string(&mut text).map_err(cannot)?;
-    Token::parse(text.trim_end()).ok_or_else(|| format!("{name} does not hold {}", expected()))
+    file.take(longest as u64 + 2).read_to_string(&mut text).map_err(cannot)?;
+    parse(text.trim_end()).ok_or_else(|| format!("{name} does not hold {expected}"))
 }
 
 #[cfg(unix)]

@@ -5,6 +5,7 @@ use std::{net::IpAddr, sync::Arc};
 use dovetail_sched::{Weight, cost::Cost, flow::FiveTuple};
 use ipnet::IpNet;
 
+use super::tunnel::Tunnel;
 use crate::{functions, wire::named::Name};
 
 /// A class of traffic.
@@ -18,6 +19,8 @@ pub struct Class {
     pub weight: Weight,
     /// The functions that its packets go through, in this order.
     pub functions: Vec<&'static functions::Entry>,
+    /// By what `ipsec` encrypts, if not by an example's key.
+    pub tunnel: Option<Arc<Tunnel>>,
     /// The program that its packets run after them: its name, without the `.wasm` of its file.
     pub program: Option<Arc<str>>,
     /// Whether the result goes on.

@@ -1,6 +1,9 @@
 //! A configuration in words: what a box with it does.
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    net::Ipv4Addr,
+};
 
 use dovetail_sched::{DropPolicy, Nanos};
 use dovetail_toml::values::written_time;
@@ -8,8 +11,12 @@ use dovetail_toml::values::written_time;
 use super::{
     class::{Class, Effect},
     model::{Config, Io, OnFailure, Programs, Segments, Side, Wait},
+    tunnel::Tunnel,
 };
-use crate::node::{Pace, Room};
+use crate::{
+    functions::ipsec,
+    node::{Pace, Room},
+};
 
 impl Config {
     /// The configuration in aligned lines.
@@ -86,6 +93,14 @@ impl Config {
         line("queues", format!("{each} packets a flow, {all} in all; one too many is lost by {loses}"))?;
         let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
         line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
+        for Tunnel { name, association } in self.tunnels.iter().map(|tunnel| &**tunnel) {
+            let [source, destination] = [association.source, association.destination].map(Ipv4Addr::from);
+            line("tunnel", format!("{name}, from {source} to {destination}, SPI {:#x}", association.spi))?;
+        }
+        if let Some(routes) = &self.routes {
+            let (routes, hops) = routes.counts();
+            line("routes", format!("{routes}, by {hops} routers"))?;
+        }
         if let Some(programs) = &self.programs {
             line("programs", in_words(programs))?;
         }
@@ -136,7 +151,11 @@ fn described(class: &Class) -> String {
     .flatten()
     .collect();
     let conditions = if conditions.is_empty() { "whatever is left".into() } else { conditions.join(" and ") };
-    let mut work: Vec<_> = class.functions.iter().map(|entry| entry.name.to_owned()).collect();
+    let by = |function: &str| match &class.tunnel {
+        Some(tunnel) if function == ipsec::NAME => format!("{function} by {}", tunnel.name),
+        _ => function.to_owned(),
+    };
+    let mut work: Vec<_> = class.functions.iter().map(|entry| by(entry.name)).collect();
     work.extend(class.program.iter().map(|name| format!("program {name}")));
     let work = if work.is_empty() { "passed on".into() } else { work.join(", then ") };
     let mut text = format!("{conditions}: {work}; weight {}", class.weight.as_f64());

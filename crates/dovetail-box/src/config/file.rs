@@ -14,6 +14,7 @@ use toml::de::DeValue;
 
 use super::{
     class::{Class, Effect, Match},
+    given::{Tunnels, routes, tunnels},
     interface::Interface,
     model::{Admin, Config, Cpu, Io, OnFailure, Queues, Segments, Side, Wait},
     programs::{self, programs},
@@ -89,6 +90,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (mut in_box, in_cpu, in_link) = (root.section("box")?, root.section("cpu")?, root.section("link")?);
     let (in_queues, in_classes) = (root.section("queues")?, root.sections("class")?);
     let in_admin = root.section("admin")?;
+    let (in_tunnels, in_ipsec, in_routes) = (root.sections("tunnel")?, root.section("ipsec")?, root.sections("route")?);
     let programs = programs(&mut root, folder)?;
     // A name that is misspelt is wrong on its own, before what lacks for it.
     root.end()?;
@@ -121,7 +123,14 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let Some(policy) = policy else {
         return Err(in_box.wrong("policy", "name a policy, such as \"drfq\"; `dovetail policies` lists them"));
     };
-    let classes = classes(in_classes, programs.is_some())?;
+    let tunnels = tunnels(in_tunnels, in_ipsec, folder)?;
+    let classes = classes(in_classes, programs.is_some(), &tunnels)?;
+    let encrypts = |class: &&Class| class.tunnel.is_some() && class.effect == Effect::Apply;
+    if let (OnFailure::Open, Some(class)) = (on_failure, classes.iter().find(encrypts)) {
+        let name = quoted(&class.name);
+        let what = format!("what class {name} encrypts the bridge would carry on as it came: use \"closed\"");
+        return Err(in_box.wrong("on_failure", what));
+    }
     let changes =
         |class: &&Class| class.effect == Effect::Apply && class.functions.iter().any(|entry| entry.changes_frames);
     if let (Segments::Whole, Some(class)) = (segments, classes.iter().find(changes)) {
@@ -151,6 +160,9 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
         delay,
         queues: queues(in_queues)?,
         classes,
+        tunnels: tunnels.all,
+        sequence_file: tunnels.sequence_file,
+        routes: routes(in_routes)?,
         programs,
         admin: admin(in_admin, folder)?,
     })
@@ -220,12 +232,12 @@ fn queues(mut section: Section<'_>) -> Result<Queues, Fault> {
     Ok(queues)
 }
 
-fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>, Fault> {
+fn classes(sections: Vec<Section<'_>>, has_programs: bool, tunnels: &Tunnels) -> Result<Vec<Class>, Fault> {
     let mut classes = Vec::new();
     let mut names = HashSet::new();
     let mut last = None;
     for mut section in sections {
-        let class = class(&mut section)?;
+        let class = class(&mut section, tunnels)?;
         if !names.insert(class.name.clone()) {
             let name = quoted(&class.name);
             return Err(section.wrong("name", format!("there are two classes {name}: names are unique")));
@@ -259,6 +271,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>,
         matches: Match::default(),
         weight: Weight::ONE,
         functions: Vec::new(),
+        tunnel: None,
         program: None,
         effect: Effect::Apply,
         time: None,
@@ -267,7 +280,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool) -> Result<Vec<Class>,
     Ok(classes)
 }
 
-fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
+fn class(section: &mut Section<'_>, tunnels: &Tunnels) -> Result<Class, Fault> {
     let expected = "a name of up to 32 letters, digits, '-', '_' and '.'";
     let name = section.one("name", values::name(32, is_in_name, expected))?;
     let matches = Match {
@@ -290,6 +303,10 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
     let weight =
         section.one("weight", number("a weight from 0.000001 to 1000000", Weight::new))?.unwrap_or(Weight::ONE);
     let functions = section.list("functions", function)?.unwrap_or_default();
+    let tunnel = section.one("tunnel", |value| {
+        let name = values::written(value, "a tunnel's name")?;
+        tunnels.find(name).cloned().ok_or_else(|| format!("there is no [[tunnel]] with the name {}", quoted(name)))
+    })?;
     let program = section.one("program", program)?;
     let effects = [("apply", Effect::Apply), ("discard", Effect::Discard)];
     let effect = section.one("effect", word(&effects))?.unwrap_or(Effect::Apply);
@@ -298,7 +315,10 @@ fn class(section: &mut Section<'_>) -> Result<Class, Fault> {
     let time = section.one("time", time)?;
     section.end()?;
     let Some(name) = name else { return Err(section.wrong("name", "a class has a name")) };
-    Ok(Class { name, matches, weight, functions, program, effect, time, cost })
+    if tunnel.is_some() && !functions.iter().any(|entry| entry.name == functions::ipsec::NAME) {
+        return Err(section.wrong("tunnel", "nothing is encrypted here: functions = [\"ipsec\"] does"));
+    }
+    Ok(Class { name, matches, weight, functions, tunnel, program, effect, time, cost })
 }
 
 fn time(value: &DeValue<'_>) -> Result<Cost, String> {

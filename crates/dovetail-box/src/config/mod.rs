@@ -7,9 +7,11 @@ mod class;
 mod describe;
 mod file;
 mod firewall;
+mod given;
 mod interface;
 mod model;
 mod programs;
+mod tunnel;
 
 pub use class::{Class, Effect, Marks, Match};
 pub use dovetail_toml::ConfigError;
@@ -17,3 +19,4 @@ pub use dovetail_toml::ConfigError;
 pub(crate) use file::NO_AF_XDP;
 pub use interface::Interface;
 pub use model::{Admin, Config, Cpu, Io, OnFailure, Programs, Queues, Segments, Side, Wait};
+pub use tunnel::Tunnel;

@@ -1,12 +1,15 @@
 //! The configuration, with every key's meaning.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use dovetail_sched::{DropPolicy, Nanos, PolicySpec};
 use dovetail_toml::Token;
 
-use super::{class::Class, interface::Interface};
-use crate::node::{Link, Room};
+use super::{class::Class, interface::Interface, tunnel::Tunnel};
+use crate::{
+    functions::forwarding,
+    node::{Link, Room},
+};
 
 /// A box between two interfaces.
 #[derive(Debug, Clone)]
@@ -37,6 +40,12 @@ pub struct Config {
     pub queues: Queues,
     /// The classes in the order in which they are tried; the last takes whatever no other does.
     pub classes: Vec<Class>,
+    /// What `ipsec` encrypts by: classes name them.
+    pub tunnels: Vec<Arc<Tunnel>>,
+    /// Which sequence numbers of tunnels were used; there are none without such a file.
+    pub sequence_file: Option<PathBuf>,
+    /// What `forwarding` goes by.
+    pub routes: Option<Arc<forwarding::Table>>,
     /// WebAssembly programs.
     pub programs: Option<Programs>,
     /// The admin port, if there is one.

@@ -19,7 +19,7 @@ use super::{
 pub const NAME: &str = "forwarding";
 
 /// A neighbour on the link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NextHop {
     /// Its address.
     pub destination: [u8; 6],
@@ -54,10 +54,16 @@ impl Table {
         let address = u128::from_be_bytes(address);
         self.v6.push(Route { address, length: u32::from(length).min(128), hop: neighbour });
     }
+
+    /// How many routes there are, and to how many neighbours.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize) {
+        (self.v4.len() + self.v6.len(), self.hops.len())
+    }
 }
 
 /// The function.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Forwarding {
     v4: Routes,
     v6: Routes,

@@ -1,4 +1,4 @@
-//! ESP in tunnel mode with AES-128-GCM (RFC 4303, RFC 4106).
+//! ESP in tunnel mode with AES-GCM, of 128 or 256 bits (RFC 4303, RFC 4106).
 //!
 //! ```text
 //! Ethernet │ outer IPv4 │ SPI  sequence │ IV │ inner packet  padding  length  next header │ ICV
@@ -6,15 +6,24 @@
 //!                         └─ authenticated ─┘  └──────────────── authenticated ─────────┘
 //! ```
 //!
-//! The nonce is the salt, which both ends know, and the IV. IVs count up and never come again under a key; when the
-//! 32-bit sequence numbers are used up, so is the key. The padding brings the encrypted part to a multiple of four
+//! The nonce is the salt, which both ends know, and the IV, which must not come again under a key (RFC 4106, 3.1): it is
+//! the sequence number, and when the 32 bits of those are used up, so is the key (RFC 4303, 3.3.3). Who has a number from
+//! [`Numbers`] has it alone, also where several workers encrypt for one tunnel. The padding brings the encrypted part to a multiple of four
 //! bytes. Traffic class and congestion bits go to the outer header; the inner hop limit is left to forwarding.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use rand_xoshiro::{
     SplitMix64,
     rand_core::{Rng, SeedableRng},
 };
-use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use ring::{
+    aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey},
+    digest::{SHA256, digest},
+};
 
 use super::{
     NetworkFunction, Processing, Reason, Verdict,
@@ -30,7 +39,7 @@ const IV: usize = 8;
 const ICV: usize = 16;
 /// Padding to four bytes, its length and the number of the protocol inside (RFC 4303, 2.4).
 const TRAILER: usize = 3 + 2;
-/// By how much a packet grows at most.
+/// By how many bytes a packet grows at most.
 pub const GROWTH: u32 = (IPV4 + HEADER + IV + TRAILER + ICV) as u32;
 
 /// Protocol number of ESP.
@@ -39,13 +48,123 @@ const PROTOCOL_ESP: u8 = 50;
 const NEXT_IPV4: u8 = 4;
 const NEXT_IPV6: u8 = 41;
 
+/// What follows a key where it is written down (RFC 4106, 8.1).
+const SALT: usize = 4;
+
+/// A key with its salt, the first four bytes of every nonce. What is printed does not show it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    /// Of AES-128.
+    Short([u8; 16 + SALT]),
+    /// Of AES-256.
+    Long([u8; 32 + SALT]),
+}
+
+impl Keys {
+    /// What [`parse`](Self::parse) reads.
+    pub const WRITTEN: &str = "a key of AES-128 or AES-256 and its salt of 4 bytes, as 40 or 72 hexadecimal digits";
+    /// The digits of the longest.
+    pub const MOST_DIGITS: usize = 2 * (32 + SALT);
+
+    /// Reads hexadecimal digits, the salt's last, as `ip xfrm` takes them; `0x` may come before.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) || digits.len() > Self::MOST_DIGITS {
+            return None;
+        }
+        let bytes = digits.as_bytes().chunks(2).map(|pair| {
+            let pair = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let bytes = bytes.collect::<Option<Vec<u8>>>()?;
+        match digits.len() {
+            40 => Some(Self::Short(bytes.try_into().ok()?)),
+            72 => Some(Self::Long(bytes.try_into().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// By which a key is known where it is not to be seen.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 16] {
+        let whole = digest(&SHA256, self.bytes());
+        whole.as_ref().first_chunk().copied().unwrap_or_default()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Short(bytes) => bytes,
+            Self::Long(bytes) => bytes,
+        }
+    }
+
+    fn cipher(&self) -> LessSafeKey {
+        let (bytes, cipher) = match self {
+            Self::Short(bytes) => (&bytes[..16], &AES_128_GCM),
+            Self::Long(bytes) => (&bytes[..32], &AES_256_GCM),
+        };
+        LessSafeKey::new(UnboundKey::new(cipher, bytes).expect("a key has the length of its cipher's"))
+    }
+
+    fn salt(&self) -> [u8; SALT] {
+        self.bytes().last_chunk().copied().unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// Sequence numbers of an association, from the next one up to where they are permitted. Can be shared by threads.
+#[derive(Debug)]
+pub struct Numbers {
+    next: AtomicU64,
+    /// The first that is not permitted.
+    until: AtomicU64,
+}
+
+impl Numbers {
+    /// The first that there is not: sequence numbers have 32 bits.
+    pub const END: u64 = 1 << 32;
+
+    /// From `next`, which is at least 1 (RFC 4303, 2.2), up to `until` and without it.
+    #[must_use]
+    pub fn new(next: u64, until: u64) -> Self {
+        Self { next: AtomicU64::new(next.max(1)), until: AtomicU64::new(until.min(Self::END)) }
+    }
+
+    /// Permits more.
+    pub fn permit(&self, until: u64) {
+        self.until.fetch_max(until.min(Self::END), Ordering::Release);
+    }
+
+    /// The next one to be taken.
+    #[must_use]
+    pub fn next(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// The first that is not permitted.
+    #[must_use]
+    pub fn until(&self) -> u64 {
+        self.until.load(Ordering::Relaxed)
+    }
+
+    fn take(&self) -> Option<u64> {
+        let until = self.until.load(Ordering::Acquire);
+        let take = |next| (next < until).then_some(next + 1);
+        self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()
+    }
+}
+
 /// What both ends of a tunnel have agreed on for one direction.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Association {
-    /// The key of AES-128.
-    pub key: [u8; 16],
-    /// The first four bytes of every nonce, as secret as the key.
-    pub salt: [u8; 4],
+    /// The key and its salt.
+    pub keys: Keys,
     /// By which the other end finds this association.
     pub spi: u32,
     /// This end.
@@ -56,61 +175,57 @@ pub struct Association {
 
 /// The function.
 pub struct Ipsec {
-    key: LessSafeKey,
+    cipher: LessSafeKey,
     association: Association,
-    /// Of the next packet; none is left at 2^32.
-    sequence: u64,
-    /// Of the next packet.
-    iv: u64,
+    numbers: Arc<Numbers>,
 }
 
 impl Ipsec {
-    /// The sending end of a tunnel, from its first packet on. A key must be used for one such end only.
+    /// The sending end of a tunnel. All such ends of a key share its numbers.
     ///
     /// # Panics
-    /// Never: the key has the length of the cipher's.
+    /// Never: keys have the lengths of their ciphers'.
     #[must_use]
-    pub fn new(association: Association) -> Self {
-        let key = UnboundKey::new(&AES_128_GCM, &association.key).expect("16 bytes are a key of AES-128");
-        Self { key: LessSafeKey::new(key), association, sequence: 1, iv: 1 }
+    pub fn new(association: Association, numbers: Arc<Numbers>) -> Self {
+        Self { cipher: association.keys.cipher(), association, numbers }
     }
 
     /// A tunnel with a key derived from a seed: for measurements.
     #[must_use]
     pub fn example(seed: u64) -> Self {
         let mut random = SplitMix64::seed_from_u64(seed);
-        let (mut key, mut salt) = ([0; 16], [0; 4]);
-        random.fill_bytes(&mut key);
-        random.fill_bytes(&mut salt);
-        Self::new(Association { key, salt, spi: 0x0000_1000, source: [192, 0, 2, 1], destination: [198, 51, 100, 1] })
+        let mut keys = [0; 16 + SALT];
+        random.fill_bytes(&mut keys);
+        let keys = Keys::Short(keys);
+        let association =
+            Association { keys, spi: 0x0000_1000, source: [192, 0, 2, 1], destination: [198, 51, 100, 1] };
+        Self::new(association, Arc::new(Numbers::new(1, Numbers::END)))
     }
 
     /// Puts what lies at `at..end` of the frame, and is called `next`, into ESP, with room for an outer header before
     /// it.
-    fn seal(&mut self, frame: &mut Vec<u8>, at: usize, end: usize, next: u8) {
+    fn seal(&self, frame: &mut Vec<u8>, at: usize, end: usize, next: u8, sequence: u32, iv: u64) {
         let padding = (4 - (end - at + 2) % 4) % 4;
         frame.truncate(end);
         frame.extend_from_slice(&[1, 2, 3][..padding]);
         frame.extend_from_slice(&[padding as u8, next]);
         let mut spi_and_sequence = [0; HEADER];
         spi_and_sequence[..4].copy_from_slice(&self.association.spi.to_be_bytes());
-        spi_and_sequence[4..].copy_from_slice(&(self.sequence as u32).to_be_bytes());
-        let iv = self.iv.to_be_bytes();
+        spi_and_sequence[4..].copy_from_slice(&sequence.to_be_bytes());
+        let iv = iv.to_be_bytes();
         let mut nonce = [0; 12];
-        nonce[..4].copy_from_slice(&self.association.salt);
-        nonce[4..].copy_from_slice(&iv);
+        nonce[..SALT].copy_from_slice(&self.association.keys.salt());
+        nonce[SALT..].copy_from_slice(&iv);
         frame.splice(at..at, [0; IPV4 + HEADER + IV]);
         write(frame, at + IPV4, &spi_and_sequence);
         write(frame, at + IPV4 + HEADER, &iv);
         let (nonce, text) = (Nonce::assume_unique_for_key(nonce), at + IPV4 + HEADER + IV..frame.len());
         // The cipher refuses only texts beyond 2^36 bytes, and this one fits into an IP packet.
         let icv = self
-            .key
+            .cipher
             .seal_in_place_separate_tag(nonce, Aad::from(spi_and_sequence), &mut frame[text])
             .expect("the text is shorter than the cipher's limit");
         frame.extend_from_slice(icv.as_ref());
-        self.sequence += 1;
-        self.iv = self.iv.wrapping_add(1);
     }
 }
 
@@ -130,15 +245,13 @@ impl NetworkFunction for Ipsec {
         };
         let inner = ip.end - ip.at;
         let outer = IPV4 + HEADER + IV + (inner + 2).next_multiple_of(4) + ICV;
-        if self.sequence > u64::from(u32::MAX) {
-            return Verdict::Drop(Reason::KeyUsedUp);
-        }
         let Ok(length) = u16::try_from(outer) else { return Verdict::Drop(Reason::TooLong) };
+        let Some(number) = self.numbers.take() else { return Verdict::Drop(Reason::KeyUsedUp) };
         let (next, class) = match ip.version {
             Version::V4 => (NEXT_IPV4, frame[ip.at + 1]),
             Version::V6 => (NEXT_IPV6, frame[ip.at] << 4 | frame[ip.at + 1] >> 4),
         };
-        self.seal(frame, ip.at, ip.end, next);
+        self.seal(frame, ip.at, ip.end, next, number as u32, number);
         let [high, low] = length.to_be_bytes();
         // No identification, do not fragment, 64 hops, checksum to come.
         let mut header = [0; IPV4];
@@ -153,10 +266,9 @@ impl NetworkFunction for Ipsec {
     }
 }
 
-/// Without the key.
 impl std::fmt::Debug for Ipsec {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ipsec").field("spi", &self.association.spi).field("sequence", &self.sequence).finish()
+        f.debug_struct("Ipsec").field("association", &self.association).field("numbers", &self.numbers).finish()
     }
 }
 

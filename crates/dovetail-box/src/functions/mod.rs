@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`forwarding`] | next hop by longest prefix, hop limit, addresses of the link | headers |
 //! | [`monitoring`] | counts and moments of each flow | headers |
-//! | [`ipsec`] | ESP tunnel, AES-128-GCM | payload |
+//! | [`ipsec`] | ESP tunnel, AES-GCM | payload |
 //! | [`redundancy`] | repeated content becomes references | payload |
 //! | [`jpeg`] | raw pictures become JPEG | payload |
 

@@ -48,7 +48,7 @@ pub const REGISTRY: &[Entry] = &[
     },
     Entry {
         name: ipsec::NAME,
-        summary: "ESP tunnel with AES-128-GCM",
+        summary: "ESP tunnel with AES-GCM",
         processing: Processing::Payload,
         changes_frames: true,
         growth_bytes: ipsec::GROWTH,

@@ -6,13 +6,18 @@ use dovetail_sched::{
 };
 
 use super::{
-    clock,
+    LiveError, clock,
     counters::ProgramCounters,
+    ledger::Ledger,
     programs::{Library, Programs, Slot},
 };
 use crate::{
     config::{self, Effect, Marks},
-    functions::{NetworkFunction, Verdict},
+    functions::{
+        Entry, NetworkFunction, Verdict,
+        forwarding::{self, Forwarding},
+        ipsec::{self, Ipsec},
+    },
 };
 
 /// Seed of the keys and tables of functions, which are examples; other workers have those after it.
@@ -22,12 +27,30 @@ const SEED: u64 = 1;
 pub(super) struct Chains(Vec<Vec<Box<dyn NetworkFunction>>>);
 
 impl Chains {
-    /// Those of each worker. Builds their tables, which may take longer than the box may be silent: not for its own thread
-    /// while it runs. No two workers have the same keys.
-    pub(super) fn build(config: &config::Config) -> Vec<Self> {
-        let seeds = (0..config.cpu.workers.max(1)).map(|worker| SEED + u64::from(worker));
-        let chain = |class: &config::Class, seed| class.functions.iter().map(|entry| entry.example(seed)).collect();
-        seeds.map(|seed| Self(config.classes.iter().map(|class| chain(class, seed)).collect())).collect()
+    /// Those of each worker, with the configuration's keys and routes where it has some. Builds their tables, which may take
+    /// longer than the box may be silent: not for its own thread while it runs. No two workers have the same example's keys.
+    ///
+    /// # Errors
+    /// That sequence numbers cannot be kept.
+    pub(super) fn build(config: &config::Config, ledger: &Ledger) -> Result<Vec<Self>, LiveError> {
+        let forwarding = config.routes.as_deref().map(Forwarding::new);
+        let function = |class: &config::Class, entry: &Entry, seed| -> Result<Box<dyn NetworkFunction>, LiveError> {
+            Ok(match (entry.name, &class.tunnel, &forwarding) {
+                (ipsec::NAME, Some(tunnel), _) => {
+                    Box::new(Ipsec::new(tunnel.association, ledger.numbers(&tunnel.association.keys)?))
+                }
+                (forwarding::NAME, _, Some(forwarding)) => Box::new(forwarding.clone()),
+                _ => entry.example(seed),
+            })
+        };
+        let chain = |class: &config::Class, seed| {
+            class.functions.iter().map(|entry| function(class, entry, seed)).collect::<Result<_, _>>()
+        };
+        let of_worker = |worker: u16| {
+            let seed = SEED + u64::from(worker);
+            Ok(Self(config.classes.iter().map(|class| chain(class, seed)).collect::<Result<_, LiveError>>()?))
+        };
+        (0..config.cpu.workers.max(1)).map(of_worker).collect()
     }
 
     /// For who does no work.

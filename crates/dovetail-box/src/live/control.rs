@@ -7,7 +7,7 @@ use std::sync::{
 
 use dovetail_sched::Nanos;
 
-use super::{classes::Chains, status::Status};
+use super::{classes::Chains, ledger::Reference, status::Status};
 use crate::config::Config;
 
 /// A running box, for those who look at it and steer it. Can be cloned and sent to other threads.
@@ -15,6 +15,7 @@ use crate::config::Config;
 pub struct Control {
     commands: Sender<Command>,
     status: Arc<Mutex<Status>>,
+    ledger: Reference,
 }
 
 /// Where the answer to a command goes.
@@ -42,10 +43,10 @@ pub(super) struct Asked {
 }
 
 /// Both ends.
-pub(super) fn pair() -> (Control, Asked) {
+pub(super) fn pair(ledger: Reference) -> (Control, Asked) {
     let (commands, receiver) = channel();
     let status = Arc::<Mutex<Status>>::default();
-    (Control { commands, status: status.clone() }, Asked { commands: receiver, status })
+    (Control { commands, status: status.clone(), ledger }, Asked { commands: receiver, status })
 }
 
 impl Control {
@@ -61,7 +62,7 @@ impl Control {
     /// # Errors
     /// What cannot be changed while it runs, and then nothing has changed.
     pub fn reload(&self, config: Config) -> Result<(), String> {
-        let chains = Chains::build(&config);
+        let chains = Chains::build(&config, &self.ledger.ledger()).map_err(|wrong| wrong.to_string())?;
         self.ask(|answer| Command::Reload(Box::new(Next { config, chains }), answer))
     }
 

@@ -71,6 +71,14 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Sequence numbers of tunnels cannot be kept.
+    #[error("ipsec.sequence_file: {path}: {source}")]
+    Sequence {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        source: io::Error,
+    },
     /// Waiting for frames failed.
     #[error("waiting for frames: {0}")]
     Wait(io::Error),

@@ -16,6 +16,7 @@
 //! | `frames` | the frames that the box holds |
 //! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
+//! | `ledger` | which sequence numbers of tunnels were used |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`admin`] | the admin port |
 //! | `programs` | the folder of programs, and the instance of each class; `no_programs` without the feature `programs` |
@@ -38,6 +39,7 @@ mod error;
 mod flows;
 mod frames;
 pub mod lab;
+mod ledger;
 mod marks;
 mod plane;
 mod port;

@@ -9,6 +9,7 @@ use super::{
     classes::{Chains, Classes},
     clock,
     control::{Answer, Asked, Command, Control, Next, pair},
+    ledger::Ledger,
     plane::{Plane, names},
     privileges,
     programs::Programs,
@@ -44,6 +45,8 @@ pub struct Live {
     listen_at: Nanos,
     tell_at: Nanos,
     programs: Option<Programs>,
+    /// Held for as long as tunnels may take numbers.
+    _ledger: Ledger,
     /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
     pending: VecDeque<(Box<Next>, Answer)>,
     look_at: Nanos,
@@ -63,7 +66,8 @@ impl Live {
         let programs = Programs::open(&config)?;
         start::enter_namespace(&config)?;
         let (switch, ports) = start::open_ports(&config)?;
-        let (chains, others) = share_out(Chains::build(&config), &config);
+        let ledger = Ledger::open(config.sequence_file.as_deref())?;
+        let (chains, others) = share_out(Chains::build(&config, &ledger)?, &config);
         let mut classes = Classes::new(&config, chains, programs.as_ref());
         let workers = if others.is_empty() {
             classes.fill(programs.as_ref().map(Programs::library), None);
@@ -72,7 +76,7 @@ impl Live {
             Some(Workers::start(&config, Tools::each(&config, others, programs.as_ref()))?)
         };
         let plane = Plane::new(&config, ports, classes, workers)?;
-        let (control, asked) = pair();
+        let (control, asked) = pair(ledger.reference());
         let waiting = Waiting::new(config.wait);
         let live = Self {
             config,
@@ -83,6 +87,7 @@ impl Live {
             listen_at: Nanos::ZERO,
             tell_at: Nanos::ZERO,
             programs,
+            _ledger: ledger,
             pending: VecDeque::new(),
             look_at: Nanos::ZERO,
             warn_at: Nanos::ZERO,
@@ -238,6 +243,7 @@ impl Live {
                 let (new, old) = (&config.queues, &self.config.queues);
                 (new.flows, new.timeout) != (old.flows, old.timeout)
             }),
+            ("ipsec.sequence_file", config.sequence_file != self.config.sequence_file),
             ("[programs]", config.programs != self.config.programs),
             ("[admin]", config.admin != self.config.admin),
         ];

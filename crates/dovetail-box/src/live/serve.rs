@@ -19,7 +19,10 @@ use super::{
     privileges, programs, start,
     watch::{Capture, Records},
 };
-use crate::config::{self, Config, Effect, OnFailure};
+use crate::{
+    config::{self, Config, Effect, OnFailure},
+    functions::{forwarding, ipsec},
+};
 
 /// What may be wrong with a configuration on this machine although a box can run with it.
 ///
@@ -49,12 +52,18 @@ pub fn check(config: &Config) -> Result<Vec<String>, LiveError> {
             "{workers} workers and the box's own thread share {cores} cores: packets will wait for threads that wait for one another"
         ));
     }
-    if config.on_failure == OnFailure::Closed {
+    let encrypts = |class: &config::Class| class.tunnel.is_some() && class.effect == Effect::Apply;
+    if config.on_failure == OnFailure::Closed && !config.classes.iter().any(encrypts) {
         warnings.push("traffic stops whenever the box does: on_failure = \"open\" has a bridge carry it on".into());
     }
     let applied = config.classes.iter().filter(|class| class.effect == Effect::Apply);
     for class in applied {
-        let changing = class.functions.iter().find(|entry| entry.changes_frames);
+        let is_given = |name: &str| match name {
+            ipsec::NAME => class.tunnel.is_some(),
+            forwarding::NAME => config.routes.is_some(),
+            _ => false,
+        };
+        let changing = class.functions.iter().find(|entry| entry.changes_frames && !is_given(entry.name));
         if let Some(entry) = changing {
             let (class, function) = (&class.name, entry.name);
             warnings.push(format!(

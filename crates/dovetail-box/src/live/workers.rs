@@ -341,7 +341,7 @@ impl AtWork {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::ledger::Ledger, *};
 
     fn job(handle: u64) -> Job {
         Job { flow: FlowId(0), handle, class: 0, bytes: vec![0; 60] }
@@ -355,9 +355,13 @@ mod tests {
         Config::parse(&text).unwrap()
     }
 
+    fn chains(config: &Config) -> Vec<Chains> {
+        Chains::build(config, &Ledger::default()).unwrap()
+    }
+
     fn start(workers: u16) -> Workers {
         let config = config(workers);
-        Workers::start(&config, Tools::each(&config, Chains::build(&config), None)).unwrap()
+        Workers::start(&config, Tools::each(&config, chains(&config), None)).unwrap()
     }
 
     /// Waits for an answer as a box does that has nothing else to do.
@@ -392,7 +396,7 @@ mod tests {
                 *last = job.handle + 1;
             }
             let config = config(3);
-            workers.become_like(Tools::each(&config, Chains::build(&config), None)).unwrap();
+            workers.become_like(Tools::each(&config, chains(&config), None)).unwrap();
         }
         assert!(workers.next().unwrap().is_none());
     }

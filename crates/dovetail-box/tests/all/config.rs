@@ -73,6 +73,74 @@ fn errors_say_where_and_what_to_do() {
     assert!(amiss.is_empty(), "{amiss:#?}");
 }
 
+/// A file of this text that is its owner's alone, or everyone's.
+#[cfg(unix)]
+fn file(folder: &std::path::Path, name: &str, text: &str, mode: u32) -> String {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    let path = folder.join(name);
+    fs::write(&path, text).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+    path.display().to_string()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_wrong_with_tunnels_and_routes_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let digits = "00112233445566778899".repeat(2);
+    let key = file(folder.path(), "key", &format!("0x{digits}\n"), 0o600);
+    let other = file(folder.path(), "other", &digits.replace('0', "a"), 0o640);
+    let public = file(folder.path(), "public", &digits, 0o604);
+    let short = file(folder.path(), "short", &digits[2..], 0o600);
+    let closed = BOX.replace("[link]", "on_failure = \"closed\"\n[link]");
+    let tunnel = |name: &str, key: &str| {
+        format!(
+            "[[tunnel]]\nname = \"{name}\"\nspi = 256\nsource = \"192.0.2.1\"\ndestination = \"192.0.2.2\"\n\
+             key_file = \"{key}\"\n"
+        )
+    };
+    let class = "[[class]]\nname = \"vpn\"\nports = [1]\nfunctions = [\"ipsec\"]\ntunnel = \"one\"\n";
+    let file = "[ipsec]\nsequence_file = \"numbers\"\n";
+    let route = "[[route]]\nprefix = \"10.0.0.0/8\"\nvia = \"02:00:00:00:00:02\"\nfrom = \"02:00:00:00:00:01\"\n";
+    let whole = format!("{closed}{file}{}{class}{route}{}", tunnel("one", &key), route.replace("10.0.0.0/8", "::/0"));
+    let config = Config::parse(&whole).unwrap();
+    assert_eq!(config.classes[0].tunnel.as_ref().map(|tunnel| tunnel.association.spi), Some(256));
+    assert_eq!(config.routes.unwrap().counts(), (2, 1));
+    assert!(!Config::parse(&whole).unwrap().describe().contains(&digits[..6]));
+    for (text, expected) in [
+        (whole.replace("closed", "open"), "line 5: box.on_failure: what class \"vpn\" encrypts"),
+        (whole.replace(file, ""), "ipsec.sequence_file: name a file"),
+        (whole.replace("spi = 256", "spi = 255"), "line 12: tunnel.spi: 255 is not a whole number from 256"),
+        (whole.replace("spi = 256\n", ""), "tunnel.spi: give the number"),
+        (whole.replace("\"192.0.2.1\"", "\"2001:db8::1\""), "line 13: tunnel.source: \"2001:db8::1\" is not the IPv4"),
+        (whole.replace("192.0.2.2", "224.0.0.1"), "line 14: tunnel.destination: \"224.0.0.1\" is not the IPv4"),
+        (whole.replace(&key, &public), "tunnel.key_file: "),
+        (whole.replace(&key, &public), "is accessible to every user of this machine: chmod 600 it"),
+        (whole.replace(&key, &short), "does not hold a key of AES-128 or AES-256"),
+        (whole.replace(&key, "none"), "line 15: tunnel.key_file: \"none\" cannot be read"),
+        (whole.replace(&format!("key_file = \"{key}\"\n"), ""), "a configuration has no keys itself"),
+        (whole.clone() + &tunnel("one", &other), "tunnel.name: there are two tunnels \"one\""),
+        (whole.clone() + &tunnel("two", &key), "tunnel.key_file: tunnel \"one\" has this key as well"),
+        (
+            whole.replace("tunnel = \"one\"", "tunnel = \"on\""),
+            "class.tunnel: there is no [[tunnel]] with the name \"on\"",
+        ),
+        (whole.replace("[\"ipsec\"]", "[\"monitoring\"]"), "class.tunnel: nothing is encrypted here"),
+        (whole.replace("::/0", "10.0.0.0/8"), "route.prefix: there is a route for 10.0.0.0/8 already"),
+        (whole.replace("::/0", "10.0.0.1/8"), "route.prefix: \"10.0.0.1/8\" has bits beyond its length"),
+        (whole.replace("00:02\"", "00:2\""), "route.via: \"02:00:00:00:00:2\" is not one station's Ethernet address"),
+        (
+            whole.replace("\"02:00:00:00:00:01", "\"03:00:00:00:00:01"),
+            "route.from: \"03:00:00:00:00:01\" is not one station's",
+        ),
+        (whole.replace("from = \"02:00:00:00:00:01\"\n", ""), "route.from: give an Ethernet address"),
+    ] {
+        let error = wrong(&text);
+        assert!(error.contains(expected) && !error.contains(&digits[..6]), "{expected}: {error}");
+    }
+}
+
 #[cfg(not(feature = "programs"))]
 #[test]
 fn a_build_without_programs_says_so() {

@@ -85,7 +85,7 @@ fn hang(settings: &str) {
     assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
 }
 
-fn unbridge(lab: &Lab) {
+pub fn unbridge(lab: &Lab) {
     for port in PORTS {
         tool("ip", &format!("-n {} link set {port} nomaster", lab.namespace(Place::Box).name())).unwrap();
     }

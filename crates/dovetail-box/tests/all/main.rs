@@ -15,6 +15,7 @@
 //! | `links` | links that go down, or are narrower than others |
 //! | `long_link` | a link that is long |
 //! | `syn` | SYNs that are told smaller segments |
+//! | `tunnel` | what is encrypted and routed for others |
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
@@ -62,5 +63,7 @@ mod shares;
 mod syn;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod traffic;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod tunnel;
 mod waits;
 mod workers;

@@ -32,7 +32,8 @@ fn every_key_that_is_shown_is_a_key() {
     assert!(keys.len() > 5);
     // Sections that are not there by default are tried whole.
     let in_sections = ["listen", "token", "folder", "fuel", "memory", "traps", "quarantined", "program ="];
-    let alone = |key: &&&str| key.contains('=') && !in_sections.iter().any(|start| key.starts_with(start));
+    let in_sections: Vec<_> = in_sections.iter().chain(GIVEN).collect();
+    let alone = |key: &&&str| key.contains('=') && !in_sections.iter().any(|start| key.starts_with(**start));
     for key in keys.iter().filter(alone) {
         let with = whole.replace(&format!("#{key}\n"), &format!("{key}\n"));
         // The buffer is in time or in packets.
@@ -44,6 +45,43 @@ fn every_key_that_is_shown_is_a_key() {
     // The key is one: what lacks here is its file.
     let token = Config::parse(&admin.replace("#token", "token")).unwrap_err().to_string();
     assert!(token.contains("admin.token_file: \"/etc/dovetail/token\" cannot be read"), "{token}");
+}
+
+/// What tunnels and routes begin with.
+const GIVEN: &[&str] = &[
+    "[ipsec]",
+    "sequence_file",
+    "[[tunnel]]",
+    "name =",
+    "spi",
+    "source",
+    "destination",
+    "key_file",
+    "tunnel =",
+    "[[route]]",
+    "prefix =",
+    "via",
+    "from",
+];
+
+#[test]
+fn a_tunnel_and_a_route_can_be_had_as_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("branch.key");
+    fs::write(&key, "0123456789".repeat(4)).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut whole = packaged().replace("/etc/dovetail/branch.key", key.to_str().unwrap());
+    for start in GIVEN {
+        whole = whole.replace(&format!("\n#{start}"), &format!("\n{start}"));
+    }
+    let whole = whole.replace("functions = [\"monitoring\"]", "functions = [\"ipsec\", \"forwarding\"]");
+    let open = Config::parse(&whole).unwrap_err().to_string();
+    assert!(open.contains("box.on_failure: what class \"vpn\" encrypts"), "{open}");
+    let text = Config::parse(&whole.replace("\"open\"", "\"closed\"")).unwrap().describe();
+    for shown in ["branch, from 192.0.2.1 to 198.51.100.1, SPI 0x1000", "1, by 1 routers", "ipsec by branch, then"] {
+        assert!(text.contains(shown), "{text}");
+    }
 }
 
 /// The section of programs shows its defaults, and a build without programs refuses it.
