@@ -32,10 +32,18 @@ use crate::{
 /// enough that a system call is shared.
 const ROUND: usize = 64;
 
+/// How long packets are worked on before frames are taken in again: where packets take long, others wait for that in the ring,
+/// and the switch waits to be told that the box is alive.
+const MOST_WORK: Nanos = Nanos::from_micros(200);
+/// How many rounds' frames are taken in at once after packets that took longer.
+const MOST_ROUNDS: u64 = 16;
+
 /// How far the node may be behind what arrives: more than a round takes where packets are many.
 const MOST_BEHIND: Nanos = Nanos::from_micros(250);
 /// In how many rounds at most it catches up before frames are taken in: enough for its credit on a link of some 500 Mbit/s.
 const CATCHING_UP: usize = 16;
+/// For how long, where packets are really worked on meanwhile.
+const MOST_CATCHING_UP: Nanos = Nanos::from_millis(1);
 
 /// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
 /// path.
@@ -67,6 +75,10 @@ pub(super) struct Plane {
     watchers: Vec<Box<dyn Watch>>,
     /// Packets that were offered to the policy so far.
     offered: u64,
+    /// When frames were last taken in.
+    received_at: Nanos,
+    /// Whether packets have been worked on for as long as they may since then.
+    works_long: bool,
     /// The answer to a packet that is too long, while it is made.
     answer: Vec<u8>,
     /// When the last one was sent.
@@ -100,6 +112,8 @@ impl Plane {
             growth_bytes: classes.growth_bytes(),
             watchers: Vec::new(),
             offered: 0,
+            received_at: Nanos::ZERO,
+            works_long: false,
             answer: Vec::new(),
             answered_at: Nanos::ZERO,
             classes,
@@ -223,6 +237,7 @@ impl Plane {
     /// Does what is due at the node before frames are taken in, which would end its credit; whether there was anything, and
     /// until when. All of it, where the box has overslept.
     fn catch_up(&mut self, now: Nanos) -> Result<(bool, Nanos), LiveError> {
+        let until = now + MOST_CATCHING_UP;
         let (settled, mut now) = self.settle(now)?;
         let is_behind = |due: Option<Nanos>, by: Nanos, now: Nanos| due.is_some_and(|due| due + by < now);
         if !is_behind(self.node.poll_at(), MOST_BEHIND, now) {
@@ -232,7 +247,7 @@ impl Plane {
             for port in &mut self.ports {
                 port.flush(&mut self.frames);
             }
-            if self.is_blocked() || !is_behind(self.node.poll_at(), Nanos::ZERO, now) {
+            if now > until || self.is_blocked() || !is_behind(self.node.poll_at(), Nanos::ZERO, now) {
                 break;
             }
             (_, now) = self.settle(now)?;
@@ -242,6 +257,7 @@ impl Plane {
 
     /// Does what is due at the node; whether there was anything, and until when.
     fn settle(&mut self, mut now: Nanos) -> Result<(bool, Nanos), LiveError> {
+        let until = now + MOST_WORK;
         for done in 0..ROUND {
             if self.is_blocked() {
                 return Ok((done > 0, now));
@@ -253,6 +269,10 @@ impl Plane {
                     let (took, outcome, ended) = self.work(&work);
                     self.node.worked(took, outcome);
                     now = ended.unwrap_or_else(clock::now);
+                    if now > until {
+                        self.works_long = true;
+                        return Ok((true, now));
+                    }
                 }
                 Some(Action::Send(passage)) => self.send(&passage),
             }
@@ -377,7 +397,20 @@ impl Plane {
 
     /// Takes in what has arrived by `now` on the side from which packets are scheduled; how many.
     fn receive(&mut self, from: usize, now: Nanos) -> usize {
-        let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, .. } = self;
+        let Self {
+            ports,
+            node,
+            flows,
+            classes,
+            frames,
+            counters,
+            oddities,
+            segments,
+            growth_bytes,
+            received_at,
+            works_long,
+            ..
+        } = self;
         let mtu = ports[1 - from].mtu_bytes;
         let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
         let mut entrance = Entrance {
@@ -394,7 +427,11 @@ impl Plane {
             clamp: clamp(mtu, *growth_bytes),
             now,
         };
-        (0..ROUND).take_while(|_| ports[from].receive(|received| entrance.take(received)).is_some()).count()
+        let missed_rounds = if *works_long { (now - *received_at).0 / MOST_WORK.0 } else { 0 };
+        let rounds = (1 + missed_rounds).min(MOST_ROUNDS);
+        (*received_at, *works_long) = (now, false);
+        let most = ROUND * rounds as usize;
+        (0..most).take_while(|_| ports[from].receive(|received| entrance.take(received)).is_some()).count()
     }
 
     /// Passes on at once what arrived on the other side.
@@ -404,7 +441,8 @@ impl Plane {
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
         let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
-        let now = clock::now();
+        // Asked for with the first frame: while there is none, the time would be what the next one waits.
+        let mut now = None;
         let mut pass = |received: Received<'_>| {
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(received, &mut bytes) {
@@ -418,7 +456,7 @@ impl Plane {
                         }
                         wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
                     }
-                    to.push(offload, bytes, now);
+                    to.push(offload, bytes, *now.get_or_insert_with(clock::now));
                 }
                 Err(_) => {
                     oddities.malformed += 1;
