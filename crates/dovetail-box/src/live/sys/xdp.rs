@@ -34,6 +34,10 @@ const QUEUE: u32 = 0;
 /// How often a queue is asked for that another socket has, and how long to wait in between: two seconds in all.
 const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+/// linux/if_xdp.h
+const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// How many chunks the kernel gets back at once: each time takes cache lines from the processor that receives.
+const RETURN_AT_ONCE: u32 = 16;
 /// An address beyond the memory: the kernel steps over such a frame.
 const NOWHERE: u64 = u64::MAX;
 
@@ -51,6 +55,8 @@ pub(crate) struct XdpSocket {
     sent: Ring<u64>,
     /// Chunks for sending that are not the kernel's.
     free: Vec<u64>,
+    /// Chunks that were received and are in `fill`, which the kernel does not know yet.
+    unreturned: u32,
     /// The kernel has just refused a frame: the next is tried alone.
     is_refusing: bool,
 }
@@ -93,6 +99,8 @@ impl XdpSocket {
         set(fd, libc::SOL_XDP, libc::XDP_UMEM_COMPLETION_RING, &SENDING)?;
         set(fd, libc::SOL_XDP, libc::XDP_RX_RING, &receiving)?;
         set(fd, libc::SOL_XDP, libc::XDP_TX_RING, &SENDING)?;
+        // A whole batch in a call, where Linux is 6.17 or newer; else 32 frames.
+        let _ = set(fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &(BATCH as u32));
         let offsets = option::<libc::xdp_mmap_offsets>(fd, libc::XDP_MMAP_OFFSETS)?;
         let mut fill = Ring::map(fd, &offsets.fr, receiving, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
         for chunk in 0..receiving {
@@ -123,20 +131,52 @@ impl XdpSocket {
             }
         }
         let free = (receiving..receiving + SENDING).map(|chunk| u64::from(chunk) * u64::from(chunk_bytes)).collect();
-        Ok(Self { socket, beside, memory, chunk_bytes, fill, received, sending, sent, free, is_refusing: false })
+        Ok(Self {
+            socket,
+            beside,
+            memory,
+            chunk_bytes,
+            fill,
+            received,
+            sending,
+            sent,
+            free,
+            unreturned: 0,
+            is_refusing: false,
+        })
     }
 
-    /// The oldest frame that has arrived, shown to `take`; its chunk is the kernel's again when that returns.
+    /// The oldest frame that has arrived, shown to `take`; its chunk is the kernel's again
+    /// with the next few, or when no more has arrived.
     pub(crate) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
-        let frame = self.received.next()?;
-        // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back below.
+        let Some(frame) = self.received.next() else {
+            self.give_back();
+            return None;
+        };
+        // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back.
         let bytes = unsafe { self.memory.part(frame.addr, frame.len) };
         let taken = bytes
             .map(|bytes| take(Received { bytes: Bytes::Shared(bytes), offload: Offload::NONE.bytes(), tag: None }));
-        self.received.release();
         self.fill.put(frame.addr & !u64::from(self.chunk_bytes - 1));
-        self.fill.publish();
+        self.unreturned += 1;
+        if self.unreturned >= RETURN_AT_ONCE {
+            self.give_back();
+        }
         taken
+    }
+
+    /// Whether a frame has arrived that was not received yet.
+    pub(crate) fn has_arrived(&self) -> bool {
+        self.received.has_more()
+    }
+
+    /// Tells the kernel which chunks it has back.
+    fn give_back(&mut self) {
+        if self.unreturned > 0 {
+            self.received.release();
+            self.fill.publish();
+            self.unreturned = 0;
+        }
     }
 
     /// Sends up to [`BATCH`] frames in few calls; how many the interface took. Zero when it has no room.
@@ -144,11 +184,14 @@ impl XdpSocket {
     /// # Errors
     /// The system's about the first frame.
     pub(crate) fn send<'f>(&mut self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+        let before = self.sent.at;
         while let Some(chunk) = self.sent.next() {
             // Linux 6.18 gives back what it has stepped over as well.
             if chunk < self.memory.bytes as u64 {
                 self.free.push(chunk & !u64::from(self.chunk_bytes - 1));
             }
+        }
+        if self.sent.at != before {
             self.sent.release();
         }
         if !self.step_over()? {
@@ -181,7 +224,7 @@ impl XdpSocket {
             let answer = self.push_out();
             let before = taken;
             taken = self.sending.theirs().wrapping_sub(first);
-            // A call sends some 32 frames.
+            // A call sends so many, or 32 frames.
             if taken == count || taken == before {
                 break answer;
             }
@@ -431,6 +474,11 @@ impl<T: Copy> Ring<T> {
         let entry = unsafe { self.entry(self.at).read() };
         self.at = self.at.wrapping_add(1);
         Some(entry)
+    }
+
+    /// Whether there is a next entry.
+    fn has_more(&self) -> bool {
+        self.at != self.until || self.at != self.index(self.producer).load(Ordering::Relaxed)
     }
 
     /// Gives back what was read.
