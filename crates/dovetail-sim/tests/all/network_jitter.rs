@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+use std::{env, ops::RangeInclusive};
+
 use dovetail_sched::Nanos;
 use dovetail_sim::{
     network::{Arrivals, Kind, MOST_JITTER, Network, NetworkOptions, simulate_network},
     workload::Size,
 };
+use dovetail_skip::skipped;
 
 use crate::described::parse;
 use crate::dumbbell::{dumbbell, traffic};
@@ -49,17 +52,19 @@ fn equal_seeds_are_equally_late() {
     assert_ne!(run(&network, "drr").capture, run(&other, "drr").capture);
 }
 
-/// Connections of 500 that get no byte in the last 50 of 60 s, all of four seeds together. A packet takes 120 us on the link.
-fn without_a_byte(jitter: Nanos) -> usize {
+/// Connections of a crowd that get no byte in the minute, and in its last 50 s, all of these seeds together.
+fn without_a_byte(crowd: &str, seeds: RangeInclusive<u64>, jitter: Nanos) -> [usize; 2] {
     let silent = |seed: u64| {
-        let mut network = parse(CROWD).unwrap();
+        let mut network = parse(crowd).unwrap();
         (network.seed, network.transport.jitter) = (seed, jitter);
-        let outcome = run(&network, "fifo").outcome;
-        outcome.streams.iter().filter(|stream| stream.mean_bps(10, 60) == 0.0).count()
+        let (policy, options) = ("fifo".parse().unwrap(), NetworkOptions::default());
+        let outcome = simulate_network(&network, &policy, &mut (), options).unwrap();
+        [0, 10].map(|from| outcome.streams.iter().filter(|stream| stream.mean_bps(from, 60) == 0.0).count())
     };
-    (1..=4).map(silent).sum()
+    seeds.map(silent).fold([0, 0], |[whole, late], [more, later]| [whole + more, late + later])
 }
 
+/// A packet takes 120 us on the link.
 const CROWD: &str = r#"name = "crowd"
 [network]
 stop = "60s"
@@ -78,9 +83,23 @@ long_lived = 500
 
 #[test]
 fn what_a_timer_sends_finds_room_as_what_an_acknowledgement_sends_does() {
-    let [prompt, late] = [Nanos::ZERO, Nanos::from_millis(1)].map(without_a_byte);
-    println!("{late} with jitter, {prompt} without");
-    assert!(2 * late < prompt, "{late} with jitter, {prompt} without");
+    let [prompt, late] = [Nanos::ZERO, Nanos::from_millis(1)].map(|jitter| without_a_byte(CROWD, 1..=4, jitter));
+    println!("500 flows: without a byte in a minute and in its last 50 s: {late:?} with jitter, {prompt:?} without");
+    assert_eq!(late[0], 0, "over the whole minute");
+    assert!(2 * late[1] < prompt[1], "{late:?} with jitter, {prompt:?} without");
+}
+
+/// docs/transport.md, "Many flows, one clock".
+#[test]
+fn of_two_thousand_nobody_is_without_a_byte() {
+    if env::var_os("DOVETAIL_LONG").is_none() {
+        return skipped("sixteen runs of 2,000 flows (DOVETAIL_LONG=1)");
+    }
+    let page = include_str!("../../../../docs/transport.md");
+    let crowd = page.split("<!-- file: crowd.toml -->\n```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let [prompt, late] = [Nanos::ZERO, Nanos::from_micros(100)].map(|jitter| without_a_byte(crowd, 1..=16, jitter));
+    println!("2,000 flows: without a byte in a minute and in its last 50 s: {late:?} with jitter, {prompt:?} without");
+    assert_eq!(late[0], 0, "over the whole minute");
 }
 
 #[test]
