@@ -12,8 +12,8 @@ use std::{
 };
 
 use dovetail_sched::{
-    Evicted, Feedback, FlowId, Interest, Knobs, Limits, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
-    Queues, Scheduler, Setup, Stage, Weight,
+    Dispatch, Evicted, Feedback, FlowId, Interest, Knobs, Limits, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError,
+    Queued, Queues, Scheduler, Setup, Stage, Weight,
 };
 use pyo3::{prelude::*, types::PyTuple};
 
@@ -133,14 +133,14 @@ impl Policy for Calls {
         });
     }
 
-    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch> {
         let flow: u32 =
             self.ask(|object| object.call_method1("dequeue", (now.0,))?.extract::<Option<u32>>()).flatten()?;
         if flow >= Limits::UNLIMITED.flows || queues.is_empty(FlowId(flow)) {
             return self.ask(|_| Err(raised(format!("dequeue: flow {flow} has no packet that waits"))));
         }
         let packet = queues.pop(FlowId(flow));
-        Some((packet, packet.handle))
+        Some(Dispatch { ticket: packet.handle, packet })
     }
 
     fn evicted(&mut self, _queues: &mut Queues, lost: &Packet, end: Evicted) {

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use crate::{
-    FlowId, Nanos, Queues, Weight,
+    Dispatch, FlowId, Nanos, Queues, Weight,
     entry::{Knobs, PolicyError},
     scheduler::{Feedback, Interest, Packet},
 };
@@ -33,7 +33,7 @@ pub trait Policy: fmt::Debug + Send {
     /// Takes the next packet from its queue (by [`Queues::pop`]), with a note for its feedback. `None` holds all back.
     ///
     /// Not called while nothing waits.
-    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)>;
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch>;
 
     /// The waiting packet `lost` was evicted; `queues` no longer has it.
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted);

@@ -102,8 +102,7 @@ impl<P: Policy> Scheduler for Queued<P> {
         if self.queues.backlog().packets == 0 {
             return None;
         }
-        let (packet, ticket) = self.policy.dequeue(&mut self.queues, now)?;
-        Some(Dispatch { packet, ticket })
+        self.policy.dequeue(&mut self.queues, now)
     }
 
     fn poll_at(&self) -> Option<Nanos> {

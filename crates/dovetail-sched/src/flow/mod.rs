@@ -68,3 +68,15 @@ impl Default for Weight {
         Self::ONE
     }
 }
+
+/// An amount per unit of weight. Most flows have the weight 1, and a division takes longer than to see that.
+#[inline(always)]
+pub(crate) fn per_weight(amount: f64, weight: f64) -> f64 {
+    // Not in place, where it would be seen that the division changes nothing, and be done without asking.
+    #[cold]
+    #[inline(never)]
+    fn divided(amount: f64, weight: f64) -> f64 {
+        amount / weight
+    }
+    if weight == 1.0 { amount } else { divided(amount, weight) }
+}

@@ -62,12 +62,14 @@ pub(crate) const BYTES_A_QUEUE: usize = size_of::<Flow>();
 
 const NEW_FLOW: Flow = Flow { head: NIL, tail: NIL, packets: 0, bytes: 0 };
 
+// What lies side by side in a packet does not here: it would be copied at once, by a load that has to wait where the packet was
+// only just written, in two stores.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(32))]
+#[repr(C, align(32))]
 struct Node {
+    arrival: Nanos,
     next: u32,
     bytes: u32,
-    arrival: Nanos,
     handle: u64,
     // Of a known length, so that it is copied without a call.
     demand: [u32; SHORT],

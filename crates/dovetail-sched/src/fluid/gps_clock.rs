@@ -20,7 +20,11 @@
 //! to a busy flow, and O(n log n) at worst in one step, when n flows run dry at once.
 
 use super::weight_sum::WeightSum;
-use crate::{FlowHeap, FlowId, Nanos, flow::FlowMap, heap::AHEAD};
+use crate::{
+    FlowHeap, FlowId, Nanos,
+    flow::{FlowMap, per_weight},
+    heap::AHEAD,
+};
 
 /// A fluid served at rate 1, and its virtual time.
 #[derive(Debug, Default)]
@@ -100,11 +104,11 @@ impl GpsClock {
         let fluid = self.flows.at(flow);
         if self.departures.contains(flow) {
             let start = fluid.finish;
-            fluid.finish = start + work / fluid.weight;
+            fluid.finish = start + per_weight(work, fluid.weight);
             return (start, fluid.finish);
         }
         let start = self.virtual_time;
-        *fluid = Fluid { finish: start + work / weight, weight };
+        *fluid = Fluid { finish: start + per_weight(work, weight), weight };
         let finish = fluid.finish;
         self.departures.set(flow, finish);
         self.busy.add(weight);

@@ -15,7 +15,7 @@ use super::{
     Direction, Ends, Grant, GroupId, Simplex,
     turns::{Queue, Seat},
 };
-use crate::{FlowId, flow::FlowMap};
+use crate::{Demand, FlowId, Nanos, flow::FlowMap};
 
 /// So many directions without flows are remembered beyond as many as have flows: half a megabyte at most, for packets of
 /// every size.
@@ -44,6 +44,8 @@ pub(super) struct Groups {
 #[derive(Debug)]
 struct Group {
     direction: Direction,
+    // What the packet takes that a flow joined with last, of at most two resources.
+    last: [Nanos; 2],
     flows: u32,
     turns: Queue,
     floor: u64,
@@ -87,6 +89,13 @@ impl Groups {
         Some(&self.groups[group.0 as usize].direction)
     }
 
+    /// Whether the demand is the one that the last flow joined this flow's group with: its direction need not be found then.
+    #[inline]
+    pub(super) fn is_like_last(&self, flow: FlowId, demand: &Demand) -> bool {
+        let Some(group) = self.group_of(flow) else { return false };
+        demand.times().len() <= 2 && self.groups[group.0 as usize].last == demand.first_two()
+    }
+
     /// The flow's group.
     #[inline]
     pub(super) fn group_of(&self, flow: FlowId) -> Option<GroupId> {
@@ -100,8 +109,8 @@ impl Groups {
         self.seats.prefetch(flow);
     }
 
-    /// The flow, which is in no group, has a head-of-line packet of this direction. O(log n).
-    pub(super) fn join(&mut self, flow: FlowId, direction: &Direction) {
+    /// The flow, which is in no group, has a head-of-line packet of this demand and its direction. O(log n).
+    pub(super) fn join(&mut self, flow: FlowId, demand: &Demand, direction: &Direction) {
         let id = self.find_or_make(direction);
         let group = &mut self.groups[id.0 as usize];
         if group.flows == 0 {
@@ -114,6 +123,7 @@ impl Groups {
             }
         }
         group.flows += 1;
+        group.last = demand.first_two();
         *self.group_of.at(flow) = Membership(Some(id));
         let seat = self.seats.at(flow);
         seat.tag = group.floor.saturating_add(seat.tag);
@@ -164,7 +174,7 @@ impl Groups {
         turns.remove(self.seats.as_mut_slice(), flow);
         let seat = self.seats.at(flow);
         seat.tag = seat.tag.saturating_add(received);
-        turns.insert(self.seats.as_mut_slice(), flow);
+        turns.insert_again(self.seats.as_mut_slice(), flow);
     }
 
     /// Forgets how far ahead the flow is, which is in no group.
@@ -220,8 +230,15 @@ impl Groups {
         if let Some(&id) = self.ids.get(direction) {
             return id;
         }
-        let group =
-            Group { direction: *direction, flows: 0, turns: Queue::EMPTY, floor: 0, idle: false, listed: false };
+        let group = Group {
+            direction: *direction,
+            last: [Nanos::ZERO; 2],
+            flows: 0,
+            turns: Queue::EMPTY,
+            floor: 0,
+            idle: false,
+            listed: false,
+        };
         let id = match self.reusable() {
             Some(id) => {
                 let old = core::mem::replace(&mut self.groups[id.0 as usize], group);

@@ -8,13 +8,16 @@
 //!
 //! Tags lie in a pairing heap (Fredman, Sedgewick, Sleator and Tarjan, 1986) threaded through the flows: joining is O(1)
 //! and nothing allocates; a turn or a departure is O(log n) amortised. Most flows join and leave a group that is never
-//! favoured in between. So who joins is only put in a row, and into the heap when it is asked who is next.
+//! favoured in between. So who joins is only put in a row, and into the heap when it is asked who is next. And where turns
+//! bring alike, who had one is behind all others: such flows stand in a line, in order, and are in no heap.
 
 use crate::FlowId;
 
 const NIL: u32 = u32::MAX;
 /// In the place of a child: the flow is in the row.
 const IN_ROW: u32 = NIL - 1;
+/// In the place of a child: the flow is in the line.
+const IN_LINE: u32 = NIL - 2;
 
 /// Where a flow is in its group's heap.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +26,7 @@ pub(super) struct Seat {
     pub(super) tag: u64,
     child: u32,
     next: u32,
-    // The parent of a first child, otherwise the sibling before, or who is before in the row.
+    // The parent of a first child, otherwise the sibling before, or who is before in the row or line.
     previous: u32,
 }
 
@@ -33,16 +36,19 @@ impl Default for Seat {
     }
 }
 
-/// A heap of flows, least tag first.
+/// Flows, least tag first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Queue {
     root: u32,
     // The last that joined, and behind it those before who are not in the heap.
     row: u32,
+    // The ends of the line.
+    first: u32,
+    last: u32,
 }
 
 impl Queue {
-    pub(super) const EMPTY: Self = Self { root: NIL, row: NIL };
+    pub(super) const EMPTY: Self = Self { root: NIL, row: NIL, first: NIL, last: NIL };
 
     /// Who is next. O(1) amortised.
     #[inline]
@@ -54,10 +60,16 @@ impl Queue {
             *seat = Seat { tag: seat.tag, ..Seat::default() };
             self.root = if self.root == NIL { flow } else { meld(seats, self.root, flow) };
         }
-        (self.root != NIL).then_some(FlowId(self.root))
+        let first = match (self.root, self.first) {
+            (root, NIL) => root,
+            (NIL, first) => first,
+            (root, first) if key(seats, root) < key(seats, first) => root,
+            (_, first) => first,
+        };
+        (first != NIL).then_some(FlowId(first))
     }
 
-    /// The flow, which is in no heap, joins with the tag on its seat. O(1).
+    /// The flow, which is nowhere, joins with the tag on its seat. O(1).
     #[inline]
     pub(super) fn insert(&mut self, seats: &mut [Seat], flow: FlowId) {
         let seat = &mut seats[flow.index()];
@@ -68,10 +80,27 @@ impl Queue {
         self.row = flow.0;
     }
 
-    /// The flow, which is in this heap, leaves it. O(log n) amortised.
+    /// The same for a flow that has had a turn: it may well be behind all others. O(1).
+    #[inline]
+    pub(super) fn insert_again(&mut self, seats: &mut [Seat], flow: FlowId) {
+        if self.last != NIL && key(seats, flow.0) < key(seats, self.last) {
+            return self.insert(seats, flow);
+        }
+        let seat = &mut seats[flow.index()];
+        (seat.child, seat.next, seat.previous) = (IN_LINE, NIL, self.last);
+        *(if self.last == NIL { &mut self.first } else { &mut seats[self.last as usize].next }) = flow.0;
+        self.last = flow.0;
+    }
+
+    /// The flow, which is in this queue, leaves it. O(log n) amortised.
     #[inline]
     pub(super) fn remove(&mut self, seats: &mut [Seat], flow: FlowId) {
         let Seat { child, next, previous, .. } = seats[flow.index()];
+        if child == IN_LINE {
+            *(if next == NIL { &mut self.last } else { &mut seats[next as usize].previous }) = previous;
+            *(if previous == NIL { &mut self.first } else { &mut seats[previous as usize].next }) = next;
+            return;
+        }
         if child == IN_ROW {
             if next != NIL {
                 seats[next as usize].previous = previous;
@@ -99,11 +128,16 @@ impl Queue {
     }
 }
 
+/// What flows are ordered by.
+#[inline]
+fn key(seats: &[Seat], flow: u32) -> (u64, u32) {
+    (seats[flow as usize].tag, flow)
+}
+
 /// Makes one heap of two, neither empty.
 #[inline]
 fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
-    let key = |flow: u32| (seats[flow as usize].tag, flow);
-    let (above, below) = if key(a) < key(b) { (a, b) } else { (b, a) };
+    let (above, below) = if key(seats, a) < key(seats, b) { (a, b) } else { (b, a) };
     let child = core::mem::replace(&mut seats[above as usize].child, below);
     if child != NIL {
         seats[child as usize].previous = below;
@@ -167,9 +201,10 @@ mod tests {
                     (Some(_), _) => {
                         let Some((tag, first)) = model.pop_first() else { unreachable!() };
                         queue.remove(&mut seats, FlowId(first));
-                        seats[first as usize].tag = tag + 7;
-                        queue.insert(&mut seats, FlowId(first));
-                        model.insert((tag + 7, first));
+                        let more = [0, 7, 30][usize::from(op) - 1];
+                        seats[first as usize].tag = tag + more;
+                        queue.insert_again(&mut seats, FlowId(first));
+                        model.insert((tag + more, first));
                     }
                 }
                 prop_assert_eq!(queue.first(&mut seats), model.first().map(|&(_, flow)| FlowId(flow)));

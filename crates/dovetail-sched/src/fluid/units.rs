@@ -5,7 +5,7 @@
 //! `1/w` times as fast as the clock for a flow of weight `w`) before it has to be set back. Products of times and rates are
 //! exact to the grain below 2^53 grains, 137 s.
 
-use crate::Nanos;
+use crate::{Nanos, flow::per_weight};
 
 /// How many grains make a nanosecond.
 const GRAINS: f64 = 65_536.0;
@@ -58,9 +58,7 @@ impl Fine {
 /// one for a packet that needs anything.
 #[inline]
 pub(super) fn work(dominant: Nanos, weight: f64) -> u64 {
-    let grains = dominant.as_f64() * GRAINS;
-    let per_weight = if weight == 1.0 { grains } else { grains / weight };
-    per_weight.clamp(1.0, MOST_WORK) as i64 as u64
+    per_weight(dominant.as_f64() * GRAINS, weight).clamp(1.0, MOST_WORK) as i64 as u64
 }
 
 /// Something that grows at a rate and is counted in whole grains; what is left of a grain is carried on.

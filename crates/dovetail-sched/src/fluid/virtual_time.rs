@@ -20,7 +20,11 @@ use super::{
     tally::Tally,
     units::{Fine, Pace, work},
 };
-use crate::{DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos, flow::FlowMap, heap::AHEAD};
+use crate::{
+    DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos,
+    flow::{FlowMap, per_weight},
+    heap::AHEAD,
+};
 
 /// Where virtual time begins: a tag may lie a few grains before it.
 const BEGINNING: u64 = 1 << 32;
@@ -180,7 +184,7 @@ impl VirtualTime {
                 slot.received = 0;
                 slot.weight = slot.flow.map_or(1.0, |flow| self.flows.at(flow).weight);
             }
-            slot.bonus.rate = if slot.weight == 1.0 { slot.grant.share } else { slot.grant.share / slot.weight };
+            slot.bonus.rate = per_weight(slot.grant.share, slot.weight);
         }
     }
 
@@ -225,16 +229,23 @@ impl VirtualTime {
     fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
         self.end_turn_of(flow);
         let at = self.clock.floor();
-        while let Some(demand) = supply.start_next(flow, at) {
-            let Some(direction) = Direction::of_demand(&demand) else { continue };
+        // Looked at where it was put: a copy would be loaded in larger pieces than it was stored in, and wait for them.
+        while let Some(demand) = &supply.start_next(flow, at) {
+            let dominant = demand.dominant();
+            if dominant == Nanos::ZERO {
+                continue;
+            }
             let state = self.flows.at(flow);
-            state.finish = state.finish.wrapping_add(work(demand.dominant(), state.weight));
+            state.finish = state.finish.wrapping_add(work(dominant, state.weight));
             self.order.set(flow, state.finish);
             let weight = state.weight;
-            if let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction) {
+            if !self.groups.is_like_last(flow, demand)
+                && let Some(direction) = Direction::of_demand(demand)
+                && let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction)
+            {
                 self.tally.replace(weight, &old, &direction);
                 self.groups.leave(flow);
-                self.groups.join(flow, &direction);
+                self.groups.join(flow, demand, &direction);
                 self.shares_stale = true;
             }
             return;
@@ -310,14 +321,14 @@ impl Fluid for VirtualTime {
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
         debug_assert!(!self.serves(flow));
-        while let Some(demand) = supply.start_next(flow, now) {
-            let Some(direction) = Direction::of_demand(&demand) else { continue };
+        while let Some(demand) = &supply.start_next(flow, now) {
+            let Some(direction) = Direction::of_demand(demand) else { continue };
             let work = work(demand.dominant(), weight);
             self.pass(Fine::from_nanos(now));
             *self.flows.at(flow) = Flow { finish: self.virtual_time + work, weight };
             self.order.set(flow, self.virtual_time + work);
             self.tally.add(weight, &direction);
-            self.groups.join(flow, &direction);
+            self.groups.join(flow, demand, &direction);
             self.shares_stale = true;
             self.next_stale = true;
             return;

@@ -67,7 +67,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::tags::{Lane, prefetch_next};
 use crate::{
-    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Dispatch, Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     cost::LEARNS,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Waiting},
@@ -259,7 +259,7 @@ impl Policy for Cbcs {
         queues.tag_tail(flow, (finish + moved_up).to_bits());
     }
 
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let (flow, stamp) = self.heads.peek()?;
         let packet = queues.pop(flow);
         self.clock.served(stamp);
@@ -279,7 +279,7 @@ impl Policy for Cbcs {
             self.flows.prefetch(flow);
             prefetch(&self.weights, flow.index() * self.resources);
         });
-        Some((packet, 0))
+        Some(Dispatch::plain(packet))
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {

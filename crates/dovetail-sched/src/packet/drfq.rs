@@ -86,8 +86,8 @@ use super::{
     tags::{larger, prefetch_next},
 };
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
-    Stage,
+    Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
+    Queues, Stage,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::FlowMap,
     prefetch::prefetch,
@@ -284,7 +284,7 @@ impl Policy for Drfq {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let mut next = self.order.peek();
         let new_flow = self.first_new_flow();
         let goes_first = |&(flow, tag): &(FlowId, f64)| next.is_none_or(|(other, least)| (tag, flow) < (least, other));
@@ -315,7 +315,7 @@ impl Policy for Drfq {
             self.order.set(flow, largest);
         }
         prefetch_next(&self.order, queues, |flow| prefetch(&self.tags, flow.index() * self.kinds));
-        Some((packet, ticket))
+        Some(Dispatch { packet, ticket })
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {

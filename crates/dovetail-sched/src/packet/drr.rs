@@ -37,7 +37,7 @@
 use alloc::boxed::Box;
 
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Dispatch, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Turns},
 };
@@ -132,7 +132,7 @@ impl Policy for Drr {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
             let flow = self.active.get(0)?;
             let deficit = self.deficit_bytes.at(flow);
@@ -170,7 +170,7 @@ impl Policy for Drr {
                 }
             }
             // Last, so that the packet is written where it is wanted and not moved there.
-            return Some((queues.pop(flow), 0));
+            return Some(Dispatch::plain(queues.pop(flow)));
         }
     }
 

@@ -19,10 +19,10 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
-use alloc::{boxed::Box, collections::VecDeque};
+use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Dispatch, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     entry::{Entry, Knobs, NO_CAUTION},
 };
 
@@ -40,27 +40,29 @@ pub const ENTRY: Entry = Entry {
 /// First in, first out.
 #[derive(Debug, Default)]
 pub struct Fifo {
-    // Each packet's flow and number in order of arrival. An evicted packet's entry stays and is passed over: its number
-    // is not that of its flow's head.
-    order: VecDeque<(FlowId, u64)>,
-    arrivals: u64,
+    // Each packet's flow in order of arrival. Packets are numbered in that order, and the number is written on them. An
+    // evicted packet's entry stays and is passed over: its number is not that of its flow's head.
+    order: VecDeque<FlowId>,
+    // The first entry's number.
+    first: u64,
     stale: usize,
 }
 
 impl Policy for Fifo {
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, _now: Nanos) {
-        self.arrivals += 1;
-        queues.tag_tail(flow, self.arrivals);
-        self.order.push_back((flow, self.arrivals));
+        queues.tag_tail(flow, self.first + self.order.len() as u64);
+        self.order.push_back(flow);
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
-            let (flow, number) = self.order.pop_front()?;
+            let flow = self.order.pop_front()?;
+            let number = self.first;
+            self.first += 1;
             if queues.head(flow).is_some_and(|head| head.tag() == number) {
-                return Some((queues.pop(flow), 0));
+                return Some(Dispatch::plain(queues.pop(flow)));
             }
             self.stale = self.stale.saturating_sub(1);
         }
@@ -82,24 +84,24 @@ impl Policy for Fifo {
 }
 
 impl Fifo {
-    fn rebuild(&mut self, queues: &Queues) {
-        let entries = self.order.make_contiguous();
-        entries.sort_unstable();
-        let (mut kept, mut at) = (0, 0);
-        while at < entries.len() {
-            let flow = entries[at].0;
-            let mut waiting = queues.head(flow);
-            while let Some(packet) = waiting {
-                entries[kept] = (flow, packet.tag());
-                kept += 1;
-                waiting = packet.next();
-            }
-            while at < entries.len() && entries[at].0 == flow {
-                at += 1;
-            }
+    /// Numbers what waits anew, without gaps.
+    fn rebuild(&mut self, queues: &mut Queues) {
+        let mut flows: Vec<FlowId> = self.order.drain(..).collect();
+        flows.sort_unstable();
+        flows.dedup();
+        let mut waiting = Vec::new();
+        for &flow in &flows {
+            let packets = core::iter::successors(queues.head(flow), |packet| packet.next());
+            waiting.extend(packets.map(|packet| (packet.tag(), flow)));
         }
-        entries[..kept].sort_unstable_by_key(|&(_, number)| number);
-        self.order.truncate(kept);
+        waiting.sort_unstable();
+        for &flow in &flows {
+            queues.retag(flow, |number| {
+                let place = waiting.partition_point(|&(other, _)| other < number);
+                self.first + place as u64
+            });
+        }
+        self.order.extend(waiting.iter().map(|&(_, flow)| flow));
         self.stale = 0;
     }
 }

@@ -99,7 +99,7 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
+    Dispatch, Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
     entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
 };
@@ -419,7 +419,7 @@ impl Policy for Gmr3 {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
             let number = match self.turn {
                 Some(number) => number,
@@ -449,7 +449,7 @@ impl Policy for Gmr3 {
             if over || queues.is_empty(flow) {
                 self.end_turn(queues, number, flow);
             }
-            return Some((packet, ticket));
+            return Some(Dispatch { packet, ticket });
         }
     }
 

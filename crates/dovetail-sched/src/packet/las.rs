@@ -48,8 +48,9 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::{ages::Ages, tags::prefetch_next};
 use crate::{
-    Evicted, FlowId, HeapKey, IndexedHeap, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Dispatch, Evicted, FlowId, HeapKey, IndexedHeap, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
+    flow::per_weight,
 };
 
 /// The registry's line.
@@ -133,7 +134,7 @@ impl Las {
         if self.next_order == u32::MAX {
             self.renumber();
         }
-        let normalised = self.ages.bytes(flow) as f64 / queues.weight(flow);
+        let normalised = per_weight(self.ages.bytes(flow) as f64, queues.weight(flow));
         let key = Attained { normalised, order: self.next_order };
         self.next_order += 1;
         self.put(flow, key);
@@ -177,7 +178,7 @@ impl Policy for Las {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let (flow, _) = self.waiting.peek()?;
         let packet = queues.pop(flow);
         self.ages.add(flow, packet.bytes);
@@ -187,7 +188,7 @@ impl Policy for Las {
             self.order(queues, flow);
         }
         prefetch_next(&self.waiting, queues, |flow| self.ages.prefetch(flow));
-        Some((packet, 0))
+        Some(Dispatch::plain(packet))
     }
 
     fn has_drop_rule(&self) -> bool {

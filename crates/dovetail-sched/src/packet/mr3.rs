@@ -73,9 +73,9 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage,
+    Dispatch, Evicted, Feedback, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage,
     entry::{Entry, Knobs, NO_CAUTION},
-    flow::FlowMap,
+    flow::{FlowMap, per_weight},
 };
 
 /// The registry's line.
@@ -196,7 +196,7 @@ impl Policy for Mr3 {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
             let flow = *self.ring.front()?;
             if !self.in_turn && !self.begin_turn(queues, flow) {
@@ -207,7 +207,7 @@ impl Policy for Mr3 {
                 continue;
             }
             let packet = queues.pop(flow);
-            self.balance -= packet.demand.dominant().as_f64() / queues.weight(flow);
+            self.balance -= per_weight(packet.demand.dominant().as_f64(), queues.weight(flow));
             if self.resources > 1 {
                 let state = self.flows.at(flow);
                 state.ahead = state.ahead.saturating_add(1);
@@ -216,7 +216,7 @@ impl Policy for Mr3 {
             if emptied || self.balance < 0.0 {
                 self.end_turn(flow, emptied);
             }
-            return Some((packet, 0));
+            return Some(Dispatch::plain(packet));
         }
     }
 

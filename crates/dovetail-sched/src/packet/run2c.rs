@@ -43,7 +43,7 @@ use alloc::{boxed::Box, collections::VecDeque};
 
 use super::ages::Ages;
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
+    Dispatch, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
 };
 
@@ -110,9 +110,9 @@ impl Policy for Run2c {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let flow = self.high.pop_front().or_else(|| self.low.pop_front())?;
-        Some((queues.pop(flow), 0))
+        Some(Dispatch::plain(queues.pop(flow)))
     }
 
     fn has_drop_rule(&self) -> bool {

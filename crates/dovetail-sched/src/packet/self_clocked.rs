@@ -21,8 +21,9 @@ use super::{
     tags::{keeps_resource, prefetch_next, rescaled, work},
 };
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queues, Stage, Weight,
-    entry::Knobs, flow::FlowMap,
+    Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queues, Stage, Weight,
+    entry::Knobs,
+    flow::{FlowMap, per_weight},
 };
 
 /// Which tag orders packets and is the clock.
@@ -114,7 +115,7 @@ impl<C: TagClock> SelfClocked<C> {
         let shared = self.shared.as_ref()?;
         let flow = shared.line.first()?;
         let start = shared.tags.start;
-        let tag = C::tag(start, start + work(queues.head(flow)?, self.resource) / queues.weight(flow));
+        let tag = C::tag(start, start + per_weight(work(queues.head(flow)?, self.resource), queues.weight(flow)));
         Some((flow, tag.max(self.virtual_time)))
     }
 
@@ -126,7 +127,7 @@ impl<C: TagClock> SelfClocked<C> {
         }
         let Some(head) = queues.head(flow) else { return self.heads.remove(flow) };
         let start = self.flows.at(flow).start;
-        let tag = C::tag(start, start + work(head, self.resource) / queues.weight(flow));
+        let tag = C::tag(start, start + per_weight(work(head, self.resource), queues.weight(flow)));
         // Rounding in a new weight's tags must not turn the clock back.
         self.heads.set(flow, tag.max(self.virtual_time));
     }
@@ -164,7 +165,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let mut next = self.heads.peek();
         if self.shared.is_some() {
             let new_flow = self.first_new_flow(queues);
@@ -180,7 +181,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         self.virtual_time = tag;
         let packet = queues.pop(flow);
         let state = self.flows.at(flow);
-        state.start += packet.demand.times()[self.resource].as_f64() / queues.weight(flow);
+        state.start += per_weight(packet.demand.times()[self.resource].as_f64(), queues.weight(flow));
         if let Some(shared) = &mut self.shared {
             if shared.line.has(flow) {
                 shared.tags = *state;
@@ -190,7 +191,7 @@ impl<C: TagClock> Policy for SelfClocked<C> {
         self.file(queues, flow);
         self.in_service += u64::from(C::RUNS_BEHIND);
         prefetch_next(&self.heads, queues, |flow| self.flows.prefetch(flow));
-        Some((packet, 0))
+        Some(Dispatch::plain(packet))
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {

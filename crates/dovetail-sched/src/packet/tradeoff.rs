@@ -84,7 +84,7 @@
 use alloc::{boxed::Box, collections::VecDeque};
 
 use crate::{
-    Demand, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Demand, Dispatch, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knob, Knobs},
     flow::{FlowMap, Place},
     fluid::{Alpha, Fluid, Supply, VirtualTime},
@@ -307,12 +307,12 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch> {
         self.now = self.now.max(now);
         loop {
             if let Some(next) = self.tracker.pop() {
                 self.fluid_time(Some(next.latest));
-                return Some((queues.pop(next.flow), 0));
+                return Some(Dispatch::plain(queues.pop(next.flow)));
             }
             let until = self.fluid_time(None);
             if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues, arriving: None }) {

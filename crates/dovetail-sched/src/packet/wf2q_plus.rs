@@ -62,9 +62,10 @@ use alloc::boxed::Box;
 
 use super::tags::{RESOURCE, keeps_resource, prefetch_next, rescaled, work};
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage, Weight,
+    Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, Nanos, Packet, Policy, PolicyError, Queued, Queues, Stage,
+    Weight,
     entry::{Entry, Knobs, NO_CAUTION},
-    flow::FlowMap,
+    flow::{FlowMap, per_weight},
     fluid::WeightSum,
 };
 
@@ -167,7 +168,7 @@ impl Wf2qPlus {
         let state = self.flows.at(flow);
         state.start = start;
         // A new weight may stretch a lag beyond the start of virtual time, where heaps have no keys.
-        state.finish = (start + work / state.weight).max(0.0);
+        state.finish = (start + per_weight(work, state.weight)).max(0.0);
         self.by_finish.set(flow, state.finish);
     }
 
@@ -216,7 +217,7 @@ impl Policy for Wf2qPlus {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let (flow, finish) = self.choose()?;
         let packet = queues.pop(flow);
         self.uncounted = packet.demand.times()[self.resource].as_f64();
@@ -233,7 +234,7 @@ impl Policy for Wf2qPlus {
         // Few may be eligible at once: then those who become so come soon.
         prefetch_next(&self.by_finish, queues, of_policy);
         prefetch_next(&self.waiting, queues, of_policy);
-        Some((packet, 0))
+        Some(Dispatch::plain(packet))
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, _end: Evicted) {

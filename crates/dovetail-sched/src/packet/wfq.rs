@@ -50,7 +50,7 @@ use alloc::boxed::Box;
 
 use super::tags::{Lane, RESOURCE, keeps_resource, prefetch_next, rescaled, work};
 use crate::{
-    Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Dispatch, Evicted, FlowHeap, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knobs, NO_CAUTION},
     flow::FlowMap,
     fluid::GpsClock,
@@ -145,7 +145,7 @@ impl Policy for Wfq {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, now: Nanos) -> Option<Dispatch> {
         self.now = self.now.max(now);
         let (flow, stamp) = self.heads.peek()?;
         let packet = queues.pop(flow);
@@ -159,7 +159,7 @@ impl Policy for Wfq {
             self.flows.prefetch(flow);
             self.fluid.prefetch(flow);
         });
-        Some((packet, 0))
+        Some(Dispatch::plain(packet))
     }
 
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {

@@ -27,6 +27,15 @@ pub struct Dispatch {
     pub ticket: u64,
 }
 
+impl Dispatch {
+    /// The packet, of a policy that needs no note on it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn plain(packet: Packet) -> Self {
+        Self { packet, ticket: 0 }
+    }
+}
+
 /// Packets that are queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::support::{Job, Mode, play};
 use dovetail_sched::{
-    Admission, Demand, DropPolicy, Evicted, Feedback, FlowId, Interest, Knobs, Limits, Nanos, Packet, Policy,
+    Admission, Demand, Dispatch, DropPolicy, Evicted, Feedback, FlowId, Interest, Knobs, Limits, Nanos, Packet, Policy,
     PolicyError, PolicySpec, Queued, Queues, Scheduler, Setup, Stage, Weight,
     packet::nowait::{ActiveTime, gap},
 };
@@ -260,12 +260,12 @@ impl Policy for Printed {
         tags.push_back(tags.back().map_or(largest, |last| last + 10.0));
     }
 
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let waiting = (0..2).filter(|&flow| !self.tags[flow].is_empty());
         let flow = waiting.min_by(|&one, &other| self.tags[one][0].total_cmp(&self.tags[other][0]))?;
         self.released += 1;
         self.in_process.insert(self.released, self.tags[flow].pop_front().expect("it is not empty"));
-        Some((queues.pop(FlowId(flow as u32)), self.released))
+        Some(Dispatch { packet: queues.pop(FlowId(flow as u32)), ticket: self.released })
     }
 
     fn evicted(&mut self, _queues: &mut Queues, _lost: &Packet, _end: Evicted) {}

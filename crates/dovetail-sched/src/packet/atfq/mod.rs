@@ -87,8 +87,8 @@ use super::{
     tags::prefetch_next,
 };
 use crate::{
-    Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued, Queues,
-    Stage, Weight,
+    Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
+    Queues, Stage, Weight,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
     flow::{FlowMap, Place, Waiting},
 };
@@ -429,7 +429,7 @@ impl Policy for Atfq {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
             let Some(&flow) = self.order.get(self.played) else {
                 self.least(queues, false)?;
@@ -458,7 +458,7 @@ impl Policy for Atfq {
             if let Some(shared) = &mut self.shared {
                 shared.line.released(queues, &packet);
             }
-            return Some((packet, self.in_service.release([tag])));
+            return Some(Dispatch { packet, ticket: self.in_service.release([tag]) });
         }
     }
 

@@ -96,7 +96,7 @@ use slab::Slab;
 
 use super::{ages::Ages, drr::OUT_OF_CACHE};
 use crate::{
-    Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
+    Dispatch, Evicted, FlowId, Nanos, Packet, Policy, PolicyError, Queued, Queues, Weight,
     entry::{Entry, Knob, Knobs},
     flow::FlowMap,
 };
@@ -294,7 +294,7 @@ impl DrrSff {
 
     /// Sends a packet of the group, which is not empty.
     #[inline(always)]
-    fn serve(&mut self, turn: usize, queues: &mut Queues) -> Option<(Packet, u64)> {
+    fn serve(&mut self, turn: usize, queues: &mut Queues) -> Option<Dispatch> {
         let begins = self.groups[turn].deficit_bytes <= 0.0;
         if self.is_raised && begins {
             self.begin_raised_turn(turn);
@@ -353,7 +353,7 @@ impl DrrSff {
             self.threshold_bytes = threshold_bytes;
         }
         // Last, so that the packet is written where it is wanted and not moved there.
-        Some((queues.pop(flow), 0))
+        Some(Dispatch::plain(queues.pop(flow)))
     }
 
     /// The group that loses a packet for `arriving`.
@@ -406,7 +406,7 @@ impl Policy for DrrSff {
     }
 
     #[inline]
-    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<(Packet, u64)> {
+    fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         let [is_short_empty, is_long_empty] = [SHORT, LONG].map(|group| self.groups[group].is_empty());
         if is_short_empty | is_long_empty {
             // Whose turn it is does not hang on what the last packet took: with one group, which is known early, a packet
