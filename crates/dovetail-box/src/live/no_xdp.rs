@@ -26,10 +26,6 @@ impl Xdp {
         match *self {}
     }
 
-    pub(super) fn has_arrived(&self) -> bool {
-        match *self {}
-    }
-
     pub(super) fn ready(&self, _: Offload, _: &mut [u8]) -> Offload {
         match *self {}
     }

@@ -90,11 +90,6 @@ impl Port {
         taken
     }
 
-    /// Whether a frame has arrived that was not received yet.
-    pub(super) fn has_arrived(&self) -> bool {
-        self.socket.has_arrived()
-    }
-
     /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.
     pub(super) fn push(&mut self, offload: Offload, mut bytes: Vec<u8>, now: Nanos) {
         let offload = self.socket.ready(offload, &mut bytes);

@@ -60,14 +60,6 @@ impl Socket {
         }
     }
 
-    /// Whether a frame has arrived that was not received yet.
-    pub(super) fn has_arrived(&self) -> bool {
-        match self {
-            Self::Packet(socket) => socket.has_arrived(),
-            Self::Xdp(socket) => socket.has_arrived(),
-        }
-    }
-
     /// Makes a frame one that can be sent; what the kernel is still to do to it.
     pub(super) fn ready(&self, offload: Offload, bytes: &mut [u8]) -> Offload {
         match self {

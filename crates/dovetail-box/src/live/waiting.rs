@@ -21,9 +21,6 @@ use crate::config::Wait;
 /// The longest sleep: the switch is to be told in time that the box is alive.
 const LONGEST: Nanos = Nanos::from_millis(4);
 
-/// How often the rings are checked, while it spins, between two turns of the loop: some microseconds.
-const LOOKS: u32 = 64;
-
 /// How the loop waits.
 #[derive(Debug)]
 pub(super) struct Waiting {
@@ -59,20 +56,9 @@ impl Waiting {
         due: Option<Nanos>,
         now: Nanos,
     ) -> Result<(), LiveError> {
-        if self.spins(now) {
-            // Only arrivals are looked for where nothing else can happen: a packet waits for half a look on average.
-            let is_idle = due.is_none() && bell.is_none() && !ports.iter().any(Port::has_outgoing);
-            let looks = if is_idle { LOOKS } else { 1 };
-            for _ in 0..looks {
-                if ports.iter().any(Port::has_arrived) {
-                    break;
-                }
-                std::hint::spin_loop();
-            }
-            return Ok(());
-        }
         let due = due.unwrap_or(Nanos::MAX);
-        if due <= now {
+        if due <= now || self.spins(now) {
+            std::hint::spin_loop();
             return Ok(());
         }
         let time = (due - clock::now()).min(LONGEST);

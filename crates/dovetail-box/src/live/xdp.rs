@@ -55,10 +55,6 @@ impl Xdp {
         })
     }
 
-    pub(super) fn has_arrived(&self) -> bool {
-        self.0.has_arrived()
-    }
-
     pub(super) fn ready(&self, offload: Offload, bytes: &mut [u8]) -> Offload {
         if let Some(partial) = offload.partial {
             // What lies outside of a frame was refused when it came in.

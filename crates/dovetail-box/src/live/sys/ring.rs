@@ -200,13 +200,6 @@ impl PacketSocket {
         }
     }
 
-    /// Whether a frame has arrived that was not received yet.
-    pub(crate) fn has_arrived(&self) -> bool {
-        // SAFETY: as in `receive`.
-        let status = unsafe { AtomicU32::from_ptr(self.place(self.next).as_ptr().cast()) };
-        status.load(Ordering::Relaxed) & STATUS_USER != 0
-    }
-
     /// Reads a frame that is queued on the socket because it is longer than a place; what the kernel says of it.
     fn receive_long(&mut self) -> Option<[u8; OFFLOAD]> {
         let mut offload = [0; OFFLOAD];

@@ -165,11 +165,6 @@ impl XdpSocket {
         taken
     }
 
-    /// Whether a frame has arrived that was not received yet.
-    pub(crate) fn has_arrived(&self) -> bool {
-        self.received.has_more()
-    }
-
     /// Tells the kernel which chunks it has back.
     fn give_back(&mut self) {
         if self.unreturned > 0 {
@@ -474,11 +469,6 @@ impl<T: Copy> Ring<T> {
         let entry = unsafe { self.entry(self.at).read() };
         self.at = self.at.wrapping_add(1);
         Some(entry)
-    }
-
-    /// Whether there is a next entry.
-    fn has_more(&self) -> bool {
-        self.at != self.until || self.at != self.index(self.producer).load(Ordering::Relaxed)
     }
 
     /// Gives back what was read.
