@@ -15,7 +15,7 @@ use super::{
 /// A model of users' access, at work.
 pub(super) trait AccessModel: Sized {
     /// What it puts on the agenda.
-    type Event: Copy + Ord;
+    type Event: Copy;
     /// What its packets and connections are part of.
     type Part: Copy;
 

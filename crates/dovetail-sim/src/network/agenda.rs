@@ -1,13 +1,14 @@
 //! What happens next.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::{cmp::Ordering, collections::BinaryHeap};
 
 use dovetail_sched::Nanos;
+use slab::Slab;
 
 use super::packets::EndId;
 
 /// Something that happens at a time; `E` is what the model of users' access foresees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Event<E> {
     /// A link has sent a packet whole.
     Sent { link: usize },
@@ -23,34 +24,70 @@ pub(super) enum Event<E> {
     Access(E),
 }
 
-/// When, whether after what links have sent, in which order it was foreseen, and what.
-type Entry<E> = (Nanos, bool, u64, Event<E>);
+/// Where an event is among others, and where it lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    at: Nanos,
+    /// In which order it was foreseen, above all of what links have sent where it is something else.
+    order: u64,
+    event: usize,
+}
+
+/// What is not what a link has sent.
+const LATER: u64 = 1 << 63;
+
+impl Entry {
+    /// In one number, which is compared without a branch.
+    #[inline]
+    fn key(self) -> u128 {
+        u128::from(self.at.0) << 64 | u128::from(self.order)
+    }
+}
+
+/// The first is the greatest.
+impl Ord for Entry {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        other.key().cmp(&self.key())
+    }
+}
+
+impl PartialOrd for Entry {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// Events by time; at one time what links have sent comes first, as feedback does before arrivals, and the rest in the
 /// order in which it was foreseen.
 #[derive(Debug)]
 pub(super) struct Agenda<E> {
-    heap: BinaryHeap<Reverse<Entry<E>>>,
+    // Events lie apart, so that less is moved about.
+    heap: BinaryHeap<Entry>,
+    events: Slab<Event<E>>,
     foreseen: u64,
 }
 
-impl<E: Copy + Ord> Agenda<E> {
+impl<E> Agenda<E> {
     pub(super) fn new() -> Self {
-        Self { heap: BinaryHeap::new(), foreseen: 0 }
+        Self { heap: BinaryHeap::new(), events: Slab::new(), foreseen: 0 }
     }
 
     pub(super) fn add(&mut self, at: Nanos, event: Event<E>) {
-        let later = !matches!(event, Event::Sent { .. });
-        self.heap.push(Reverse((at, later, self.foreseen, event)));
+        let order = if matches!(event, Event::Sent { .. }) { self.foreseen } else { LATER | self.foreseen };
         self.foreseen += 1;
+        let event = self.events.insert(event);
+        self.heap.push(Entry { at, order, event });
     }
 
     /// When the next event is; the end of time if there is none.
     pub(super) fn next_at(&self) -> Nanos {
-        self.heap.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at)
+        self.heap.peek().map_or(Nanos::MAX, |entry| entry.at)
     }
 
     pub(super) fn pop(&mut self) -> Option<(Nanos, Event<E>)> {
-        self.heap.pop().map(|Reverse((at, .., event))| (at, event))
+        let Entry { at, event, .. } = self.heap.pop()?;
+        Some((at, self.events.remove(event)))
     }
 }

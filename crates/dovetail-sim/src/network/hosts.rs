@@ -44,7 +44,7 @@ struct Udp {
 
 impl Hosts {
     /// Puts what they do first on the agenda.
-    pub(super) fn begin<E: Copy + Ord, P: Copy>(net: &mut Net<'_, E, P>) -> Self {
+    pub(super) fn begin<E: Copy, P: Copy>(net: &mut Net<'_, E, P>) -> Self {
         let spec = net.spec;
         let watched = spec.links[spec.watched].rate;
         let source = |(at, traffic)| Source::new(traffic, at, spec.seed, &spec.transport, watched);
@@ -69,7 +69,7 @@ impl Hosts {
         hosts
     }
 
-    fn udp<E: Copy + Ord, P: Copy>(&mut self, traffic: usize, net: &mut Net<'_, E, P>) -> Udp {
+    fn udp<E: Copy, P: Copy>(&mut self, traffic: usize, net: &mut Net<'_, E, P>) -> Udp {
         let nodes = self.nodes(traffic, net.spec);
         let sockets = [net.addresses.dynamic(nodes[0]), port(nodes[1], SERVICE)];
         Udp { stream: self.stream(traffic), nodes, sockets }
@@ -85,11 +85,7 @@ impl Hosts {
     }
 
     /// Traffic does what it does next.
-    pub(super) fn act<E: Copy + Ord, P: Copy>(
-        &mut self,
-        at: usize,
-        net: &mut Net<'_, E, P>,
-    ) -> Result<(), NetworkError> {
+    pub(super) fn act<E: Copy, P: Copy>(&mut self, at: usize, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         let now = net.now;
         let stop = net.spec.traffic[at].stop;
         if now >= stop {
@@ -129,7 +125,7 @@ impl Hosts {
     }
 
     /// Opens a connection for `bytes` bytes.
-    fn connect<E: Copy + Ord, P: Copy>(
+    fn connect<E: Copy, P: Copy>(
         &mut self,
         traffic: usize,
         of: Of<P>,
@@ -157,7 +153,7 @@ impl Hosts {
     }
 
     /// Opens the connection of an interactive session, which stays open.
-    fn begin_session<E: Copy + Ord, P: Copy>(
+    fn begin_session<E: Copy, P: Copy>(
         &mut self,
         traffic: usize,
         what: Interactive,
@@ -179,18 +175,13 @@ impl Hosts {
     }
 
     /// The application at an end writes so much more.
-    fn write<E: Copy + Ord, P: Copy>(
-        &mut self,
-        id: EndId,
-        bytes: u64,
-        net: &mut Net<'_, E, P>,
-    ) -> Result<(), NetworkError> {
+    fn write<E: Copy, P: Copy>(&mut self, id: EndId, bytes: u64, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         let Some(connected) = net.connections.end(id) else { return Ok(()) };
         connected.end.application.to_send += bytes;
         self.turn(id, net)
     }
 
-    fn turn<E: Copy + Ord, P: Copy>(&mut self, id: EndId, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
+    fn turn<E: Copy, P: Copy>(&mut self, id: EndId, net: &mut Net<'_, E, P>) -> Result<(), NetworkError> {
         match net.turn(id)? {
             Some(turned) => self.turned(id, &turned, net),
             None => Ok(()),
@@ -198,7 +189,7 @@ impl Hosts {
     }
 
     /// A connection's end had its turn, and its application may have read.
-    pub(super) fn turned<E: Copy + Ord, P: Copy>(
+    pub(super) fn turned<E: Copy, P: Copy>(
         &mut self,
         id: EndId,
         turned: &Turned<P>,
@@ -221,7 +212,7 @@ impl Hosts {
         if echo > 0 { self.write(id, echo, net) } else { Ok(()) }
     }
 
-    fn datagram<E: Copy + Ord, P: Copy>(
+    fn datagram<E: Copy, P: Copy>(
         &mut self,
         traffic: usize,
         bytes: u32,
@@ -233,7 +224,7 @@ impl Hosts {
     }
 
     /// A receiver got this many bytes.
-    pub(super) fn received<E: Copy + Ord, P: Copy>(&mut self, of: Of<P>, bytes: u64, net: &mut Net<'_, E, P>) {
+    pub(super) fn received<E: Copy, P: Copy>(&mut self, of: Of<P>, bytes: u64, net: &mut Net<'_, E, P>) {
         let now = net.now;
         match of {
             Of::Transfer(at) if bytes > 0 => {

@@ -65,7 +65,7 @@ pub(super) enum Arrival<P> {
     Alone { of: Of<P>, bytes: u64 },
 }
 
-impl<'a, E: Copy + Ord, P: Copy> Net<'a, E, P> {
+impl<'a, E: Copy, P: Copy> Net<'a, E, P> {
     /// `policy` is before the watched link. Links in `by_traffic` tell packets apart by what traffic they are of.
     pub(super) fn new(
         spec: &'a Network,

@@ -50,7 +50,7 @@ impl Body {
 }
 
 /// Names a connection's end also after it is gone and another connection is in its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct EndId {
     pub(super) place: usize,
     pub(super) made: u64,
@@ -58,7 +58,7 @@ pub(super) struct EndId {
 }
 
 /// Which end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Opener,
     Listener,

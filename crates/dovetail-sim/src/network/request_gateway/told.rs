@@ -3,7 +3,7 @@
 use crate::network::net::Net;
 
 /// What an event means to the gateway.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::network) enum Told {
     /// A user wants something.
     User(usize),
