@@ -343,7 +343,7 @@ impl Default for Limits {
             requests_per_user: 1024,
             header_bytes: 16_000,
             headers: 100,
-            idle_per_server: 8,
+            idle_per_server: 64,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Connections to servers that wait for the next request.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::HashMap,
     hash::{Hash, Hasher},
     net::IpAddr,
@@ -15,7 +15,7 @@ use hyper::client::conn::http1::SendRequest;
 use super::gated::Gate;
 use crate::{config::Parent, upload::Upload};
 
-/// The most that wait, in total.
+/// The most connections that wait, in total.
 const MOST: usize = 2_048;
 
 /// An HTTP connection to a server.
@@ -31,6 +31,8 @@ pub(crate) struct Idle {
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     servers: RefCell<HashMap<Server, Vec<Idle>>>,
+    // How many connections they are together.
+    count: Cell<usize>,
 }
 
 /// What a connection leads to.
@@ -68,41 +70,52 @@ impl Pool {
     pub(crate) fn take(&self, server: &Server) -> Option<Idle> {
         let mut servers = self.servers.borrow_mut();
         let idle = servers.get_mut(server)?;
+        let before = idle.len();
         let found = std::iter::from_fn(|| idle.pop()).find(|idle| !idle.sender.is_closed());
+        self.count.set(self.count.get() - (before - idle.len()));
         if idle.is_empty() {
             servers.remove(server);
         }
         found
     }
 
-    /// Keeps one for later, unless there are enough.
+    /// Keeps one for later, unless there are enough: of one server, or in all.
     pub(crate) fn keep(&self, server: Server, idle: Idle, most: usize) {
+        if most == 0 || idle.sender.is_closed() {
+            return;
+        }
         let mut servers = self.servers.borrow_mut();
-        if servers.len() >= MOST || idle.sender.is_closed() {
+        if self.count.get() >= MOST && !servers.contains_key(&server) {
             return;
         }
         let kept = servers.entry(server).or_default();
         kept.push(idle);
-        if kept.len() > most {
+        if kept.len() > most || self.count.get() >= MOST {
             kept.remove(0);
+        } else {
+            self.count.set(self.count.get() + 1);
         }
     }
 
     /// Closes those unused for this long.
     pub(crate) fn sweep(&self, longest: Duration) {
         let now = Instant::now();
+        let mut count = 0;
         self.servers.borrow_mut().retain(|_, idle| {
             idle.retain(|idle| now - idle.since < longest && !idle.sender.is_closed());
+            count += idle.len();
             !idle.is_empty()
         });
+        self.count.set(count);
     }
 
     /// Closes all.
     pub(crate) fn clear(&self) {
         self.servers.borrow_mut().clear();
+        self.count.set(0);
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.servers.borrow().values().map(Vec::len).sum()
+    pub(crate) const fn len(&self) -> usize {
+        self.count.get()
     }
 }

@@ -108,6 +108,7 @@ struct Set {
     first: u64,
     slack: u64,
     lag: u64,
+    lead: u64,
     counts: bool,
     quantum: u64,
     window: u64,
@@ -121,9 +122,10 @@ impl Set {
     fn knobs(&self) -> String {
         let slack = if self.slack == u64::MAX { "inf".into() } else { self.slack.to_string() };
         let users = if self.counts { "count" } else { "ignore" };
+        let lead = if self.lead == u64::MAX { "inf".into() } else { self.lead.to_string() };
         let Self { order, ageing, first, lag, .. } = self;
         format!(
-            "order={order},ageing={ageing},first={first},slack={slack},lag={lag},users={users},\
+            "order={order},ageing={ageing},first={first},slack={slack},lag={lag},lead={lead},users={users},\
              silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn=off"
         )
     }
@@ -525,9 +527,20 @@ impl Plain {
         if self.tokens <= 0 {
             return None;
         }
-        let candidates = (0..self.classes.len()).filter(|&class| !self.candidate_users(class).is_empty());
-        let class = candidates.min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
-        self.selected = self.selected.max(self.classes[class].counter);
+        let candidates: Vec<_> =
+            (0..self.classes.len()).filter(|&class| !self.candidate_users(class).is_empty()).collect();
+        let class = candidates.iter().copied().min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
+        let counter = self.classes[class].counter;
+        self.selected = self.selected.max(counter);
+        let reach = counter.saturating_add(u128::from(self.set.lead) << 64);
+        let is_within = |other: usize| self.set.lead > 0 && self.classes[other].counter <= reach;
+        let may_go: Vec<_> = candidates.into_iter().filter(|&other| other == class || is_within(other)).collect();
+        let of_each: Vec<_> = may_go.into_iter().filter_map(|class| self.choose_of(class)).collect();
+        of_each.into_iter().min_by_key(|&request| (self.requests[request].rank, request))
+    }
+
+    /// The request that goes next of a class that may go.
+    fn choose_of(&mut self, class: usize) -> Option<usize> {
         let users = self.candidate_users(class);
         let least = users.iter().map(|&user| self.users[user].service).min()?;
         let before = self.classes[class].time;
@@ -671,15 +684,17 @@ fn settings() -> impl Strategy<Value = Set> {
     let ageing = prop_oneof![Just(0u64), Just(1_000_000_000u64), Just(250_000_000u64)];
     let slack = prop_oneof![Just(0u64), Just(50u64), Just(700u64), Just(u64::MAX)];
     let lag = prop_oneof![Just(0u64), Just(40u64), Just(100_000u64)];
+    let lead = prop_oneof![2 => Just(0u64), 1 => Just(60u64), 1 => Just(100_000u64), 1 => Just(u64::MAX)];
     let overhead = prop_oneof![Just(0u64), Just(33u64)];
     let turn = (1u64..200, prop_oneof![Just(0u64), 1u64..400], 0u64..900, overhead, any::<bool>());
-    (order, ageing, 0u64..500, slack, lag, any::<bool>(), turn).prop_map(
-        |(order, ageing, first, slack, lag, counts, (quantum, window, longest, overhead, short))| Set {
+    (order, ageing, 0u64..500, slack, (lag, lead), any::<bool>(), turn).prop_map(
+        |(order, ageing, first, slack, (lag, lead), counts, (quantum, window, longest, overhead, short))| Set {
             order,
             ageing,
             first,
             slack,
             lag,
+            lead,
             counts,
             quantum,
             window,

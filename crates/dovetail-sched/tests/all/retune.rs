@@ -31,6 +31,7 @@ fn other_value(policy: &str, key: &str) -> &'static str {
         (_, "first") => "order=first,first=9kB",
         (_, "slack") => "slack=inf",
         (_, "lag") => "lag=9kB",
+        (_, "lead") => "lead=9kB",
         (_, "users") => "users=ignore",
         (_, "silence") => "silence=9s",
         (_, "delay") => "delay=9ms",

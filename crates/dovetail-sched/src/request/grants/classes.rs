@@ -1,11 +1,12 @@
 //! Which class goes next.
 //!
 //! A class's *service counter* `SC` adds up what it was charged, for each part it has: a charge of `c` units adds
-//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id. `V`
-//! is the largest counter that was selected so far. A candidate class is never more than `lag` behind it:
+//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id, or one
+//! that is ahead of it by no more than `lead`, if its request has the lesser rank. `V` is the largest that was the least so far. A
+//! candidate class is never more than `lag` behind it:
 //!
 //! ```text
-//! select c = argmin SC;   V <- max(V, SC_c)
+//! V <- max(V, least SC);  one goes of those with   SC <= least SC + lead
 //! c becomes a candidate, or is refunded while it is one:   SC_c <- max(SC_c, V - lag)
 //! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
@@ -16,7 +17,7 @@
 //! A class that was put forward to `V - lag` has lost what it was further behind, for want of candidates. That is told at its
 //! next turn: with longer windows it would have had some.
 //!
-//! As the least is selected, `V` never passes a candidate: the second line holds for all candidates at all times.
+//! As `V` follows the least, it never passes a candidate: the second line holds for all candidates at all times.
 //!
 //! Counters are whole numbers of 2^-64 units in 128 bits: exact to the last place whatever went before, for 1.8·10^19 units
 //! a part. The heap orders by the upper 96 bits, 2^-32 units.
@@ -30,6 +31,7 @@ use crate::{HeapKey, IndexedHeap, request::ClassId};
 #[derive(Debug)]
 pub(super) struct Classes {
     // Units a part, as counters are.
+    lead: u128,
     lag: u128,
     first: u128,
     // V.
@@ -65,9 +67,11 @@ impl HeapKey for Counter {
 const ONE: f64 = 18_446_744_073_709_551_616.0;
 
 impl Classes {
-    /// `lag` and `first` in units a part.
-    pub(super) fn new(lag: u64, first: u64) -> Self {
-        let mut none = Self { lag: 0, first: 0, selected: 0, classes: Vec::new(), candidates: IndexedHeap::new() };
+    /// `lead`, `lag` and `first` in units a part.
+    pub(super) fn new(lead: u64, lag: u64, first: u64) -> Self {
+        let (classes, candidates) = (Vec::new(), IndexedHeap::new());
+        let mut none = Self { lead: 0, lag: 0, first: 0, selected: 0, classes, candidates };
+        none.set_lead(lead);
         none.set_lag(lag, first);
         none
     }
@@ -87,11 +91,20 @@ impl Classes {
         }
     }
 
-    /// The class that goes next; its counter is the largest that was selected, if it is.
+    /// The class that is to go next; its counter is the largest that was the least, if it is.
     pub(super) fn select(&mut self) -> Option<ClassId> {
         let (class, _) = self.candidates.peek()?;
         self.selected = self.selected.max(self.classes[class.0 as usize].service);
         Some(class)
+    }
+
+    /// Others that may go instead of the one that is to: all who are ahead of it by no more than the lead. O(candidates) where there
+    /// is a lead.
+    pub(super) fn others(&self, least: ClassId) -> impl Iterator<Item = ClassId> + '_ {
+        let reach = self.classes[least.0 as usize].service.saturating_add(self.lead);
+        let all = (self.lead > 0 && self.candidates.len() > 1).then(|| self.candidates.iter());
+        let is_within = move |class: &ClassId| *class != least && self.classes[class.0 as usize].service <= reach;
+        all.into_iter().flatten().map(|(class, _)| class).filter(is_within)
     }
 
     /// `units` more for a class with this many parts. What its counter grew by.
@@ -108,6 +121,11 @@ impl Classes {
         let account = place(&mut self.classes, class.0);
         account.service = account.service.saturating_sub(each(units, parts).min(paid));
         self.moved(class);
+    }
+
+    /// A class may be `lead` units a part ahead of others from now on and still go first.
+    pub(super) fn set_lead(&mut self, lead: u64) {
+        self.lead = u128::from(lead) << 64;
     }
 
     /// A candidate class is no more than `lag` units a part behind from now on, one that had no request `first`.
@@ -176,7 +194,7 @@ mod tests {
 
     #[test]
     fn turns_are_in_proportion_to_parts() {
-        let mut classes = Classes::new(30_000, 0);
+        let mut classes = Classes::new(0, 30_000, 0);
         classes.set_candidate(A, true);
         classes.set_candidate(B, true);
         assert_eq!(turns(&mut classes, 9, [2.0, 1.0, 1.0]), [0, 1, 0, 0, 1, 0, 0, 1, 0]);
@@ -184,7 +202,7 @@ mod tests {
 
     #[test]
     fn a_class_comes_back_no_more_than_the_lag_behind() {
-        let mut classes = Classes::new(2_000, 0);
+        let mut classes = Classes::new(0, 2_000, 0);
         classes.set_candidate(A, true);
         turns(&mut classes, 11, [1.0; 3]);
         // A was last selected at 10,000 and is at 11,000; B stayed active and starts at 8,000.
@@ -198,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_class_that_is_new_goes_first_and_one_that_comes_and_goes_gains_nothing() {
-        let mut classes = Classes::new(5_000, 2_000);
+        let mut classes = Classes::new(0, 5_000, 2_000);
         classes.set_candidate(A, true);
         turns(&mut classes, 10, [1.0; 3]);
         for _ in 0..2 {
@@ -216,7 +234,7 @@ mod tests {
 
     #[test]
     fn what_was_lost_for_want_of_candidates_is_told_once() {
-        let mut classes = Classes::new(2_000, 0);
+        let mut classes = Classes::new(0, 2_000, 0);
         classes.set_candidate(A, true);
         classes.set_candidate(B, true);
         turns(&mut classes, 2, [1.0; 3]);
@@ -232,7 +250,7 @@ mod tests {
 
     #[test]
     fn counters_lose_nothing_after_ten_to_the_twelve_units_at_the_least_weight() {
-        let mut classes = Classes::new(0, 0);
+        let mut classes = Classes::new(0, 0, 0);
         classes.charge(A, 1_000_000_000_000, 1e-6);
         classes.charge(B, 1_000_000_000_000, 1e-6);
         // A unit for a part of 10^11 is told apart still, and refunded exactly.
@@ -246,7 +264,7 @@ mod tests {
 
     #[test]
     fn absurd_charges_saturate() {
-        let mut classes = Classes::new(30_000, 0);
+        let mut classes = Classes::new(0, 30_000, 0);
         classes.set_candidate(A, true);
         for _ in 0..3 {
             classes.charge(A, u64::MAX, 1e-6);

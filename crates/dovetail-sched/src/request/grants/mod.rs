@@ -20,7 +20,8 @@
 //!
 //! * *When is a turn?* While there are tokens (`pace.rs`): they come at a pace that a control loop holds so that the
 //!   far queue stays `delay` long.
-//! * *Which class?* The one with the least charge over weight and counted users (`classes.rs`, `counted.rs`).
+//! * *Which class?* The one with the least charge over weight and counted users, or one that is ahead of it by no more than
+//!   `lead`, if its request is before it in `order` (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
 //!
 //! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user with a small
@@ -62,14 +63,14 @@
 //! `V` and `lag` as in `classes.rs`. While `k` has candidates, at every time
 //!
 //! ```text
-//! V - lag <= SC_k <= V + l_k + e_k
+//! V - lag <= SC_k <= V + lead + l_k + e_k
 //! ```
 //!
 //! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: of
 //! lengths that turned out longer, of unrequested units. *Left:* `SC_k` is put there when `k` becomes a candidate and
 //! when it is refunded, and `V` grows only to the least `SC` of all candidates. *Right:* at its last turn `SC_k` was at
-//! most `V`, which never falls. (A class that became a candidate further ahead was charged for that before, outside its
-//! turns or at a time when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `l_k + e_k` until its
+//! most `V + lead`, and `V` never falls. (A class that became a candidate further ahead was charged for that before, outside its
+//! turns or at a time when it was alone: then `a_k = SC_k - V`, as it was then, takes the place of `lead + l_k + e_k` until its
 //! next turn.)
 //!
 //! A class's counter grows by `X_k` and what it is *lifted* by, the left side's doing, `f_k >= 0`. Let `i` and `j` both have
@@ -77,9 +78,9 @@
 //! `i` at `t2` and for `j` at `t1`,
 //!
 //! ```text
-//! X_i <= V(t2) - V(t1) + lag + l_i + e_i
-//! X_j >= V(t2) - V(t1) - lag - max(l_j + e_j, a_j) - f_j
-//! X_i - X_j <= 2·lag + l_i + e_i + max(l_j + e_j, a_j) + f_j
+//! X_i <= V(t2) - V(t1) + lag + lead + l_i + e_i
+//! X_j >= V(t2) - V(t1) - lag - max(lead + l_j + e_j, a_j) - f_j
+//! X_i - X_j <= 2·lag + lead + l_i + e_i + max(lead + l_j + e_j, a_j) + f_j
 //! ```
 //!
 //! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag` at once: `j` was charged
@@ -192,6 +193,12 @@ pub const ENTRY: RequestEntry = RequestEntry {
             retunable: true,
         },
         Knob {
+            key: "lead",
+            default: "0",
+            meaning: "units per weight and user that a class may lead others and still go first, up to 1GB, or inf",
+            retunable: true,
+        },
+        Knob {
             key: "users",
             default: "count",
             meaning: "count: a class has a share for each active user; ignore: one for all",
@@ -258,14 +265,14 @@ pub struct Grants {
 
 impl Grants {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let Settings { order, slack, lag, silence, delay, counts_users, learns } = Settings::of(knobs)?;
+        let Settings { order, slack, lag, lead, silence, delay, counts_users, learns } = Settings::of(knobs)?;
         Ok(Self {
             setup: *setup,
             order,
             counts_users,
             accounts: Accounts::default(),
             responses: Vec::new(),
-            classes: Classes::new(lag, FIRST),
+            classes: Classes::new(lead, lag, FIRST),
             users: Users::new(slack, lag),
             counted: Counted::new(silence),
             pace: Pace::new(setup.rate, setup.quantum, delay, learns),
@@ -699,8 +706,11 @@ impl RequestScheduler for Grants {
             return None;
         }
         let class = self.classes.select()?;
-        let request = self.users.choose(class)?;
-        self.turn(request, now)
+        let mut first = self.users.choose(class)?;
+        for other in self.classes.others(class) {
+            first = self.users.choose(other).map_or(first, |of_other| first.min(of_other));
+        }
+        self.turn(first.1, now)
     }
 
     fn poll_at(&self) -> Option<Nanos> {
@@ -729,12 +739,13 @@ impl RequestScheduler for Grants {
 
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
-        let Settings { order, slack, lag, silence, delay, counts_users, learns } = Settings::of(knobs)?;
+        let Settings { order, slack, lag, lead, silence, delay, counts_users, learns } = Settings::of(knobs)?;
         knobs.keeps("order", order == self.order)?;
         knobs.keeps("slack", slack == self.users.slack())?;
         knobs.keeps("users", counts_users == self.counts_users)?;
         knobs.keeps("learn", learns == self.pace.learns())?;
         self.pace.set_aim(delay, now);
+        self.classes.set_lead(lead);
         self.classes.set_lag(lag, FIRST);
         self.users.set_lag(lag);
         self.counted.set_silence(silence);

@@ -9,6 +9,7 @@ pub(super) struct Settings {
     pub(super) order: Order,
     pub(super) slack: u64,
     pub(super) lag: u64,
+    pub(super) lead: u64,
     pub(super) silence: Nanos,
     pub(super) delay: Nanos,
     pub(super) counts_users: bool,
@@ -18,7 +19,8 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn of(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
         let most = 1_000_000_000;
-        let slack = if knobs.text("slack") == "inf" { u64::MAX } else { knobs.bytes("slack", 0, most)? };
+        let or_inf = |key| if knobs.text(key) == "inf" { Ok(u64::MAX) } else { knobs.bytes(key, 0, most) };
+        let (slack, lead) = (or_inf("slack")?, or_inf("lead")?);
         let lag = knobs.bytes("lag", 0, most)?;
         let counts_users = switch(knobs, "users", "count", "ignore")?;
         let learns = switch(knobs, "learn", "on", "off")?;
@@ -27,7 +29,7 @@ impl Settings {
             return Err(knobs.wrong("delay", format_args!("a time from 1us to 10s")));
         }
         let (order, silence) = (Order::read(knobs)?, knobs.time("silence")?);
-        Ok(Self { order, slack, lag, silence, delay, counts_users, learns })
+        Ok(Self { order, slack, lag, lead, silence, delay, counts_users, learns })
     }
 }
 

@@ -4,7 +4,7 @@
 //! users who have candidates
 //!
 //! ```text
-//! T <- max(T, least S)                       whenever the class is selected
+//! T <- max(T, least S)                       whenever the class may go
 //! behind:   S + slack/2 < T                  of these the user with the least goes, with the least rank of their candidates
 //! eligible: S <= T + slack                   else the least rank among the eligible users' candidates goes
 //! S <- max(S, T)                             when the user had no request and has one now
@@ -134,13 +134,13 @@ impl Users {
         self.order(user, class);
     }
 
-    /// The request of the class that goes next.
-    pub(super) fn choose(&mut self, class: ClassId) -> Option<RequestId> {
+    /// The request of the class that goes next, and its rank.
+    pub(super) fn choose(&mut self, class: ClassId) -> Option<(Rank, RequestId)> {
         let line = self.classes.get_mut(class.0 as usize)?;
         let (first, least) = self.by_service.peek(line.by_service)?;
         if least.saturating_add(self.slack / 2) < line.time {
-            let (request, _) = self.candidates.peek(self.users[first as usize].candidates)?;
-            return Some(RequestId(request));
+            let (request, rank) = self.candidates.peek(self.users[first as usize].candidates)?;
+            return Some((rank, RequestId(request)));
         }
         line.time = line.time.max(least);
         let reach = line.time.saturating_add(self.slack);
@@ -152,8 +152,8 @@ impl Users {
             self.eligible.set(&mut line.eligible, user, rank);
         }
         let (user, _) = self.eligible.peek(line.eligible)?;
-        let (request, _) = self.candidates.peek(self.users[user as usize].candidates)?;
-        Some(RequestId(request))
+        let (request, rank) = self.candidates.peek(self.users[user as usize].candidates)?;
+        Some((rank, RequestId(request)))
     }
 
     /// Users are put forward to `lag` units behind from now on.
@@ -226,7 +226,7 @@ mod tests {
         }
         let owner = [0, 0, 1, 2];
         let mut turn = || {
-            let request = users.choose(CLASS).expect("a candidate");
+            let (_, request) = users.choose(CLASS).expect("a candidate");
             users.charge(UserId(owner[request.0 as usize]), CLASS, 100);
             request.0
         };
@@ -253,7 +253,7 @@ mod tests {
         users.put(RequestId(1), UserId(1), CLASS, rank);
         let mut turns = Vec::new();
         for _ in 0..8 {
-            let request = users.choose(CLASS).expect("a candidate").0;
+            let request = users.choose(CLASS).expect("a candidate").1.0;
             users.charge(UserId(request), CLASS, 100);
             turns.push(request);
         }
@@ -273,6 +273,6 @@ mod tests {
         users.moved(UserId(0), CLASS, other);
         assert!(!users.is_candidate(CLASS));
         assert_eq!(users.users[0].service, 2500);
-        assert_eq!(users.choose(other), Some(RequestId(1)));
+        assert_eq!(users.choose(other).map(|(_, request)| request), Some(RequestId(1)));
     }
 }
