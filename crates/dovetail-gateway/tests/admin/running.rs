@@ -1,7 +1,7 @@
 //! A gateway on loopback, an origin for it, and clients.
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     thread::{self, JoinHandle},
     time::{Duration, Instant},
@@ -165,7 +165,7 @@ fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }
 
-/// A server that answers `/N` with N bytes, and `/0` never.
+/// A server that answers `/N` with N bytes once it has the whole request, and `/0` never.
 fn origin() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -178,15 +178,26 @@ fn origin() -> SocketAddr {
 }
 
 fn answer(stream: TcpStream) -> Option<()> {
-    let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
+    let mut reader = BufReader::new(stream.try_clone().ok()?);
+    let mut lines = reader.by_ref().lines();
     let first = lines.next()?.ok()?;
     let length: usize = first.split(['/', ' ']).nth(2)?.parse().ok()?;
-    while !lines.next()?.ok()?.is_empty() {}
+    let mut body_bytes = 0;
+    loop {
+        let line = lines.next()?.ok()?.to_ascii_lowercase();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("content-length:") {
+            body_bytes = value.trim().parse().ok()?;
+        }
+    }
     if length == 0 {
         // Until the gateway closes it.
         lines.next();
         return None;
     }
+    io::copy(&mut reader.take(body_bytes), &mut io::sink()).ok()?;
     let mut stream = stream;
     write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n").ok()?;
     stream.write_all(&vec![b'x'; length]).ok()
