@@ -65,7 +65,7 @@ fn the_least_that_a_file_says_has_defaults_that_work() {
         (downlink.learn, &downlink.probe, downlink.probe_every),
         (true, &Probe::Tcp, Duration::from_millis(100))
     );
-    assert_eq!(downlink.policy, "grants:lead=192kB".parse().unwrap());
+    assert_eq!(downlink.policy, "grants".parse().unwrap());
     let access = &config.access;
     assert!(access.clients.contains(ip("10.1.2.3")) && !access.clients.contains(ip("11.0.0.1")));
     assert!(access.clients.contains(ip("::ffff:10.1.2.3")), "the same address, written as IPv6");
@@ -145,16 +145,13 @@ fn learn_is_the_policys_own_knob() {
         let downlink = read(&with(keys, "", "")).downlink;
         (downlink.learn, downlink.policy.to_string())
     };
-    assert_eq!(of(""), (true, "grants:lead=192kB".into()));
-    assert_eq!(of("learn = true"), (true, "grants:lead=192kB".into()));
-    assert_eq!(of("learn = false"), (false, "grants:learn=off,lead=192kB".into()));
-    let written = |knobs: &str| format!("policy = \"grants:{knobs}\"");
-    let off = (false, "grants:lead=0,learn=off".into());
-    assert_eq!(of(&format!("learn = false\n{}", written("lead=0"))), off);
-    assert_eq!(of(&format!("learn = false\n{}", written("lead=0,learn=off"))), off);
-    assert_eq!(of(&written("learn=off,lead=0,delay=40ms")), (false, "grants:learn=off,lead=0,delay=40ms".into()));
-    let on = (true, "grants:learn=on,lead=192kB".into());
-    assert_eq!(of(&format!("learn = true\n{}", written("learn=on"))), on, "a lead where none is written");
+    assert_eq!(of(""), (true, "grants".into()));
+    assert_eq!(of("learn = true"), (true, "grants".into()));
+    assert_eq!(of("learn = false"), (false, "grants:learn=off".into()));
+    assert_eq!(of("learn = false\npolicy = \"grants:delay=40ms\""), (false, "grants:delay=40ms,learn=off".into()));
+    assert_eq!(of("learn = false\npolicy = \"grants:learn=off\""), (false, "grants:learn=off".into()));
+    assert_eq!(of("policy = \"grants:learn=off,delay=40ms\""), (false, "grants:learn=off,delay=40ms".into()));
+    assert_eq!(of("learn = true\npolicy = \"grants:learn=on\""), (true, "grants:learn=on".into()));
     assert_eq!(of("learn = true\npolicy = \"msf-rs\""), (false, "msf-rs".into()), "it has no such knob");
 }
 
@@ -354,7 +351,7 @@ fn a_reload_says_what_it_cannot_change() {
             "proxy.redirect stays off: restart the gateway to make it 10.0.0.1:3",
             "proxy.tproxy stays off: restart the gateway to make it 10.0.0.1:4",
             "admin.listen stays 127.0.0.1:9180: restart the gateway to make it off",
-            "downlink.policy stays grants:lead=192kB: restart the gateway to make it none",
+            "downlink.policy stays grants: restart the gateway to make it none",
         ]
     );
     let (kept, said) = other.reloaded(&old);

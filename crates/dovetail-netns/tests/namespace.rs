@@ -41,12 +41,19 @@ fn work_is_done_there_and_what_it_opens_stays_there() {
     let Some(namespace) = namespace("there") else { return };
     tool("ip", &format!("-n {} link set lo up", namespace.name())).unwrap();
     let outside = here();
-    let (inside, listener) = namespace.within(|| Ok((here(), TcpListener::bind("127.0.0.1:0")?))).unwrap();
+    // The same port in both, so that none can be another test's.
+    let outer = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = outer.local_addr().unwrap();
+    let (inside, inner) = namespace.within(|| Ok((here(), TcpListener::bind(address)?))).unwrap();
     assert_ne!(inside, outside);
     assert_eq!(here(), outside, "this thread has not moved");
-    let address = listener.local_addr().unwrap();
-    assert!(namespace.within(|| TcpStream::connect(address)).is_ok());
-    assert_eq!(TcpStream::connect(address).unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+    let from_inside = namespace.within(|| TcpStream::connect(address)).unwrap();
+    let from_outside = TcpStream::connect(address).unwrap();
+    for (listener, stream) in [(&inner, &from_inside), (&outer, &from_outside)] {
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(listener.accept().unwrap().1, stream.local_addr().unwrap());
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock, "one came, not both");
+    }
     namespace.set("ipv4/ip_forward", "1").unwrap();
     assert_eq!(namespace.read("ipv4/ip_forward").unwrap().trim(), "1");
     let error = namespace.set("ipv4/nothing", "1").unwrap_err().to_string();

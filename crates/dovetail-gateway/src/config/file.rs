@@ -170,7 +170,6 @@ fn downlink(mut section: Section<'_>) -> Result<Downlink, Fault> {
     let policy =
         policy.map_or_else(|| "grants".parse().map_err(|wrong| section.wrong("policy", format!("{wrong}"))), Ok)?;
     let (policy, learn) = learning(policy, written_learn).map_err(|what| section.wrong("learn", what))?;
-    let policy = leading(policy).map_err(|what| section.wrong("policy", what))?;
     let downlink = Downlink { rate, payload: payload.unwrap_or(PAYLOAD), learn, probe, probe_every, policy };
     let setup = RequestSetup::for_bytes(downlink.goodput_bytes_per_s());
     downlink.policy.build(&setup).map_err(|why| section.wrong("policy", why.to_string()))?;
@@ -186,22 +185,6 @@ fn uplink(mut section: Section<'_>, payload: f64) -> Result<Option<Uplink>, Faul
 fn policy(value: &DeValue<'_>) -> Result<RequestSpec, String> {
     let written = value.as_str().ok_or("this is not a policy such as \"grants\"; it goes in quotes")?;
     written.parse::<RequestSpec>().map_err(|why| why.to_string())
-}
-
-/// How far a class of `grants` may lead others where the policy does not say: short responses of all classes go before long ones as
-/// long as demand leaves room for that, and shares are a few seconds late where it does not (docs/gateway.md, "Users and classes").
-const LEAD: &str = "lead=192kB";
-
-/// The policy with a lead where it has such a knob and does not say.
-fn leading(policy: RequestSpec) -> Result<RequestSpec, String> {
-    let written = policy.as_str();
-    let knobs = written.split_once(':').map_or("", |(_, knobs)| knobs);
-    let has_knob = policy.entry().knobs.iter().any(|knob| knob.key == "lead");
-    if !has_knob || knobs.split(',').any(|pair| pair.starts_with("lead=")) {
-        return Ok(policy);
-    }
-    let spec = dovetail_sched::registry::with_knobs(written, LEAD);
-    spec.parse().map_err(|why: dovetail_sched::PolicyError| why.to_string())
 }
 
 /// The policy with `learn` in it where it has such a knob, and whether the rate is learnt.

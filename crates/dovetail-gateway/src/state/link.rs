@@ -22,10 +22,8 @@ use crate::{
     who::Who,
 };
 
-/// A turn is of what the link carries in this time, and of three segments at least: each costs two or three wake-ups.
+/// A turn is of what the link carries in this time, and of three segments at least: each costs a wake-up.
 const TURN: Duration = Duration::from_millis(6);
-/// On a narrow link it is of what that carries in this time, up to six segments: by then wake-ups cost less than what is read.
-const NARROW_TURN: Duration = Duration::from_millis(36);
 
 /// A connection of a class with a rate begins with a window of what that brings in this time, as its responses do.
 const FIRST: Duration = Duration::from_millis(340);
@@ -171,8 +169,8 @@ fn set_caps(dispatcher: &Dispatcher<Who>, config: &Config) {
 /// What goes by on a link of this many bytes a second: all of a response, its header too.
 fn setup(goodput: f64) -> RequestSetup {
     let setup = RequestSetup { overhead: 0, ..RequestSetup::for_bytes(goodput) };
-    let carried = |time: Duration| ((goodput * time.as_secs_f64()) as u64).next_multiple_of(SEGMENT);
-    let quantum = carried(TURN).max(carried(NARROW_TURN).clamp(3 * SEGMENT, 6 * SEGMENT));
+    let quantum = (goodput * TURN.as_secs_f64()) as u64;
+    let quantum = quantum.next_multiple_of(SEGMENT).max(3 * SEGMENT);
     RequestSetup { quantum, ..setup }
 }
 
@@ -214,8 +212,6 @@ mod tests {
     #[test]
     fn a_turn_is_of_whole_segments() {
         assert_eq!(setup(1e4).quantum, 3 * SEGMENT);
-        assert_eq!(setup(2e5).quantum, 5 * SEGMENT, "7 kB in 36 ms");
-        assert_eq!(setup(1e6).quantum, 6 * SEGMENT);
         assert_eq!(setup(1e7).quantum, 42 * SEGMENT, "60 kB in 6 ms");
     }
 }

@@ -24,8 +24,7 @@ fn check(status: &Value) {
 
 #[test]
 fn a_request_s_age_is_divided_among_what_it_waited_for() {
-    // Without a lead every class waits for the others from the first on.
-    let gateway = Running::start("rate = \"400kbps\"\nprobe = \"off\"\npolicy = \"grants:lead=0\"", "");
+    let gateway = Running::start("rate = \"400kbps\"\nprobe = \"off\"", "");
     // One that no server answers, and more than the link can carry.
     let unanswered = gateway.ask("127.0.1.1", 0);
     let open: Vec<_> = (1..8)
