@@ -63,7 +63,7 @@ async fn tunnelled(
     }
     let config = serving.settings.config();
     let closed = config.classes.get(record.class.0 as usize);
-    let closed = closed.and_then(|class| in_hours(class, &serving.settings.now()).err());
+    let closed = closed.and_then(|class| in_hours(class, || serving.settings.now()).err());
     if let Some(refusal) = closed {
         // There is no way to say why in TLS that is not opened.
         record.status.set(refusal.status().as_u16());

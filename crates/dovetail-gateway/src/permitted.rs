@@ -34,10 +34,14 @@ pub(crate) fn is_new<B>(config: &Config, request: &Request<B>) -> Result<(), Ref
     if was_here(request.headers(), &config.proxy.name) { Err(Refusal::Loop) } else { Ok(()) }
 }
 
-/// Whether requests of a class are let through at a local time, or why not.
-pub(crate) fn in_hours(class: &Class, now: &ZonedDateTime) -> Result<(), Refusal> {
-    let Some(hours) = class.hours.as_ref().filter(|hours| !hours.contains(now.datetime())) else { return Ok(()) };
-    let opens = hours.next_change(now);
+/// Whether requests of a class are let through at the local time, which is asked for where the class has hours; or why not.
+pub(crate) fn in_hours(class: &Class, now: impl FnOnce() -> ZonedDateTime) -> Result<(), Refusal> {
+    let Some(hours) = &class.hours else { return Ok(()) };
+    let now = now();
+    if hours.contains(now.datetime()) {
+        return Ok(());
+    }
+    let opens = hours.next_change(&now);
     let after_s = opens.as_ref().map_or(7 * 86_400, |opens| {
         let wait = opens.timestamp().as_millisecond() - now.timestamp().as_millisecond();
         u64::try_from(wait).unwrap_or(0).div_ceil(1000).max(1)
@@ -89,7 +93,7 @@ mod tests {
         };
         // A Wednesday.
         let at = |time: &str| -> ZonedDateTime { format!("2026-11-25T{time}+00:00[UTC]").parse().expect("a time") };
-        let says = |hours: &str, time: &str| match in_hours(&class(hours), &at(time)) {
+        let says = |hours: &str, time: &str| match in_hours(&class(hours), || at(time)) {
             Err(Refusal::OutOfHours { opens, after_s, .. }) => Some((opens, after_s)),
             Err(other) => panic!("{other:?}"),
             Ok(()) => None,

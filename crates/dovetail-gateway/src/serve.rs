@@ -182,9 +182,8 @@ impl Client {
             record.goes_to(class);
         }
         let config = self.serving.settings.config();
-        // Most classes have no hours, and the local time is dear.
-        let closed = config.classes.get(record.class.0 as usize).filter(|class| class.hours.is_some());
-        let closed = closed.and_then(|class| in_hours(class, &self.serving.settings.now()).err());
+        let closed = config.classes.get(record.class.0 as usize);
+        let closed = closed.and_then(|class| in_hours(class, || self.serving.settings.now()).err());
         if let Some(refusal) = closed {
             return self.refuse(&refusal, record, self.flow(None, busy));
         }

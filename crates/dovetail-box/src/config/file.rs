@@ -14,7 +14,7 @@ use toml::de::DeValue;
 
 use super::{
     class::{Class, Effect, Match},
-    given::{Tunnels, routes, tunnels},
+    given::{Tunnels, named, routes, tunnels},
     interface::Interface,
     model::{Admin, Config, Cpu, Io, OnFailure, Queues, Segments, Side, Wait},
     programs::{self, programs},
@@ -281,8 +281,7 @@ fn classes(sections: Vec<Section<'_>>, has_programs: bool, tunnels: &Tunnels) ->
 }
 
 fn class(section: &mut Section<'_>, tunnels: &Tunnels) -> Result<Class, Fault> {
-    let expected = "a name of up to 32 letters, digits, '-', '_' and '.'";
-    let name = section.one("name", values::name(32, is_in_name, expected))?;
+    let name = section.one("name", named)?;
     let matches = Match {
         ports: section
             .list("ports", whole(1..=65_535))?
@@ -341,10 +340,6 @@ fn program(value: &DeValue<'_>) -> Result<Arc<str>, String> {
     let is_name = (1..=64).contains(&name.len())
         && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
     if is_name { Ok(name.into()) } else { Err(format!("{} is not {expected}", quoted(text))) }
-}
-
-fn is_in_name(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || "-_.".contains(letter)
 }
 
 fn function(value: &DeValue<'_>) -> Result<&'static functions::Entry, String> {

@@ -65,9 +65,7 @@ pub(super) fn tunnels(sections: Vec<Section<'_>>, mut ipsec: Section<'_>, folder
 }
 
 fn tunnel(section: &mut Section<'_>, folder: &Path) -> Result<Tunnel, Fault> {
-    let expected = "a name of up to 32 letters, digits, '-', '_' and '.'";
-    let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-    let name = section.one("name", values::name(32, is_in_name, expected))?;
+    let name = section.one("name", named)?;
     let spi = section.one("spi", whole(FIRST_SPI..=u64::from(u32::MAX)))?;
     let source = section.one("source", end)?;
     let destination = section.one("destination", end)?;
@@ -87,6 +85,12 @@ fn tunnel(section: &mut Section<'_>, folder: &Path) -> Result<Tunnel, Fault> {
     let keys = keys.map_err(|what| section.wrong("key_file", what))?;
     let association = Association { keys, spi: spi as u32, source: source.octets(), destination: destination.octets() };
     Ok(Tunnel { name, association })
+}
+
+/// The name of a class or of a tunnel.
+pub(super) fn named(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let is_in_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    values::name(32, is_in_name, "a name of up to 32 letters, digits, '-', '_' and '.'")(value)
 }
 
 /// The address of a tunnel's end.

@@ -189,8 +189,8 @@ impl Open {
     /// Notes for a key that all numbers up to some way ahead of `next` are used; which is the first that is not.
     fn write(&mut self, line: usize, next: u64) -> io::Result<u64> {
         let (key, until) = (self.lines[line].0, (next + AHEAD).min(Numbers::END));
-        let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.file.write_all_at(format!("{digits} {until:010}\n").as_bytes(), (line * LINE) as u64)?;
+        let text = format!("{:032x} {until:010}\n", u128::from_be_bytes(key));
+        self.file.write_all_at(text.as_bytes(), (line * LINE) as u64)?;
         self.file.sync_data()?;
         self.lines[line].1 = until;
         Ok(until)
