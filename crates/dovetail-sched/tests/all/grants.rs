@@ -275,9 +275,10 @@ impl Plain {
         self.selected.saturating_sub(u128::from(self.first()) << 64)
     }
 
-    /// Nobody with candidates is further behind than the lag.
+    /// Nobody with candidates is further behind than the lag and the lead.
     fn lift(&mut self) {
-        let floor = self.selected.saturating_sub(u128::from(self.set.lag) << 64);
+        let behind = (u128::from(self.set.lag) << 64).saturating_add(u128::from(self.set.lead) << 64);
+        let floor = self.selected.saturating_sub(behind);
         for class in 0..self.classes.len() {
             for user in self.candidate_users(class) {
                 let least = self.classes[class].time.saturating_sub(self.set.lag).saturating_sub(self.set.slack);
@@ -290,10 +291,13 @@ impl Plain {
     }
 
     fn units_a_part(&self, class: usize, units: u64) -> u128 {
+        (units as f64 / self.parts(class) * 2f64.powi(64)) as u128
+    }
+
+    fn parts(&self, class: usize) -> f64 {
         let counted = self.users_of(class).iter().filter(|&&u| self.is_active(u) && !self.users[u].silent).count();
         let users = if self.set.counts { counted.max(1) } else { 1 };
-        let parts = self.classes[class].weight.expect("a class that was named") * users as f64;
-        (units as f64 / parts * 2f64.powi(64)) as u128
+        self.classes[class].weight.expect("a class that was named") * users as f64
     }
 
     /// Charges the request up to, or refunds it down to, `units` in all.
@@ -532,11 +536,24 @@ impl Plain {
         let class = candidates.iter().copied().min_by_key(|&class| (self.classes[class].counter >> 32, class))?;
         let counter = self.classes[class].counter;
         self.selected = self.selected.max(counter);
+        // One that is ahead of the least goes only for what ends within the lead, and is taken to be as much larger.
         let reach = counter.saturating_add(u128::from(self.set.lead) << 64);
-        let is_within = |other: usize| self.set.lead > 0 && self.classes[other].counter <= reach;
-        let may_go: Vec<_> = candidates.into_iter().filter(|&other| other == class || is_within(other)).collect();
-        let of_each: Vec<_> = may_go.into_iter().filter_map(|class| self.choose_of(class)).collect();
-        of_each.into_iter().min_by_key(|&request| (self.requests[request].rank, request))
+        let mut of_each = Vec::new();
+        for other in candidates {
+            let Some(request) = (other == class || self.set.lead > 0 && self.classes[other].counter <= reach)
+                .then(|| self.choose_of(other))
+                .flatten()
+            else {
+                continue;
+            };
+            let has = self.classes[other].counter;
+            if other == class || has.saturating_add(self.units_a_part(other, self.left(request))) <= reach {
+                let (size, number) = self.requests[request].rank;
+                let ahead = (has.saturating_sub(counter) as f64 / 2f64.powi(64) * self.parts(other)) as u64 / 2;
+                of_each.push(((size.saturating_add(ahead), number), request));
+            }
+        }
+        of_each.into_iter().min().map(|(_, request)| request)
     }
 
     /// The request that goes next of a class that may go.
@@ -556,6 +573,12 @@ impl Plain {
             candidates.min_by_key(|&request| (self.requests[request].rank, request))
         };
         eligible.into_iter().filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
+    }
+
+    /// What there will be of the request yet, as far as is known.
+    fn left(&self, request: usize) -> u64 {
+        let r = &self.requests[request];
+        r.total.map_or_else(|| r.granted.max(self.expected()), |total| total.saturating_sub(r.granted + r.window))
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {

@@ -75,6 +75,7 @@ fn class() -> impl Strategy<Value = (f64, u32)> {
 #[derive(Debug)]
 struct World {
     order: &'static str,
+    lead: u64,
     liar: (f64, u32),
     other: (f64, u32),
     liars: Vec<Job>,
@@ -98,7 +99,7 @@ impl World {
         let (liar, other) = (self.liar, self.other);
         // As much as the honest class may have back at once: it is never lifted.
         let lag = (f64::from(EACH) * MOST / other.0).ceil();
-        let mut gateway = build(&format!("grants:order={},lag={lag},slack=1000", self.order));
+        let mut gateway = build(&format!("grants:order={},lag={lag},lead={},slack=1000", self.order, self.lead));
         // Users of the liars' class first, then of the other, then one of a third, then the dead, who are the liars'.
         FarLink::place(&mut *gateway, &[liar, other, (1.0, 1)]);
         let first_dead = liar.1 + other.1 + 1;
@@ -127,7 +128,8 @@ impl World {
         // l, e and what was under way: each of the class's requests may be wrong by a turn, and have one under way.
         let n = [liar, other].map(|(_, users)| f64::from(users * EACH));
         let unsettled = [0, 1].map(|class| (MOST + 10.0 + 2.0 * n[class] * (MOST + 10.0)) / parts[class]);
-        let mut ahead = Ahead { most: f64::NEG_INFINITY, bound: 2.0 * lag + unsettled[0] + unsettled[1], both_ns: 0 };
+        let bound = 2.0 * lag + 4.0 * self.lead as f64 + unsettled[0] + unsettled[1];
+        let mut ahead = Ahead { most: f64::NEG_INFINITY, bound, both_ns: 0 };
         let (mut least, mut before, mut over) = (f64::INFINITY, 0, 0);
         link.run(300 * SECOND, |link| {
             while over < link.done.len() {
@@ -160,12 +162,13 @@ proptest! {
     #[test]
     fn a_class_that_lies_gets_more_than_its_weight_for_no_longer_than_the_bound(
         order in prop_oneof![Just("srpt"), Just("las"), Just("first"), Just("fair")],
+        lead in prop_oneof![Just(0u64), Just(300u64), Just(5_000u64)],
         (liar, other) in (class(), class()),
         (liars, honest) in (liars(), honest()),
         dead in prop_oneof![Just(0u32), Just(300u32)],
         passing in prop::collection::vec((0u64..300_000, sizes()), 0..30),
     ) {
-        let world = World { order, liar, other, liars, honest, dead, passing };
+        let world = World { order, lead, liar, other, liars, honest, dead, passing };
         let ahead = world.run();
         prop_assert!(ahead.most <= ahead.bound, "{ahead:?}");
     }
@@ -187,7 +190,8 @@ fn no_single_lie_pays() {
         // Most are short, so that little is expected of a response of which nothing is known.
         let honest = [20, 20, 20, 20, 5000].map(|size| Job::honest(0, 1, size, 5 * MS)).into();
         let (liar, other) = ((1.0, 4), (1.0, 4));
-        let world = World { order: "srpt", liar, other, liars: vec![job], honest, dead: 0, passing: vec![] };
+        let world =
+            World { order: "srpt", lead: 1000, liar, other, liars: vec![job], honest, dead: 0, passing: vec![] };
         let ahead = world.run();
         println!("{name}: {ahead:?}");
         assert!(ahead.both_ns > 20 * SECOND && ahead.most <= ahead.bound, "{name}: {ahead:?}");

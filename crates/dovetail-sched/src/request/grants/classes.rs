@@ -1,20 +1,28 @@
 //! Which class goes next.
 //!
 //! A class's *service counter* `SC` adds up what it was charged, for each part it has: a charge of `c` units adds
-//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id, or one
-//! that is ahead of it by no more than `lead`, if its request has the lesser rank. `V` is the largest that was the least so far. A
-//! candidate class is never more than `lag` behind it:
+//! `c/(w·u)` with weight `w` and `u` counted users. The candidate class with the least goes next, ties to the lowest id, unless
+//! another has a request that goes before that one's in `order` even if it is taken to be larger by half of what its class is
+//! ahead, and that ends before the class is ahead by more than `lead`. `V` is the largest that was the least so far. A candidate
+//! class is never more than `lag + lead` behind it:
 //!
 //! ```text
-//! V <- max(V, least SC);  one goes of those with   SC <= least SC + lead
-//! c becomes a candidate, or is refunded while it is one:   SC_c <- max(SC_c, V - lag)
+//! V <- max(V, least SC)                                    a_c = SC_c - least SC, of a class c in line
+//! first goes the least  rank + w·u·a_c/2                   of those with a_c + left/(w·u) <= lead, and that with a_c = 0
+//! c becomes a candidate, or is refunded while it is one:   SC_c <- max(SC_c, V - lead - lag)
 //! c had no request at all:                                 SC_c <- max(SC_c, V - min(lag, first))
 //! ```
+//!
+//! What is left of a long download is more than the lead: its class goes only when it has had the least, and shares of
+//! downloads hold at every moment. Short responses of a class that is ahead go before long ones of others, but not before others
+//! nearly as short, so that what it is ahead by is soon paid back. When the class with the least has no candidates for a moment, as one
+//! with a single response has not after each turn, `V` moves up to those who are ahead, and what the class is behind by that is
+//! not lost. While more than 64 classes are in line none is ahead of another: looking at all would take too long.
 //!
 //! So a new user goes first with `first` units a part: a page beside hundreds of downloads does not wait for a round
 //! of them. A user who comes and goes has no more of that than one who stays, who may be `lag` behind.
 //!
-//! A class that was put forward to `V - lag` has lost what it was further behind, for want of candidates. That is told at its
+//! A class that was put forward to `V - lead - lag` has lost what it was further behind, for want of candidates. That is told at its
 //! next turn: with longer windows it would have had some.
 //!
 //! As `V` follows the least, it never passes a candidate: the second line holds for all candidates at all times.
@@ -48,6 +56,25 @@ struct Class {
     lost: bool,
 }
 
+/// How far ahead of the least a class is, and how much farther it may be, in 2^-64 units a part.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ahead {
+    by: u128,
+    room: u128,
+}
+
+impl Ahead {
+    /// For all of this many parts, in units.
+    pub(super) fn units(self, parts: f64) -> u64 {
+        (self.by as f64 / ONE * parts) as u64
+    }
+
+    /// Whether the class may have so many units for this many parts.
+    pub(super) fn leaves_room_for(self, units: u64, parts: f64) -> bool {
+        each(units, parts) <= self.room
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Counter(u128);
 
@@ -62,6 +89,9 @@ impl HeapKey for Counter {
         Self(number << 32)
     }
 }
+
+/// With more classes in line than this the one with the least goes: a turn takes no longer, however many there are.
+const MOST_TO_LOOK_AT: usize = 64;
 
 /// A unit a part.
 const ONE: f64 = 18_446_744_073_709_551_616.0;
@@ -98,13 +128,18 @@ impl Classes {
         Some(class)
     }
 
-    /// Others that may go instead of the one that is to: all who are ahead of it by no more than the lead. O(candidates) where there
-    /// is a lead.
-    pub(super) fn others(&self, least: ClassId) -> impl Iterator<Item = ClassId> + '_ {
-        let reach = self.classes[least.0 as usize].service.saturating_add(self.lead);
-        let all = (self.lead > 0 && self.candidates.len() > 1).then(|| self.candidates.iter());
-        let is_within = move |class: &ClassId| *class != least && self.classes[class.0 as usize].service <= reach;
-        all.into_iter().flatten().map(|(class, _)| class).filter(is_within)
+    /// Others that may go instead of the one that is to: who are ahead of it by no more than the lead, and what they may be charged
+    /// until then. None where too many are in line to look at them all.
+    pub(super) fn others(&self, least: ClassId) -> impl Iterator<Item = (ClassId, Ahead)> + '_ {
+        let least_service = self.classes[least.0 as usize].service;
+        let ahead = move |class: ClassId| {
+            let by = self.classes[class.0 as usize].service.saturating_sub(least_service);
+            Some(Ahead { by, room: self.lead.checked_sub(by)? })
+        };
+        let all =
+            (self.lead > 0 && (2..=MOST_TO_LOOK_AT).contains(&self.candidates.len())).then(|| self.candidates.iter());
+        let others = all.into_iter().flatten().map(|(class, _)| class).filter(move |&class| class != least);
+        others.filter_map(move |class| Some((class, ahead(class)?)))
     }
 
     /// `units` more for a class with this many parts. What its counter grew by.
@@ -128,7 +163,7 @@ impl Classes {
         self.lead = u128::from(lead) << 64;
     }
 
-    /// A candidate class is no more than `lag` units a part behind from now on, one that had no request `first`.
+    /// A candidate class is no more than `lag` units a part and the lead behind from now on, one that had no request `first`.
     pub(super) fn set_lag(&mut self, lag: u64, first: u64) {
         (self.lag, self.first) = (u128::from(lag) << 64, u128::from(first.min(lag)) << 64);
     }
@@ -161,7 +196,7 @@ impl Classes {
 
     fn put(&mut self, class: ClassId) {
         let account = place(&mut self.classes, class.0);
-        let floor = self.selected.saturating_sub(self.lag);
+        let floor = self.selected.saturating_sub(self.lag.saturating_add(self.lead));
         if account.service < floor {
             (account.service, account.lost) = (floor, true);
         }
@@ -190,6 +225,23 @@ mod tests {
             order.push(class.0);
         }
         order
+    }
+
+    #[test]
+    fn who_is_ahead_may_go_for_what_ends_within_the_lead_while_few_are_in_line() {
+        let mut classes = Classes::new(1_000, 30_000, 0);
+        for class in 0..64 {
+            classes.set_candidate(ClassId(class), true);
+        }
+        classes.charge(B, 800, 2.0);
+        assert_eq!(classes.select(), Some(A));
+        let (_, ahead) = classes.others(A).find(|&(class, _)| class == B).expect("it may go");
+        assert_eq!(ahead.units(2.0), 800);
+        assert!(ahead.leaves_room_for(1_200, 2.0) && !ahead.leaves_room_for(1_201, 2.0));
+        classes.charge(B, 1_400, 2.0);
+        assert!(!classes.others(A).any(|(class, _)| class == B));
+        classes.set_candidate(ClassId(64), true);
+        assert_eq!(classes.others(A).count(), 0);
     }
 
     #[test]

@@ -20,8 +20,8 @@
 //!
 //! * *When is a turn?* While there are tokens (`pace.rs`): they come at a pace that a control loop holds so that the
 //!   far queue stays `delay` long.
-//! * *Which class?* The one with the least charge over weight and counted users, or one that is ahead of it by no more than
-//!   `lead`, if its request is before it in `order` (`classes.rs`, `counted.rs`).
+//! * *Which class?* The one with the least charge over weight and counted users, or one with a shorter request that ends before
+//!   the class is ahead of it by more than `lead` (`classes.rs`, `counted.rs`).
 //! * *Which request of it?* The first in `order` among those of users who are not ahead (`users.rs`, `order.rs`).
 //!
 //! A response that has begun and was silent for 12 s, though units of it wait, goes before all others of its user with a small
@@ -63,7 +63,7 @@
 //! `V` and `lag` as in `classes.rs`. While `k` has candidates, at every time
 //!
 //! ```text
-//! V - lag <= SC_k <= V + lead + l_k + e_k
+//! V - lead - lag <= SC_k <= V + lead + l_k + e_k
 //! ```
 //!
 //! `l_k` being its largest charge at a turn and `e_k` the sum of its charges since its last turn that were not at turns: of
@@ -78,12 +78,12 @@
 //! `i` at `t2` and for `j` at `t1`,
 //!
 //! ```text
-//! X_i <= V(t2) - V(t1) + lag + lead + l_i + e_i
-//! X_j >= V(t2) - V(t1) - lag - max(lead + l_j + e_j, a_j) - f_j
-//! X_i - X_j <= 2·lag + lead + l_i + e_i + max(lead + l_j + e_j, a_j) + f_j
+//! X_i <= V(t2) - V(t1) + lag + 2·lead + l_i + e_i
+//! X_j >= V(t2) - V(t1) - lag - lead - max(lead + l_j + e_j, a_j) - f_j
+//! X_i - X_j <= 2·lag + 3·lead + l_i + e_i + max(lead + l_j + e_j, a_j) + f_j
 //! ```
 //!
-//! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag` at once: `j` was charged
+//! Nothing on the right grows with time but `f_j`, and that only if `j` has back more than `lag + lead` at once: `j` was charged
 //! for what never came. What `i` *receives* is at most `X_i` and what of it was charged before `t1` and was in flight.
 //! So a class whose lengths are wrong, or whose responses break off, gets more than its weight for no longer than this,
 //! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
@@ -93,13 +93,13 @@
 //!
 //! # Cost
 //!
-//! O(log n) for each event, amortised where users catch up with their class; memory for each request, user and class, and
-//! nothing for the queues between them.
+//! O(log n) for each event, amortised where users catch up with their class, and at each turn a look at every class in line while
+//! those are no more than 64; memory for each request, user and class, and nothing for the queues between them.
 //!
 //! # Worked example
 //!
-//! An inference server's tokens: turns of 16, nothing in flight beyond. Two classes, of weights 2 and 1, and three
-//! turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
+//! An inference server's tokens: turns of 16, nothing in flight beyond, and so no lead. Two classes, of weights 2 and 1, and
+//! three turns' worth of tokens in the bucket. Both start at 0: class 0 goes first, has 8 a part after it, and goes again when
 //! class 1 is at 16.
 //!
 //! ```
@@ -129,6 +129,7 @@
 //! # Ok::<(), Box<dyn core::error::Error>>(())
 //! ```
 
+mod age;
 mod classes;
 mod counted;
 mod forest;
@@ -144,9 +145,10 @@ mod users;
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
 use self::{
+    age::Age,
     classes::Classes,
     counted::Counted,
-    order::Order,
+    order::{Order, Rank},
     overdue::Overdue,
     pace::{Demand, Pace},
     response::{Cause, Response, State},
@@ -171,8 +173,8 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "ageing",
             default: "1000",
-            meaning: "srpt, las: units that a second of waiting subtracts from a size, 0 to 10^9",
-            retunable: false,
+            meaning: "srpt, las: units that a second of waiting subtracts from a size, 0 to 10^9, or a part of the rate",
+            retunable: true,
         },
         Knob {
             key: "first",
@@ -194,8 +196,8 @@ pub const ENTRY: RequestEntry = RequestEntry {
         },
         Knob {
             key: "lead",
-            default: "0",
-            meaning: "units per weight and user that a class may lead others and still go first, up to 1GB, or inf",
+            default: "4w",
+            meaning: "units per weight and user that a class may lead others by, for responses that end within that, up to 1GB, or inf; 4w: four first windows",
             retunable: true,
         },
         Knob {
@@ -242,6 +244,7 @@ const MEAN_GAIN: f64 = 1.0 / 32.0;
 pub struct Grants {
     setup: RequestSetup,
     order: Order,
+    age: Age,
     counts_users: bool,
     accounts: Accounts,
     responses: Vec<Response>,
@@ -265,10 +268,12 @@ pub struct Grants {
 
 impl Grants {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let Settings { order, slack, lag, lead, silence, delay, counts_users, learns } = Settings::of(knobs)?;
+        let Settings { order, ageing, slack, lag, lead, silence, delay, counts_users, learns } =
+            Settings::of(knobs, setup.window)?;
         Ok(Self {
             setup: *setup,
             order,
+            age: Age::new(ageing, setup.rate),
             counts_users,
             accounts: Accounts::default(),
             responses: Vec::new(),
@@ -562,6 +567,7 @@ impl RequestScheduler for Grants {
 
     fn set_rate(&mut self, units_per_s: f64, now: Nanos) {
         self.pace.set_rate(units_per_s, now);
+        self.age.set_rate(units_per_s, now);
     }
 
     fn enqueue(&mut self, request: &Request, now: Nanos) {
@@ -577,7 +583,7 @@ impl RequestScheduler for Grants {
         *place(&mut self.responses, request.id.0) = Response {
             state: State::Waiting,
             total: request.length,
-            arrival: now,
+            age: self.age.at(now),
             number,
             served: number,
             ..Response::default()
@@ -706,11 +712,17 @@ impl RequestScheduler for Grants {
             return None;
         }
         let class = self.classes.select()?;
-        let mut first = self.users.choose(class)?;
-        for other in self.classes.others(class) {
-            first = self.users.choose(other).map_or(first, |of_other| first.min(of_other));
+        let (mut first, mut request) = self.users.choose(class)?;
+        let expected = self.expected();
+        for (other, ahead) in self.classes.others(class) {
+            let Some((rank, sooner)) = self.users.choose(other) else { continue };
+            let parts = self.parts(other);
+            let rank = Rank { key: rank.key.saturating_add(ahead.units(parts) / 2), ..rank };
+            if rank < first && ahead.leaves_room_for(self.responses[sooner.0 as usize].left(expected), parts) {
+                (first, request) = (rank, sooner);
+            }
         }
-        self.turn(first.1, now)
+        self.turn(request, now)
     }
 
     fn poll_at(&self) -> Option<Nanos> {
@@ -739,11 +751,13 @@ impl RequestScheduler for Grants {
 
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
-        let Settings { order, slack, lag, lead, silence, delay, counts_users, learns } = Settings::of(knobs)?;
+        let Settings { order, ageing, slack, lag, lead, silence, delay, counts_users, learns } =
+            Settings::of(knobs, self.setup.window)?;
         knobs.keeps("order", order == self.order)?;
         knobs.keeps("slack", slack == self.users.slack())?;
         knobs.keeps("users", counts_users == self.counts_users)?;
         knobs.keeps("learn", learns == self.pace.learns())?;
+        self.age.set_ageing(ageing, now);
         self.pace.set_aim(delay, now);
         self.classes.set_lead(lead);
         self.classes.set_lag(lag, FIRST);

@@ -1,19 +1,18 @@
 //! Which of a class's requests goes first.
 //!
 //! A candidate's [`Rank`] is a key in units, then a number in order of arrival. It changes only when something of the
-//! request itself is told: of two requests that wait, `size - ageing·waited` orders as `size + ageing·arrival` does, because
-//! they grow old alike.
+//! request itself is told, as requests that wait grow old alike ([`age`](super::age)).
 
 use super::response::Response;
 use crate::{PolicyError, entry::Knobs};
 
-/// The order within a class. Rates are in units a second.
+/// The order within a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// Shortest remaining first, as far as lengths are known.
-    ShortestRemaining { ageing: u64 },
+    ShortestRemaining,
     /// Least attained first.
-    LeastAttained { ageing: u64 },
+    LeastAttained,
     /// The first units of every response before all others, in order of arrival; the rest in turn.
     FirstUnits { units: u64 },
     /// All in turn.
@@ -29,11 +28,10 @@ pub(super) struct Rank {
 
 impl Order {
     pub(super) fn read(knobs: &Knobs<'_>) -> Result<Self, PolicyError> {
-        let ageing = knobs.count("ageing", 0, 1_000_000_000)?;
         let units = knobs.bytes("first", 0, 1_000_000_000)?;
         match knobs.text("order") {
-            "srpt" => Ok(Self::ShortestRemaining { ageing }),
-            "las" => Ok(Self::LeastAttained { ageing }),
+            "srpt" => Ok(Self::ShortestRemaining),
+            "las" => Ok(Self::LeastAttained),
             "first" => Ok(Self::FirstUnits { units }),
             "fair" => Ok(Self::InTurn),
             _ => Err(knobs.wrong("order", format_args!("srpt, las, first or fair"))),
@@ -44,17 +42,10 @@ impl Order {
     pub(super) fn rank(self, response: &Response, expected: u64) -> Rank {
         match self {
             _ if response.overdue => Rank { key: 0, number: response.served },
-            Self::ShortestRemaining { ageing } => {
-                let size = response.total.map_or_else(
-                    // Sizes have heavy tails: a response that went on for so long will go on for as long again.
-                    || response.granted.max(expected),
-                    |total| total - response.target().min(total),
-                );
-                Rank { key: size.saturating_add(age(response, ageing)), number: response.number }
+            Self::ShortestRemaining => {
+                Rank { key: response.left(expected).saturating_add(response.age), number: response.number }
             }
-            Self::LeastAttained { ageing } => {
-                Rank { key: response.granted.saturating_add(age(response, ageing)), number: response.number }
-            }
+            Self::LeastAttained => Rank { key: response.granted.saturating_add(response.age), number: response.number },
             Self::FirstUnits { units } if response.granted < units => Rank { key: 0, number: response.number },
             Self::FirstUnits { .. } => Rank { key: 1, number: response.served },
             Self::InTurn => Rank { key: 0, number: response.served },
@@ -62,27 +53,19 @@ impl Order {
     }
 }
 
-/// What a request that came later is taken to be larger by, in units.
-fn age(response: &Response, ageing: u64) -> u64 {
-    let units = u128::from(response.arrival.0) * u128::from(ageing) / 1_000_000_000;
-    u64::try_from(units).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Nanos;
 
-    fn waiting(arrival_s: u64, total: Option<u64>) -> Response {
-        Response { arrival: Nanos::from_secs(arrival_s), total, ..Response::default() }
+    fn waiting(age: u64, total: Option<u64>) -> Response {
+        Response { age, total, ..Response::default() }
     }
 
     #[test]
     fn a_long_response_that_has_waited_goes_before_a_short_one() {
-        let order = Order::ShortestRemaining { ageing: 1000 };
-        let rank = |arrival_s, total| order.rank(&waiting(arrival_s, total), 5000);
-        assert!(rank(0, Some(100_000)) > rank(90, Some(9_000)));
-        assert!(rank(0, Some(100_000)) < rank(92, Some(9_000)));
+        let rank = |age, total| Order::ShortestRemaining.rank(&waiting(age, total), 5000);
+        assert!(rank(0, Some(100_000)) > rank(90_000, Some(9_000)));
+        assert!(rank(0, Some(100_000)) < rank(92_000, Some(9_000)));
         // 5,000 units are expected of one of which nothing is known.
         assert_eq!(rank(0, None), rank(0, Some(5_000)));
     }
@@ -91,16 +74,15 @@ mod tests {
     fn what_is_left_counts_where_it_is_known_and_what_was_had_where_it_is_not() {
         let of = |total| Response { granted: 30_000, window: 10_000, total, ..Response::default() };
         let rank = |order: Order, total| order.rank(&of(total), 5000).key;
-        let shortest = Order::ShortestRemaining { ageing: 0 };
+        let shortest = Order::ShortestRemaining;
         assert_eq!([rank(shortest, Some(50_000)), rank(shortest, None)], [10_000, 30_000]);
-        assert_eq!(rank(Order::LeastAttained { ageing: 0 }, Some(50_000)), 30_000);
+        assert_eq!(rank(Order::LeastAttained, Some(50_000)), 30_000);
         assert_eq!(rank(Order::FirstUnits { units: 30_001 }, None), 0);
         assert_eq!(rank(Order::FirstUnits { units: 30_000 }, None), 1);
     }
 
     #[test]
     fn ages_at_the_end_of_time_do_not_overflow() {
-        let old = Response { arrival: Nanos::MAX, total: Some(u64::MAX), ..Response::default() };
-        assert_eq!(Order::ShortestRemaining { ageing: 1_000_000_000 }.rank(&old, 0).key, u64::MAX);
+        assert_eq!(Order::ShortestRemaining.rank(&waiting(u64::MAX, Some(u64::MAX)), 0).key, u64::MAX);
     }
 }

@@ -77,7 +77,8 @@ pub(super) struct Response {
     pub(super) grew_at: Nanos,
     /// Whether it told the running mean its size.
     pub(super) told: bool,
-    pub(super) arrival: Nanos,
+    /// What it is taken to be larger by because it did not come earlier, in units.
+    pub(super) age: u64,
     /// Where it came in the order of arrivals.
     pub(super) number: u64,
     /// Where it came when it was last served, or else when it arrived.
@@ -106,6 +107,12 @@ impl Response {
     /// What was charged and has not come.
     pub(super) fn in_flight(&self) -> u128 {
         u128::from(self.charged.saturating_sub(self.received))
+    }
+
+    /// What is left of it to elicit; where its length is not known as much as there was, and no less than `expected`. Sizes have
+    /// heavy tails: a response that went on for so long will go on for as long again.
+    pub(super) fn left(&self, expected: u64) -> u64 {
+        self.total.map_or_else(|| self.granted.max(expected), |total| total - self.target())
     }
 
     /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is
