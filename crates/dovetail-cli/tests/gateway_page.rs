@@ -152,8 +152,6 @@ fn a_page_on_a_narrow_link_does_not_wait_behind_four_downloads() {
         .collect();
     let cells = chosen(cells, Cell::to_string);
     let parts = side_by_side(4, &cells, |cell| pairs(cell, PAIRS_ON_A_NARROW_LINK));
-    // The goal is 0.6. Beside four other users the page's has a fifth of the link, where six connections of ten had more: 2.0 was seen.
-    let most = |cell: Cell| if cell.beside == Beside::FourUsers { 2.5 } else { 1.0 };
-    let worse: Vec<_> = parts.iter().filter(|&&(cell, part)| part > most(cell)).collect();
+    let worse: Vec<_> = parts.iter().filter(|(_, part)| *part > 1.0).collect();
     assert!(worse.is_empty(), "{worse:.3?}");
 }
