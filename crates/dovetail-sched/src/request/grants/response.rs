@@ -161,8 +161,9 @@ impl Response {
         } else {
             return false;
         };
+        let before = self.window;
         self.window = self.window.saturating_add(more).min(longest_window);
-        true
+        self.window > before
     }
 
     /// Whether it may have a turn.
