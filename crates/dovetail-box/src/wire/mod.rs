@@ -15,7 +15,9 @@
 //! | [`named`] | the name that a packet carries of what is to be done with it |
 //! | [`fits`] | what an interface's MTU lets through |
 //! | [`clamp`] | lets TCP hosts agree on segments that fit |
-//! | [`too_big`] | tells a sender that its packet does not fit |
+//! | [`icmp_error`] | tells a sender what became of its packet |
+//! | [`too_big`] | that it does not fit |
+//! | [`token_bucket`] | how often senders are told |
 //!
 //! All of it takes any bytes: nothing panics, and the work is bounded by a frame's length. Buffers are the caller's; nothing
 //! is allocated once they have grown to a frame's length.
@@ -23,6 +25,7 @@
 pub mod checksum;
 pub mod clamp;
 pub mod fits;
+pub mod icmp_error;
 pub mod left_out;
 pub mod named;
 pub mod offload;
@@ -32,6 +35,7 @@ pub mod segments;
 pub mod tag;
 #[cfg(test)]
 mod testing;
+pub mod token_bucket;
 pub mod too_big;
 
 pub use refused::Refused;
