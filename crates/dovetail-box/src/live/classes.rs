@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::{self, Effect, Marks},
     functions::{
-        Entry, NetworkFunction, Verdict,
+        Entry, NetworkFunction, Reason, Verdict,
         forwarding::{self, Forwarding},
         ipsec::{self, Ipsec},
     },
@@ -84,8 +84,16 @@ struct Class {
 /// Who ends a frame's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
-    Function,
+    Function(Ended),
     Program,
+}
+
+/// How a function ends a frame's way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub reason: Reason,
+    /// Whether no function before it has changed the frame: what its sender sent.
+    pub is_as_it_came: bool,
 }
 
 /// What the work on a frame came to.
@@ -228,12 +236,15 @@ impl Classes {
 
 impl Class {
     fn run(&mut self, frame: &mut Vec<u8>, counters: &mut ProgramCounters) -> Option<By> {
-        let ends = |verdict| matches!(verdict, Verdict::Drop(_));
-        if self.chain.iter_mut().any(|function| ends(function.process(frame))) {
-            return Some(By::Function);
+        let mut is_as_it_came = true;
+        for (function, entry) in self.chain.iter_mut().zip(&self.config.functions) {
+            if let Verdict::Drop(reason) = function.process(frame) {
+                return Some(By::Function(Ended { reason, is_as_it_came }));
+            }
+            is_as_it_came &= !entry.changes_frames;
         }
         let program = self.program.as_mut()?;
-        ends(program.process(frame, counters)).then_some(By::Program)
+        matches!(program.process(frame, counters), Verdict::Drop(_)).then_some(By::Program)
     }
 
     fn does_the_same(&self, before: &Self) -> bool {

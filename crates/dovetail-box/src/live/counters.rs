@@ -15,8 +15,12 @@ pub struct ClassCounters {
     pub sent_bytes: u64,
     /// That found no room in the queues, or lost it to others.
     pub queue_full: u64,
-    /// That a function ended.
+    /// That a function ended, but for the two reasons that follow.
     pub ended_by_function: u64,
+    /// That had been through as many routers as they may.
+    pub hop_limit: u64,
+    /// To whose destination there is no route.
+    pub no_route: u64,
     /// That the program ended: it refused them, failed on them, or was in quarantine.
     pub ended_by_program: u64,
     /// That had become too long for the interface.
@@ -38,10 +42,12 @@ pub struct ClassCounters {
 impl ClassCounters {
     /// Packets that were dropped, by reason.
     #[must_use]
-    pub const fn dropped_by(&self) -> [(&'static str, u64); 5] {
+    pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
         [
             ("queue_full", self.queue_full),
             ("function", self.ended_by_function),
+            ("hop_limit", self.hop_limit),
+            ("no_route", self.no_route),
             ("program", self.ended_by_program),
             ("too_long", self.too_long),
             ("lapse", self.lapsed),

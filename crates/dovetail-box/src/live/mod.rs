@@ -17,6 +17,7 @@
 //! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `ledger` | which sequence numbers of tunnels were used |
+//! | `answers` | what senders of packets that end here are told |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`admin`] | the admin port |
 //! | `programs` | the folder of programs, and the instance of each class; `no_programs` without the feature `programs` |
@@ -28,6 +29,7 @@
 //! [`Node`]: crate::node::Node
 
 pub mod admin;
+mod answers;
 mod busiest;
 mod classes;
 mod clock;
@@ -66,6 +68,7 @@ mod xdp;
 #[path = "no_xdp.rs"]
 mod xdp;
 
+pub use answers::{AnswerCounters, AnswersCounters};
 pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
 pub use counters::{ClassCounters, Oddities, ProgramCounters, WorkerCounters};

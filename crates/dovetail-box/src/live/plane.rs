@@ -7,6 +7,7 @@ use dovetail_stats::Histogram;
 
 use super::{
     LiveError,
+    answers::Answers,
     busiest::Busiest,
     classes::{By, Classes, Worked},
     clock,
@@ -23,9 +24,13 @@ use super::{
 };
 use crate::{
     config::{self, Config, Segments},
-    functions::frame::Version,
+    functions::{Reason, frame::Version},
     node::{Action, Link, Node, Outcome, Pace, Passage, Room, Work},
-    wire::{self, offload::Offload},
+    wire::{
+        self,
+        icmp_error::{self, Message},
+        offload::Offload,
+    },
 };
 
 /// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
@@ -44,10 +49,6 @@ const MOST_BEHIND: Nanos = Nanos::from_micros(250);
 const CATCHING_UP: usize = 16;
 /// For how long, where packets are really worked on meanwhile.
 const MOST_CATCHING_UP: Nanos = Nanos::from_millis(1);
-
-/// How often a sender is told that its packet is too long (a limit that RFC 4443, 2.4 (f) demands): senders need one answer a
-/// path.
-const ANSWER_EVERY: Nanos = Nanos::from_millis(1);
 
 /// The longest time in the box that is told from longer ones, in nanoseconds.
 const MOST_LATENCY: u64 = 100_000_000_000;
@@ -79,10 +80,7 @@ pub(super) struct Plane {
     received_at: Nanos,
     /// Whether packets have been worked on for as long as they may since then.
     works_long: bool,
-    /// The answer to a packet that is too long, while it is made.
-    answer: Vec<u8>,
-    /// When the last one was sent.
-    answered_at: Nanos,
+    answers: Answers,
 }
 
 impl Plane {
@@ -114,8 +112,7 @@ impl Plane {
             offered: 0,
             received_at: Nanos::ZERO,
             works_long: false,
-            answer: Vec::new(),
-            answered_at: Nanos::ZERO,
+            answers: Answers::default(),
             classes,
         })
     }
@@ -342,33 +339,47 @@ impl Plane {
         if worked.ended_by.is_none() && !is_too_long {
             return (worked.took, Outcome::Forward { bytes: frame.bytes.len() as u32 });
         }
-        let reason = match worked.ended_by {
-            None => &mut counters.too_long,
-            Some(By::Function) => &mut counters.ended_by_function,
-            Some(By::Program) => &mut counters.ended_by_program,
+        let (count, message) = match worked.ended_by {
+            None => (&mut counters.too_long, Some(Message::TooBig { mtu: mtu.saturating_sub(self.growth_bytes) })),
+            Some(By::Function(ended)) => {
+                let (count, message) = match ended.reason {
+                    Reason::HopLimit => (&mut counters.hop_limit, Some(Message::HopLimit)),
+                    Reason::NoRoute => (&mut counters.no_route, Some(Message::NoRoute)),
+                    _ => (&mut counters.ended_by_function, None),
+                };
+                // Of a packet that was changed, the sender knows nothing: an answer would go to a tunnel's end.
+                (count, message.filter(|_| ended.is_as_it_came))
+            }
+            Some(By::Program) => (&mut counters.ended_by_program, None),
         };
-        *reason += 1;
+        *count += 1;
         had.dropped += 1;
         self.watchers.dropped(frame.number);
         if let Some(frame) = self.frames.take(handle) {
-            if is_too_long {
-                self.tell_too_long(&frame, mtu);
+            if let Some(message) = message {
+                self.tell(&frame, message);
             }
             self.frames.give_back(frame.bytes);
         }
         (worked.took, Outcome::Drop)
     }
 
-    /// Tells the sender of a packet that is too long for the interface behind.
-    fn tell_too_long(&mut self, frame: &Frame, mtu: u32) {
-        let fits = mtu.saturating_sub(self.growth_bytes);
+    /// Tells the sender of a packet what became of it, where that may be told.
+    fn tell(&mut self, frame: &Frame, message: Message) {
+        let port = &mut self.ports[1 - self.toward];
+        // Where nothing leaves, answers are not to pile up.
+        if port.is_full() {
+            return;
+        }
         let now = clock::now();
-        if now >= self.answered_at + ANSWER_EVERY && wire::too_big::answer(&frame.bytes, fits, &mut self.answer).is_ok()
-        {
-            let mut answer = self.frames.buffer(self.answer.len());
-            answer.extend_from_slice(&self.answer);
-            self.answered_at = now;
-            self.ports[1 - self.toward].push(Offload::NONE, answer, now);
+        let make = |into: &mut Vec<u8>| match message {
+            Message::TooBig { mtu } => wire::too_big::answer(&frame.bytes, mtu, into),
+            message => icmp_error::answer(&frame.bytes, message, into),
+        };
+        if let Some(answer) = self.answers.answer(message, now, make) {
+            let mut bytes = self.frames.buffer(answer.len());
+            bytes.extend_from_slice(answer);
+            port.push(Offload::NONE, bytes, now);
         }
     }
 
@@ -545,6 +556,7 @@ impl Plane {
             latencies: self.latencies.clone(),
             busiest: self.busiest.clone(),
             oddities: self.oddities,
+            answers: self.answers.counters(),
         }
     }
 }

@@ -6,6 +6,7 @@ use dovetail_sched::{Backlog, Nanos, Weight, units::Rate};
 use dovetail_stats::Histogram;
 
 use super::{
+    answers::AnswersCounters,
     busiest::Busiest,
     counters::{ClassCounters, Oddities, WorkerCounters},
     port::PortCounters,
@@ -54,4 +55,6 @@ pub struct Status {
     pub busiest: Arc<Busiest>,
     /// What is not of any class.
     pub oddities: Oddities,
+    /// What senders of packets that ended here were told.
+    pub answers: AnswersCounters,
 }

@@ -15,6 +15,7 @@
 //! | `links` | links that go down, or are narrower than others |
 //! | `long_link` | a link that is long |
 //! | `syn` | SYNs that are told smaller segments |
+//! | `answers` | what senders of packets that are not forwarded are told |
 //! | `tunnel` | what is encrypted and routed for others |
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
@@ -24,6 +25,8 @@
 
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod admin;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod answers;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[allow(dead_code)]
 #[path = "../../../dovetail-gateway/tests/admin/browser.rs"]

@@ -165,6 +165,12 @@ impl Scrape {
         to.counter("no_flow_packets", help, None, [(NOTHING, self.status.oddities.no_flow)])?;
         let help = "Frames that contradict what the interface says of them";
         to.counter("malformed_frames", help, None, [(NOTHING, self.status.oddities.malformed)])?;
+        let answers = self.status.answers.by_kind();
+        let sent = answers.map(|(kind, answers)| ([("reason", kind)], answers.sent));
+        to.counter("icmp_errors_sent", "ICMP errors to senders of packets that ended here", None, sent)?;
+        let limited = answers.map(|(kind, answers)| ([("reason", kind)], answers.limited));
+        let help = "Packets whose senders got no ICMP error, since too many were sent";
+        to.counter("icmp_errors_limited", help, None, limited)?;
         let preempted = self.classes().map(|(label, class)| (label, class.preempted));
         let help = "Packets whose work was interrupted while it was timed";
         to.counter("preempted_packets", help, None, preempted)?;

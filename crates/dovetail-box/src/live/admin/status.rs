@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::Side,
-    live::{BusyFlow, ClassCounters, PortCounters, Status, WorkerCounters},
+    live::{AnswerCounters, BusyFlow, ClassCounters, PortCounters, Status, WorkerCounters},
     node::Waited,
 };
 
@@ -40,6 +40,8 @@ pub(super) struct Shown {
     lapses: u64,
     malformed_frames: u64,
     no_flow_packets: u64,
+    /// To senders of packets that ended here, by what they were told.
+    icmp_errors: BTreeMap<&'static str, IcmpErrors>,
     /// Now.
     queued_packets: u64,
     queued_bytes: u64,
@@ -60,6 +62,12 @@ struct Interface {
     sent_bytes: u64,
     refused_frames: u64,
     missed_frames: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct IcmpErrors {
+    sent: u64,
+    limited: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,6 +145,7 @@ impl Shown {
             lapses: oddities.lapses,
             malformed_frames: oddities.malformed,
             no_flow_packets: oddities.no_flow,
+            icmp_errors: icmp_errors(status),
             queued_packets: status.backlog.packets,
             queued_bytes: status.backlog.bytes,
             flows: status.flows,
@@ -158,6 +167,11 @@ pub(super) const SIDES: [&str; 2] = {
     assert!(Side::Inside.index() == 0);
     ["inside", "outside"]
 };
+
+fn icmp_errors(status: &Status) -> BTreeMap<&'static str, IcmpErrors> {
+    let shown = |AnswerCounters { sent, limited }| IcmpErrors { sent, limited };
+    status.answers.by_kind().into_iter().map(|(kind, counters)| (kind, shown(counters))).collect()
+}
 
 fn interfaces(status: &Status) -> Vec<Interface> {
     let named = SIDES.into_iter().zip(&status.interfaces).zip(&status.ports);

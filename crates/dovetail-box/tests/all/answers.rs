@@ -1,0 +1,164 @@
+//! Senders learn what became of packets that a box does not forward: their kernel tells the program, and no more answers come
+//! than are permitted.
+
+use std::{
+    io::ErrorKind,
+    net::{SocketAddr, TcpStream},
+    thread,
+    time::{Duration, Instant},
+};
+
+use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
+use dovetail_netns::tool;
+use etherparse::{
+    Icmpv4Type, Icmpv6Type, NetSlice, PacketBuilder, SlicedPacket, TransportSlice,
+    icmpv4::{DestUnreachableHeader, TimeExceededCode},
+    icmpv6,
+};
+
+use crate::{
+    failing::unbridge,
+    live::{FAR, Running, by_each_io, lab},
+    traffic::PATIENCE,
+};
+
+const NEXT: &str = "02:00:00:00:00:22";
+const STATIONS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 0x33], [2, 0, 0, 0, 0, 0x44]];
+
+/// A box that forwards all there is, by one route.
+fn settings(io: &str, prefix: &str) -> String {
+    format!(
+        "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n\
+         [[route]]\nprefix = \"{prefix}\"\nvia = \"{NEXT}\"\nfrom = \"02:00:00:00:00:11\"\n\
+         [[class]]\nname = \"default\"\nfunctions = [\"monitoring\", \"forwarding\"]\n"
+    )
+}
+
+fn closed(test: &str) -> Option<Lab> {
+    let lab = lab(test)?;
+    unbridge(&lab);
+    tool("ip", &format!("-n {} link set eth0 address {NEXT}", lab.namespace(Place::Outside).name())).unwrap();
+    Some(lab)
+}
+
+/// What a program on the inside is told that connects to a host outside where nobody listens.
+fn told(lab: &Lab, hops: u8) -> ErrorKind {
+    let inside = lab.namespace(Place::Inside);
+    inside.set("ipv4/ip_default_ttl", &hops.to_string()).unwrap();
+    let to = SocketAddr::from((FAR, 9));
+    inside.within(|| TcpStream::connect_timeout(&to, PATIENCE).map(drop)).unwrap_err().kind()
+}
+
+/// The kernel of the inside takes the box's answers for a router's; with one hop more, packets arrive.
+fn programs_are_told(io: &str) {
+    let Some(lab) = closed("told") else { return };
+    let running = Running::start(&lab, &settings(io, "0.0.0.0/0"));
+    assert_eq!(told(&lab, 1), ErrorKind::HostUnreachable);
+    assert_eq!(told(&lab, 2), ErrorKind::ConnectionRefused);
+    let [_, (_, hop_limit), (_, no_route)] = running.stop().answers.by_kind();
+    assert!(hop_limit.sent > 0 && no_route.sent == 0, "{hop_limit:?} {no_route:?}");
+    let running = Running::start(&lab, &settings(io, "203.0.113.0/24"));
+    assert_eq!(told(&lab, 64), ErrorKind::NetworkUnreachable);
+    let status = running.stop();
+    let counted = status.classes[0].1;
+    assert_eq!((counted.hop_limit, counted.ended_by_function), (0, 0));
+    assert!(counted.no_route > 0);
+}
+
+/// What the sender of a frame is told; asks again where a machine that kept the box from running has lost it.
+fn answer(host: &mut Raw, frame: &[u8]) -> Vec<u8> {
+    let asked = Instant::now();
+    loop {
+        host.send(std::iter::once(frame)).unwrap();
+        let until = Instant::now() + Duration::from_millis(300);
+        while Instant::now() < until {
+            while let Some(got) = host.receive() {
+                if got.starts_with(&frame[6..12]) {
+                    return got.to_vec();
+                }
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(asked.elapsed() < PATIENCE, "no answer");
+    }
+}
+
+fn the_packet_is_quoted_as_it_was_sent(io: &str) {
+    let Some(lab) = closed("quote") else { return };
+    let mut host = lab.raw(Place::Inside).unwrap();
+    for (prefix, hops, of_v4, of_v6) in [
+        (
+            "::/0",
+            1,
+            Icmpv4Type::TimeExceeded(TimeExceededCode::TtlExceededInTransit),
+            Icmpv6Type::TimeExceeded(icmpv6::TimeExceededCode::HopLimitExceeded),
+        ),
+        (
+            "2001:db8:ffff::/48",
+            9,
+            Icmpv4Type::DestinationUnreachable(DestUnreachableHeader::Network),
+            Icmpv6Type::DestinationUnreachable(icmpv6::DestUnreachableCode::NoRoute),
+        ),
+    ] {
+        let running = Running::start(&lab, &settings(io, prefix));
+        let link = || PacketBuilder::ethernet2(STATIONS[0], STATIONS[1]).single_vlan(7.try_into().unwrap());
+        let (mut v4, mut v6) = (Vec::new(), Vec::new());
+        link().ipv4([10, 77, 0, 101], [10, 77, 0, 102], hops).udp(1, 2).write(&mut v4, &[5; 900]).unwrap();
+        let ends = [1, 2].map(|last| [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, last]);
+        link().ipv6(ends[0], ends[1], hops).udp(1, 2).write(&mut v6, &[6; 900]).unwrap();
+        let told = answer(&mut host, &v4);
+        assert_eq!(told[..18], [&STATIONS.concat()[..], &v4[12..18]].concat(), "the way back, in its VLAN");
+        let sliced = SlicedPacket::from_ethernet(&told).unwrap();
+        let (Some(NetSlice::Ipv4(ip)), Some(TransportSlice::Icmpv4(message))) = (sliced.net, sliced.transport) else {
+            panic!("no answer: {told:x?}")
+        };
+        assert_eq!(message.icmp_type(), of_v4);
+        assert_eq!(ip.header().destination(), [10, 77, 0, 101]);
+        assert_eq!(message.payload(), &v4[18..18 + 576 - 28]);
+        assert_eq!(message.checksum(), message.icmp_type().calc_checksum(message.payload()));
+        let told = answer(&mut host, &v6);
+        let sliced = SlicedPacket::from_ethernet(&told).unwrap();
+        let (Some(NetSlice::Ipv6(ip)), Some(TransportSlice::Icmpv6(message))) = (sliced.net, sliced.transport) else {
+            panic!("no answer: {told:x?}")
+        };
+        assert_eq!(message.icmp_type(), of_v6);
+        assert_eq!(ip.header().destination(), ends[0]);
+        assert_eq!(message.payload(), &v6[18..]);
+        assert!(message.is_checksum_valid(ip.header().source(), ip.header().destination()));
+        // Errors are not answered: what is counted tells that one was there.
+        running.until(|status| status.classes[0].1.dropped() > 0);
+        let before = running.control.status();
+        host.send(std::iter::once(&*told)).unwrap();
+        let status = running.until(|status| status.classes[0].1.arrived > before.classes[0].1.arrived);
+        let sent = |status: &dovetail_box::live::Status| status.answers.by_kind().map(|(_, answers)| answers.sent);
+        assert_eq!(sent(&status), sent(&before));
+        running.stop();
+    }
+}
+
+fn a_flood_has_few_answers(io: &str) {
+    let Some(lab) = closed("flood") else { return };
+    let host = lab.raw(Place::Inside).unwrap();
+    let started = Instant::now();
+    let running = Running::start(&lab, &settings(io, "203.0.113.0/24"));
+    let frames: Vec<_> =
+        (0..Raw::BATCH).map(|number| datagram::frame(Place::Inside, (number % 7) as u16, number as u64, 200)).collect();
+    // On a machine that is busy with other things some arrive one by one, and have time for an answer each.
+    while running.control.status().answers.by_kind().iter().all(|(_, answers)| answers.limited == 0) {
+        assert!(started.elapsed() < PATIENCE, "{:?}", running.control.status());
+        for _ in 0..20 {
+            host.send(frames.iter().map(|frame| &**frame)).unwrap();
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    let counted = running.stop();
+    // 50 at once, and one each millisecond.
+    let most = 51 + started.elapsed().as_millis() as u64;
+    let answers = counted.answers.by_kind().map(|(kind, answers)| (kind, answers.sent, answers.limited));
+    let [("too_long", 0, 0), ("hop_limit", 0, 0), ("no_route", sent, limited)] = answers else { panic!("{answers:?}") };
+    assert!((1..=most).contains(&sent) && limited > 0, "{sent} of {most}, and {limited}");
+    // What hosts send to groups is dropped as well, and no answer to it is thought of.
+    assert!(sent + limited <= counted.classes[0].1.no_route, "{counted:?}");
+}
+
+by_each_io!(programs_are_told, the_packet_is_quoted_as_it_was_sent, a_flood_has_few_answers);
