@@ -101,6 +101,20 @@ impl Forwarding {
     }
 }
 
+impl Forwarding {
+    /// Whether there is a route to where a frame's packet goes.
+    #[must_use]
+    pub fn has_route(&self, frame: &[u8]) -> bool {
+        Ip::find(frame).is_ok_and(|ip| self.next_hop(&ip, frame).is_some())
+    }
+
+    fn next_hop(&self, ip: &Ip, frame: &[u8]) -> Option<NextHop> {
+        let (_, destination) = ip.addresses(frame);
+        let routes = if ip.version == Version::V4 { &self.v4 } else { &self.v6 };
+        self.hops.get(usize::from(routes.find(destination)?)).copied()
+    }
+}
+
 impl NetworkFunction for Forwarding {
     fn name(&self) -> &str {
         NAME
@@ -123,9 +137,7 @@ impl NetworkFunction for Forwarding {
         let Some(&limit) = frame.get(at).filter(|&&limit| limit > 1) else {
             return Verdict::Drop(Reason::HopLimit);
         };
-        let (_, destination) = ip.addresses(frame);
-        let routes = if ip.version == Version::V4 { &self.v4 } else { &self.v6 };
-        let Some(hop) = routes.find(destination).and_then(|hop| self.hops.get(usize::from(hop))) else {
+        let Some(hop) = self.next_hop(&ip, frame) else {
             return Verdict::Drop(Reason::NoRoute);
         };
         if ip.version == Version::V4 {

@@ -10,6 +10,12 @@
 //! the sequence number, and when the 32 bits of those are used up, so is the key (RFC 4303, 3.3.3). Who has a number from
 //! [`Numbers`] has it alone, also where several workers encrypt for one tunnel. The padding brings the encrypted part to a multiple of four
 //! bytes. Traffic class and congestion bits go to the outer header; the inner hop limit is left to forwarding.
+//!
+//! The other direction is not a function of a class, as what comes back is in none: [`opening`].
+
+mod ecn;
+pub mod opening;
+pub mod replay;
 
 use std::sync::{
     Arc,

@@ -1,0 +1,181 @@
+//! The receiving end of a tunnel: what [`Ipsec`](super::Ipsec) makes of a packet, undone (RFC 4303, 3.4).
+//!
+//! In the RFC's order: the association is found by SPI and destination, an old sequence number is refused before any work is
+//! done for it, the packet is authenticated and decrypted, which is one step of AES-GCM, and only then the window moves. What
+//! the tunnel may carry is checked last (RFC 4301, 5.2, step 4): a genuine packet can still have a source that the other end
+//! does not speak for.
+//!
+//! All of it is in place: nothing is allocated, and the packet within comes to where the outer header was.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::IpNet;
+use ring::aead::{Aad, LessSafeKey, Nonce};
+
+use super::{
+    super::frame::{Ip, TYPE_IPV4, TYPE_IPV6, Version, finish, sum, write},
+    Association, HEADER, ICV, IV, NEXT_IPV4, NEXT_IPV6, PROTOCOL_ESP, SALT, ecn,
+    replay::Window,
+};
+
+/// The length of the padding and the number of the protocol within (RFC 4303, 2.4 f.).
+const LAST: usize = 2;
+/// Of a packet that is there to hide how much traffic there is: it is discarded (RFC 4303, 2.6).
+const NEXT_NONE: u8 = 59;
+
+/// By what the receiving end of a tunnel is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Address {
+    /// The number of the association.
+    pub spi: u32,
+    /// The end that packets come to.
+    pub destination: [u8; 4],
+}
+
+impl Address {
+    /// Which association a frame is for, and its outer header; `None` for what is not the beginning of an ESP packet over
+    /// IPv4.
+    #[must_use]
+    pub fn of(frame: &[u8]) -> Option<(Self, Ip)> {
+        let ip = Ip::find(frame).ok().filter(|ip| ip.version == Version::V4)?;
+        let (protocol, esp) = ip.transport(frame);
+        let spi = frame.get(esp?..ip.end).filter(|_| protocol == PROTOCOL_ESP)?.first_chunk()?;
+        let destination = (ip.addresses(frame).1 as u32).to_be_bytes();
+        Some((Self { spi: u32::from_be_bytes(*spi), destination }, ip))
+    }
+}
+
+/// Why a packet of a tunnel goes no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Refused {
+    /// It is a fragment, its headers or its padding contradict themselves, or it holds no IP packet.
+    Malformed,
+    /// Its sequence number has come already, or is older than can be told.
+    Replay,
+    /// It was not encrypted with the tunnel's key, or was changed since.
+    Authentication,
+    /// Its source is none of those that the tunnel is for.
+    NotAllowed,
+    /// Routers marked it for congestion, and the packet within cannot carry that (RFC 6040, 4.2).
+    Congestion,
+    /// It is there to hide how much traffic there is (RFC 4303, 2.6).
+    Dummy,
+}
+
+/// The function's inverse for one association.
+pub struct Opening {
+    cipher: LessSafeKey,
+    association: Association,
+    prefixes: Vec<IpNet>,
+    window: Window,
+}
+
+impl Opening {
+    /// The receiving end of a tunnel whose packets come from within `prefixes`. Of its numbers none has come.
+    #[must_use]
+    pub fn new(association: Association, prefixes: &[IpNet]) -> Self {
+        Self { cipher: association.keys.cipher(), association, prefixes: prefixes.to_vec(), window: Window::default() }
+    }
+
+    /// By what it is found.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address { spi: self.association.spi, destination: self.association.destination }
+    }
+
+    /// By what its key is known.
+    #[must_use]
+    pub fn fingerprint(&self) -> [u8; 16] {
+        self.association.keys.fingerprint()
+    }
+
+    /// Which numbers have come.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// Goes on where another end with the same key was.
+    pub fn set_window(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    /// Leaves of a frame the packet within, with the Ethernet header and tags that the frame had. `ip` is its outer header, as
+    /// [`Address::of`] found it. Time grows with the bytes; nothing is allocated.
+    ///
+    /// # Errors
+    /// Why it goes no further; then the frame holds nothing that may be sent.
+    pub fn open(&mut self, frame: &mut Vec<u8>, ip: &Ip) -> Result<(), Refused> {
+        // Fragments are to be put together before ESP sees them (RFC 4303, 3.4.1), which no bridge does.
+        if ip.is_fragment(frame) || finish(sum(frame.get(ip.at..ip.body).unwrap_or_default(), 0)) != 0 {
+            return Err(Refused::Malformed);
+        }
+        let esp = frame.get(ip.body..ip.end).and_then(|esp| esp.split_first_chunk::<{ HEADER + IV }>());
+        let Some((head, sealed)) = esp else { return Err(Refused::Malformed) };
+        let text = sealed.len().checked_sub(ICV).filter(|text| *text >= LAST && text.is_multiple_of(4));
+        if text.is_none() {
+            return Err(Refused::Malformed);
+        }
+        let [s0, s1, s2, s3, n0, n1, n2, n3, iv @ ..] = *head;
+        let sequence = u32::from_be_bytes([n0, n1, n2, n3]);
+        if !self.window.is_new(sequence) {
+            return Err(Refused::Replay);
+        }
+        let mut nonce = [0; SALT + IV];
+        nonce[..SALT].copy_from_slice(&self.association.keys.salt());
+        nonce[SALT..].copy_from_slice(&iv);
+        let (nonce, header) = (Nonce::assume_unique_for_key(nonce), Aad::from([s0, s1, s2, s3, n0, n1, n2, n3]));
+        let outer = frame.get(ip.at + 1).copied().unwrap_or(0);
+        frame.truncate(ip.end);
+        let packet = frame.get_mut(ip.at..).unwrap_or_default();
+        let sealed = ip.body - ip.at + HEADER + IV..;
+        let Ok(text) = self.cipher.open_within(nonce, header, packet, sealed) else {
+            return Err(Refused::Authentication);
+        };
+        self.window.note(sequence);
+        let Some((kind, length)) = within(text)? else { return Err(Refused::Dummy) };
+        frame.truncate(ip.at + length);
+        write(frame, ip.at - 2, &kind.to_be_bytes());
+        let inner = Ip::find(frame).map_err(|_| Refused::Malformed)?;
+        if inner.version == Version::V4 && finish(sum(frame.get(inner.at..inner.body).unwrap_or_default(), 0)) != 0 {
+            return Err(Refused::Malformed);
+        }
+        // Behind the packet there may be bytes that hide its length (RFC 4303, 2.7).
+        frame.truncate(inner.end);
+        let (source, _) = inner.addresses(frame);
+        let source = match inner.version {
+            Version::V4 => IpAddr::V4(Ipv4Addr::from_bits(source as u32)),
+            Version::V6 => IpAddr::V6(Ipv6Addr::from_bits(source)),
+        };
+        if !self.prefixes.iter().any(|prefix| prefix.contains(&source)) {
+            return Err(Refused::NotAllowed);
+        }
+        if ecn::pass_on(outer, frame, &inner) { Ok(()) } else { Err(Refused::Congestion) }
+    }
+}
+
+/// The EtherType and the length of what a decrypted text holds before its padding; `None` if that is nothing.
+fn within(text: &[u8]) -> Result<Option<(u16, usize)>, Refused> {
+    let [before @ .., padding, next] = text else { return Err(Refused::Malformed) };
+    let length = before.len().checked_sub(usize::from(*padding)).ok_or(Refused::Malformed)?;
+    // Padding counts from 1 (RFC 4303, 2.4).
+    if !before.iter().skip(length).zip(1..=u8::MAX).all(|(&byte, wanted)| byte == wanted) {
+        return Err(Refused::Malformed);
+    }
+    match *next {
+        NEXT_IPV4 => Ok(Some((TYPE_IPV4, length))),
+        NEXT_IPV6 => Ok(Some((TYPE_IPV6, length))),
+        NEXT_NONE => Ok(None),
+        _ => Err(Refused::Malformed),
+    }
+}
+
+impl std::fmt::Debug for Opening {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { association, prefixes, .. } = self;
+        f.debug_struct("Opening").field("association", association).field("prefixes", prefixes).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
