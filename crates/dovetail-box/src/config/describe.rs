@@ -11,7 +11,7 @@ use dovetail_toml::values::written_time;
 use super::{
     class::{Class, Effect},
     model::{Config, Io, OnFailure, Programs, Segments, Side, Wait},
-    tunnel::Tunnel,
+    tunnel::{Direction, Tunnel},
 };
 use crate::{
     functions::ipsec,
@@ -93,9 +93,17 @@ impl Config {
         line("queues", format!("{each} packets a flow, {all} in all; one too many is lost by {loses}"))?;
         let timeout = written_time(std::time::Duration::from_nanos(queues.timeout.0));
         line("flows", format!("{}, forgotten after {timeout}", queues.flows))?;
-        for Tunnel { name, association } in self.tunnels.iter().map(|tunnel| &**tunnel) {
+        for Tunnel { name, association, direction } in self.tunnels.iter().map(|tunnel| &**tunnel) {
             let [source, destination] = [association.source, association.destination].map(Ipv4Addr::from);
-            line("tunnel", format!("{name}, from {source} to {destination}, SPI {:#x}", association.spi))?;
+            let decrypts = match direction {
+                Direction::Out => String::new(),
+                Direction::In { prefixes } => {
+                    let prefixes: Vec<_> = prefixes.iter().map(ToString::to_string).collect();
+                    format!("; what arrives {to} is decrypted, and must come from {}", prefixes.join(" or "))
+                }
+            };
+            let spi = association.spi;
+            line("tunnel", format!("{name}, from {source} to {destination}, SPI {spi:#x}{decrypts}"))?;
         }
         if let Some(routes) = &self.routes {
             let (routes, hops) = routes.counts();

@@ -18,6 +18,7 @@ use super::{
     interface::Interface,
     model::{Admin, Config, Cpu, Io, OnFailure, Queues, Segments, Side, Wait},
     programs::{self, programs},
+    tunnel::Direction,
 };
 use crate::{
     functions,
@@ -304,7 +305,14 @@ fn class(section: &mut Section<'_>, tunnels: &Tunnels) -> Result<Class, Fault> {
     let functions = section.list("functions", function)?.unwrap_or_default();
     let tunnel = section.one("tunnel", |value| {
         let name = values::written(value, "a tunnel's name")?;
-        tunnels.find(name).cloned().ok_or_else(|| format!("there is no [[tunnel]] with the name {}", quoted(name)))
+        let found = tunnels.find(name);
+        let found = found.ok_or_else(|| format!("there is no [[tunnel]] with the name {}", quoted(name)))?;
+        match found.direction {
+            Direction::Out => Ok(found.clone()),
+            Direction::In { .. } => {
+                Err(format!("tunnel {} decrypts what comes back: name one that leads out", quoted(name)))
+            }
+        }
     })?;
     let program = section.one("program", program)?;
     let effects = [("apply", Effect::Apply), ("discard", Effect::Discard)];

@@ -9,12 +9,12 @@ use std::{
 
 use dovetail_toml::{
     Fault, Section, path, read_secret,
-    values::{self, is_host, quoted, text, whole},
+    values::{self, is_host, quoted, text, whole, word},
 };
 use ipnet::IpNet;
 use toml::de::DeValue;
 
-use super::tunnel::Tunnel;
+use super::tunnel::{Direction, Tunnel};
 use crate::functions::{
     forwarding::{NextHop, Table},
     ipsec::{Association, Keys},
@@ -54,9 +54,21 @@ pub(super) fn tunnels(sections: Vec<Section<'_>>, mut ipsec: Section<'_>, folder
             );
             return Err(section.wrong("key_file", what));
         }
+        let is_found_by = |tunnel: &Tunnel| {
+            let Association { spi, destination, .. } = tunnel.association;
+            (tunnel.direction != Direction::Out).then_some((spi, destination))
+        };
+        let same = |other: &&Arc<Tunnel>| is_found_by(other).is_some() && is_found_by(other) == is_found_by(&tunnel);
+        if let Some(other) = tunnels.all.iter().find(same) {
+            let what = format!(
+                "tunnel {} has this number and destination as well: by these the key of a packet is found",
+                quoted(&other.name)
+            );
+            return Err(section.wrong("spi", what));
+        }
         tunnels.all.push(Arc::new(tunnel));
     }
-    if !tunnels.all.is_empty() && tunnels.sequence_file.is_none() {
+    if tunnels.all.iter().any(|tunnel| tunnel.direction == Direction::Out) && tunnels.sequence_file.is_none() {
         let what = "name a file for the sequence numbers that were used: under one key none may come again, also after a \
                     restart (RFC 4106, 3.1)";
         return Err(ipsec.wrong("sequence_file", what));
@@ -70,21 +82,35 @@ fn tunnel(section: &mut Section<'_>, folder: &Path) -> Result<Tunnel, Fault> {
     let source = section.one("source", end)?;
     let destination = section.one("destination", end)?;
     let key_file = section.one("key_file", path(folder))?;
+    let is_in = section.one("direction", word(&[("out", false), ("in", true)]))?.unwrap_or(false);
+    let prefixes = section.list("prefixes", values::prefix)?.unwrap_or_default();
     section.end()?;
     let lacks = |key: &str, what: &str| section.wrong(key, what);
+    let direction = match (is_in, prefixes.is_empty()) {
+        (true, false) => Direction::In { prefixes },
+        (true, true) => {
+            return Err(lacks("prefixes", "say which sources the other end speaks for, such as [\"10.8.0.0/16\"]"));
+        }
+        (false, true) => Direction::Out,
+        (false, false) => {
+            let what =
+                "classes say what is encrypted: these are the sources of what is decrypted, with direction = \"in\"";
+            return Err(lacks("prefixes", what));
+        }
+    };
     let name = name.ok_or_else(|| lacks("name", "a tunnel has a name"))?;
     let spi =
         spi.ok_or_else(|| lacks("spi", "give the number by which the other end finds the key, such as 0x1000"))?;
-    let source = source.ok_or_else(|| lacks("source", "give this end's address, such as \"192.0.2.1\""))?;
-    let destination =
-        destination.ok_or_else(|| lacks("destination", "give the other end's address, such as \"198.51.100.1\""))?;
+    let source = source.ok_or_else(|| lacks("source", "give the sending end's address, such as \"192.0.2.1\""))?;
+    let destination = destination
+        .ok_or_else(|| lacks("destination", "give the receiving end's address, such as \"198.51.100.1\""))?;
     let key_file = key_file.ok_or_else(|| {
         lacks("key_file", &format!("name a file with {}: a configuration has no keys itself", Keys::WRITTEN))
     })?;
     let keys = read_secret(&key_file, Keys::WRITTEN, Keys::MOST_DIGITS + 2, Keys::parse);
     let keys = keys.map_err(|what| section.wrong("key_file", what))?;
     let association = Association { keys, spi: spi as u32, source: source.octets(), destination: destination.octets() };
-    Ok(Tunnel { name, association })
+    Ok(Tunnel { name, association, direction })
 }
 
 /// The name of a class or of a tunnel.

@@ -19,4 +19,4 @@ pub use dovetail_toml::ConfigError;
 pub(crate) use file::NO_AF_XDP;
 pub use interface::Interface;
 pub use model::{Admin, Config, Cpu, Io, OnFailure, Programs, Queues, Segments, Side, Wait};
-pub use tunnel::Tunnel;
+pub use tunnel::{Direction, Tunnel};

@@ -40,7 +40,7 @@ pub struct Config {
     pub queues: Queues,
     /// The classes in the order in which they are tried; the last takes whatever no other does.
     pub classes: Vec<Class>,
-    /// What `ipsec` encrypts by: classes name them.
+    /// What `ipsec` encrypts by, which classes name, and what is decrypted by.
     pub tunnels: Vec<Arc<Tunnel>>,
     /// Which sequence numbers of tunnels were used; there are none without such a file.
     pub sequence_file: Option<PathBuf>,

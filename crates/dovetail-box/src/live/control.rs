@@ -7,7 +7,7 @@ use std::sync::{
 
 use dovetail_sched::Nanos;
 
-use super::{classes::Chains, ledger::Reference, status::Status};
+use super::{classes::Chains, inbound::Inbound, ledger::Reference, status::Status};
 use crate::config::Config;
 
 /// A running box, for those who look at it and steer it. Can be cloned and sent to other threads.
@@ -26,6 +26,7 @@ pub(super) struct Next {
     pub config: Config,
     /// For each worker.
     pub chains: Vec<Chains>,
+    pub inbound: Inbound,
 }
 
 /// What a box can be asked while it runs.
@@ -63,7 +64,8 @@ impl Control {
     /// What cannot be changed while it runs, and then nothing has changed.
     pub fn reload(&self, config: Config) -> Result<(), String> {
         let chains = Chains::build(&config, &self.ledger.ledger()).map_err(|wrong| wrong.to_string())?;
-        self.ask(|answer| Command::Reload(Box::new(Next { config, chains }), answer))
+        let inbound = Inbound::build(&config);
+        self.ask(|answer| Command::Reload(Box::new(Next { config, chains, inbound }), answer))
     }
 
     /// Has it turn the knobs of its policy: a policy's string such as `tradeoff:alpha=0.9`. Waits for the answer.

@@ -17,6 +17,7 @@
 //! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `ledger` | which sequence numbers of tunnels were used |
+//! | `inbound` | tunnels that are decrypted, on the way back |
 //! | `answers` | what senders of packets that end here are told |
 //! | `counters`, `busiest` | what is counted, by class and by flow |
 //! | [`admin`] | the admin port |
@@ -40,6 +41,7 @@ mod entrance;
 mod error;
 mod flows;
 mod frames;
+mod inbound;
 pub mod lab;
 mod ledger;
 mod marks;
@@ -73,6 +75,7 @@ pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
 pub use counters::{ClassCounters, Oddities, ProgramCounters, WorkerCounters};
 pub use error::LiveError;
+pub use inbound::TunnelCounters;
 pub use port::PortCounters;
 pub use running::Live;
 pub use serve::{Files, check, check_programs, run_until_signalled};

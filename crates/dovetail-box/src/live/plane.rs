@@ -15,6 +15,7 @@ use super::{
     entrance::{Entrance, whole},
     flows::Flows,
     frames::{Frame, Frames},
+    inbound::Inbound,
     port::{MOST_OUTGOING, Port},
     start,
     status::Status,
@@ -73,6 +74,8 @@ pub(super) struct Plane {
     segments: Segments,
     /// By how much functions may make a packet longer.
     growth_bytes: u32,
+    /// Tunnels whose packets come the other way.
+    inbound: Inbound,
     watchers: Vec<Box<dyn Watch>>,
     /// Packets that were offered to the policy so far.
     offered: u64,
@@ -108,6 +111,7 @@ impl Plane {
             toward: config.toward.index(),
             segments: config.segments,
             growth_bytes: classes.growth_bytes(),
+            inbound: Inbound::build(config),
             watchers: Vec::new(),
             offered: 0,
             received_at: Nanos::ZERO,
@@ -447,7 +451,7 @@ impl Plane {
 
     /// Passes on at once what arrived on the other side.
     fn pass_on(&mut self, from: usize) -> usize {
-        let Self { ports, frames, oddities, growth_bytes, .. } = self;
+        let Self { ports, frames, oddities, growth_bytes, inbound, .. } = self;
         let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
@@ -458,13 +462,19 @@ impl Plane {
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(received, &mut bytes) {
                 Ok(mut offload) => {
+                    // What goes by a checksum needs one that is filled in.
+                    if let (Some(partial), None) = (offload.partial, offload.segmented)
+                        && (clamp.is_some() || !inbound.is_empty())
+                        && wire::checksum::complete(&mut bytes, partial).is_ok()
+                    {
+                        offload = Offload::NONE;
+                    }
+                    // Frames of many packets are of TCP or UDP.
+                    if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
+                        frames.give_back(bytes);
+                        return;
+                    }
                     if let Some((v4, v6)) = clamp {
-                        // It goes by a checksum that is filled in.
-                        if let (Some(partial), None) = (offload.partial, offload.segmented)
-                            && wire::checksum::complete(&mut bytes, partial).is_ok()
-                        {
-                            offload = Offload::NONE;
-                        }
                         wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
                     }
                     to.push(offload, bytes, *now.get_or_insert_with(clock::now));
@@ -490,7 +500,15 @@ impl Plane {
         self.ports.iter_mut().for_each(Port::hurry);
     }
 
-    pub(super) fn change(&mut self, config: &Config, classes: Classes, next: Option<Box<dyn Scheduler>>) {
+    pub(super) fn change(
+        &mut self,
+        config: &Config,
+        classes: Classes,
+        mut inbound: Inbound,
+        next: Option<Box<dyn Scheduler>>,
+    ) {
+        inbound.take_over(std::mem::take(&mut self.inbound));
+        self.inbound = inbound;
         let last = config.classes.len() - 1;
         let new_class = |name: &Arc<str>| config.classes.iter().position(|class| class.name == *name).unwrap_or(last);
         let moved: Vec<_> = self.names.iter().map(|name| new_class(name) as u16).collect();
@@ -557,6 +575,7 @@ impl Plane {
             busiest: self.busiest.clone(),
             oddities: self.oddities,
             answers: self.answers.counters(),
+            tunnels: self.inbound.counters(),
         }
     }
 }

@@ -253,7 +253,7 @@ impl Live {
         }
     }
 
-    fn become_like(&mut self, Next { config, chains }: Next) -> Result<(), String> {
+    fn become_like(&mut self, Next { config, chains, inbound }: Next) -> Result<(), String> {
         let (chains, others) = share_out(chains, &config);
         let mut classes = Classes::new(&config, chains, self.programs.as_ref());
         let mut programs = classes.programs();
@@ -276,7 +276,7 @@ impl Live {
             let tools = Tools::each(&config, others, self.programs.as_ref());
             self.plane.change_workers(tools).map_err(|wrong| wrong.to_string())?;
         }
-        self.plane.change(&config, classes, next);
+        self.plane.change(&config, classes, inbound, next);
         self.waiting.set(config.wait);
         self.config = config;
         Ok(())

@@ -9,6 +9,7 @@ use super::{
     answers::AnswersCounters,
     busiest::Busiest,
     counters::{ClassCounters, Oddities, WorkerCounters},
+    inbound::TunnelCounters,
     port::PortCounters,
 };
 use crate::{
@@ -57,4 +58,6 @@ pub struct Status {
     pub oddities: Oddities,
     /// What senders of packets that ended here were told.
     pub answers: AnswersCounters,
+    /// The tunnels that are decrypted, by name.
+    pub tunnels: Vec<(Arc<str>, TunnelCounters)>,
 }

@@ -330,7 +330,17 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let page = include_str!("../../../../docs/middlebox-admin.md");
     let (_, metrics) = page.split_once("## Metrics").unwrap();
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
-    let boxed = Boxed::start(&lab, SETTINGS, false, none);
+    // A tunnel that leads in has metrics and fields of its own.
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, "0123456789".repeat(4)).unwrap();
+    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let settings = format!(
+        "{SETTINGS}[[tunnel]]\nname = \"back\"\ndirection = \"in\"\nspi = 300\nsource = \"198.51.100.1\"\n\
+         destination = \"192.0.2.1\"\nkey_file = \"{}\"\nprefixes = [\"10.8.0.0/16\"]\n",
+        key.display()
+    );
+    let boxed = Boxed::start(&lab, &settings, false, none);
     let _stream = Stream::start(&lab);
     let status = boxed.status_when("a second is over, with flows", |status| {
         status["sample"].is_object() && status["recent"].is_object() && status["busiest"]["flows"][0].is_object()

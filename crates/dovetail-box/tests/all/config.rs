@@ -141,6 +141,44 @@ fn what_is_wrong_with_tunnels_and_routes_is_said() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_wrong_with_a_tunnel_that_leads_in_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let digits = "00112233445566778899".repeat(2);
+    let key = file(folder.path(), "key", &digits, 0o600);
+    let other = file(folder.path(), "other", &digits.replace('0', "a"), 0o600);
+    let tunnel = |name: &str, key: &str| {
+        format!(
+            "[[tunnel]]\nname = \"{name}\"\ndirection = \"in\"\nspi = 256\nsource = \"192.0.2.2\"\n\
+             destination = \"192.0.2.1\"\nkey_file = \"{key}\"\nprefixes = [\"10.8.0.0/16\", \"2001:db8::/32\"]\n"
+        )
+    };
+    // It writes no numbers down, and what the bridge carries on is encrypted.
+    let whole = format!("{BOX}{}", tunnel("back", &key));
+    let said = Config::parse(&whole).unwrap().describe();
+    let wanted = "back, from 192.0.2.2 to 192.0.2.1, SPI 0x100; what arrives outside is decrypted, and must come from \
+                  10.8.0.0/16 or 2001:db8::/32";
+    assert!(said.contains(wanted), "{said}");
+    let class = "[[class]]\nname = \"vpn\"\nports = [1]\nfunctions = [\"ipsec\"]\ntunnel = \"back\"\n";
+    for (text, expected) in [
+        (whole.replace("\"in\"", "\"back\""), "line 9: tunnel.direction: \"back\" is none of"),
+        (whole.replace("prefixes", "#"), "tunnel.prefixes: say which sources the other end speaks for"),
+        (whole.replace("direction = \"in\"\n", ""), "tunnel.prefixes: classes say what is encrypted"),
+        (whole.replace("10.8.0.0/16", "10.8.0.1/16"), "tunnel.prefixes: \"10.8.0.1/16\" has bits beyond its length"),
+        (whole.clone() + &tunnel("two", &other), "tunnel.spi: tunnel \"back\" has this number and destination as well"),
+        (whole.clone() + &tunnel("two", &key).replace("256", "257"), "tunnel \"back\" has this key as well"),
+        (whole.clone() + class, "class.tunnel: tunnel \"back\" decrypts what comes back"),
+    ] {
+        let error = wrong(&text);
+        assert!(error.contains(expected) && !error.contains(&digits[..6]), "{expected}: {error}");
+    }
+    // What leads out is found by its key's name, not by number and destination.
+    let out = |text: &str| text.replace("\"in\"", "\"out\"").replace("prefixes", "#");
+    let closed = whole.clone() + &out(&tunnel("two", &other)) + "[ipsec]\nsequence_file = \"numbers\"\n";
+    assert!(Config::parse(&closed).is_ok());
+}
+
 #[cfg(not(feature = "programs"))]
 #[test]
 fn a_build_without_programs_says_so() {

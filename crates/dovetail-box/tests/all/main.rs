@@ -17,6 +17,7 @@
 //! | `syn` | SYNs that are told smaller segments |
 //! | `answers` | what senders of packets that are not forwarded are told |
 //! | `tunnel` | what is encrypted and routed for others |
+//! | `tunnel_in` | what others encrypted comes in decrypted |
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
@@ -68,5 +69,7 @@ mod syn;
 mod traffic;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod tunnel;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod tunnel_in;
 mod waits;
 mod workers;

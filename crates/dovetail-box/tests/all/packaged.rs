@@ -56,10 +56,12 @@ const GIVEN: &[&str] = &[
     "spi",
     "source",
     "destination",
+    "direction",
     "key_file",
     "tunnel =",
     "[[route]]",
     "prefix =",
+    "prefixes = [\"10.8",
     "via",
     "from",
 ];
@@ -71,7 +73,12 @@ fn a_tunnel_and_a_route_can_be_had_as_shown() {
     fs::write(&key, "0123456789".repeat(4)).unwrap();
     #[cfg(unix)]
     fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let back = folder.path().join("branch-in.key");
+    fs::write(&back, "9876543210".repeat(4)).unwrap();
+    #[cfg(unix)]
+    fs::set_permissions(&back, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let mut whole = packaged().replace("/etc/dovetail/branch.key", key.to_str().unwrap());
+    whole = whole.replace("/etc/dovetail/branch-in.key", back.to_str().unwrap());
     for start in GIVEN {
         whole = whole.replace(&format!("\n#{start}"), &format!("\n{start}"));
     }
@@ -79,7 +86,10 @@ fn a_tunnel_and_a_route_can_be_had_as_shown() {
     let open = Config::parse(&whole).unwrap_err().to_string();
     assert!(open.contains("box.on_failure: what class \"vpn\" encrypts"), "{open}");
     let text = Config::parse(&whole.replace("\"open\"", "\"closed\"")).unwrap().describe();
-    for shown in ["branch, from 192.0.2.1 to 198.51.100.1, SPI 0x1000", "1, by 1 routers", "ipsec by branch, then"] {
+    let back = "branch-in, from 198.51.100.1 to 192.0.2.1, SPI 0x2000; what arrives outside is decrypted, and must come from 10.8.0.0/16";
+    for shown in
+        ["branch, from 192.0.2.1 to 198.51.100.1, SPI 0x1000", back, "1, by 1 routers", "ipsec by branch, then"]
+    {
         assert!(text.contains(shown), "{text}");
     }
 }

@@ -171,6 +171,14 @@ impl Scrape {
         let limited = answers.map(|(kind, answers)| ([("reason", kind)], answers.limited));
         let help = "Packets whose senders got no ICMP error, since too many were sent";
         to.counter("icmp_errors_limited", help, None, limited)?;
+        let tunnels = || self.status.tunnels.iter().map(|(name, tunnel)| (&**name, tunnel));
+        let decrypted = tunnels().map(|(name, tunnel)| ([("tunnel", name)], tunnel.decrypted));
+        to.counter("tunnel_decrypted_packets", "Packets of a tunnel that were decrypted", None, decrypted)?;
+        let dropped = tunnels().flat_map(|(name, tunnel)| {
+            tunnel.dropped_by().map(|(reason, count)| ([("tunnel", name), ("reason", reason)], count))
+        });
+        let help = "Packets of a tunnel that were not let in, by reason";
+        to.counter("tunnel_dropped_packets", help, None, dropped)?;
         let preempted = self.classes().map(|(label, class)| (label, class.preempted));
         let help = "Packets whose work was interrupted while it was timed";
         to.counter("preempted_packets", help, None, preempted)?;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::Side,
-    live::{AnswerCounters, BusyFlow, ClassCounters, PortCounters, Status, WorkerCounters},
+    live::{AnswerCounters, BusyFlow, ClassCounters, PortCounters, Status, TunnelCounters, WorkerCounters},
     node::Waited,
 };
 
@@ -47,6 +47,8 @@ pub(super) struct Shown {
     queued_bytes: u64,
     flows: usize,
     interfaces: Vec<Interface>,
+    /// Those that are decrypted.
+    tunnels: Vec<Tunnel>,
     classes: Vec<Class>,
     busiest: Busiest,
     recent: Option<Recent>,
@@ -62,6 +64,13 @@ struct Interface {
     sent_bytes: u64,
     refused_frames: u64,
     missed_frames: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Tunnel {
+    name: String,
+    decrypted_packets: u64,
+    dropped_packets: BTreeMap<&'static str, u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -150,6 +159,7 @@ impl Shown {
             queued_bytes: status.backlog.bytes,
             flows: status.flows,
             interfaces: interfaces(status),
+            tunnels: status.tunnels.iter().map(Tunnel::of).collect(),
             classes: classes(status),
             busiest: Busiest {
                 over_s: status.busiest.over.as_secs_f64(),
@@ -206,6 +216,16 @@ fn classes(status: &Status) -> Vec<Class> {
         }
     };
     status.classes.iter().enumerate().map(class).collect()
+}
+
+impl Tunnel {
+    fn of((name, counters): &(Arc<str>, TunnelCounters)) -> Self {
+        Self {
+            name: name.to_string(),
+            decrypted_packets: counters.decrypted,
+            dropped_packets: counters.dropped_by().into_iter().collect(),
+        }
+    }
 }
 
 impl Worker {

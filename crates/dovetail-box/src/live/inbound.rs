@@ -1,0 +1,156 @@
+//! Tunnels whose other end sends: what of the way back is decrypted, and what becomes of it.
+//!
+//! It is done where frames of that way are passed on. A frame that is of no tunnel here passes as it came, whatever it is. What
+//! is of one goes on decrypted or not at all, and each reason is counted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use crate::{
+    config::{Config, Direction},
+    functions::{
+        NetworkFunction, Reason, Verdict,
+        forwarding::Forwarding,
+        ipsec::{
+            opening::{Address, Opening, Refused},
+            replay::Window,
+        },
+    },
+};
+
+/// How many keys that are out of use are remembered with the numbers that had come under them, 160 bytes each: one that comes back
+/// with a later configuration goes on there.
+const MOST_RETIRED: usize = 1024;
+
+/// Packets of a tunnel that is decrypted, so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TunnelCounters {
+    /// That were decrypted and went on.
+    pub decrypted: u64,
+    /// That were not encrypted with its key, or were changed since.
+    pub authentication: u64,
+    /// Whose sequence number had come already, or was too old to tell.
+    pub replay: u64,
+    /// That were fragments, or contradicted themselves.
+    pub malformed: u64,
+    /// Whose source is none of those that the tunnel is for.
+    pub not_allowed: u64,
+    /// That routers marked for congestion, of a sender that cannot be told of it.
+    pub congestion: u64,
+    /// That had a route, and had been through as many routers as they may.
+    pub hop_limit: u64,
+    /// That hide how much traffic there is, and hold nothing.
+    pub dummy: u64,
+}
+
+impl TunnelCounters {
+    /// Packets that were dropped, by reason.
+    #[must_use]
+    pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
+        [
+            ("authentication", self.authentication),
+            ("replay", self.replay),
+            ("malformed", self.malformed),
+            ("not_allowed", self.not_allowed),
+            ("congestion", self.congestion),
+            ("hop_limit", self.hop_limit),
+            ("dummy", self.dummy),
+        ]
+    }
+}
+
+/// The tunnels whose receiving end the box is.
+#[derive(Debug, Default)]
+pub(super) struct Inbound {
+    ends: Vec<End>,
+    found: HashMap<Address, usize>,
+    forwarding: Option<Forwarding>,
+    /// The oldest first.
+    retired: Vec<([u8; 16], Window)>,
+}
+
+#[derive(Debug)]
+struct End {
+    name: Arc<str>,
+    opening: Opening,
+    counters: TunnelCounters,
+}
+
+impl Inbound {
+    /// Those of a configuration. Builds a table of its routes, which may take longer than the box may be silent: not for its own
+    /// thread while it runs.
+    pub(super) fn build(config: &Config) -> Self {
+        let end = |tunnel: &Arc<crate::config::Tunnel>| match &tunnel.direction {
+            Direction::Out => None,
+            Direction::In { prefixes } => Some(End {
+                name: tunnel.name.clone(),
+                opening: Opening::new(tunnel.association, prefixes),
+                counters: TunnelCounters::default(),
+            }),
+        };
+        let ends: Vec<_> = config.tunnels.iter().filter_map(end).collect();
+        let found = ends.iter().enumerate().map(|(at, end)| (end.opening.address(), at)).collect();
+        let forwarding = config.routes.as_deref().filter(|_| !ends.is_empty()).map(Forwarding::new);
+        Self { ends, found, forwarding, retired: Vec::new() }
+    }
+
+    /// Goes on where `before` was: a packet that has come under a key does not come again, and tunnels of the same name count on.
+    pub(super) fn take_over(&mut self, before: Self) {
+        self.retired = before.retired;
+        for end in before.ends {
+            if let Some(same) = self.ends.iter_mut().find(|same| same.name == end.name) {
+                same.counters = end.counters;
+            }
+            self.retired.push((end.opening.fingerprint(), end.opening.window()));
+        }
+        for end in &mut self.ends {
+            let key = end.opening.fingerprint();
+            if let Some(at) = self.retired.iter().rposition(|(retired, _)| *retired == key) {
+                end.opening.set_window(self.retired.remove(at).1);
+            }
+        }
+        let too_many = self.retired.len().saturating_sub(MOST_RETIRED);
+        self.retired.drain(..too_many);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Decrypts a frame if it is of a tunnel; whether it goes on. Nothing is allocated.
+    pub(super) fn pass(&mut self, frame: &mut Vec<u8>) -> bool {
+        let Some((address, ip)) = Address::of(frame) else { return true };
+        let Some(end) = self.found.get(&address).and_then(|&at| self.ends.get_mut(at)) else { return true };
+        let opened = end.opening.open(frame, &ip);
+        let counters = &mut end.counters;
+        let dropped = match opened {
+            Ok(()) => {
+                // Without a route it keeps the addresses that it came with, as in a bridge.
+                let routed = self.forwarding.as_mut().filter(|forwarding| forwarding.has_route(frame));
+                match routed.map(|forwarding| forwarding.process(frame)) {
+                    None | Some(Verdict::Forward | Verdict::Untouched) => {
+                        counters.decrypted += 1;
+                        return true;
+                    }
+                    // An answer would leave in the clear, and quote what came encrypted.
+                    Some(Verdict::Drop(Reason::HopLimit)) => &mut counters.hop_limit,
+                    Some(Verdict::Drop(_)) => &mut counters.malformed,
+                }
+            }
+            Err(Refused::Malformed) => &mut counters.malformed,
+            Err(Refused::Replay) => &mut counters.replay,
+            Err(Refused::Authentication) => &mut counters.authentication,
+            Err(Refused::NotAllowed) => &mut counters.not_allowed,
+            Err(Refused::Congestion) => &mut counters.congestion,
+            Err(Refused::Dummy) => &mut counters.dummy,
+        };
+        *dropped += 1;
+        false
+    }
+
+    pub(super) fn counters(&self) -> Vec<(Arc<str>, TunnelCounters)> {
+        self.ends.iter().map(|end| (end.name.clone(), end.counters)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;
