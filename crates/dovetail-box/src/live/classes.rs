@@ -153,11 +153,13 @@ impl Classes {
 
     /// By how much functions and programs may make a packet longer.
     pub(super) fn growth_bytes(&self) -> u32 {
-        let of_class = |class: &Class| {
-            let functions: u32 = class.config.functions.iter().map(|entry| entry.growth_bytes).sum();
-            functions + class.program.as_ref().map_or(0, Slot::growth_bytes)
-        };
-        self.classes.iter().map(of_class).max().unwrap_or(0)
+        self.classes.iter().map(Class::growth_bytes).max().unwrap_or(0)
+    }
+
+    /// By how much the work of a class makes a packet longer at most, if what it makes goes on.
+    pub(super) fn grows_by(&self, class: u16) -> u32 {
+        let class = &self.classes[usize::from(class)];
+        if class.config.effect == Effect::Apply { class.growth_bytes() } else { 0 }
     }
 
     /// Whether any of them takes packets by the names that they carry.
@@ -245,6 +247,11 @@ impl Class {
         }
         let program = self.program.as_mut()?;
         matches!(program.process(frame, counters), Verdict::Drop(_)).then_some(By::Program)
+    }
+
+    fn growth_bytes(&self) -> u32 {
+        let functions: u32 = self.config.functions.iter().map(|entry| entry.growth_bytes).sum();
+        functions + self.program.as_ref().map_or(0, Slot::growth_bytes)
     }
 
     fn does_the_same(&self, before: &Self) -> bool {

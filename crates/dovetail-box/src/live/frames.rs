@@ -10,6 +10,8 @@ use crate::wire::offload::Offload;
 pub(super) struct Frame {
     /// From the addresses on, tags in their places, checksums filled in.
     pub bytes: Vec<u8>,
+    /// As it came, where functions may make it too long for the interface behind, and its sender has to be told; else empty.
+    pub as_it_came: Vec<u8>,
     /// Its class.
     pub class: u16,
     /// What the kernel is to do to it.
@@ -55,6 +57,26 @@ impl Frames {
         if kept.len() < most {
             buffer.clear();
             kept.push(buffer);
+        }
+    }
+
+    /// Keeps a copy of a frame as it came.
+    pub(super) fn keep(&mut self, handle: u64) {
+        let Some(bytes) = self.get_mut(handle).map(|frame| frame.bytes.len()) else { return };
+        let mut copy = self.buffer(bytes);
+        if let Some(frame) = self.get_mut(handle) {
+            copy.extend_from_slice(&frame.bytes);
+            frame.as_it_came = copy;
+        }
+    }
+
+    /// Gives up the copy of a frame as it came, if there is one.
+    pub(super) fn let_go(&mut self, handle: u64) {
+        if let Some(frame) = self.get_mut(handle)
+            && !frame.as_it_came.is_empty()
+        {
+            let copy = std::mem::take(&mut frame.as_it_came);
+            self.give_back(copy);
         }
     }
 

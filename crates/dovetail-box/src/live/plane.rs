@@ -14,7 +14,7 @@ use super::{
     counters::{ClassCounters, Oddities, WorkerCounters},
     entrance::{Entrance, whole},
     flows::Flows,
-    frames::{Frame, Frames},
+    frames::Frames,
     inbound::Inbound,
     port::{MOST_OUTGOING, Port},
     start,
@@ -25,7 +25,10 @@ use super::{
 };
 use crate::{
     config::{self, Config, Segments},
-    functions::{Reason, frame::Version},
+    functions::{
+        Reason,
+        frame::{ETHERNET, Version},
+    },
     node::{Action, Link, Node, Outcome, Pace, Passage, Room, Work},
     wire::{
         self,
@@ -281,8 +284,19 @@ impl Plane {
         Ok((true, now))
     }
 
+    /// Keeps a frame as it came if its work may make it too long. That of a stream is not: its hosts were told smaller segments.
+    fn keep(&mut self, handle: u64) {
+        let Some(frame) = self.frames.get_mut(handle) else { return };
+        let growth_bytes = self.classes.grows_by(frame.class);
+        let most = self.ports[self.toward].mtu_bytes as usize + ETHERNET;
+        if growth_bytes > 0 && frame.bytes.len() + growth_bytes as usize > most {
+            self.frames.keep(handle);
+        }
+    }
+
     /// Gives a worker what the policy has chosen.
     fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
+        self.keep(work.handle);
         let Some(workers) = &mut self.workers else { return Ok(()) };
         // Whatever is handed out is answered in its turn, be it of a frame that is not there.
         let (class, bytes) = match self.frames.get_mut(work.handle) {
@@ -321,6 +335,7 @@ impl Plane {
     /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
     fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
         let handle = work.handle;
+        self.keep(handle);
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
         let counters = &mut self.counters[usize::from(frame.class)];
         let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
@@ -341,7 +356,9 @@ impl Plane {
             && frame.offload.segmented.is_none()
             && !wire::fits::socket_takes(&frame.bytes, mtu);
         if worked.ended_by.is_none() && !is_too_long {
-            return (worked.took, Outcome::Forward { bytes: frame.bytes.len() as u32 });
+            let bytes = frame.bytes.len() as u32;
+            self.frames.let_go(handle);
+            return (worked.took, Outcome::Forward { bytes });
         }
         let (count, message) = match worked.ended_by {
             None => (&mut counters.too_long, Some(Message::TooBig { mtu: mtu.saturating_sub(self.growth_bytes) })),
@@ -359,9 +376,13 @@ impl Plane {
         *count += 1;
         had.dropped += 1;
         self.watchers.dropped(frame.number);
-        if let Some(frame) = self.frames.take(handle) {
+        if let Some(mut frame) = self.frames.take(handle) {
+            if !frame.as_it_came.is_empty() {
+                std::mem::swap(&mut frame.bytes, &mut frame.as_it_came);
+                self.frames.give_back(frame.as_it_came);
+            }
             if let Some(message) = message {
-                self.tell(&frame, message);
+                self.tell(&frame.bytes, message);
             }
             self.frames.give_back(frame.bytes);
         }
@@ -369,7 +390,7 @@ impl Plane {
     }
 
     /// Tells the sender of a packet what became of it, where that may be told.
-    fn tell(&mut self, frame: &Frame, message: Message) {
+    fn tell(&mut self, frame: &[u8], message: Message) {
         let port = &mut self.ports[1 - self.toward];
         // Where nothing leaves, answers are not to pile up.
         if port.is_full() {
@@ -377,8 +398,8 @@ impl Plane {
         }
         let now = clock::now();
         let make = |into: &mut Vec<u8>| match message {
-            Message::TooBig { mtu } => wire::too_big::answer(&frame.bytes, mtu, into),
-            message => icmp_error::answer(&frame.bytes, message, into),
+            Message::TooBig { mtu } => wire::too_big::answer(frame, mtu, into),
+            message => icmp_error::answer(frame, message, into),
         };
         if let Some(answer) = self.answers.answer(message, now, make) {
             let mut bytes = self.frames.buffer(answer.len());

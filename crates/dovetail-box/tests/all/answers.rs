@@ -2,8 +2,10 @@
 //! than are permitted.
 
 use std::{
+    fs,
     io::ErrorKind,
-    net::{SocketAddr, TcpStream},
+    net::{SocketAddr, TcpStream, UdpSocket},
+    os::unix::fs::PermissionsExt,
     thread,
     time::{Duration, Instant},
 };
@@ -161,4 +163,43 @@ fn a_flood_has_few_answers(io: &str) {
     assert!(sent + limited <= counted.classes[0].1.no_route, "{counted:?}");
 }
 
-by_each_io!(programs_are_told, the_packet_is_quoted_as_it_was_sent, a_flood_has_few_answers);
+/// What is encrypted is longer than what a host sent, and that host is told how much it may send.
+fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
+    let Some(lab) = closed("fits") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let (key, numbers) = (folder.path().join("key"), folder.path().join("numbers"));
+    fs::write(&key, "0123456789".repeat(4)).unwrap();
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    for workers in [1, 2] {
+        let settings = format!(
+            "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[cpu]\nworkers = {workers}\n[link]\nrate = \"1Gbps\"\n\
+             [ipsec]\nsequence_file = \"{}\"\n[[tunnel]]\nname = \"branch\"\nspi = 300\nsource = \"192.0.2.1\"\n\
+             destination = \"198.51.100.1\"\nkey_file = \"{}\"\n\
+             [[class]]\nname = \"vpn\"\nports = [4500]\nfunctions = [\"ipsec\"]\ntunnel = \"branch\"\n",
+            numbers.display(),
+            key.display()
+        );
+        let running = Running::start(&lab, &settings);
+        let inside = lab.namespace(Place::Inside);
+        let source = inside.within(|| UdpSocket::bind("0.0.0.0:0")).unwrap();
+        source.connect((FAR, 4500)).unwrap();
+        let (asked, knows) = (Instant::now(), format!("-n {} route get {FAR}", inside.name()));
+        // Of 1,500 bytes a tunnel takes 57 (RFC 4303, RFC 4106): header, SPI, number, IV, trailer and check.
+        while !String::from_utf8(tool("ip", &knows).unwrap()).unwrap().contains("mtu 1443") {
+            assert!(asked.elapsed() < PATIENCE, "{:?}", running.control.status());
+            // It fits the host's own link. Once it is known how much fits, the system may refuse it.
+            let _ = source.send(&[7; 1440]);
+            thread::sleep(Duration::from_millis(50));
+        }
+        let counted = running.stop().classes[0].1;
+        assert!(counted.too_long > 0, "{counted:?}");
+        tool("ip", &format!("-n {} route flush cache", inside.name())).unwrap();
+    }
+}
+
+by_each_io!(
+    programs_are_told,
+    the_packet_is_quoted_as_it_was_sent,
+    a_flood_has_few_answers,
+    hosts_learn_how_much_fits_a_tunnel
+);
