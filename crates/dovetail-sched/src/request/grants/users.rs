@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_farther_ahead_by_short_responses_than_the_lead() {
+    fn no_user_gets_farther_ahead_by_short_responses_than_the_lead() {
         let [one, two, short] = page(50_000, 1_000, 1_100);
         assert!(one.abs_diff(two) <= 50_000 + 1_000, "{one} and {two}");
         let ahead = short - one.min(two);
