@@ -606,6 +606,14 @@ impl Queues {
         }
     }
 
+    /// The same for the youngest as well, behind which the next to arrive will be.
+    #[inline]
+    pub fn prefetch_ends(&self, flow: FlowId) {
+        let Some(queue) = self.flows.get(flow.index()) else { return };
+        self.prefetch_place(Place(queue.head));
+        prefetch(&self.nodes, queue.tail as usize);
+    }
+
     /// Asks the processor to load the flow's second packet; its head should have been asked for before.
     #[inline]
     pub fn prefetch_second(&self, flow: FlowId) {

@@ -71,8 +71,8 @@ pub(crate) fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
-/// Asks for what the choices to come will read, of the policy by `of_policy`: first what is known of a flow, then its head
-/// packet, then the one behind that.
+/// Asks for what the choices to come will read, of the policy by `of_policy`: first what is known of a flow, then its first
+/// packet and its last, then the one behind the first.
 #[inline]
 pub(crate) fn prefetch_next<K: HeapKey>(order: &IndexedHeap<FlowId, K>, queues: &Queues, of_policy: impl Fn(FlowId)) {
     // With fewer flows all of it is in the second cache, and nothing is known ahead.
@@ -81,7 +81,7 @@ pub(crate) fn prefetch_next<K: HeapKey>(order: &IndexedHeap<FlowId, K>, queues: 
     order.prefetch(soon);
     of_policy(soon);
     if let Some(sooner) = order.upcoming(AHEAD * 2 / 3) {
-        queues.prefetch_head(sooner);
+        queues.prefetch_ends(sooner);
     }
     if let Some(soonest) = order.upcoming(AHEAD / 3) {
         queues.prefetch_second(soonest);
