@@ -111,13 +111,8 @@ impl<T: Number> Many<T> {
     #[inline]
     fn fill(&mut self) {
         while self.near.len() <= AHEAD {
-            let first = self.rest.first();
-            if first.key >= T::NEAR {
-                break;
-            }
-            self.rest.fall(Entry { key: T::NEAR, id: first.id });
+            let Some(first) = self.rest.take_first(T::NEAR) else { break };
             self.near.push(first);
-            self.rest.prefetch(self.rest.first().id);
         }
     }
 

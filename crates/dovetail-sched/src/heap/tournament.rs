@@ -4,6 +4,11 @@
 //! and the last round has the least of all. A key that changes has the matches on its way replayed, no others. Nothing
 //! ever moves, so the whole way is known, and loaded, before the first match is over; of a million players all but two or
 //! three lines of it are in the caches. A heap has to write down the place of every flow that it moves.
+//!
+//! Who follows the least is not known until the least's family was looked at, and of a million players that is one of the
+//! lines that are in no cache. So the least is *called* before it is taken: its line is asked for, and its family sits out
+//! of all rounds. The best of the others comes after it in most cases, and its line is asked for as well, two turns early.
+//! When the called one is taken, the least that its family has left joins the rounds again: mostly one match.
 
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
@@ -14,6 +19,9 @@ use crate::prefetch::prefetch;
 /// Eight keys are one cache line.
 const ARITY: usize = 8;
 
+/// So many families are in a cache of the core's own, where nothing has to be known early: half a megabyte, 65,536 ids.
+const MOST_AT_HAND: usize = 8192;
+
 /// Keys by id. It takes 10 bytes for every id up to the largest that was ever in it, or 19 where a key has over 64 bits.
 #[derive(Debug, Clone)]
 pub(super) struct Tournament<T> {
@@ -21,7 +29,10 @@ pub(super) struct Tournament<T> {
     players: Vec<Family<T>>,
     // In each round, the winners of the families of the round before; the last has one family.
     rounds: Vec<Round<T>>,
+    // The least in the rounds.
     first: Entry<T>,
+    // The least of all when it was called, if one is; of its family only who came since is in the rounds.
+    called: Entry<T>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -40,17 +51,11 @@ struct Round<T> {
 
 impl<T: Number> Default for Tournament<T> {
     fn default() -> Self {
-        Self { players: Vec::new(), rounds: Vec::new(), first: Entry::VACANT }
+        Self { players: Vec::new(), rounds: Vec::new(), first: Entry::VACANT, called: Entry::VACANT }
     }
 }
 
 impl<T: Number> Tournament<T> {
-    /// The least of all; its key is no key where none has one.
-    #[inline]
-    pub(super) fn first(&self) -> Entry<T> {
-        self.first
-    }
-
     /// What stands for the id: [`Number::NONE`] if nothing was ever set.
     #[inline]
     pub(super) fn get(&self, id: u32) -> T {
@@ -68,6 +73,67 @@ impl<T: Number> Tournament<T> {
     pub(super) fn mark(&mut self, id: u32, mark: T) {
         debug_assert!(mark >= T::NEAR && self.get(id) >= T::NEAR);
         *self.player(id) = mark;
+    }
+
+    /// Takes the least of all, and puts the mark, which is no key, in the place of its key.
+    #[inline]
+    pub(super) fn take_first(&mut self, mark: T) -> Option<Entry<T>> {
+        debug_assert!(mark >= T::NEAR);
+        if self.players.len() > MOST_AT_HAND {
+            return self.take_called(mark);
+        }
+        let first = self.first;
+        if first.key >= T::NEAR {
+            return None;
+        }
+        self.fall(Entry { key: mark, id: first.id });
+        self.prefetch(self.first.id);
+        Some(first)
+    }
+
+    /// The same, by calls.
+    #[inline]
+    fn take_called(&mut self, mark: T) -> Option<Entry<T>> {
+        // Who has come since may be less, and the called one may have another key by now.
+        if self.called >= self.first || self.get(self.called.id) != self.called.key {
+            self.recall();
+            self.call();
+        }
+        let least = self.called;
+        if least.key >= T::NEAR {
+            return None;
+        }
+        *self.player(least.id) = mark;
+        self.recall();
+        self.call();
+        Some(least)
+    }
+
+    /// The family of the called one is in the rounds again.
+    #[inline]
+    fn recall(&mut self) {
+        let called = core::mem::replace(&mut self.called, Entry::VACANT);
+        let at = called.id as usize / ARITY;
+        if let Some(Family(keys)) = self.players.get(at) {
+            let mut least = least(keys, &SLOTS);
+            least.id += (at * ARITY) as u32;
+            if least.key < T::NEAR {
+                self.rise(least);
+            }
+        }
+    }
+
+    /// Calls the first, where none is called: its family leaves the rounds.
+    #[inline]
+    fn call(&mut self) {
+        let called = self.first;
+        if called.key >= T::NEAR {
+            return;
+        }
+        self.called = called;
+        self.prefetch(called.id);
+        self.first = self.replay(called.id, Entry::VACANT, Entry::VACANT).unwrap_or(Entry::VACANT);
+        self.prefetch(self.first.id);
     }
 
     /// Gives the id a key that is less than what it had. O(log of the largest id), and one match for who wins none.
@@ -92,30 +158,41 @@ impl<T: Number> Tournament<T> {
     /// match for who had won none.
     #[inline]
     pub(super) fn fall(&mut self, entry: Entry<T>) {
-        let mut at = entry.id as usize;
-        let mut winner = entry;
+        let (at, winner) = (entry.id as usize, entry);
+        // Others of a family that sits out may be less than who won a match above it.
+        if at / ARITY == self.called.id as usize / ARITY {
+            self.recall();
+        }
         let Family(keys) = &mut self.players[at / ARITY];
         // The least of the others does not hang on the match before, so that the matches of all rounds overlap.
         keys[at % ARITY] = T::NONE;
         let mut others = least(keys, &SLOTS);
         others.id += (at / ARITY * ARITY) as u32;
         keys[at % ARITY] = entry.key;
+        if let Some(first) = self.replay(entry.id, winner, others) {
+            self.first = first;
+        }
+    }
+
+    /// Puts the less of a winner and of the others of its family in the place of the id wherever that has won, and gives who
+    /// is first then; nothing if it had not won all.
+    #[inline(always)]
+    fn replay(&mut self, id: u32, mut winner: Entry<T>, mut others: Entry<T>) -> Option<Entry<T>> {
+        let mut at = id as usize / ARITY;
         for round in &mut self.rounds {
-            at /= ARITY;
             let (Family(keys), Ids(ids)) = (&mut round.keys[at / ARITY], &mut round.ids[at / ARITY]);
             let slot = at % ARITY;
-            if ids[slot] != entry.id {
-                return;
+            if ids[slot] != id {
+                return None;
             }
             winner = lesser(winner, others);
             keys[slot] = T::NONE;
             others = least(keys, ids);
             keys[slot] = winner.key;
             ids[slot] = winner.id;
+            at /= ARITY;
         }
-        if self.first.id == entry.id {
-            self.first = lesser(winner, others);
-        }
+        (self.first.id == id).then(|| lesser(winner, others))
     }
 
     #[inline]
@@ -187,4 +264,65 @@ fn lesser<T: Number>(a: Entry<T>, b: Entry<T>) -> Entry<T> {
 #[inline(always)]
 fn select<T: Number>(first: bool, a: Entry<T>, b: Entry<T>) -> Entry<T> {
     Entry { key: select_unpredictable(first, a.key, b.key), id: select_unpredictable(first, a.id, b.id) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    #[derive(Debug, Clone)]
+    enum Op {
+        Set(u32, u64),
+        Remove(u32),
+        Take,
+    }
+
+    fn ops(ids: u32) -> impl Strategy<Value = Vec<Op>> {
+        let op = prop_oneof![
+            3 => (0..ids, 0u64..40).prop_map(|(id, key)| Op::Set(id, key)),
+            1 => (0..ids).prop_map(Op::Remove),
+            3 => Just(Op::Take),
+        ];
+        prop::collection::vec(op, 1..600)
+    }
+
+    proptest! {
+        /// Whether the least is called a turn before or not, and whatever happens to it and its family in between.
+        #[test]
+        fn takes_the_least(ops in prop_oneof![ops(20), ops(200), ops(3000)], calls: bool) {
+            let mut tournament = Tournament::<u64>::default();
+            let mut sorted = BTreeSet::new();
+            for op in ops {
+                match op {
+                    Op::Set(id, key) => {
+                        let before = tournament.get(id);
+                        sorted.remove(&(before, id));
+                        sorted.insert((key, id));
+                        if before < u64::NEAR && key >= before {
+                            tournament.fall(Entry { key, id });
+                        } else {
+                            tournament.rise(Entry { key, id });
+                        }
+                    }
+                    Op::Remove(id) => {
+                        let before = tournament.get(id);
+                        if sorted.remove(&(before, id)) {
+                            tournament.fall(Entry { key: u64::NONE, id });
+                        }
+                    }
+                    Op::Take => {
+                        let taken =
+                            if calls { tournament.take_called(u64::NEAR) } else { tournament.take_first(u64::NEAR) };
+                        prop_assert_eq!(taken.map(|entry| (entry.key, entry.id)), sorted.pop_first());
+                        if let Some(Entry { id, .. }) = taken {
+                            prop_assert_eq!(tournament.get(id), u64::NEAR);
+                            tournament.mark(id, u64::NONE);
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
