@@ -128,7 +128,7 @@ impl Wf2qPlus {
 
     /// Moves the virtual time to this instant, and chooses.
     #[inline]
-    fn choose(&mut self) -> Option<(FlowId, f64)> {
+    fn choose(&mut self, queues: &Queues) -> Option<(FlowId, f64)> {
         self.virtual_time += self.uncounted / self.sharing.total();
         self.uncounted = 0.0;
         // At most one flow a packet comes to be ahead, so two a packet keep up; one that stays a little longer only
@@ -148,6 +148,7 @@ impl Wf2qPlus {
             {
                 self.waiting.remove(flow);
                 self.by_finish.set(flow, self.flows.at(flow).finish);
+                self.expect(&self.waiting, queues);
             }
             while let Some((flow, finish)) = self.by_finish.peek() {
                 let start = self.flows.at(flow).start;
@@ -156,10 +157,22 @@ impl Wf2qPlus {
                 }
                 self.by_finish.remove(flow);
                 self.waiting.set(flow, start);
+                self.expect(&self.by_finish, queues);
             }
             // Nothing is eligible, so that the least start tag is in front of those that wait.
             self.virtual_time = self.waiting.peek()?.1;
         }
+    }
+
+    /// Asks for what will be read once those who now come next in one of the orders are in front. To be done whenever that
+    /// one has moved up, as who joins its row is asked for by the place where it joins.
+    #[inline]
+    fn expect(&self, order: &FlowHeap, queues: &Queues) {
+        prefetch_next(order, queues, |flow| {
+            self.flows.prefetch(flow);
+            self.waiting.prefetch(flow);
+            self.by_finish.prefetch(flow);
+        });
     }
 
     /// Gives the flow's head packet, of `work`, the tags from `start` on.
@@ -218,7 +231,7 @@ impl Policy for Wf2qPlus {
 
     #[inline]
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
-        let (flow, finish) = self.choose()?;
+        let (flow, finish) = self.choose(queues)?;
         let packet = queues.pop(flow);
         self.uncounted = packet.demand.times()[self.resource].as_f64();
         self.in_service += 1;
@@ -226,14 +239,7 @@ impl Policy for Wf2qPlus {
             Some(head) => self.file(flow, finish, work(head, self.resource)),
             None => self.ends(flow, finish),
         }
-        let of_policy = |flow| {
-            self.flows.prefetch(flow);
-            self.waiting.prefetch(flow);
-            self.by_finish.prefetch(flow);
-        };
-        // Few may be eligible at once: then those who become so come soon.
-        prefetch_next(&self.by_finish, queues, of_policy);
-        prefetch_next(&self.waiting, queues, of_policy);
+        self.expect(&self.by_finish, queues);
         Some(Dispatch::plain(packet))
     }
 
