@@ -115,6 +115,15 @@ impl Waiting<'_> {
         self.queues.demand(self.node, node)
     }
 
+    /// Processing time on the first two resources; 0 on the second where there is none.
+    #[inline]
+    pub(crate) fn first_two(self) -> [Nanos; SHORT] {
+        if self.queues.has_long_demands {
+            return self.demand().first_two();
+        }
+        self.queues.nodes[self.node as usize].times()
+    }
+
     /// Processing time on one resource, counted from 0 and below the pipeline's length.
     #[inline]
     #[must_use]

@@ -178,7 +178,8 @@ impl Direct {
             return;
         };
         let at = self.clock.floor();
-        while let Some(demand) = supply.start_next(flow, at) {
+        while let Some(packet) = supply.start_next(flow, at) {
+            let demand = supply.demand(packet);
             let Some(new) = Direction::of(demand.times()) else { continue };
             let left = left + work(demand.dominant(), weight) as i64;
             if new == direction {
@@ -237,7 +238,8 @@ impl Fluid for Direct {
     }
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
-        while let Some(demand) = supply.start_next(flow, now) {
+        while let Some(packet) = supply.start_next(flow, now) {
+            let demand = supply.demand(packet);
             let Some(direction) = Direction::of(demand.times()) else { continue };
             let work = work(demand.dominant(), weight);
             self.pass(Fine::from_nanos(now));

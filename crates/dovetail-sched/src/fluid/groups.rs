@@ -89,11 +89,11 @@ impl Groups {
         Some(&self.groups[group.0 as usize].direction)
     }
 
-    /// Whether the demand is the one that the last flow joined this flow's group with: its direction need not be found then.
+    /// Whether these are the times, of two resources at most, that the last flow joined this flow's group with: the direction
+    /// need not be found then.
     #[inline]
-    pub(super) fn is_like_last(&self, flow: FlowId, demand: &Demand) -> bool {
-        let Some(group) = self.group_of(flow) else { return false };
-        demand.times().len() <= 2 && self.groups[group.0 as usize].last == demand.first_two()
+    pub(super) fn is_like_last(&self, flow: FlowId, times: [Nanos; 2]) -> bool {
+        self.group_of(flow).is_some_and(|group| self.groups[group.0 as usize].last == times)
     }
 
     /// The flow's group.

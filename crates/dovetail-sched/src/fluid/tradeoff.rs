@@ -35,9 +35,20 @@ use super::Alpha;
 
 /// Where a fluid gets packets from.
 pub trait Supply {
-    /// The flow's next packet starts in the fluid at `at` (rounded down): the time that it needs on each resource. `None`
-    /// if the flow has none.
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand>;
+    /// What names a packet that has started.
+    type Packet: Copy;
+
+    /// The flow's next packet starts in the fluid at `at` (rounded down). `None` if the flow has none.
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Self::Packet>;
+
+    /// The time that the packet, which has only just started, needs on each resource.
+    fn demand(&self, packet: Self::Packet) -> Demand;
+
+    /// Of the first two resources; the second is 0 where there is none.
+    #[inline]
+    fn first_two(&self, packet: Self::Packet) -> [Nanos; 2] {
+        self.demand(packet).first_two()
+    }
 
     /// A packet of the flow is going to start soon: a hint to load what is known of the flow, or, later and with `packet`,
     /// that packet. Changes nothing.

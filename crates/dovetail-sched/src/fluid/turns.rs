@@ -84,7 +84,11 @@ impl Queue {
     #[inline]
     pub(super) fn insert_again(&mut self, seats: &mut [Seat], flow: FlowId) {
         if self.last != NIL && key(seats, flow.0) < key(seats, self.last) {
-            return self.insert(seats, flow);
+            // It is soon asked who is next here, so the flow need not be put in a row before.
+            let seat = &mut seats[flow.index()];
+            *seat = Seat { tag: seat.tag, ..Seat::default() };
+            self.root = if self.root == NIL { flow.0 } else { meld(seats, self.root, flow.0) };
+            return;
         }
         let seat = &mut seats[flow.index()];
         (seat.child, seat.next, seat.previous) = (IN_LINE, NIL, self.last);
@@ -153,6 +157,11 @@ fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
 
 /// Makes one heap of a row of siblings: in pairs from the left, then all from the right.
 fn merge_pairs(seats: &mut [Seat], mut first: u32) -> u32 {
+    // Mostly there is one.
+    if first != NIL && seats[first as usize].next == NIL {
+        seats[first as usize].previous = NIL;
+        return first;
+    }
     let mut pairs = NIL;
     while first != NIL {
         let second = seats[first as usize].next;

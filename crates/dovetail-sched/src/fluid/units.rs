@@ -15,6 +15,10 @@ const GRAIN_BITS: u32 = 16;
 /// 4.9 hours at weight 1 and 17.6 ms at 10^-6. What a packet takes beyond that is not charged to its flow.
 const MOST_WORK: f64 = (1u64 << 60) as f64;
 
+/// 2^52: from here on there are no numbers between the whole ones. The bits of 2^52 and those of its sum with a whole number
+/// less than it differ by that number.
+const WHOLE: f64 = (1u64 << 52) as f64;
+
 /// A time on the fluid's clock, in grains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Fine(u128);
@@ -102,13 +106,22 @@ fn time_to(left: i64, rate: f64, carry: f64) -> u64 {
     if left <= 0.0 {
         return 0;
     }
-    if rate <= 0.0 {
-        return u64::MAX;
-    }
     let exact = left / rate;
-    // `f64::ceil` is not in core. What takes longer than the range is not never: it is cut short, and owed.
-    let whole = exact as i64;
-    whole.saturating_add(i64::from(exact > whole as f64)) as u64
+    if exact < WHOLE {
+        // `f64::ceil` is not in core. This rounds to the nearest, without the look of `as` at what is out of range.
+        let sum = exact + WHOLE;
+        let nearest = sum.to_bits() - WHOLE.to_bits();
+        return nearest + u64::from(sum - WHOLE < exact);
+    }
+    time_far_off(exact, rate)
+}
+
+/// The same beyond 2^52 grains, 68 s.
+#[cold]
+#[inline(never)]
+fn time_far_off(exact: f64, rate: f64) -> u64 {
+    // What takes longer than the range is not never: it is cut short, and owed.
+    if rate <= 0.0 { u64::MAX } else { exact as i64 as u64 }
 }
 
 #[cfg(test)]
@@ -127,6 +140,21 @@ mod tests {
             assert!((left - 1..=left + 1).contains(&(pace.pass(time) as i64)));
         }
         assert_eq!((Pace::STILL.until(1), Pace::STILL.until(0)), (u64::MAX, 0));
+    }
+
+    #[test]
+    fn a_time_is_rounded_up() {
+        let at = |rate: f64| Pace { rate, ..Pace::STILL };
+        for (left, rate, time) in
+            [(1, 1.0, 1), (7, 2.0, 4), (1, 8.0, 1), (5, 8.0, 1), (9, 8.0, 2), (3, 2.0, 2), (6, 2.0, 3)]
+        {
+            assert_eq!(at(rate).until(left), time, "{left} at {rate}");
+        }
+        for left in [(1 << 52) - 1, 1 << 52, (1 << 52) + 1, i64::MAX >> 10 << 10] {
+            assert_eq!(at(1.0).until(left), left as u64);
+        }
+        assert_eq!(at(0.5).until((1 << 51) + 1), (1 << 52) + 2);
+        assert_eq!(at(1e-9).until(1 << 60), i64::MAX as u64);
     }
 
     #[test]

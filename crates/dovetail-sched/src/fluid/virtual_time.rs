@@ -21,7 +21,7 @@ use super::{
     units::{Fine, Pace, work},
 };
 use crate::{
-    DenseId, FlowId, IndexedHeap, MAX_RESOURCES, Nanos,
+    Demand, FlowId, IndexedHeap, MAX_RESOURCES, Nanos,
     flow::{FlowMap, per_weight},
     heap::AHEAD,
 };
@@ -91,7 +91,7 @@ impl VirtualTime {
     }
 
     /// Serves every flow until `at`.
-    #[inline]
+    #[inline(always)]
     fn pass(&mut self, at: Fine) {
         let grains = at.since(self.clock);
         if grains == 0 {
@@ -200,57 +200,71 @@ impl VirtualTime {
         }
     }
 
-    /// Who is done next, and when.
-    #[inline]
+    /// The flow is done at `at`, which is next.
+    #[inline(never)]
+    fn go_on(&mut self, at: Fine, flow: FlowId, supply: &mut impl Supply) {
+        self.pass(at);
+        self.depart(flow, supply);
+        self.next_stale = true;
+        self.look_around(supply);
+    }
+
+    /// Who is done next, and when, after a change.
+    #[inline(never)]
     fn look_ahead(&mut self) {
-        self.next = self.order.peek().and_then(|(first, _)| {
-            let mut least = None;
-            let mut consider = |flow: FlowId, time: u64, left: i64| {
-                let key = (time, left, flow.to_index());
-                if time < u64::MAX && least.is_none_or(|(known, _)| key < known) {
-                    least = Some((key, flow));
-                }
-            };
-            for slot in self.favoured() {
-                if let Some(flow) = slot.flow {
-                    let left = self.left(flow);
-                    consider(flow, self.pace.until_with(&slot.bonus, left), left);
-                }
+        self.next_stale = false;
+        self.settle();
+        self.next = None;
+        let Some((mut flow, _)) = self.order.peek() else { return };
+        let mut left = self.left(flow);
+        let mut time = self.pace.until(left);
+        for slot in self.favoured() {
+            // If this one is the first too, its time without the bonus is the later.
+            let Some(other) = slot.flow else { continue };
+            let others = self.left(other);
+            let sooner = self.pace.until_with(&slot.bonus, others);
+            if sooner < time || (sooner == time && (others, other) < (left, flow)) {
+                (flow, left, time) = (other, others, sooner);
             }
-            // If that one is favoured too, its time without the bonus is the later.
-            let left = self.left(first);
-            consider(first, self.pace.until(left), left);
-            least.map(|((time, ..), flow)| (self.clock.plus(time), flow))
-        });
+        }
+        if time < u64::MAX {
+            self.next = Some((self.clock.plus(time), flow));
+        }
     }
 
     /// The flow's packet is done: on to the next that needs anything.
-    #[inline]
+    #[inline(always)]
     fn depart(&mut self, flow: FlowId, supply: &mut impl Supply) {
         self.end_turn_of(flow);
         let at = self.clock.floor();
-        // Looked at where it was put: a copy would be loaded in larger pieces than it was stored in, and wait for them.
-        while let Some(demand) = &supply.start_next(flow, at) {
-            let dominant = demand.dominant();
+        while let Some(packet) = supply.start_next(flow, at) {
+            let two = supply.first_two(packet);
+            let dominant = if self.resources <= 2 { two[0].max(two[1]) } else { supply.demand(packet).dominant() };
             if dominant == Nanos::ZERO {
                 continue;
             }
             let state = self.flows.at(flow);
             state.finish = state.finish.wrapping_add(work(dominant, state.weight));
-            self.order.set(flow, state.finish);
-            let weight = state.weight;
-            if !self.groups.is_like_last(flow, demand)
-                && let Some(direction) = Direction::of_demand(demand)
-                && let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction)
-            {
-                self.tally.replace(weight, &old, &direction);
-                self.groups.leave(flow);
-                self.groups.join(flow, demand, &direction);
-                self.shares_stale = true;
+            let finish = state.finish;
+            self.order.set(flow, finish);
+            if self.resources > 2 || !self.groups.is_like_last(flow, two) {
+                self.redirect(flow, &supply.demand(packet));
             }
             return;
         }
         self.leave(flow);
+    }
+
+    /// The flow's packet takes other times than the last that joined its group.
+    fn redirect(&mut self, flow: FlowId, demand: &Demand) {
+        if let Some(direction) = Direction::of_demand(demand)
+            && let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction)
+        {
+            self.tally.replace(self.flows.at(flow).weight, &old, &direction);
+            self.groups.leave(flow);
+            self.groups.join(flow, demand, &direction);
+            self.shares_stale = true;
+        }
     }
 
     /// Asks for what the departures to come will read.
@@ -307,21 +321,21 @@ impl Fluid for VirtualTime {
     #[inline]
     fn step(&mut self, until: Nanos, supply: &mut impl Supply) -> bool {
         if self.next_stale {
-            self.next_stale = false;
-            self.settle();
             self.look_ahead();
         }
-        let Some((at, flow)) = self.next.filter(|&(at, _)| at <= Fine::from_nanos(until)) else { return false };
-        self.pass(at);
-        self.depart(flow, supply);
-        self.next_stale = true;
-        self.look_around(supply);
-        true
+        match self.next {
+            Some((at, flow)) if at <= Fine::from_nanos(until) => {
+                self.go_on(at, flow, supply);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
         debug_assert!(!self.serves(flow));
-        while let Some(demand) = &supply.start_next(flow, now) {
+        while let Some(packet) = supply.start_next(flow, now) {
+            let demand = &supply.demand(packet);
             let Some(direction) = Direction::of_demand(demand) else { continue };
             let work = work(demand.dominant(), weight);
             self.pass(Fine::from_nanos(now));
@@ -413,7 +427,7 @@ impl Fluid for VirtualTime {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Demand, Weight};
+    use crate::Weight;
     use std::vec::Vec;
 
     /// Flows that always have another packet: those of even flows need resource 1 most, those of odd ones resource 2.
@@ -422,6 +436,12 @@ mod tests {
     }
 
     impl Supply for Endless {
+        type Packet = Demand;
+
+        fn demand(&self, packet: Demand) -> Demand {
+            packet
+        }
+
         fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
             let size = 100 + self.starts.len() as u64 % 7;
             self.starts.push((flow, at));

@@ -182,6 +182,7 @@ impl Few {
         self.place(at, item);
     }
 
+    #[inline(always)]
     fn sift_down(&mut self, mut at: usize, item: Item) {
         while let Some(&Family([a, b, c, d])) = self.families.get(at + 1 - ROOT) {
             // Which child is least is anyone's guess: two rounds of selection, no branch to mispredict.

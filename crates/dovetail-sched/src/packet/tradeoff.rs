@@ -169,8 +169,10 @@ struct Waiting<'a> {
 }
 
 impl Supply for Waiting<'_> {
-    #[inline]
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
+    type Packet = Place;
+
+    #[inline(always)]
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Place> {
         let state = self.tracker.flows.at(flow);
         self.tracker.served = self.tracker.served - core::mem::take(&mut state.served);
         if self.queues.len(flow) - u32::from(self.arriving == Some(flow)) == state.started {
@@ -188,7 +190,17 @@ impl Supply for Waiting<'_> {
         }
         state.served = packet.time(0);
         self.tracker.served += state.served;
-        Some(packet.demand())
+        Some(packet.place())
+    }
+
+    #[inline]
+    fn demand(&self, packet: Place) -> Demand {
+        self.queues.waiting(packet).demand()
+    }
+
+    #[inline]
+    fn first_two(&self, packet: Place) -> [Nanos; 2] {
+        self.queues.waiting(packet).first_two()
     }
 
     #[inline]
@@ -271,7 +283,7 @@ impl<F: Fluid> Tradeoff<F> {
     }
 
     /// Serves the fluid until now, without the packet of a flow that arrives.
-    #[inline]
+    #[inline(always)]
     fn catch_up(&mut self, queues: &Queues, arriving: Option<FlowId>) -> Nanos {
         loop {
             let first = self.tracker.first();

@@ -53,6 +53,12 @@ struct Store {
 }
 
 impl Supply for Store {
+    type Packet = Demand;
+
+    fn demand(&self, packet: Demand) -> Demand {
+        packet
+    }
+
     fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Demand> {
         self.heads[flow.index()] = self.waiting[flow.index()].pop_front();
         self.starts.extend(self.heads[flow.index()].iter().map(|_| (flow.0, at.0)));
