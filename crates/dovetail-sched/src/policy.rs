@@ -41,6 +41,12 @@ pub trait Policy: fmt::Debug + Send {
     /// A dispatched packet started or finished on a resource, or left the pipeline early.
     fn feedback(&mut self, _queues: &mut Queues, _event: &Feedback, _now: Nanos) {}
 
+    /// The flow that is served `ahead` packets after the next, where that is known already and the policy has asked for its
+    /// oldest packet to be loaded.
+    fn upcoming(&self, _ahead: usize) -> Option<FlowId> {
+        None
+    }
+
     /// When to ask again after [`dequeue`](Self::dequeue) held packets back.
     fn poll_at(&self) -> Option<Nanos> {
         None

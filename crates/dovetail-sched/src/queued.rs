@@ -160,6 +160,12 @@ impl<P: Policy> Scheduler for Queued<P> {
         self.queues.flow_backlog(flow)
     }
 
+    #[inline]
+    fn upcoming(&self, ahead: usize) -> Option<(FlowId, u64)> {
+        let flow = self.policy.upcoming(ahead)?;
+        Some((flow, self.queues.head(flow)?.handle()))
+    }
+
     fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
         self.policy.figures(report);
     }

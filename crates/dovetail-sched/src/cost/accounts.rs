@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use crate::{FlowId, Nanos, flow::FlowMap};
+use crate::{FlowId, Nanos, flow::FlowMap, prefetch::prefetch};
 
 /// An account for each flow and resource, in nanoseconds: above 0 it is owed, below 0 it is credit.
 #[derive(Debug)]
@@ -59,6 +59,13 @@ impl Accounts {
     #[inline]
     pub(super) fn holder(&self, flow: FlowId) -> u32 {
         self.forgotten.peek(flow).copied().unwrap_or(0)
+    }
+
+    /// Asks the processor to load what is kept of the flow.
+    #[inline]
+    pub(super) fn prefetch(&self, flow: FlowId) {
+        prefetch(&self.owed, flow.index() * self.resources);
+        self.forgotten.prefetch(flow);
     }
 
     pub(super) fn forget(&mut self, flow: FlowId) {

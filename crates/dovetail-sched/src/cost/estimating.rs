@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{
     Admission, Demand, Dispatch, Feedback, FlowId, Interest, LaterStages, Learning, MAX_RESOURCES, Nanos, Packet,
-    PolicyError, Scheduler, Setup, Stage, entry::Knobs, forward_scheduler,
+    PolicyError, Scheduler, Setup, Stage, entry::Knobs, forward_scheduler, heap::AHEAD,
 };
 
 /// A scheduler `S` that is told estimates instead of costs. Adds O(m) a packet, and O(1) memory for each packet that
@@ -90,6 +90,18 @@ impl<S: Scheduler> Estimating<S> {
     pub fn estimate(&self, flow: FlowId, bytes: u32) -> Nanos {
         let (program, estimator) = self.references.current(flow);
         Nanos::from_f64(self.first(program, estimator, bytes))
+    }
+
+    /// Asks for what the packets to come will need here: what is kept of each and of its flow, then the flow's estimator.
+    #[inline]
+    fn prefetch_next(&self) {
+        let Some((flow, handle)) = self.inner.upcoming(AHEAD / 2) else { return };
+        self.pendings.prefetch(handle);
+        self.references.prefetch_flow(flow);
+        self.accounts.prefetch(flow);
+        if let Some((flow, _)) = self.inner.upcoming(AHEAD / 4) {
+            self.references.prefetch_latest(flow);
+        }
     }
 
     #[inline]
@@ -215,6 +227,7 @@ impl<S: Scheduler> Scheduler for Estimating<S> {
 
     fn dequeue(&mut self, now: Nanos) -> Option<Dispatch> {
         let Dispatch { packet, ticket } = self.inner.dequeue(now)?;
+        self.prefetch_next();
         let Some(pending) = self.pendings.find_mut(packet.handle) else { return Some(Dispatch { packet, ticket }) };
         pending.ticket = ticket;
         pending.released = Some(now);

@@ -2,10 +2,8 @@
 
 use alloc::vec::Vec;
 
-use slab::Slab;
-
 use super::{ProgramId, references::Slot};
-use crate::{Demand, FlowId, MAX_RESOURCES, Nanos, Packet};
+use crate::{Demand, FlowId, MAX_RESOURCES, Nanos, Packet, prefetch::prefetch};
 
 const _: () = assert!(MAX_RESOURCES == u8::BITS as usize, "a bit for each resource");
 
@@ -52,18 +50,29 @@ impl Pending {
 #[derive(Debug)]
 pub(super) struct Pendings {
     resources: usize,
-    packets: Slab<Pending>,
+    packets: Vec<Option<Pending>>,
+    // Keys of no packet; the last to become free is the next to be used.
+    free: Vec<usize>,
     // Of each packet: told, estimated and charged on each resource.
     amounts: Vec<Nanos>,
 }
 
 impl Pendings {
     pub(super) fn new(resources: usize) -> Self {
-        Self { resources, packets: Slab::new(), amounts: Vec::new() }
+        Self { resources, packets: Vec::new(), free: Vec::new(), amounts: Vec::new() }
     }
 
     pub(super) fn add(&mut self, packet: Pending, told: &[Nanos], estimated: &[Nanos], charged: &[Nanos]) -> u64 {
-        let key = self.packets.insert(packet) as u64;
+        let key = match self.free.pop() {
+            Some(key) => {
+                self.packets[key] = Some(packet);
+                key
+            }
+            None => {
+                self.packets.push(Some(packet));
+                self.packets.len() - 1
+            }
+        } as u64;
         let amounts = self.range(key);
         if self.amounts.len() < amounts.end {
             self.amounts.resize(amounts.end, Nanos::ZERO);
@@ -81,12 +90,12 @@ impl Pendings {
 
     #[inline]
     pub(super) fn find(&self, key: u64) -> Option<&Pending> {
-        self.packets.get(usize::try_from(key).ok()?)
+        self.packets.get(usize::try_from(key).ok()?)?.as_ref()
     }
 
     #[inline]
     pub(super) fn find_mut(&mut self, key: u64) -> Option<&mut Pending> {
-        self.packets.get_mut(usize::try_from(key).ok()?)
+        self.packets.get_mut(usize::try_from(key).ok()?)?.as_mut()
     }
 
     /// A packet in service, with when it was let go.
@@ -122,8 +131,20 @@ impl Pendings {
     }
 
     pub(super) fn release(&mut self, key: u64) {
-        if let Ok(key) = usize::try_from(key) {
-            self.packets.try_remove(key);
+        if let Ok(key) = usize::try_from(key)
+            && self.packets.get_mut(key).is_some_and(|packet| packet.take().is_some())
+        {
+            self.free.push(key);
         }
+    }
+
+    /// Asks the processor to load what is kept of a packet.
+    #[inline]
+    pub(super) fn prefetch(&self, key: u64) {
+        let Ok(key) = usize::try_from(key) else { return };
+        prefetch(&self.packets, key);
+        let amounts = key.saturating_mul(3 * self.resources);
+        prefetch(&self.amounts, amounts);
+        prefetch(&self.amounts, amounts.saturating_add(3 * self.resources - 1));
     }
 }

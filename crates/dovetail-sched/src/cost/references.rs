@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::{Estimator, Method, ProgramId, knowledge::Knowledge};
-use crate::{FlowId, flow::FlowMap};
+use crate::{FlowId, flow::FlowMap, prefetch::prefetch};
 
 /// Programs of which a flow keeps an estimator.
 const MOST_PROGRAMS: usize = 8;
@@ -64,6 +64,20 @@ impl References {
         let at = self.flows.at(flow).0;
         let latest = &self.references[at as usize];
         (latest.program, Slot { at, serial: latest.serial })
+    }
+
+    /// Asks the processor to load where the flow's estimators begin.
+    #[inline]
+    pub(super) fn prefetch_flow(&self, flow: FlowId) {
+        self.flows.prefetch(flow);
+    }
+
+    /// Asks the processor to load the flow's latest estimator; where it is should have been asked for before.
+    #[inline]
+    pub(super) fn prefetch_latest(&self, flow: FlowId) {
+        if let Some(latest) = self.flows.peek(flow) {
+            prefetch(&self.references, latest.0 as usize);
+        }
     }
 
     /// The estimator, unless it has gone to another program or flow since.

@@ -100,6 +100,12 @@ impl Waiting<'_> {
         self.queues.nodes[self.node as usize].bytes
     }
 
+    /// What it came with.
+    #[inline]
+    pub(crate) fn handle(self) -> u64 {
+        self.queues.nodes[self.node as usize].handle
+    }
+
     /// When it arrived.
     #[inline]
     #[must_use]

@@ -282,6 +282,11 @@ impl Policy for Cbcs {
         Some(Dispatch::plain(packet))
     }
 
+    #[inline]
+    fn upcoming(&self, ahead: usize) -> Option<FlowId> {
+        self.heads.upcoming(ahead)
+    }
+
     fn evicted(&mut self, queues: &mut Queues, lost: &Packet, end: Evicted) {
         let flow = lost.flow;
         let virtual_time = self.clock.virtual_time;

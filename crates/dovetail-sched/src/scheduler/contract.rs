@@ -55,6 +55,12 @@ pub trait Scheduler: fmt::Debug + Send {
     /// What is queued of one flow.
     fn flow_backlog(&self, flow: FlowId) -> Backlog;
 
+    /// The flow that is served `ahead` packets after the next and the handle of its oldest packet, where that is known already.
+    /// A hint for what keeps something for every packet beside, to load it in time; the order may still change.
+    fn upcoming(&self, _ahead: usize) -> Option<(FlowId, u64)> {
+        None
+    }
+
     /// Changes the policy's knobs at `now` to `knobs`, of the same policy; no packet is lost or reordered.
     ///
     /// # Errors

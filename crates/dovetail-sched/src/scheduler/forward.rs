@@ -19,7 +19,7 @@
 ///         self.inner.enqueue(packet, now)
 ///     }
 ///     forward_scheduler!(inner: dequeue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights,
-///         forget, backlog, flow_backlog, retune, figures, learning, later_stages);
+///         forget, backlog, flow_backlog, upcoming, retune, figures, learning, later_stages);
 /// }
 /// ```
 #[macro_export]
@@ -92,6 +92,12 @@ macro_rules! forward_scheduler {
     (@flow_backlog $to:tt) => {
         fn flow_backlog(&self, flow: $crate::FlowId) -> $crate::Backlog {
             $crate::forward_scheduler!(@to self $to).flow_backlog(flow)
+        }
+    };
+    (@upcoming $to:tt) => {
+        #[inline]
+        fn upcoming(&self, ahead: usize) -> ::core::option::Option<($crate::FlowId, u64)> {
+            $crate::forward_scheduler!(@to self $to).upcoming(ahead)
         }
     };
     (@retune $to:tt) => {
