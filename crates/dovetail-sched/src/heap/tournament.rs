@@ -5,7 +5,7 @@
 //! ever moves, so the whole way is known, and loaded, before the first match is over; of a million players all but two or
 //! three lines of it are in the caches. A heap has to write down the place of every flow that it moves.
 //!
-//! Who follows the least is not known until the least's family was looked at, and of a million players that is one of the
+//! Who follows the least is not known until the least's family was compared, and of a million players that is one of the
 //! lines that are in no cache. So the least is *called* before it is taken: its line is asked for, and its family sits out
 //! of all rounds. The best of the others comes after it in most cases, and its line is asked for as well, two turns early.
 //! When the called one is taken, the least that its family has left joins the rounds again: mostly one match.
