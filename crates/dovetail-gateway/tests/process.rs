@@ -48,6 +48,7 @@ fn the_gateway() {
 struct Gateway {
     child: Child,
     said: Arc<Mutex<String>>,
+    config: PathBuf,
 }
 
 /// How a gateway is started.
@@ -81,7 +82,7 @@ impl Start {
                 *heard.lock().unwrap() += &(line + "\n");
             }
         });
-        Gateway { child, said }
+        Gateway { child, said, config: file }
     }
 
     fn listening(self, config: &str) -> Gateway {
@@ -118,6 +119,7 @@ impl Gateway {
 impl Drop for Gateway {
     fn drop(&mut self) {
         let _ = self.child.kill();
+        let _ = fs::remove_file(&self.config);
         let _ = self.child.wait();
     }
 }

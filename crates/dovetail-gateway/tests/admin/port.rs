@@ -140,6 +140,9 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     }
     drop(gateway);
     let _ = response.read_to_end(&mut Vec::new());
+    for more in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(format!("{}{more}", store.display()));
+    }
 }
 
 #[test]
