@@ -221,3 +221,28 @@ pub(crate) fn assert_checksums(frame: &[u8]) {
     let form = |checksum: u16| if is_udp { checksum } else { checksum % 0xffff };
     assert_eq!(form(got), form(wanted), "of the transport");
 }
+
+/// A datagram of 1,480 B without tags or options.
+pub(crate) fn long_datagram(v6: bool) -> Long {
+    Long {
+        v6,
+        udp: true,
+        tags: vec![],
+        ip_options: 0,
+        tcp_options: 0,
+        identification: 1,
+        sequence: 1,
+        flags: 0,
+        payload: vec![8; 1480],
+        payload_bytes: 1,
+        is_partial: true,
+        ecn: false,
+    }
+}
+
+/// Sets the checksum of the IPv4 header of a frame without tags, after a change to it.
+pub(crate) fn sum_header(frame: &mut [u8]) {
+    frame[24..26].fill(0);
+    let checksum = !naive_sum(&frame[14..34]);
+    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
+}

@@ -1,8 +1,7 @@
 //! Links that go down and come up again, and links of which one is narrower.
 
 use std::{
-    io::{Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
+    net::UdpSocket,
     thread,
     time::{Duration, Instant},
 };
@@ -14,11 +13,10 @@ use dovetail_box::live::{
 use dovetail_netns::tool;
 
 use crate::{
-    live::{Running, by_each_io, config, lab},
-    traffic::{PATIENCE, Traffic},
+    live::{FAR, Running, by_each_io, config, lab},
+    traffic::{PATIENCE, Traffic, echo},
 };
 
-const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
 
 fn ip(lab: &Lab, place: Place, words: &str) {
@@ -100,33 +98,13 @@ fn a_box_ends_with_its_interface_and_says_which(io: &str) {
     assert!(matches!(&wrong, LiveError::Gone { interface } if interface == "outside"), "{wrong}");
 }
 
-/// Sends bytes to an echo outside and compares what comes back.
-fn echo(lab: &Lab) {
-    const BYTES: usize = 1_000_000;
-    let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
-    let answers = thread::spawn(move || {
-        let (mut stream, _) = listener.accept()?;
-        let mut got = vec![0; BYTES];
-        stream.read_exact(&mut got)?;
-        stream.write_all(&got)
-    });
-    let mut stream = lab.namespace(Place::Inside).within(|| TcpStream::connect((FAR, 80))).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let bytes: Vec<u8> = (0..BYTES as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    stream.write_all(&bytes).unwrap();
-    let mut back = vec![0; BYTES];
-    stream.read_exact(&mut back).unwrap();
-    answers.join().unwrap().unwrap();
-    assert!(back == bytes);
-}
-
 /// By packet sockets: a veth whose end here is narrower lets only long frames of a stream in, and for AF_XDP makes none.
 #[test]
 fn tcp_adapts_to_a_narrower_link() {
     let Some(lab) = lab("mtutcp") else { return };
     ip(&lab, Place::Box, "link set outside mtu 1300");
     let running = Running::start(&lab, SETTINGS);
-    echo(&lab);
+    echo(&lab, 1_000_000);
     let status = running.stop();
     println!("{} were too long", status.classes[0].1.too_long);
     assert!(status.classes[0].1.too_long >= 1, "{status:#?}");
@@ -156,7 +134,7 @@ fn where_functions_lengthen_packets_tcp_sends_shorter_ones(io: &str) {
     for is_grown in [false, true] {
         let running = Running::start(&lab, if is_grown { &grown } else { &plain });
         let mut sides = [Place::Inside, Place::Outside].map(|side| lab.raw(side).unwrap());
-        echo(&lab);
+        echo(&lab, 1_000_000);
         let seen = sides.each_mut().map(mss);
         let status = running.stop();
         println!("MSS of the answer and of the question: {seen:?}");

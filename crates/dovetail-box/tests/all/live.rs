@@ -3,8 +3,8 @@
 //! Needs root and iproute2; is skipped, with the reason, where one is missing.
 
 use std::{
-    io::{self, Read, Write},
-    net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket},
+    io,
+    net::{Ipv4Addr, UdpSocket},
     process,
     sync::{
         Arc,
@@ -22,6 +22,8 @@ use dovetail_box::{
     },
 };
 use dovetail_netns::NetnsError;
+
+use crate::traffic::echo;
 
 pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
@@ -241,20 +243,7 @@ fn two_workers_work_at_once(io: &str) {
 fn tcp_passes_intact_with_all_offloads_on(io: &str) {
     let Some(lab) = lab("tcp") else { return };
     let running = Running::start(&lab, &format!("{io}policy = \"drr\"\n[link]\nrate = \"2Gbps\"\n"));
-    let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
-    let bytes: Vec<u8> = (0..8_000_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let echo = thread::spawn(move || {
-        let (mut stream, _) = listener.accept()?;
-        let mut got = vec![0; 8_000_000];
-        stream.read_exact(&mut got)?;
-        stream.write_all(&got)
-    });
-    let mut stream = lab.namespace(Place::Inside).within(|| TcpStream::connect((FAR, 80))).unwrap();
-    stream.write_all(&bytes).unwrap();
-    let mut back = vec![0; bytes.len()];
-    stream.read_exact(&mut back).unwrap();
-    echo.join().unwrap().unwrap();
-    assert!(back == bytes);
+    echo(&lab, 8_000_000);
     let status = running.stop();
     let [inside, outside] = status.ports;
     // What came in long left as packets, but for what the bridge forwarded; by AF_XDP nothing comes in long.

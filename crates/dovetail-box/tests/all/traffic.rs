@@ -1,6 +1,8 @@
 //! Numbered frames of many flows from one side of a lab to the other, and what became of them.
 
 use std::{
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -10,6 +12,8 @@ use std::{
 };
 
 use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
+
+use crate::live::FAR;
 
 /// Between two frames, at least: they never catch up in a burst.
 const PAUSE: Duration = Duration::from_micros(100);
@@ -165,4 +169,24 @@ impl Record {
         }
         times
     }
+}
+
+/// So many bytes go from the inside to the outside by TCP, and come back as they were.
+pub fn echo(lab: &Lab, bytes: usize) {
+    let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
+    let answers = thread::spawn(move || {
+        let (mut stream, _) = listener.accept()?;
+        let mut got = vec![0; bytes];
+        stream.read_exact(&mut got)?;
+        stream.write_all(&got)
+    });
+    let connect = || TcpStream::connect_timeout(&(FAR, 80).into(), PATIENCE);
+    let mut stream = lab.namespace(Place::Inside).within(connect).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let sent: Vec<u8> = (0..bytes as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    stream.write_all(&sent).unwrap();
+    let mut back = vec![0; bytes];
+    stream.read_exact(&mut back).unwrap();
+    answers.join().unwrap().unwrap();
+    assert!(back == sent);
 }

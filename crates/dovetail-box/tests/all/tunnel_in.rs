@@ -6,8 +6,6 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
     os::unix::fs::PermissionsExt,
     path::Path,
     thread,
@@ -24,8 +22,8 @@ use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
 use crate::{
     failing::unbridge,
-    live::{FAR, Running, by_each_io, config, lab},
-    traffic::{PATIENCE, Traffic},
+    live::{Running, by_each_io, config, lab},
+    traffic::{PATIENCE, Traffic, echo},
 };
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0fcafebabe";
@@ -238,22 +236,7 @@ fn a_kernel_is_the_other_end() {
     ip(Place::Outside, &format!("xfrm policy add src 10.77.0.1 dst 10.77.0.2 dir in tmpl {back} {policy}"));
     let folder = tempfile::tempdir().unwrap();
     let running = Running::start(&lab, &settings(folder.path(), "", "prefixes = [\"10.77.0.0/24\"]"));
-    let listener = lab.namespace(Place::Outside).within(|| TcpListener::bind((FAR, 80))).unwrap();
-    let bytes: Vec<u8> = (0..300_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let echo = thread::spawn(move || {
-        let (mut stream, _) = listener.accept()?;
-        let mut got = vec![0; 300_000];
-        stream.read_exact(&mut got)?;
-        stream.write_all(&got)
-    });
-    let connect = || TcpStream::connect_timeout(&(FAR, 80).into(), PATIENCE);
-    let mut stream = lab.namespace(Place::Inside).within(connect).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.write_all(&bytes).unwrap();
-    let mut back = vec![0; bytes.len()];
-    stream.read_exact(&mut back).unwrap();
-    echo.join().unwrap().unwrap();
-    assert!(back == bytes);
+    echo(&lab, 300_000);
     let status = running.stop();
     let (decrypted, encrypted) = (status.tunnels[0].1, status.classes[0].1.sent);
     assert!(decrypted.decrypted > 100 && encrypted > 100, "{decrypted:?}, {encrypted} encrypted");

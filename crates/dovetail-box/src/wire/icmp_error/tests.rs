@@ -42,36 +42,12 @@ fn messages() -> impl Strategy<Value = Message> {
     ]
 }
 
-fn example(v6: bool) -> Long {
-    Long {
-        v6,
-        udp: true,
-        tags: vec![],
-        ip_options: 0,
-        tcp_options: 0,
-        identification: 1,
-        sequence: 1,
-        flags: 0,
-        payload: vec![8; 1480],
-        payload_bytes: 1,
-        is_partial: true,
-        ecn: false,
-    }
-}
-
 /// What comes of it is the same whatever the sender is to be told.
 fn tell_all(frame: &[u8]) -> Result<(), Silent> {
     let all = [Message::TooBig { mtu: 1400 }, Message::HopLimit, Message::NoRoute];
     let [first, others @ ..] = all.map(|message| tell(frame, message).map(|_| ()));
     assert_eq!(others, [first; 2]);
     first
-}
-
-/// The IPv4 header's checksum after a change to it.
-fn settle(frame: &mut [u8]) {
-    frame[24..26].fill(0);
-    let checksum = !naive_sum(&frame[14..34]);
-    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
 }
 
 proptest! {
@@ -130,13 +106,13 @@ proptest! {
 #[test]
 fn some_packets_must_not_be_answered() {
     let v4 = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut frame = example(false).frame();
+        let mut frame = long_datagram(false).frame();
         change(&mut frame);
-        settle(&mut frame);
+        sum_header(&mut frame);
         tell_all(&frame)
     };
     let v6 = |change: &dyn Fn(&mut Vec<u8>)| {
-        let mut frame = example(true).frame();
+        let mut frame = long_datagram(true).frame();
         change(&mut frame);
         tell_all(&frame)
     };
@@ -175,7 +151,7 @@ fn some_packets_must_not_be_answered() {
             assert_eq!(v6(&change), Err(Silent::Address));
         }
     }
-    let mut damaged = example(false).frame();
+    let mut damaged = long_datagram(false).frame();
     damaged[24] ^= 1;
     assert_eq!(tell_all(&damaged), Err(Silent::NoPacket), "the checksum is wrong");
 }
@@ -183,13 +159,13 @@ fn some_packets_must_not_be_answered() {
 #[test]
 fn errors_answer_no_errors() {
     for kind in 0..=255 {
-        let mut frame = example(false).frame();
+        let mut frame = long_datagram(false).frame();
         (frame[23], frame[34]) = (1, kind);
-        settle(&mut frame);
+        sum_header(&mut frame);
         let is_query = [0, 8, 9, 10, 13, 14, 15, 16, 17, 18].contains(&kind);
         assert_eq!(tell_all(&frame).is_ok(), is_query, "ICMP {kind}");
         for behind_options in [false, true] {
-            let mut frame = example(true).frame();
+            let mut frame = long_datagram(true).frame();
             frame[20] = 58;
             if behind_options {
                 frame[20] = 0;
@@ -205,13 +181,13 @@ fn errors_answer_no_errors() {
 #[test]
 fn fragments_of_ipv6_are_answered_once() {
     for (offset, wanted) in [([0, 1], Ok(())), ([0, 9], Err(Silent::LaterFragment))] {
-        let mut frame = example(true).frame();
+        let mut frame = long_datagram(true).frame();
         frame[20] = 44;
         frame[54..62].copy_from_slice(&[17, 0, offset[0], offset[1], 0, 0, 0, 9]);
         assert_eq!(tell_all(&frame), wanted);
     }
     // What the packet is cannot be seen behind so many headers: it may be an error.
-    let mut frame = example(true).frame();
+    let mut frame = long_datagram(true).frame();
     frame[20] = 60;
     for at in (54..54 + 9 * 8).step_by(8) {
         frame[at..at + 8].copy_from_slice(&[60, 0, 1, 4, 0, 0, 0, 0]);

@@ -13,30 +13,6 @@ fn ask(frame: &[u8], mtu: u32) -> Result<Vec<u8>, Silent> {
     }
 }
 
-fn example(v6: bool) -> Long {
-    Long {
-        v6,
-        udp: true,
-        tags: vec![],
-        ip_options: 0,
-        tcp_options: 0,
-        identification: 1,
-        sequence: 1,
-        flags: 0,
-        payload: vec![8; 1480],
-        payload_bytes: 1,
-        is_partial: true,
-        ecn: false,
-    }
-}
-
-/// The IPv4 header's checksum after a change to it.
-fn settle(frame: &mut [u8]) {
-    frame[24..26].fill(0);
-    let checksum = !naive_sum(&frame[14..34]);
-    frame[24..26].copy_from_slice(&checksum.to_be_bytes());
-}
-
 proptest! {
     /// What another library reads of the answer is what the RFCs say.
     #[test]
@@ -97,15 +73,15 @@ proptest! {
 
 #[test]
 fn what_may_be_fragmented_is_not_answered() {
-    let mut frame = example(false).frame();
+    let mut frame = long_datagram(false).frame();
     frame[20] = 0;
-    settle(&mut frame);
+    sum_header(&mut frame);
     assert_eq!(ask(&frame, 1400), Err(Silent::MayFragment));
 }
 
 #[test]
 fn there_is_a_least_mtu() {
-    let (v4, v6) = (example(false).frame(), example(true).frame());
+    let (v4, v6) = (long_datagram(false).frame(), long_datagram(true).frame());
     assert_eq!(ask(&v4, 67), Err(Silent::Narrow));
     assert!(ask(&v4, 68).is_ok());
     assert_eq!(ask(&v6, 1279), Err(Silent::Narrow));
