@@ -103,6 +103,8 @@ fn a_box_ends_with_its_interface_and_says_which(io: &str) {
 fn tcp_adapts_to_a_narrower_link() {
     let Some(lab) = lab("mtutcp") else { return };
     ip(&lab, Place::Box, "link set outside mtu 1300");
+    // A packet that the far host sent again alone would be too long for its own link for ever.
+    ip(&lab, Place::Outside, "route change 10.77.0.0/24 dev eth0 mtu 1300 advmss 1460");
     let running = Running::start(&lab, SETTINGS);
     echo(&lab, 1_000_000);
     let status = running.stop();
