@@ -171,8 +171,6 @@ struct PlainRequest {
     number: u64,
     served: u64,
     rank: (u64, u64),
-    /// What was left of it when its rank was taken.
-    left: u64,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -284,10 +282,8 @@ impl Plain {
         for class in 0..self.classes.len() {
             for user in self.candidate_users(class) {
                 let least = self.classes[class].time.saturating_sub(self.set.lag).saturating_sub(self.set.slack);
-                let time = self.classes[class].time;
                 self.users[user].lost |= self.users[user].service < least;
                 self.users[user].service = self.users[user].service.max(least);
-                self.users[user].lost &= self.users[user].service < time;
                 self.classes[class].lost |= self.classes[class].counter < floor;
                 self.classes[class].counter = self.classes[class].counter.max(floor);
             }
@@ -357,7 +353,6 @@ impl Plain {
             r.total = None;
         }
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
-        r.left = r.total.map_or(r.granted.max(expected), |total| total - total.min(r.granted + r.window));
         r.rank = match (set.order, r.total) {
             ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
             ("srpt", None) => (aged(r.granted.max(expected)), r.number),
@@ -552,8 +547,7 @@ impl Plain {
                 continue;
             };
             let has = self.classes[other].counter;
-            let left = self.requests[request].left;
-            if other == class || has.saturating_add(self.units_a_part(other, left)) <= reach {
+            if other == class || has.saturating_add(self.units_a_part(other, self.left(request))) <= reach {
                 let (size, number) = self.requests[request].rank;
                 let ahead = (has.saturating_sub(counter) as f64 / 2f64.powi(64) * self.parts(other)) as u64 / 2;
                 of_each.push(((size.saturating_add(ahead), number), request));
@@ -565,30 +559,26 @@ impl Plain {
     /// The request that goes next of a class that may go.
     fn choose_of(&mut self, class: usize) -> Option<usize> {
         let users = self.candidate_users(class);
-        let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
-        let least = self.users[first].service;
+        let least = users.iter().map(|&user| self.users[user].service).min()?;
         let before = self.classes[class].time;
         let time = before.max(least);
         self.classes[class].time = time;
+        let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
+        let is_behind = least < before.saturating_sub(self.set.slack / 2);
+        let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
+        let eligible: Vec<_> =
+            if is_behind { vec![first] } else { users.into_iter().filter(|&user| is_eligible(user)).collect() };
         let best = |user: usize| {
             let candidates = self.of_user(user).filter(|&request| self.is_candidate(request));
             candidates.min_by_key(|&request| (self.requests[request].rank, request))
         };
-        let is_behind = least < before.saturating_sub(self.set.slack / 2);
-        let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
-        let eligible = users.iter().copied().filter(|&user| !is_behind && is_eligible(user));
-        let of_all = eligible.filter_map(best).min_by_key(|&r| self.requests[r].rank).or_else(|| best(first))?;
-        let late = |request: usize, service: u64| {
-            let (size, number) = self.requests[request].rank;
-            (size.saturating_add(service / 2), number)
-        };
-        let reach = time.saturating_add(self.set.slack.saturating_mul(8));
-        let ends = |r: usize| self.users[self.requests[r].user].service.saturating_add(self.requests[r].left);
-        let is_long = |r: usize| self.requests[r].total.is_none() && self.requests[r].left > self.set.slack;
-        let leading = users.iter().copied().filter_map(best).filter(|&r| !is_long(r) && ends(r) <= reach);
-        let leading = leading.min_by_key(|&r| late(r, self.users[self.requests[r].user].service));
-        let leading = leading.filter(|&r| late(r, self.users[self.requests[r].user].service) < late(of_all, least));
-        Some(leading.unwrap_or(of_all))
+        eligible.into_iter().filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
+    }
+
+    /// What there will be of the request yet, as far as is known.
+    fn left(&self, request: usize) -> u64 {
+        let r = &self.requests[request];
+        r.total.map_or_else(|| r.granted.max(self.expected()), |total| total.saturating_sub(r.granted + r.window))
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {
@@ -622,7 +612,7 @@ impl Plain {
         }
         let class = self.class_of(request);
         let of_class = std::mem::take(&mut self.classes[class].lost);
-        let of_user = self.users[user].lost;
+        let of_user = std::mem::take(&mut self.users[user].lost);
         let mut units = self.grant(request, set.quantum);
         let (target, charged) = (self.target(request), self.requests[request].charged);
         if releases {
@@ -677,7 +667,6 @@ impl Plain {
                     (r.round, r.limited) = (None, false);
                 }
                 if window > before {
-                    self.users[user].lost = false;
                     units += self.grant(request, 0);
                     let charged = self.requests[request].charged;
                     self.charge_exactly(request, charged.max(self.target(request)));

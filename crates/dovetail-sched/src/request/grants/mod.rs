@@ -50,8 +50,8 @@
 //!   be as long as `delay`. A window over a half grows by half a quantum a turn, as what comes of twice as much at once is a
 //!   queue as long. From there it also grows, whatever waits, where its turn was before others of its user: it goes first and
 //!   would have hardly anything of that;
-//! * by a quarter, at the first turn after its class, or a turn after its user, has *lost* something: units that they could have
-//!   had and for want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
+//! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
+//!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
 //!   for four windows: for those that end before, it is not worth it.
 //!
@@ -89,9 +89,7 @@
 //! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
 //! turns again.
 //!
-//! Within a class the same holds for users with `S` for `SC`, `T` for `V`, `lag + slack` on the left and `8·slack` for `lead` on
-//! the right: a turn by the third rule of `users.rs` ends there, and at others `S` was no more than `T + slack`. So
-//! `S_i - S_j` grows by no more than `2·(lag + slack) + 16·slack` and the terms in `l`, `e`, `a` and `f`.
+//! Within a class the same holds for users with `S` for `SC`, `lag + slack` for `lag` and `slack` more on the right.
 //!
 //! # Cost
 //!
@@ -150,7 +148,7 @@ use self::{
     age::Age,
     classes::Classes,
     counted::Counted,
-    order::Order,
+    order::{Order, Rank},
     overdue::Overdue,
     pace::{Demand, Pace},
     response::{Cause, Response, State},
@@ -187,7 +185,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
         Knob {
             key: "slack",
             default: "256kB",
-            meaning: "units by which a user may lead others and still go first, and eight times that for responses that end within it, up to 1GB, or inf",
+            meaning: "units by which a user may lead others and still go first, up to 1GB, or inf",
             retunable: false,
         },
         Knob {
@@ -449,6 +447,7 @@ impl Grants {
         (response.state, response.served) = (State::Released, number);
         (response.ready, response.overdue) = (false, false);
         self.withdraw(request, user, class);
+        // What was lost since their last turns; both are asked, for both are settled by this one.
         let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
         let units = if releases {
             self.release(request, user, class, now)
@@ -507,8 +506,6 @@ impl Grants {
             return units;
         }
         response.grew_at = now;
-        self.users.makes_good(user);
-        let response = &mut self.responses[request.0 as usize];
         let units = units + response.grant(0);
         let target = response.target();
         self.charge_up_to(request, target, now);
@@ -716,12 +713,13 @@ impl RequestScheduler for Grants {
         }
         let class = self.classes.select()?;
         let (mut first, mut request) = self.users.choose(class)?;
+        let expected = self.expected();
         for (other, ahead) in self.classes.others(class) {
             let Some((rank, sooner)) = self.users.choose(other) else { continue };
             let parts = self.parts(other);
-            let late = rank.later(ahead.units(parts) / 2);
-            if late < first && ahead.leaves_room_for(rank.left, parts) {
-                (first, request) = (late, sooner);
+            let rank = Rank { key: rank.key.saturating_add(ahead.units(parts) / 2), ..rank };
+            if rank < first && ahead.leaves_room_for(self.responses[sooner.0 as usize].left(expected), parts) {
+                (first, request) = (rank, sooner);
             }
         }
         self.turn(request, now)

@@ -161,9 +161,8 @@ impl Response {
         } else {
             return false;
         };
-        let before = self.window;
         self.window = self.window.saturating_add(more).min(longest_window);
-        self.window > before
+        true
     }
 
     /// Whether it may have a turn.
