@@ -701,6 +701,7 @@ impl RequestScheduler for Grants {
                 return Some(turn);
             }
         }
+        self.pace.set_stalled(self.users.candidates().saturating_sub(self.waiting));
         let is_open = self.pace.is_open();
         self.pace.set_demand(match (self.users.candidates(), self.released) {
             (1.., _) if !is_open => Demand::Waits,
