@@ -107,6 +107,7 @@ struct Set {
     ageing: u64,
     first: u64,
     slack: u64,
+    user_lead: u64,
     lag: u64,
     lead: u64,
     counts: bool,
@@ -123,9 +124,10 @@ impl Set {
         let slack = if self.slack == u64::MAX { "inf".into() } else { self.slack.to_string() };
         let users = if self.counts { "count" } else { "ignore" };
         let lead = if self.lead == u64::MAX { "inf".into() } else { self.lead.to_string() };
+        let user_lead = if self.user_lead == u64::MAX { "inf".into() } else { self.user_lead.to_string() };
         let Self { order, ageing, first, lag, .. } = self;
         format!(
-            "order={order},ageing={ageing},first={first},slack={slack},lag={lag},lead={lead},users={users},\
+            "order={order},ageing={ageing},first={first},slack={slack},user_lead={user_lead},lag={lag},lead={lead},users={users},\
              silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn=off"
         )
     }
@@ -171,12 +173,17 @@ struct PlainRequest {
     number: u64,
     served: u64,
     rank: (u64, u64),
+    /// What was left of it when its rank was taken.
+    left: u64,
 }
 
 #[derive(Debug, Clone, Default)]
 struct PlainUser {
     class: Option<usize>,
     service: u64,
+    /// What of the service was charged for turns before others who had had less, and whether the last was such a turn.
+    lent: u64,
+    leads: bool,
     lost: bool,
     heard_ns: u64,
     silent: bool,
@@ -290,6 +297,14 @@ impl Plain {
         }
     }
 
+    /// No more is lent to a user than they are ahead.
+    fn settle(&mut self) {
+        for user in &mut self.users {
+            let time = user.class.map_or(0, |class| self.classes[class].time);
+            user.lent = user.lent.min(user.service.saturating_sub(time));
+        }
+    }
+
     fn units_a_part(&self, class: usize, units: u64) -> u128 {
         (units as f64 / self.parts(class) * 2f64.powi(64)) as u128
     }
@@ -304,6 +319,7 @@ impl Plain {
     fn charge_exactly(&mut self, request: usize, units: u64) {
         let (class, user) = (self.class_of(request), self.requests[request].user);
         let before = self.requests[request].charged;
+        self.settle();
         self.requests[request].charged = units;
         let mut part = self.units_a_part(class, units.abs_diff(before));
         let r = &mut self.requests[request];
@@ -316,16 +332,19 @@ impl Plain {
             r.paid -= paid;
             part = part.min(paid);
         }
-        let (counter, service) = (&mut self.classes[class].counter, &mut self.users[user].service);
+        let counter = &mut self.classes[class].counter;
+        let PlainUser { service, lent, leads, .. } = &mut self.users[user];
         if units >= before || !is_late {
             self.tokens += i128::from(before) - i128::from(units);
         }
         if units >= before {
             *counter += part;
             *service += units - before;
+            *lent += if *leads { units - before } else { 0 };
         } else {
             *counter = counter.saturating_sub(part);
             *service = service.saturating_sub(before - units);
+            *lent = lent.saturating_sub(before - units);
         }
         self.tokens = self.tokens.min(self.depth());
         self.lift();
@@ -353,6 +372,7 @@ impl Plain {
             r.total = None;
         }
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
+        r.left = r.total.map_or(r.granted.max(expected), |total| total - total.min(r.granted + r.window));
         r.rank = match (set.order, r.total) {
             ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
             ("srpt", None) => (aged(r.granted.max(expected)), r.number),
@@ -430,6 +450,7 @@ impl Plain {
             if begins && self.is_active(user) {
                 self.classes[class].counter = self.classes[class].counter.max(self.begins());
             }
+            self.settle();
             let ahead = self.users[user].service.saturating_sub(self.classes[from].time);
             self.users[user].service = self.classes[class].time + ahead;
         }
@@ -546,39 +567,62 @@ impl Plain {
             else {
                 continue;
             };
+            let (request, leads) = request;
             let has = self.classes[other].counter;
-            if other == class || has.saturating_add(self.units_a_part(other, self.left(request))) <= reach {
+            let left = self.requests[request].left;
+            if other == class || has.saturating_add(self.units_a_part(other, left)) <= reach {
                 let (size, number) = self.requests[request].rank;
                 let ahead = (has.saturating_sub(counter) as f64 / 2f64.powi(64) * self.parts(other)) as u64 / 2;
-                of_each.push(((size.saturating_add(ahead), number), request));
+                of_each.push(((size.saturating_add(ahead), number), request, leads));
             }
         }
-        of_each.into_iter().min().map(|(_, request)| request)
+        let (_, request, leads) = of_each.into_iter().min()?;
+        let user = self.requests[request].user;
+        let is_alone =
+            self.users_of(self.class_of(request)).into_iter().all(|other| other == user || !self.is_active(other));
+        self.users[user].leads = leads && !is_alone;
+        if is_alone {
+            self.users[user].lent = 0;
+        }
+        Some(request)
     }
 
-    /// The request that goes next of a class that may go.
-    fn choose_of(&mut self, class: usize) -> Option<usize> {
+    /// The request that goes next of a class that may go, and whether it does before others who had had less.
+    fn choose_of(&mut self, class: usize) -> Option<(usize, bool)> {
         let users = self.candidate_users(class);
-        let least = users.iter().map(|&user| self.users[user].service).min()?;
-        let before = self.classes[class].time;
-        let time = before.max(least);
-        self.classes[class].time = time;
         let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
-        let is_behind = least < before.saturating_sub(self.set.slack / 2);
-        let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
-        let eligible: Vec<_> =
-            if is_behind { vec![first] } else { users.into_iter().filter(|&user| is_eligible(user)).collect() };
+        let least = self.users[first].service;
+        let before = self.classes[class].time;
+        let time = before.max(least - self.users[first].lent);
+        self.classes[class].time = time;
+        self.settle();
         let best = |user: usize| {
             let candidates = self.of_user(user).filter(|&request| self.is_candidate(request));
             candidates.min_by_key(|&request| (self.requests[request].rank, request))
         };
-        eligible.into_iter().filter_map(best).min_by_key(|&r| (self.requests[r].rank, self.requests[r].user, r))
-    }
-
-    /// What there will be of the request yet, as far as is known.
-    fn left(&self, request: usize) -> u64 {
-        let r = &self.requests[request];
-        r.total.map_or_else(|| r.granted.max(self.expected()), |total| total.saturating_sub(r.granted + r.window))
+        let is_behind = least < before.saturating_sub(self.set.slack / 2);
+        let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
+        let eligible = users.iter().copied().filter(|&user| !is_behind && is_eligible(user));
+        let of_all = eligible.filter_map(best).min_by_key(|&r| self.requests[r].rank).or_else(|| best(first))?;
+        let late = |request: usize, service: u64| {
+            let (size, number) = self.requests[request].rank;
+            (size.saturating_add(service / 2), number)
+        };
+        let reach = time.saturating_add(self.set.user_lead);
+        let ends = |r: usize| self.users[self.requests[r].user].service.saturating_add(self.requests[r].left);
+        let is_long = |r: usize| self.requests[r].total.is_none() && self.requests[r].left > self.set.slack;
+        let leading = users
+            .iter()
+            .copied()
+            .filter_map(best)
+            .filter(|&r| self.set.user_lead > 0 && !is_long(r) && ends(r) <= reach);
+        let leading = leading.min_by_key(|&r| late(r, self.users[self.requests[r].user].service));
+        match leading {
+            Some(r) if late(r, self.users[self.requests[r].user].service) < late(of_all, least.min(time)) => {
+                Some((r, true))
+            }
+            _ => Some((of_all, false)),
+        }
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {
@@ -618,7 +662,10 @@ impl Plain {
         if releases {
             let class = self.class_of(request);
             self.classes[class].counter += self.units_a_part(class, set.overhead);
+            self.settle();
             self.users[user].service += set.overhead;
+            let user = &mut self.users[user];
+            user.lent += if user.leads { set.overhead } else { 0 };
             self.tokens -= i128::from(set.overhead);
             let total = self.requests[request].total;
             let due = if total.is_some() { target } else { self.expected() };
@@ -706,16 +753,26 @@ fn settings() -> impl Strategy<Value = Set> {
     let order = prop_oneof![Just("srpt"), Just("las"), Just("first"), Just("fair")];
     let ageing = prop_oneof![Just(0u64), Just(1_000_000_000u64), Just(250_000_000u64)];
     let slack = prop_oneof![Just(0u64), Just(50u64), Just(700u64), Just(u64::MAX)];
+    let user_lead = prop_oneof![2 => Just(0u64), 2 => Just(300u64), 2 => Just(5_000u64), 1 => Just(u64::MAX)];
     let lag = prop_oneof![Just(0u64), Just(40u64), Just(100_000u64)];
     let lead = prop_oneof![2 => Just(0u64), 1 => Just(60u64), 1 => Just(100_000u64), 1 => Just(u64::MAX)];
     let overhead = prop_oneof![Just(0u64), Just(33u64)];
     let turn = (1u64..200, prop_oneof![Just(0u64), 1u64..400], 0u64..900, overhead, any::<bool>());
-    (order, ageing, 0u64..500, slack, (lag, lead), any::<bool>(), turn).prop_map(
-        |(order, ageing, first, slack, (lag, lead), counts, (quantum, window, longest, overhead, short))| Set {
+    (order, ageing, 0u64..500, (slack, user_lead), (lag, lead), any::<bool>(), turn).prop_map(
+        |(
+            order,
+            ageing,
+            first,
+            (slack, user_lead),
+            (lag, lead),
+            counts,
+            (quantum, window, longest, overhead, short),
+        )| Set {
             order,
             ageing,
             first,
             slack,
+            user_lead,
             lag,
             lead,
             counts,

@@ -89,7 +89,9 @@
 //! whatever it says. What it says too little is charged when it comes, and a response that goes on after its end needs
 //! turns again.
 //!
-//! Within a class the same holds for users with `S` for `SC`, `lag + slack` for `lag` and `slack` more on the right.
+//! Within a class the same holds for users with `S` for `SC` and `T` for `V`, `lag + slack` for `lag` and `slack` more on the right.
+//! With a `user_lead` that takes the place of `lead`, if it is more than `slack`: a turn by the third rule of `users.rs` ends within
+//! it, and at others `S` was no more than `T + slack`, or the least of all, which is no farther ahead of `T` than it was lent.
 //!
 //! # Cost
 //!
@@ -148,12 +150,12 @@ use self::{
     age::Age,
     classes::Classes,
     counted::Counted,
-    order::{Order, Rank},
+    order::Order,
     overdue::Overdue,
     pace::{Demand, Pace},
     response::{Cause, Response, State},
     settings::Settings,
-    users::Users,
+    users::{Choice, Users},
 };
 use super::{
     Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
@@ -186,6 +188,12 @@ pub const ENTRY: RequestEntry = RequestEntry {
             key: "slack",
             default: "256kB",
             meaning: "units by which a user may lead others and still go first, up to 1GB, or inf",
+            retunable: false,
+        },
+        Knob {
+            key: "user_lead",
+            default: "0",
+            meaning: "units by which a user may lead others of their class, for responses that end within that, up to 1GB, or inf",
             retunable: false,
         },
         Knob {
@@ -268,7 +276,7 @@ pub struct Grants {
 
 impl Grants {
     fn new(knobs: &Knobs<'_>, setup: &RequestSetup) -> Result<Self, PolicyError> {
-        let Settings { order, ageing, slack, lag, lead, silence, delay, counts_users, learns } =
+        let Settings { order, ageing, slack, user_lead, lag, lead, silence, delay, counts_users, learns } =
             Settings::of(knobs, setup.window)?;
         Ok(Self {
             setup: *setup,
@@ -278,7 +286,7 @@ impl Grants {
             accounts: Accounts::default(),
             responses: Vec::new(),
             classes: Classes::new(lead, lag, FIRST),
-            users: Users::new(slack, lag),
+            users: Users::new(slack, user_lead, lag),
             counted: Counted::new(silence),
             pace: Pace::new(setup.rate, setup.quantum, delay, learns),
             overdue: Overdue::default(),
@@ -438,8 +446,10 @@ impl Grants {
     }
 
     /// The candidate's turn.
-    fn turn(&mut self, request: RequestId, now: Nanos) -> Option<Turn> {
+    fn turn(&mut self, choice: &Choice, now: Nanos) -> Option<Turn> {
+        let request = choice.request;
         let (user, class) = self.hear(request)?;
+        self.users.goes(user, choice.leads, self.accounts.active_users(class) == 1);
         let number = self.number();
         let response = &mut self.responses[request.0 as usize];
         let releases = response.state == State::Waiting;
@@ -713,17 +723,16 @@ impl RequestScheduler for Grants {
             return None;
         }
         let class = self.classes.select()?;
-        let (mut first, mut request) = self.users.choose(class)?;
-        let expected = self.expected();
+        let mut first = self.users.choose(class)?;
         for (other, ahead) in self.classes.others(class) {
-            let Some((rank, sooner)) = self.users.choose(other) else { continue };
+            let Some(sooner) = self.users.choose(other) else { continue };
             let parts = self.parts(other);
-            let rank = Rank { key: rank.key.saturating_add(ahead.units(parts) / 2), ..rank };
-            if rank < first && ahead.leaves_room_for(self.responses[sooner.0 as usize].left(expected), parts) {
-                (first, request) = (rank, sooner);
+            let rank = sooner.rank.later(ahead.units(parts) / 2);
+            if rank < first.rank && ahead.leaves_room_for(sooner.rank.left, parts) {
+                first = Choice { rank, ..sooner };
             }
         }
-        self.turn(request, now)
+        self.turn(&first, now)
     }
 
     fn poll_at(&self) -> Option<Nanos> {
@@ -752,10 +761,11 @@ impl RequestScheduler for Grants {
 
     fn retune(&mut self, knobs: &Knobs<'_>, now: Nanos) -> Result<(), PolicyError> {
         knobs.of(ENTRY.name)?;
-        let Settings { order, ageing, slack, lag, lead, silence, delay, counts_users, learns } =
+        let Settings { order, ageing, slack, user_lead, lag, lead, silence, delay, counts_users, learns } =
             Settings::of(knobs, self.setup.window)?;
         knobs.keeps("order", order == self.order)?;
         knobs.keeps("slack", slack == self.users.slack())?;
+        knobs.keeps("user_lead", user_lead == self.users.lead())?;
         knobs.keeps("users", counts_users == self.counts_users)?;
         knobs.keeps("learn", learns == self.pace.learns())?;
         self.age.set_ageing(ageing, now);

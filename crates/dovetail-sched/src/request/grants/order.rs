@@ -24,6 +24,16 @@ pub(super) enum Order {
 pub(super) struct Rank {
     pub(super) key: u64,
     pub(super) number: u64,
+    // Units until the response's end, and whether that is a guess. Numbers differ, so these never decide.
+    pub(super) left: u64,
+    pub(super) is_guess: bool,
+}
+
+impl Rank {
+    /// As if the request were so much larger.
+    pub(super) const fn later(self, units: u64) -> Self {
+        Self { key: self.key.saturating_add(units), ..self }
+    }
 }
 
 impl Order {
@@ -40,16 +50,16 @@ impl Order {
 
     /// The candidate's rank, before all others where it is overdue. `expected`: units that a response is thought to have of which nothing is known.
     pub(super) fn rank(self, response: &Response, expected: u64) -> Rank {
-        match self {
-            _ if response.overdue => Rank { key: 0, number: response.served },
-            Self::ShortestRemaining => {
-                Rank { key: response.left(expected).saturating_add(response.age), number: response.number }
-            }
-            Self::LeastAttained => Rank { key: response.granted.saturating_add(response.age), number: response.number },
-            Self::FirstUnits { units } if response.granted < units => Rank { key: 0, number: response.number },
-            Self::FirstUnits { .. } => Rank { key: 1, number: response.served },
-            Self::InTurn => Rank { key: 0, number: response.served },
-        }
+        let left = response.left(expected);
+        let (key, number) = match self {
+            _ if response.overdue => (0, response.served),
+            Self::ShortestRemaining => (left.saturating_add(response.age), response.number),
+            Self::LeastAttained => (response.granted.saturating_add(response.age), response.number),
+            Self::FirstUnits { units } if response.granted < units => (0, response.number),
+            Self::FirstUnits { .. } => (1, response.served),
+            Self::InTurn => (0, response.served),
+        };
+        Rank { key, number, left, is_guess: response.total.is_none() }
     }
 }
 
@@ -67,7 +77,8 @@ mod tests {
         assert!(rank(0, Some(100_000)) > rank(90_000, Some(9_000)));
         assert!(rank(0, Some(100_000)) < rank(92_000, Some(9_000)));
         // 5,000 units are expected of one of which nothing is known.
-        assert_eq!(rank(0, None), rank(0, Some(5_000)));
+        assert_eq!(rank(0, None).key, rank(0, Some(5_000)).key);
+        assert!(rank(0, None).is_guess && !rank(0, Some(5_000)).is_guess);
     }
 
     #[test]

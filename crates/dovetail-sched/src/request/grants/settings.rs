@@ -9,6 +9,7 @@ pub(super) struct Settings {
     pub(super) order: Order,
     pub(super) ageing: Ageing,
     pub(super) slack: u64,
+    pub(super) user_lead: u64,
     pub(super) lag: u64,
     pub(super) lead: u64,
     pub(super) silence: Nanos,
@@ -22,7 +23,7 @@ impl Settings {
     pub(super) fn of(knobs: &Knobs<'_>, window: u64) -> Result<Self, PolicyError> {
         let most = 1_000_000_000;
         let or_inf = |key| if knobs.text(key) == "inf" { Ok(u64::MAX) } else { knobs.bytes(key, 0, most) };
-        let slack = or_inf("slack")?;
+        let (slack, user_lead) = (or_inf("slack")?, or_inf("user_lead")?);
         let lead = match knobs.text("lead").strip_suffix('w') {
             Some(windows) => windows
                 .parse()
@@ -42,7 +43,7 @@ impl Settings {
             return Err(knobs.wrong("delay", format_args!("a time from 1us to 10s")));
         }
         let (order, ageing, silence) = (Order::read(knobs)?, Ageing::read(knobs)?, knobs.time("silence")?);
-        Ok(Self { order, ageing, slack, lag, lead, silence, delay, counts_users, learns })
+        Ok(Self { order, ageing, slack, user_lead, lag, lead, silence, delay, counts_users, learns })
     }
 }
 
