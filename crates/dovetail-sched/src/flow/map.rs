@@ -20,16 +20,18 @@ impl<T: Default + Clone> FlowMap<T> {
     /// The flow's state, to change.
     #[inline]
     pub fn at(&mut self, flow: FlowId) -> &mut T {
-        if flow.index() >= self.items.len() {
-            self.grow(flow);
+        // Answered here and there, so that a flow which is known is looked for once.
+        if flow.index() < self.items.len() {
+            return &mut self.items[flow.index()];
         }
-        &mut self.items[flow.index()]
+        self.grow(flow)
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, flow: FlowId) {
+    fn grow(&mut self, flow: FlowId) -> &mut T {
         self.items.resize(flow.index() + 1, T::default());
+        &mut self.items[flow.index()]
     }
 
     /// The flow's state, if it was ever written.

@@ -135,16 +135,15 @@ impl Policy for Drr {
     fn dequeue(&mut self, queues: &mut Queues, _now: Nanos) -> Option<Dispatch> {
         loop {
             let flow = self.active.get(0)?;
+            if self.active.len() > OUT_OF_CACHE {
+                self.prefetch(queues);
+            }
             let deficit = self.deficit_bytes.at(flow);
             // Multiplied rather than asked: whether the last turn ended is anybody's guess.
             *deficit += self.quantum_bytes * queues.weight(flow) * f64::from(u8::from(!self.in_turn));
             self.in_turn = true;
-            if self.active.len() > OUT_OF_CACHE {
-                self.prefetch(queues);
-            }
             let head = queues.head(flow)?;
             let (bytes, next) = (f64::from(head.bytes()), head.next().map(|next| f64::from(next.bytes())));
-            let deficit = self.deficit_bytes.at(flow);
             if bytes > *deficit {
                 self.active.rotate_if(true);
                 self.in_turn = false;
