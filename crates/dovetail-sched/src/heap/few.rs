@@ -64,8 +64,9 @@ impl Few {
 
     #[inline]
     pub(super) fn first<T: Number>(&self) -> Option<Entry<T>> {
-        let item = self.families.first()?.0[ROOT];
-        (item != VACANT).then(|| item.entry())
+        // By their number: an item that is held against a vacant one is loaded whole, and waits for its halves to be stored.
+        let family = self.families.first().filter(|_| self.len > 0)?;
+        Some(family.0[ROOT].entry())
     }
 
     #[inline]
@@ -78,29 +79,47 @@ impl Few {
         self.position_of(id).is_some()
     }
 
+    /// Whether it was not in before.
     #[inline(always)]
-    pub(super) fn set<T: Number>(&mut self, entry: Entry<T>) {
+    pub(super) fn set<T: Number>(&mut self, entry: Entry<T>) -> bool {
         let item = Item::new(entry);
-        match self.position_of(entry.id) {
-            Some(at) => {
-                if item < self.item(at) {
-                    self.sift_up(at, item);
-                } else {
-                    self.sift_down(at, item);
-                }
-            }
-            None => {
-                if entry.id as usize >= self.position.len() {
-                    self.position.resize(entry.id as usize + 1, ABSENT);
-                }
-                let at = ROOT + self.len;
-                if at / ARITY >= self.families.len() {
-                    self.families.push(Family([VACANT; ARITY]));
-                }
-                self.len += 1;
-                self.sift_up(at, item);
-            }
+        let Some(at) = self.position_of(entry.id) else {
+            self.join(item);
+            return true;
+        };
+        self.shift(at, item);
+        false
+    }
+
+    // Each of the two keeps what it works with in registers if it is alone.
+    #[inline(never)]
+    fn shift(&mut self, at: usize, item: Item) {
+        // Who is first goes down, if it goes anywhere.
+        if at > ROOT && item < self.item(at) {
+            self.rise(at, item);
+        } else {
+            self.sift_down(at, item);
         }
+    }
+
+    #[inline(never)]
+    fn join(&mut self, item: Item) {
+        if item.index() >= self.position.len() {
+            self.position.resize(item.index() + 1, ABSENT);
+        }
+        let at = ROOT + self.len;
+        if at / ARITY >= self.families.len() {
+            self.families.push(Family([VACANT; ARITY]));
+        }
+        self.len += 1;
+        self.sift_up(at, item);
+    }
+
+    /// Keys mostly grow.
+    #[cold]
+    #[inline(never)]
+    fn rise(&mut self, at: usize, item: Item) {
+        self.sift_up(at, item);
     }
 
     #[inline(always)]

@@ -133,8 +133,7 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
         match &mut self.many {
             Some(many) => many.set(entry),
             None => {
-                self.few.set(entry);
-                if self.few.len() > MOST_OF_FEW {
+                if self.few.set(entry) && self.few.len() > MOST_OF_FEW {
                     self.become_many();
                 }
             }
