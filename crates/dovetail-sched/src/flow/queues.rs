@@ -125,7 +125,8 @@ impl Waiting<'_> {
     #[inline]
     pub(crate) fn first_two(self) -> [Nanos; SHORT] {
         if self.queues.has_long_demands {
-            return self.demand().first_two();
+            let row = &self.queues.long_demands[self.node as usize * self.queues.resources..][..self.queues.resources];
+            return [row[0], row.get(1).copied().unwrap_or(Nanos::ZERO)];
         }
         self.queues.nodes[self.node as usize].times()
     }

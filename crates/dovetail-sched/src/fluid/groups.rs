@@ -14,6 +14,7 @@ use alloc::{
 use super::{
     Direction, Ends, Grant, GroupId, Simplex,
     turns::{Queue, Seat},
+    units::work,
 };
 use crate::{Demand, FlowId, Nanos, flow::FlowMap};
 
@@ -44,8 +45,9 @@ pub(super) struct Groups {
 #[derive(Debug)]
 struct Group {
     direction: Direction,
-    // What the packet takes that a flow joined with last, of at most two resources.
+    // What the packet takes that a flow joined with last, of at most two resources, and its work at weight 1.
     last: [Nanos; 2],
+    work: u64,
     flows: u32,
     turns: Queue,
     floor: u64,
@@ -54,8 +56,15 @@ struct Group {
     listed: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Membership(Option<GroupId>);
+/// A flow's group, or none.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Membership(GroupId);
+
+impl Default for Membership {
+    fn default() -> Self {
+        Self(GroupId(u32::MAX))
+    }
+}
 
 #[derive(Debug)]
 enum Allocator {
@@ -85,21 +94,22 @@ impl Groups {
     /// The direction of the flow's head-of-line packet, if it is in a group.
     #[inline]
     pub(super) fn direction(&self, flow: FlowId) -> Option<&Direction> {
-        let group = self.group_of(flow)?;
-        Some(&self.groups[group.0 as usize].direction)
+        Some(&self.group_with(flow)?.direction)
     }
 
-    /// Whether these are the times, of two resources at most, that the last flow joined this flow's group with: the direction
-    /// need not be found then.
+    /// If these are the times, of two resources at most, that the last flow joined this flow's group with: the packet's work
+    /// at weight 1. The direction need not be found then.
     #[inline]
-    pub(super) fn is_like_last(&self, flow: FlowId, times: [Nanos; 2]) -> bool {
-        self.group_of(flow).is_some_and(|group| self.groups[group.0 as usize].last == times)
+    pub(super) fn work_like_last(&self, flow: FlowId, times: [Nanos; 2]) -> Option<u64> {
+        let group = self.group_with(flow)?;
+        (group.last == times).then_some(group.work)
     }
 
     /// The flow's group.
     #[inline]
-    pub(super) fn group_of(&self, flow: FlowId) -> Option<GroupId> {
-        self.group_of.peek(flow)?.0
+    fn group_with(&self, flow: FlowId) -> Option<&Group> {
+        // None is none of the groups.
+        self.groups.get(self.group_of.peek(flow)?.0.0 as usize)
     }
 
     /// Asks the processor to load what is known of the flow.
@@ -124,7 +134,8 @@ impl Groups {
         }
         group.flows += 1;
         group.last = demand.first_two();
-        *self.group_of.at(flow) = Membership(Some(id));
+        group.work = work(demand.dominant(), 1.0);
+        *self.group_of.at(flow) = Membership(id);
         let seat = self.seats.at(flow);
         seat.tag = group.floor.saturating_add(seat.tag);
         group.turns.insert(self.seats.as_mut_slice(), flow);
@@ -132,8 +143,8 @@ impl Groups {
 
     /// The flow leaves its group. O(log n) amortised.
     pub(super) fn leave(&mut self, flow: FlowId) {
-        let Some(id) = self.group_of.at(flow).0.take() else { return };
-        let group = &mut self.groups[id.0 as usize];
+        let Membership(id) = core::mem::take(self.group_of.at(flow));
+        let Some(group) = self.groups.get_mut(id.0 as usize) else { return };
         group.turns.remove(self.seats.as_mut_slice(), flow);
         let seat = self.seats.at(flow);
         seat.tag = seat.tag.saturating_sub(group.floor);
@@ -169,8 +180,8 @@ impl Groups {
     /// Ends a turn of the flow, which has brought it so much per unit of weight. O(log n) amortised.
     #[inline]
     pub(super) fn end_turn(&mut self, flow: FlowId, received: u64) {
-        let Some(id) = self.group_of(flow).filter(|_| received > 0) else { return };
-        let turns = &mut self.groups[id.0 as usize].turns;
+        let Some(&Membership(id)) = self.group_of.peek(flow).filter(|_| received > 0) else { return };
+        let Some(Group { turns, .. }) = self.groups.get_mut(id.0 as usize) else { return };
         turns.remove(self.seats.as_mut_slice(), flow);
         let seat = self.seats.at(flow);
         seat.tag = seat.tag.saturating_add(received);
@@ -179,7 +190,7 @@ impl Groups {
 
     /// Forgets how far ahead the flow is, which is in no group.
     pub(super) fn forget(&mut self, flow: FlowId) {
-        debug_assert!(self.group_of(flow).is_none());
+        debug_assert!(self.group_with(flow).is_none());
         self.seats.reset(flow);
     }
 
@@ -233,6 +244,7 @@ impl Groups {
         let group = Group {
             direction: *direction,
             last: [Nanos::ZERO; 2],
+            work: 0,
             flows: 0,
             turns: Queue::EMPTY,
             floor: 0,
@@ -275,7 +287,7 @@ impl Groups {
     fn set_back(&mut self, id: GroupId) {
         let floor = core::mem::take(&mut self.groups[id.0 as usize].floor);
         for (membership, seat) in self.group_of.as_slice().iter().zip(self.seats.as_mut_slice()) {
-            if membership.0 == Some(id) {
+            if *membership == Membership(id) {
                 seat.tag = seat.tag.saturating_sub(floor);
             }
         }

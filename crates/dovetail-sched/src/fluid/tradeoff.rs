@@ -68,6 +68,12 @@ pub trait Fluid: core::fmt::Debug + Send {
     /// changes.
     fn step(&mut self, until: Nanos, supply: &mut impl Supply) -> bool;
 
+    /// Steps until then.
+    #[inline]
+    fn serve(&mut self, until: Nanos, supply: &mut impl Supply) {
+        while self.step(until, supply) {}
+    }
+
     /// A packet of the flow, which the fluid has nothing of, starts at `now`; all that is done by then has been stepped
     /// over. Packets that need nothing are done at once.
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply);

@@ -11,6 +11,8 @@
 //! favoured in between. So who joins is only put in a row, and into the heap when it is asked who is next. And where turns
 //! bring alike, who had one is behind all others: such flows stand in a line, in order, and are in no heap.
 
+use core::hint::select_unpredictable;
+
 use crate::FlowId;
 
 const NIL: u32 = u32::MAX;
@@ -81,7 +83,7 @@ impl Queue {
     }
 
     /// The same for a flow that has had a turn: it may well be behind all others. O(1).
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert_again(&mut self, seats: &mut [Seat], flow: FlowId) {
         if self.last != NIL && key(seats, flow.0) < key(seats, self.last) {
             // It is soon asked who is next here, so the flow need not be put in a row before.
@@ -97,7 +99,7 @@ impl Queue {
     }
 
     /// The flow, which is in this queue, leaves it. O(log n) amortised.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, seats: &mut [Seat], flow: FlowId) {
         let Seat { child, next, previous, .. } = seats[flow.index()];
         if child == IN_LINE {
@@ -139,13 +141,12 @@ fn key(seats: &[Seat], flow: u32) -> (u64, u32) {
 }
 
 /// Makes one heap of two, neither empty.
-#[inline]
+#[inline(always)]
 fn meld(seats: &mut [Seat], a: u32, b: u32) -> u32 {
     let (above, below) = if key(seats, a) < key(seats, b) { (a, b) } else { (b, a) };
     let child = core::mem::replace(&mut seats[above as usize].child, below);
-    if child != NIL {
-        seats[child as usize].previous = below;
-    }
+    // Whether there is a child is anyone's guess. If not, this is written below, and there once more.
+    seats[select_unpredictable(child == NIL, below, child) as usize].previous = below;
     let seat = &mut seats[below as usize];
     seat.next = child;
     seat.previous = above;

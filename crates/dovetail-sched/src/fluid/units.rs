@@ -10,6 +10,7 @@ use crate::{Nanos, flow::per_weight};
 /// How many grains make a nanosecond.
 const GRAINS: f64 = 65_536.0;
 const GRAIN_BITS: u32 = 16;
+const OF_A_NANO: u64 = (1 << GRAIN_BITS) - 1;
 
 /// The most work that one packet counts for, far below where tags would overflow: 2^44 ns per unit of weight, which is
 /// 4.9 hours at weight 1 and 17.6 ms at 10^-6. What a packet takes beyond that is not charged to its flow.
@@ -19,42 +20,61 @@ const MOST_WORK: f64 = (1u64 << 60) as f64;
 /// less than it differ by that number.
 const WHOLE: f64 = (1u64 << 52) as f64;
 
-/// A time on the fluid's clock, in grains.
+/// A time on the fluid's clock: whole nanoseconds, and the grains beyond them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Fine(u128);
+pub(super) struct Fine {
+    nanos: u64,
+    grains: u64,
+}
 
 impl Fine {
     #[inline]
     pub(super) fn from_nanos(at: Nanos) -> Self {
-        Self(u128::from(at.0) << GRAIN_BITS)
+        Self { nanos: at.0, grains: 0 }
     }
 
     /// The nanosecond that it lies in.
     #[inline]
     pub(super) fn floor(self) -> Nanos {
-        Nanos((self.0 >> GRAIN_BITS) as u64)
+        Nanos(self.nanos)
     }
 
     /// The first whole nanosecond at which it is past.
     #[inline]
     pub(super) fn ceil(self) -> Nanos {
-        Nanos(u64::try_from((self.0 + (1 << GRAIN_BITS) - 1) >> GRAIN_BITS).unwrap_or(u64::MAX))
+        Nanos(self.nanos.saturating_add(u64::from(self.grains > 0)))
+    }
+
+    /// Whether it is past at `time`.
+    #[inline]
+    pub(super) fn is_past(self, time: Nanos) -> bool {
+        self.nanos < time.0 || (self.nanos == time.0 && self.grains == 0)
     }
 
     /// In nanoseconds.
     pub(super) fn as_f64(self) -> f64 {
-        self.0 as f64 / GRAINS
+        self.in_grains() as f64 / GRAINS
+    }
+
+    fn in_grains(self) -> u128 {
+        u128::from(self.nanos) << GRAIN_BITS | u128::from(self.grains)
     }
 
     /// Grains from `earlier` to here, 0 if that is later.
     #[inline]
     pub(super) fn since(self, earlier: Self) -> u64 {
-        u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(u64::MAX)
+        u64::try_from(self.in_grains().saturating_sub(earlier.in_grains())).unwrap_or(u64::MAX)
     }
 
+    /// So many grains later.
     #[inline]
     pub(super) fn plus(self, grains: u64) -> Self {
-        Self(self.0 + u128::from(grains))
+        let part = self.grains + (grains & OF_A_NANO);
+        match self.nanos.checked_add((grains >> GRAIN_BITS) + (part >> GRAIN_BITS)) {
+            Some(nanos) => Self { nanos, grains: part & OF_A_NANO },
+            // Beyond the end of time, which is never past.
+            None => Self { nanos: u64::MAX, grains: OF_A_NANO },
+        }
     }
 }
 
@@ -98,6 +118,44 @@ impl Pace {
     pub(super) fn until_with(&self, other: &Self, left: i64) -> u64 {
         time_to(left, self.rate + other.rate, self.carry + other.carry)
     }
+
+    /// [`until`](Self::until) before it is rounded up: no less than 0, and more than all numbers where it does not grow.
+    #[inline(always)]
+    pub(super) fn nearly_until(&self, left: i64) -> f64 {
+        exactly(left, self.rate, self.carry)
+    }
+
+    /// Likewise if `other` grows beside it and both count, whose rates come to `rate`.
+    #[inline(always)]
+    pub(super) fn nearly_until_with(&self, other: &Self, rate: f64, left: i64) -> f64 {
+        // Rates are not added here: they would be loaded with what is carried, by a load that waits for the store of that.
+        exactly(left, rate, self.carry + other.carry)
+    }
+}
+
+#[inline(always)]
+fn exactly(left: i64, rate: f64, carry: f64) -> f64 {
+    let exact = (left as f64 - carry) / rate;
+    if exact > 0.0 { exact } else { 0.0 }
+}
+
+/// Whether which of two times is less is the same after rounding up.
+#[inline(always)]
+pub(super) fn are_apart(one: f64, other: f64) -> bool {
+    let apart = one - other;
+    apart >= 2.0 || apart <= -2.0
+}
+
+/// A time that is not rounded up yet as a whole number, if it is short enough.
+#[inline(always)]
+pub(super) fn rounded_up(exact: f64) -> Option<u64> {
+    if exact < WHOLE {
+        // `f64::ceil` is not in core. This rounds to the nearest, without the look of `as` at what is out of range.
+        let sum = exact + WHOLE;
+        let nearest = sum.to_bits() - WHOLE.to_bits();
+        return Some(nearest + u64::from(sum - WHOLE < exact));
+    }
+    None
 }
 
 #[inline]
@@ -107,13 +165,7 @@ fn time_to(left: i64, rate: f64, carry: f64) -> u64 {
         return 0;
     }
     let exact = left / rate;
-    if exact < WHOLE {
-        // `f64::ceil` is not in core. This rounds to the nearest, without the look of `as` at what is out of range.
-        let sum = exact + WHOLE;
-        let nearest = sum.to_bits() - WHOLE.to_bits();
-        return nearest + u64::from(sum - WHOLE < exact);
-    }
-    time_far_off(exact, rate)
+    rounded_up(exact).unwrap_or_else(|| time_far_off(exact, rate))
 }
 
 /// The same beyond 2^52 grains, 68 s.
@@ -163,5 +215,34 @@ mod tests {
         assert_eq!((at.floor(), at.ceil()), (Nanos(7), Nanos(8)));
         assert_eq!(Fine::from_nanos(Nanos(7)).ceil(), Nanos(7));
         assert_eq!(Fine::from_nanos(Nanos::MAX).plus(1).ceil(), Nanos::MAX);
+        let last = Fine::from_nanos(Nanos::MAX);
+        assert!(
+            last.is_past(Nanos::MAX) && !last.plus(1).is_past(Nanos::MAX) && !last.plus(1 << 17).is_past(Nanos::MAX)
+        );
+        assert!(at.is_past(Nanos(8)) && !at.is_past(Nanos(7)) && !at.plus((1 << 16) - 1).is_past(Nanos(7)));
+    }
+
+    #[test]
+    fn to_add_a_time_and_to_take_it_away_is_nothing() {
+        let start = Fine::from_nanos(Nanos(3)).plus(65_535);
+        for grains in [0, 1, 2, 65_535, 65_536, 65_537, u64::MAX >> 1, u64::MAX] {
+            let end = start.plus(grains);
+            assert_eq!((end.since(start), start.since(end)), (grains, 0));
+            assert!(end >= start && end.grains <= OF_A_NANO);
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_not_rounded_yet_says_who_is_sooner() {
+        let (guarantee, bonus) = (Pace { rate: 0.3, carry: 0.25 }, Pace { rate: 0.7, carry: 0.5 });
+        let with = |left| guarantee.nearly_until_with(&bonus, guarantee.rate + bonus.rate, left);
+        for left in [i64::MIN, -7, 0, 1, 2, 1000, 1 << 40] {
+            assert_eq!(rounded_up(guarantee.nearly_until(left)), Some(guarantee.until(left)));
+            assert_eq!(rounded_up(with(left)), Some(guarantee.until_with(&bonus, left)));
+        }
+        assert_eq!(rounded_up(Pace::STILL.nearly_until(1)), None);
+        assert_eq!(Pace::STILL.nearly_until(0), 0.0);
+        assert!(are_apart(5.0, 3.0) && are_apart(1.0, f64::INFINITY) && !are_apart(1.5, 0.0));
+        assert!(!are_apart(f64::INFINITY, f64::INFINITY));
     }
 }

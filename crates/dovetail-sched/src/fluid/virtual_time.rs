@@ -14,11 +14,13 @@
 //! O(log n) for up to two resources, see [`Simplex`](super::Simplex) for more. A packet of an unfavoured flow in the same
 //! direction as the last costs one heap operation and no new allocation.
 
+use core::hint::select_unpredictable;
+
 use super::{
     Alpha, Direction, Fluid, Grant, GroupId, Supply,
     groups::Groups,
     tally::Tally,
-    units::{Fine, Pace, work},
+    units::{Fine, Pace, are_apart, rounded_up, work},
 };
 use crate::{
     Demand, FlowId, IndexedHeap, MAX_RESOURCES, Nanos,
@@ -53,7 +55,15 @@ pub struct VirtualTime {
     shares_stale: bool,
     turns_stale: bool,
     next_stale: bool,
-    next: Option<(Fine, FlowId)>,
+    next: Option<Next>,
+}
+
+/// Who is done next, when, and how long that is from the last event.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    at: Fine,
+    grains: u64,
+    flow: FlowId,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,17 +76,24 @@ struct Flow {
 #[derive(Debug, Clone, Copy)]
 struct Favoured {
     grant: Grant,
-    flow: Option<FlowId>,
+    // `NO_FLOW` between two turns.
+    flow: FlowId,
     weight: f64,
     bonus: Pace,
+    // Of the guarantee and the bonus together, per unit of weight.
+    rate: f64,
     received: u64,
 }
 
+/// No flow has this id.
+const NO_FLOW: FlowId = FlowId(u32::MAX);
+
 const NO_GROUP: Favoured = Favoured {
     grant: Grant { group: GroupId(u32::MAX), share: 0.0 },
-    flow: None,
+    flow: NO_FLOW,
     weight: 1.0,
     bonus: Pace::STILL,
+    rate: 0.0,
     received: 0,
 };
 
@@ -90,22 +107,17 @@ impl VirtualTime {
         self.flows.peek(flow).map_or(0, |state| state.finish.wrapping_sub(self.virtual_time) as i64)
     }
 
-    /// Serves every flow until `at`.
+    /// Serves every flow until `at`, which is so many grains later. All is up to date.
     #[inline(always)]
-    fn pass(&mut self, at: Fine) {
-        let grains = at.since(self.clock);
-        if grains == 0 {
-            return;
-        }
-        self.settle();
+    fn pass(&mut self, at: Fine, grains: u64) {
         self.clock = at;
         self.virtual_time += self.pace.pass(grains);
         for slot in &mut self.favoured[..self.favours] {
-            if let Some(flow) = slot.flow {
+            // Without a turn there is no such flow.
+            if let Some(state) = self.flows.as_mut_slice().get_mut(slot.flow.index()) {
                 let bonus = slot.bonus.pass(grains);
                 slot.received += bonus;
-                let finish = &mut self.flows.as_mut_slice()[flow.index()].finish;
-                *finish = finish.wrapping_sub(bonus);
+                state.finish = state.finish.wrapping_sub(bonus);
             }
         }
         if self.virtual_time > END {
@@ -130,7 +142,7 @@ impl VirtualTime {
         if self.shares_stale {
             self.share_out();
         } else if self.turns_stale {
-            self.begin_turns();
+            self.begin_turns(false);
         }
         self.shares_stale = false;
         self.turns_stale = false;
@@ -151,7 +163,7 @@ impl VirtualTime {
         } else {
             self.change_favours();
         }
-        self.begin_turns();
+        self.begin_turns(true);
     }
 
     /// Puts the allocator's grants in the place of the old. Who goes on being favoured keeps its turn.
@@ -165,71 +177,108 @@ impl VirtualTime {
             self.favours += 1;
         }
         for slot in old {
-            if let Some(flow) = slot.flow
-                && !self.favoured().iter().any(|kept| kept.grant.group == slot.grant.group)
-            {
-                self.groups.end_turn(flow, slot.received);
-                self.order.set(flow, self.flows.at(flow).finish);
+            if slot.flow != NO_FLOW && !self.favoured().iter().any(|kept| kept.grant.group == slot.grant.group) {
+                self.groups.end_turn(slot.flow, slot.received);
+                self.order.set(slot.flow, self.flows.at(slot.flow).finish);
             }
         }
     }
 
-    /// Gives every favoured group without a turn one, and every turn its rate.
-    #[inline]
-    fn begin_turns(&mut self) {
+    /// Gives every favoured group without a turn one, and that its rate; every other as well if shares have changed.
+    #[inline(always)]
+    fn begin_turns(&mut self, changed: bool) {
         for slot in &mut self.favoured[..self.favours] {
-            if slot.flow.is_none() {
-                slot.flow = self.groups.begin_turn(slot.grant.group);
+            if !changed && slot.flow != NO_FLOW {
+                continue;
+            }
+            if slot.flow == NO_FLOW {
+                slot.flow = self.groups.begin_turn(slot.grant.group).unwrap_or(NO_FLOW);
                 slot.bonus = Pace::STILL;
                 slot.received = 0;
-                slot.weight = slot.flow.map_or(1.0, |flow| self.flows.at(flow).weight);
+                slot.weight = self.flows.peek(slot.flow).map_or(1.0, |state| state.weight);
             }
             slot.bonus.rate = per_weight(slot.grant.share, slot.weight);
+            slot.rate = self.pace.rate + slot.bonus.rate;
         }
     }
 
     /// Ends the flow's turn if it has one.
     #[inline]
     fn end_turn_of(&mut self, flow: FlowId) {
-        let slot = self.favoured[..self.favours].iter_mut().find(|slot| slot.flow == Some(flow));
+        let slot = self.favoured[..self.favours].iter_mut().find(|slot| slot.flow == flow);
         if let Some(slot) = slot {
-            slot.flow = None;
+            slot.flow = NO_FLOW;
             let received = slot.received;
             self.turns_stale = true;
             self.groups.end_turn(flow, received);
         }
     }
 
-    /// The flow is done at `at`, which is next.
-    #[inline(never)]
-    fn go_on(&mut self, at: Fine, flow: FlowId, supply: &mut impl Supply) {
-        self.pass(at);
-        self.depart(flow, supply);
+    /// The next is done.
+    #[inline(always)]
+    fn go_on(&mut self, next: &Next, supply: &mut impl Supply) {
+        if next.grains > 0 {
+            self.pass(next.at, next.grains);
+        }
+        self.depart(next.flow, supply);
         self.next_stale = true;
         self.look_around(supply);
     }
 
+    /// Goes on if a packet is done by `until`; whether that is so.
+    #[inline(always)]
+    fn go_on_until(&mut self, until: Nanos, supply: &mut impl Supply) -> bool {
+        if self.next_stale {
+            self.look_ahead();
+        }
+        match self.next {
+            Some(next) if next.at.is_past(until) => self.go_on(&next, supply),
+            _ => return false,
+        }
+        true
+    }
+
     /// Who is done next, and when, after a change.
-    #[inline(never)]
+    #[inline(always)]
     fn look_ahead(&mut self) {
         self.next_stale = false;
         self.settle();
-        self.next = None;
-        let Some((mut flow, _)) = self.order.peek() else { return };
-        let mut left = self.left(flow);
-        let mut time = self.pace.until(left);
+        let Some((mut flow, _)) = self.order.peek() else {
+            self.next = None;
+            return;
+        };
+        let first = flow;
+        let mut time = self.pace.nearly_until(self.left(flow));
+        let mut apart = true;
         for slot in self.favoured() {
             // If this one is the first too, its time without the bonus is the later.
-            let Some(other) = slot.flow else { continue };
-            let others = self.left(other);
+            let Some(state) = self.flows.peek(slot.flow) else { continue };
+            let left = state.finish.wrapping_sub(self.virtual_time) as i64;
+            let sooner = self.pace.nearly_until_with(&slot.bonus, slot.rate, left);
+            apart &= are_apart(sooner, time);
+            // Whether it is sooner is anyone's guess.
+            (time, flow) = select_unpredictable(sooner < time, (sooner, slot.flow), (time, flow));
+        }
+        match rounded_up(time) {
+            Some(grains) if apart => self.next = Some(Next { at: self.clock.plus(grains), grains, flow }),
+            _ => self.look_closely(first),
+        }
+    }
+
+    /// The same where times lie close together or far off. `flow` is the first in order.
+    #[cold]
+    #[inline(never)]
+    fn look_closely(&mut self, mut flow: FlowId) {
+        let mut left = self.left(flow);
+        let mut grains = self.pace.until(left);
+        for slot in self.favoured().iter().filter(|slot| slot.flow != NO_FLOW) {
+            let others = self.left(slot.flow);
             let sooner = self.pace.until_with(&slot.bonus, others);
-            if sooner < time || (sooner == time && (others, other) < (left, flow)) {
-                (flow, left, time) = (other, others, sooner);
+            if sooner < grains || (sooner == grains && (others, slot.flow) < (left, flow)) {
+                (flow, left, grains) = (slot.flow, others, sooner);
             }
         }
-        if time < u64::MAX {
-            self.next = Some((self.clock.plus(time), flow));
-        }
+        self.next = (grains < u64::MAX).then(|| Next { at: self.clock.plus(grains), grains, flow });
     }
 
     /// The flow's packet is done: on to the next that needs anything.
@@ -239,20 +288,29 @@ impl VirtualTime {
         let at = self.clock.floor();
         while let Some(packet) = supply.start_next(flow, at) {
             let two = supply.first_two(packet);
+            let like_last = if self.resources <= 2 { self.groups.work_like_last(flow, two) } else { None };
+            if let Some(one) = like_last {
+                self.start(flow, |weight| if weight == 1.0 { one } else { work(two[0].max(two[1]), weight) });
+                return;
+            }
             let dominant = if self.resources <= 2 { two[0].max(two[1]) } else { supply.demand(packet).dominant() };
             if dominant == Nanos::ZERO {
                 continue;
             }
-            let state = self.flows.at(flow);
-            state.finish = state.finish.wrapping_add(work(dominant, state.weight));
-            let finish = state.finish;
-            self.order.set(flow, finish);
-            if self.resources > 2 || !self.groups.is_like_last(flow, two) {
-                self.redirect(flow, &supply.demand(packet));
-            }
+            self.start(flow, |weight| work(dominant, weight));
+            self.redirect(flow, &supply.demand(packet));
             return;
         }
         self.leave(flow);
+    }
+
+    /// The flow's next packet is of so much work at its weight.
+    #[inline(always)]
+    fn start(&mut self, flow: FlowId, work: impl FnOnce(f64) -> u64) {
+        let state = self.flows.at(flow);
+        state.finish = state.finish.wrapping_add(work(state.weight));
+        let finish = state.finish;
+        self.order.set(flow, finish);
     }
 
     /// The flow's packet takes other times than the last that joined its group.
@@ -268,9 +326,15 @@ impl VirtualTime {
     }
 
     /// Asks for what the departures to come will read.
-    #[inline]
+    #[inline(always)]
     fn look_around(&self, supply: &impl Supply) {
-        let Some(soon) = self.order.upcoming(AHEAD) else { return };
+        if let Some(soon) = self.order.upcoming(AHEAD) {
+            self.ask_for(soon, supply);
+        }
+    }
+
+    #[inline(never)]
+    fn ask_for(&self, soon: FlowId, supply: &impl Supply) {
         self.order.prefetch(soon);
         self.flows.prefetch(soon);
         self.groups.prefetch(soon);
@@ -318,18 +382,14 @@ impl Fluid for VirtualTime {
         self.pace = Pace::default();
     }
 
-    #[inline]
+    #[inline(never)]
     fn step(&mut self, until: Nanos, supply: &mut impl Supply) -> bool {
-        if self.next_stale {
-            self.look_ahead();
-        }
-        match self.next {
-            Some((at, flow)) if at <= Fine::from_nanos(until) => {
-                self.go_on(at, flow, supply);
-                true
-            }
-            _ => false,
-        }
+        self.go_on_until(until, supply)
+    }
+
+    #[inline(never)]
+    fn serve(&mut self, until: Nanos, supply: &mut impl Supply) {
+        while self.go_on_until(until, supply) {}
     }
 
     fn arrive(&mut self, flow: FlowId, weight: f64, now: Nanos, supply: &mut impl Supply) {
@@ -338,7 +398,12 @@ impl Fluid for VirtualTime {
             let demand = &supply.demand(packet);
             let Some(direction) = Direction::of_demand(demand) else { continue };
             let work = work(demand.dominant(), weight);
-            self.pass(Fine::from_nanos(now));
+            let at = Fine::from_nanos(now);
+            let grains = at.since(self.clock);
+            if grains > 0 {
+                self.settle();
+                self.pass(at, grains);
+            }
             *self.flows.at(flow) = Flow { finish: self.virtual_time + work, weight };
             self.order.set(flow, self.virtual_time + work);
             self.tally.add(weight, &direction);
@@ -389,7 +454,7 @@ impl Fluid for VirtualTime {
     }
 
     fn next_departure(&self) -> Option<Nanos> {
-        self.next.map(|(at, _)| at.ceil())
+        self.next.map(|next| next.at.ceil())
     }
 
     #[inline]
@@ -402,7 +467,7 @@ impl Fluid for VirtualTime {
         if !self.serves(flow) {
             return 0.0;
         }
-        let bonus = self.favoured().iter().find(|slot| slot.flow == Some(flow)).map_or(0.0, |slot| slot.grant.share);
+        let bonus = self.favoured().iter().find(|slot| slot.flow == flow).map_or(0.0, |slot| slot.grant.share);
         self.pace.rate * self.flows.at(flow).weight + bonus
     }
 

@@ -168,14 +168,23 @@ struct Waiting<'a> {
     arriving: Option<FlowId>,
 }
 
+/// A packet that has started in the fluid, and what it takes of the first two resources.
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    place: Place,
+    times: [Nanos; 2],
+}
+
 impl Supply for Waiting<'_> {
-    type Packet = Place;
+    type Packet = Begun;
 
     #[inline(always)]
-    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Place> {
+    fn start_next(&mut self, flow: FlowId, at: Nanos) -> Option<Begun> {
         let state = self.tracker.flows.at(flow);
-        self.tracker.served = self.tracker.served - core::mem::take(&mut state.served);
+        let others = self.tracker.served - state.served;
         if self.queues.len(flow) - u32::from(self.arriving == Some(flow)) == state.started {
+            state.served = Nanos::ZERO;
+            self.tracker.served = others;
             return None;
         }
         let packet = self.queues.waiting(state.next);
@@ -185,22 +194,23 @@ impl Supply for Waiting<'_> {
         state.started += 1;
         if state.places < state.started {
             state.places += 1;
-            let latest = at + self.tracker.served + GRAIN;
+            let latest = at + others + GRAIN;
             self.tracker.started.push_back(Started { flow, latest });
         }
-        state.served = packet.time(0);
-        self.tracker.served += state.served;
-        Some(packet.place())
+        let times = packet.first_two();
+        state.served = times[0];
+        self.tracker.served = others + times[0];
+        Some(Begun { place: packet.place(), times })
     }
 
     #[inline]
-    fn demand(&self, packet: Place) -> Demand {
-        self.queues.waiting(packet).demand()
+    fn demand(&self, packet: Begun) -> Demand {
+        self.queues.waiting(packet.place).demand()
     }
 
     #[inline]
-    fn first_two(&self, packet: Place) -> [Nanos; 2] {
-        self.queues.waiting(packet).first_two()
+    fn first_two(&self, packet: Begun) -> [Nanos; 2] {
+        packet.times
     }
 
     #[inline]
@@ -288,7 +298,13 @@ impl<F: Fluid> Tradeoff<F> {
         loop {
             let first = self.tracker.first();
             let until = self.fluid_time(first);
-            if !self.fluid.step(until, &mut Waiting { tracker: &mut self.tracker, queues, arriving }) {
+            let mut waiting = Waiting { tracker: &mut self.tracker, queues, arriving };
+            if first.is_some() {
+                // Who starts is behind the first, so that the time stays the same.
+                self.fluid.serve(until, &mut waiting);
+                return until;
+            }
+            if !self.fluid.step(until, &mut waiting) {
                 return until;
             }
         }
@@ -299,8 +315,6 @@ impl<F: Fluid> Policy for Tradeoff<F> {
     #[inline]
     fn enqueued(&mut self, queues: &mut Queues, flow: FlowId, now: Nanos) {
         self.now = self.now.max(now);
-        let Some(packet) = queues.tail(flow) else { return };
-        let place = packet.place();
         let mut at = self.catch_up(queues, Some(flow));
         if queues.backlog().packets == 1 && self.fluid.flows() == 0 {
             self.fluid.restart(self.now);
@@ -310,7 +324,8 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         }
         let state = self.tracker.flows.at(flow);
         if queues.len(flow) - state.started == 1 {
-            state.next = place;
+            let Some(packet) = queues.tail(flow) else { return };
+            state.next = packet.place();
             if !self.fluid.serves(flow) {
                 let mut waiting = Waiting { tracker: &mut self.tracker, queues, arriving: None };
                 self.fluid.arrive(flow, queues.weight(flow), at, &mut waiting);
