@@ -1,40 +1,42 @@
-//! What a frame passes through, from one interface to the other: entrance, policy, work, link.
+//! What a frame passes through, from one interface to the other, and in which order of time: a round settles what is due at
+//! the node, takes frames in, and sends.
+//!
+//! | file | what |
+//! |---|---|
+//! | `work` | what comes of the work that the policy has chosen |
+//! | `back` | what leaves on the other side: frames that are passed on at once, and answers |
+//! | `changes` | another configuration, another beginning, the end; and what is told meanwhile |
+
+mod back;
+mod changes;
+mod work;
 
 use std::{os::fd::BorrowedFd, sync::Arc};
 
-use dovetail_sched::{FlowId, Nanos, Scheduler, units::Rate};
+use dovetail_sched::Nanos;
 use dovetail_stats::Histogram;
 
 use super::{
     LiveError,
     answers::Answers,
     busiest::Busiest,
-    classes::{By, Classes, Worked},
+    classes::Classes,
     clock,
     counters::{ClassCounters, Oddities, WorkerCounters},
-    entrance::{Entrance, whole},
+    entrance::Entrance,
     flows::Flows,
     frames::Frames,
     inbound::Inbound,
-    port::{MOST_OUTGOING, Port},
+    port::Port,
     start,
-    status::Status,
-    sys::Received,
     watch::Watch,
-    workers::{Answer, Job, Tools, Workers},
+    workers::{Tools, Workers},
 };
 use crate::{
-    config::{self, Config, Segments},
-    functions::{
-        Reason,
-        frame::{ETHERNET, Version},
-    },
-    node::{Action, Link, Node, Outcome, Pace, Passage, Room, Work},
-    wire::{
-        self,
-        icmp_error::{self, Message},
-        offload::Offload,
-    },
+    config::{Config, Segments},
+    functions::frame::Version,
+    node::{Action, Node, Pace, Passage},
+    wire,
 };
 
 /// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
@@ -181,27 +183,6 @@ impl Plane {
         self.ports.iter().filter_map(Port::due).chain(node).min()
     }
 
-    /// Forgets what it holds, which is older than what the bridge has forwarded meanwhile.
-    pub(super) fn start_over(&mut self, config: &Config) -> Result<(), LiveError> {
-        for port in &mut self.ports {
-            port.empty();
-        }
-        self.oddities.lapses += 1;
-        if let Some(workers) = &mut self.workers {
-            workers.start_over();
-        }
-        let Self { frames, counters, watchers, .. } = self;
-        frames.clear(|class, number| {
-            counters[usize::from(class)].lapsed += 1;
-            watchers.dropped(number);
-        });
-        self.flows = Flows::new(&config.queues, clock::now())?;
-        let mut node = start::node(config, &self.classes)?;
-        node.carry_on(&mut self.node);
-        self.node = node;
-        Ok(())
-    }
-
     /// Settles, receives, sends; whether there was anything to do.
     ///
     /// # Errors
@@ -284,130 +265,6 @@ impl Plane {
         Ok((true, now))
     }
 
-    /// Keeps a frame as it came if its work may make it too long. That of a stream is not: its hosts were told smaller segments.
-    fn keep(&mut self, handle: u64) {
-        let Some(frame) = self.frames.get_mut(handle) else { return };
-        let growth_bytes = self.classes.grows_by(frame.class);
-        let most = self.ports[self.toward].mtu_bytes as usize + ETHERNET;
-        if growth_bytes > 0 && frame.bytes.len() + growth_bytes as usize > most {
-            self.frames.keep(handle);
-        }
-    }
-
-    /// Gives a worker what the policy has chosen.
-    fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
-        self.keep(work.handle);
-        let Some(workers) = &mut self.workers else { return Ok(()) };
-        // Whatever is handed out is answered in its turn, be it of a frame that is not there.
-        let (class, bytes) = match self.frames.get_mut(work.handle) {
-            Some(frame) => (frame.class, std::mem::take(&mut frame.bytes)),
-            None => (0, Vec::new()),
-        };
-        workers.hand_out(work.worker, Job { flow: work.flow, handle: work.handle, class, bytes })
-    }
-
-    /// Takes back what workers have done; whether there was anything.
-    fn collect(&mut self) -> Result<bool, LiveError> {
-        let mut had_any = false;
-        while let Some(workers) = &mut self.workers
-            && let Some(answer) = workers.next()?
-        {
-            had_any = true;
-            let Answer { worker, job, worked, programs, .. } = answer;
-            if let Some(counters) = self.by_worker.get_mut(usize::from(worker)) {
-                counters.worked += 1;
-                counters.cpu += worked.took;
-                counters.preempted += u64::from(worked.is_preempted);
-            }
-            let (took, outcome) = match self.frames.get_mut(job.handle) {
-                Some(frame) => {
-                    frame.bytes = job.bytes;
-                    self.counters[usize::from(frame.class)].programs.add(&programs);
-                    self.worked(job.flow, job.handle, worked)
-                }
-                None => (Nanos::ZERO, Outcome::Drop),
-            };
-            self.node.worked_by(worker, took, outcome);
-        }
-        Ok(had_any)
-    }
-
-    /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
-    fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
-        let handle = work.handle;
-        self.keep(handle);
-        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
-        let counters = &mut self.counters[usize::from(frame.class)];
-        let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
-        let (took, outcome) = self.worked(work.flow, handle, worked);
-        (took, outcome, worked.ended)
-    }
-
-    /// What the work on a frame comes to.
-    fn worked(&mut self, flow: FlowId, handle: u64, worked: Worked) -> (Nanos, Outcome) {
-        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
-        let counters = &mut self.counters[usize::from(frame.class)];
-        let had = self.flows.had(flow);
-        had.cpu += worked.took;
-        counters.cpu += worked.took;
-        counters.preempted += u64::from(worked.is_preempted);
-        let mtu = self.ports[self.toward].mtu_bytes;
-        let is_too_long = worked.ended_by.is_none()
-            && frame.offload.segmented.is_none()
-            && !wire::fits::socket_takes(&frame.bytes, mtu);
-        if worked.ended_by.is_none() && !is_too_long {
-            let bytes = frame.bytes.len() as u32;
-            self.frames.let_go(handle);
-            return (worked.took, Outcome::Forward { bytes });
-        }
-        let (count, message) = match worked.ended_by {
-            None => (&mut counters.too_long, Some(Message::TooBig { mtu: mtu.saturating_sub(self.growth_bytes) })),
-            Some(By::Function(ended)) => {
-                let (count, message) = match ended.reason {
-                    Reason::HopLimit => (&mut counters.hop_limit, Some(Message::HopLimit)),
-                    Reason::NoRoute => (&mut counters.no_route, Some(Message::NoRoute)),
-                    _ => (&mut counters.ended_by_function, None),
-                };
-                // Of a packet that was changed, the sender knows nothing: an answer would go to a tunnel's end.
-                (count, message.filter(|_| ended.is_as_it_came))
-            }
-            Some(By::Program) => (&mut counters.ended_by_program, None),
-        };
-        *count += 1;
-        had.dropped += 1;
-        self.watchers.dropped(frame.number);
-        if let Some(mut frame) = self.frames.take(handle) {
-            if !frame.as_it_came.is_empty() {
-                std::mem::swap(&mut frame.bytes, &mut frame.as_it_came);
-                self.frames.give_back(frame.as_it_came);
-            }
-            if let Some(message) = message {
-                self.tell(&frame.bytes, message);
-            }
-            self.frames.give_back(frame.bytes);
-        }
-        (worked.took, Outcome::Drop)
-    }
-
-    /// Tells the sender of a packet what became of it, where that may be told.
-    fn tell(&mut self, frame: &[u8], message: Message) {
-        let port = &mut self.ports[1 - self.toward];
-        // Where nothing leaves, answers are not to pile up.
-        if port.is_full() {
-            return;
-        }
-        let now = clock::now();
-        let make = |into: &mut Vec<u8>| match message {
-            Message::TooBig { mtu } => wire::too_big::answer(frame, mtu, into),
-            message => icmp_error::answer(frame, message, into),
-        };
-        if let Some(answer) = self.answers.answer(message, now, make) {
-            let mut bytes = self.frames.buffer(answer.len());
-            bytes.extend_from_slice(answer);
-            port.push(Offload::NONE, bytes, now);
-        }
-    }
-
     fn send(&mut self, passage: &Passage) {
         let Some(frame) = self.frames.take(passage.handle) else { return };
         let (class, bytes) = (usize::from(frame.class), frame.bytes.len() as u64);
@@ -468,136 +325,6 @@ impl Plane {
         (*received_at, *works_long) = (now, false);
         let most = ROUND * rounds as usize;
         (0..most).take_while(|_| ports[from].receive(|received| entrance.take(received)).is_some()).count()
-    }
-
-    /// Passes on at once what arrived on the other side.
-    fn pass_on(&mut self, from: usize) -> usize {
-        let Self { ports, frames, oddities, growth_bytes, inbound, .. } = self;
-        let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
-        let [inside, outside] = ports;
-        let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
-        let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
-        // Asked for with the first frame: while there is none, the time would be what the next one waits.
-        let mut now = None;
-        let mut pass = |received: Received<'_>| {
-            let mut bytes = frames.buffer(received.bytes.len());
-            match whole(received, &mut bytes) {
-                Ok(mut offload) => {
-                    // What goes by a checksum needs one that is filled in.
-                    if let (Some(partial), None) = (offload.partial, offload.segmented)
-                        && (clamp.is_some() || !inbound.is_empty())
-                        && wire::checksum::complete(&mut bytes, partial).is_ok()
-                    {
-                        offload = Offload::NONE;
-                    }
-                    // Frames of many packets are of TCP or UDP.
-                    if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
-                        frames.give_back(bytes);
-                        return;
-                    }
-                    if let Some((v4, v6)) = clamp {
-                        wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
-                    }
-                    to.push(offload, bytes, *now.get_or_insert_with(clock::now));
-                }
-                Err(_) => {
-                    oddities.malformed += 1;
-                    frames.give_back(bytes);
-                }
-            }
-        };
-        (0..room).take_while(|_| from.receive(&mut pass).is_some()).count()
-    }
-
-    /// From now on packets take no time but that of their work.
-    pub(super) fn hurry(&mut self) {
-        self.classes.hurry();
-        if let Some(workers) = &mut self.workers {
-            workers.hurry();
-        }
-        let link = self.node.link();
-        let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
-        self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
-        self.ports.iter_mut().for_each(Port::hurry);
-    }
-
-    pub(super) fn change(
-        &mut self,
-        config: &Config,
-        classes: Classes,
-        mut inbound: Inbound,
-        next: Option<Box<dyn Scheduler>>,
-    ) {
-        inbound.take_over(std::mem::take(&mut self.inbound));
-        self.inbound = inbound;
-        let last = config.classes.len() - 1;
-        let new_class = |name: &Arc<str>| config.classes.iter().position(|class| class.name == *name).unwrap_or(last);
-        let moved: Vec<_> = self.names.iter().map(|name| new_class(name) as u16).collect();
-        self.frames.change_classes(&moved);
-        self.flows.change_classes(&moved);
-        let kept = |class: &config::Class| self.names.iter().position(|name| *name == class.name);
-        let kept: Vec<_> = config.classes.iter().map(kept).collect();
-        self.counters = kept.iter().map(|at| at.map_or_else(Default::default, |at| self.counters[at])).collect();
-        let none = Histogram::fixed(MOST_LATENCY);
-        self.latencies =
-            kept.iter().map(|at| at.map_or_else(|| none.clone(), |at| self.latencies[at].clone())).collect();
-        let kept: Vec<_> = kept.iter().map(|at| at.map(|at| at as u16)).collect();
-        self.node.change_classes(&moved, &kept);
-        self.names = names(config);
-        self.growth_bytes = classes.growth_bytes();
-        self.classes = classes;
-        self.segments = config.segments;
-        self.node.set_link(config.link, config.room);
-        if config.link.pace == Pace::Device
-            && let Err(wrong) = self.ports[self.toward].hold_little(config.link.rate)
-        {
-            tracing::warn!("{wrong}");
-        }
-        self.ports.iter_mut().for_each(|port| port.set_delay(config.delay));
-        if let Some(next) = next {
-            self.node.replace(next);
-        }
-        self.flows.introduce_all(&mut self.node, &self.classes);
-    }
-
-    fn by_worker(&self) -> Vec<WorkerCounters> {
-        if self.workers.is_some() {
-            return self.by_worker.clone();
-        }
-        let figures = self.node.figures();
-        let preempted = self.counters.iter().map(|class| class.preempted).sum();
-        vec![WorkerCounters { worked: figures.worked, cpu: figures.cpu_busy, preempted }]
-    }
-
-    pub(super) fn status(&mut self, at: Nanos, config: &Config) -> Status {
-        for port in &mut self.ports {
-            port.count_missed();
-        }
-        if let Some(busiest) = self.flows.busiest(at, config.cpu.workers, &self.names) {
-            self.busiest = Arc::new(busiest);
-        }
-        Status {
-            at,
-            started: self.started,
-            policy: config.policy.to_string(),
-            interfaces: config.interfaces.each_ref().map(|interface| interface.to_string().into()),
-            toward: Some(config.toward),
-            cpu_share: config.cpu.share,
-            workers: self.by_worker(),
-            link_rate: Some(config.link.rate),
-            figures: self.node.figures(),
-            waited: self.node.waited(),
-            backlog: self.node.backlog(),
-            flows: self.flows.len(),
-            ports: self.ports.each_ref().map(|port| port.counters),
-            classes: self.names.iter().cloned().zip(self.counters.iter().copied()).collect(),
-            weights: config.classes.iter().map(|class| class.weight).collect(),
-            latencies: self.latencies.clone(),
-            busiest: self.busiest.clone(),
-            oddities: self.oddities,
-            answers: self.answers.counters(),
-            tunnels: self.inbound.counters(),
-        }
     }
 }
 

@@ -1,0 +1,72 @@
+//! What leaves on the side that packets are scheduled from: frames of the other side, which no policy orders, and answers to
+//! the senders of packets that end here.
+
+use super::{
+    super::{clock, entrance::whole, port::MOST_OUTGOING, sys::Received},
+    Plane, ROUND, clamp,
+};
+use crate::wire::{
+    self,
+    icmp_error::{self, Message},
+    offload::Offload,
+};
+
+impl Plane {
+    /// Passes on at once what arrived on the other side.
+    pub(super) fn pass_on(&mut self, from: usize) -> usize {
+        let Self { ports, frames, oddities, growth_bytes, inbound, .. } = self;
+        let clamp = clamp(ports[from].mtu_bytes, *growth_bytes);
+        let [inside, outside] = ports;
+        let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
+        let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
+        // Asked for with the first frame: while there is none, the time would be what the next one waits.
+        let mut now = None;
+        let mut pass = |received: Received<'_>| {
+            let mut bytes = frames.buffer(received.bytes.len());
+            match whole(received, &mut bytes) {
+                Ok(mut offload) => {
+                    // What goes by a checksum needs one that is filled in.
+                    if let (Some(partial), None) = (offload.partial, offload.segmented)
+                        && (clamp.is_some() || !inbound.is_empty())
+                        && wire::checksum::complete(&mut bytes, partial).is_ok()
+                    {
+                        offload = Offload::NONE;
+                    }
+                    // Frames of many packets are of TCP or UDP.
+                    if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
+                        frames.give_back(bytes);
+                        return;
+                    }
+                    if let Some((v4, v6)) = clamp {
+                        wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
+                    }
+                    to.push(offload, bytes, *now.get_or_insert_with(clock::now));
+                }
+                Err(_) => {
+                    oddities.malformed += 1;
+                    frames.give_back(bytes);
+                }
+            }
+        };
+        (0..room).take_while(|_| from.receive(&mut pass).is_some()).count()
+    }
+
+    /// Tells the sender of a packet what became of it, where that may be told.
+    pub(super) fn tell(&mut self, frame: &[u8], message: Message) {
+        let port = &mut self.ports[1 - self.toward];
+        // Where nothing leaves, answers are not to pile up.
+        if port.is_full() {
+            return;
+        }
+        let now = clock::now();
+        let make = |into: &mut Vec<u8>| match message {
+            Message::TooBig { mtu } => wire::too_big::answer(frame, mtu, into),
+            message => icmp_error::answer(frame, message, into),
+        };
+        if let Some(answer) = self.answers.answer(message, now, make) {
+            let mut bytes = self.frames.buffer(answer.len());
+            bytes.extend_from_slice(answer);
+            port.push(Offload::NONE, bytes, now);
+        }
+    }
+}

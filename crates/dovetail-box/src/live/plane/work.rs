@@ -1,0 +1,126 @@
+//! What comes of the work that the policy has chosen, be it done here or by workers: the packet goes on, or it ends here, and
+//! its sender may be told.
+
+use dovetail_sched::{FlowId, Nanos};
+
+use super::{
+    super::{
+        LiveError,
+        classes::{By, Worked},
+        watch::Watch,
+        workers::{Answer, Job},
+    },
+    Plane,
+};
+use crate::{
+    functions::{Reason, frame::ETHERNET},
+    node::{Outcome, Work},
+    wire::{self, icmp_error::Message},
+};
+
+impl Plane {
+    /// Keeps a frame as it came if its work may make it too long. That of a stream is not: its hosts were told smaller segments.
+    fn keep(&mut self, handle: u64) {
+        let Some(frame) = self.frames.get_mut(handle) else { return };
+        let growth_bytes = self.classes.grows_by(frame.class);
+        let most = self.ports[self.toward].mtu_bytes as usize + ETHERNET;
+        if growth_bytes > 0 && frame.bytes.len() + growth_bytes as usize > most {
+            self.frames.keep(handle);
+        }
+    }
+
+    /// Gives a worker what the policy has chosen.
+    pub(super) fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
+        self.keep(work.handle);
+        let Some(workers) = &mut self.workers else { return Ok(()) };
+        // Whatever is handed out is answered in its turn, be it of a frame that is not there.
+        let (class, bytes) = match self.frames.get_mut(work.handle) {
+            Some(frame) => (frame.class, std::mem::take(&mut frame.bytes)),
+            None => (0, Vec::new()),
+        };
+        workers.hand_out(work.worker, Job { flow: work.flow, handle: work.handle, class, bytes })
+    }
+
+    /// Takes back what workers have done; whether there was anything.
+    pub(super) fn collect(&mut self) -> Result<bool, LiveError> {
+        let mut had_any = false;
+        while let Some(workers) = &mut self.workers
+            && let Some(answer) = workers.next()?
+        {
+            had_any = true;
+            let Answer { worker, job, worked, programs, .. } = answer;
+            if let Some(counters) = self.by_worker.get_mut(usize::from(worker)) {
+                counters.worked += 1;
+                counters.cpu += worked.took;
+                counters.preempted += u64::from(worked.is_preempted);
+            }
+            let (took, outcome) = match self.frames.get_mut(job.handle) {
+                Some(frame) => {
+                    frame.bytes = job.bytes;
+                    self.counters[usize::from(frame.class)].programs.add(&programs);
+                    self.worked(job.flow, job.handle, worked)
+                }
+                None => (Nanos::ZERO, Outcome::Drop),
+            };
+            self.node.worked_by(worker, took, outcome);
+        }
+        Ok(had_any)
+    }
+
+    /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
+    pub(super) fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
+        let handle = work.handle;
+        self.keep(handle);
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
+        let (took, outcome) = self.worked(work.flow, handle, worked);
+        (took, outcome, worked.ended)
+    }
+
+    /// What the work on a frame comes to.
+    fn worked(&mut self, flow: FlowId, handle: u64, worked: Worked) -> (Nanos, Outcome) {
+        let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop) };
+        let counters = &mut self.counters[usize::from(frame.class)];
+        let had = self.flows.had(flow);
+        had.cpu += worked.took;
+        counters.cpu += worked.took;
+        counters.preempted += u64::from(worked.is_preempted);
+        let mtu = self.ports[self.toward].mtu_bytes;
+        let is_too_long = worked.ended_by.is_none()
+            && frame.offload.segmented.is_none()
+            && !wire::fits::socket_takes(&frame.bytes, mtu);
+        if worked.ended_by.is_none() && !is_too_long {
+            let bytes = frame.bytes.len() as u32;
+            self.frames.let_go(handle);
+            return (worked.took, Outcome::Forward { bytes });
+        }
+        let (count, message) = match worked.ended_by {
+            None => (&mut counters.too_long, Some(Message::TooBig { mtu: mtu.saturating_sub(self.growth_bytes) })),
+            Some(By::Function(ended)) => {
+                let (count, message) = match ended.reason {
+                    Reason::HopLimit => (&mut counters.hop_limit, Some(Message::HopLimit)),
+                    Reason::NoRoute => (&mut counters.no_route, Some(Message::NoRoute)),
+                    _ => (&mut counters.ended_by_function, None),
+                };
+                // Of a packet that was changed, the sender knows nothing: an answer would go to a tunnel's end.
+                (count, message.filter(|_| ended.is_as_it_came))
+            }
+            Some(By::Program) => (&mut counters.ended_by_program, None),
+        };
+        *count += 1;
+        had.dropped += 1;
+        self.watchers.dropped(frame.number);
+        if let Some(mut frame) = self.frames.take(handle) {
+            if !frame.as_it_came.is_empty() {
+                std::mem::swap(&mut frame.bytes, &mut frame.as_it_came);
+                self.frames.give_back(frame.as_it_came);
+            }
+            if let Some(message) = message {
+                self.tell(&frame.bytes, message);
+            }
+            self.frames.give_back(frame.bytes);
+        }
+        (worked.took, Outcome::Drop)
+    }
+}
