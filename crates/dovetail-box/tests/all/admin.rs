@@ -27,6 +27,7 @@ use serde_json::Value;
 
 use crate::{
     browser::Browser,
+    key::KeyFile,
     live::{FAR, config, is_judged, lab},
     openmetrics::Scrape,
 };
@@ -331,14 +332,10 @@ fn the_pages_tables_have_each_metric_and_each_field() {
     let (_, metrics) = page.split_once("## Metrics").unwrap();
     let (metrics, fields) = metrics.split_once("## JSON").unwrap();
     // A tunnel that leads in has metrics and fields of its own.
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    std::fs::write(&key, "0123456789".repeat(4)).unwrap();
-    std::fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let key = KeyFile::new(&"0123456789".repeat(4));
     let settings = format!(
         "{SETTINGS}[[tunnel]]\nname = \"back\"\ndirection = \"in\"\nspi = 300\nsource = \"198.51.100.1\"\n\
-         destination = \"192.0.2.1\"\nkey_file = \"{}\"\nprefixes = [\"10.8.0.0/16\"]\n",
-        key.display()
+         destination = \"192.0.2.1\"\nkey_file = \"{key}\"\nprefixes = [\"10.8.0.0/16\"]\n"
     );
     let boxed = Boxed::start(&lab, &settings, false, none);
     let _stream = Stream::start(&lab);

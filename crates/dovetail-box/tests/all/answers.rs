@@ -2,10 +2,8 @@
 //! than are permitted.
 
 use std::{
-    fs,
     io::ErrorKind,
     net::{SocketAddr, TcpStream, UdpSocket},
-    os::unix::fs::PermissionsExt,
     thread,
     time::{Duration, Instant},
 };
@@ -20,6 +18,7 @@ use etherparse::{
 
 use crate::{
     failing::unbridge,
+    key::KeyFile,
     live::{FAR, Running, by_each_io, lab},
     traffic::PATIENCE,
 };
@@ -175,17 +174,14 @@ fn a_flood_has_few_answers(io: &str) {
 fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
     let Some(lab) = closed("fits") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let (key, numbers) = (folder.path().join("key"), folder.path().join("numbers"));
-    fs::write(&key, "0123456789".repeat(4)).unwrap();
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let (key, numbers) = (KeyFile::new(&"0123456789".repeat(4)), folder.path().join("numbers"));
     for workers in [1, 2] {
         let settings = format!(
             "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[cpu]\nworkers = {workers}\n[link]\nrate = \"1Gbps\"\n\
              [ipsec]\nsequence_file = \"{}\"\n[[tunnel]]\nname = \"branch\"\nspi = 300\nsource = \"192.0.2.1\"\n\
-             destination = \"198.51.100.1\"\nkey_file = \"{}\"\n\
+             destination = \"198.51.100.1\"\nkey_file = \"{key}\"\n\
              [[class]]\nname = \"vpn\"\nports = [4500]\nfunctions = [\"ipsec\"]\ntunnel = \"branch\"\n",
-            numbers.display(),
-            key.display()
+            numbers.display()
         );
         let running = Running::start(&lab, &settings);
         let inside = lab.namespace(Place::Inside);

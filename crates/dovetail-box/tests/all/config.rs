@@ -2,6 +2,9 @@
 
 use dovetail_box::config::Config;
 
+#[cfg(unix)]
+use crate::key::KeyFile;
+
 const BOX: &str = "[box]\ninside = \"eth1\"\noutside = \"eth2\"\npolicy = \"drfq\"\n[link]\nrate = \"200Mbps\"\n";
 
 fn wrong(text: &str) -> String {
@@ -73,26 +76,17 @@ fn errors_say_where_and_what_to_do() {
     assert!(amiss.is_empty(), "{amiss:#?}");
 }
 
-/// A file of this text that is its owner's alone, or everyone's.
-#[cfg(unix)]
-fn file(folder: &std::path::Path, name: &str, text: &str, mode: u32) -> String {
-    use std::{fs, os::unix::fs::PermissionsExt};
-
-    let path = folder.join(name);
-    fs::write(&path, text).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
-    path.display().to_string()
-}
-
 #[cfg(unix)]
 #[test]
 fn what_is_wrong_with_tunnels_and_routes_is_said() {
-    let folder = tempfile::tempdir().unwrap();
     let digits = "00112233445566778899".repeat(2);
-    let key = file(folder.path(), "key", &format!("0x{digits}\n"), 0o600);
-    let other = file(folder.path(), "other", &digits.replace('0', "a"), 0o640);
-    let public = file(folder.path(), "public", &digits, 0o604);
-    let short = file(folder.path(), "short", &digits[2..], 0o600);
+    let files = [
+        KeyFile::new(&format!("0x{digits}\n")),
+        KeyFile::with_mode(&digits.replace('0', "a"), 0o640),
+        KeyFile::with_mode(&digits, 0o604),
+        KeyFile::new(&digits[2..]),
+    ];
+    let [key, other, public, short] = files.each_ref().map(ToString::to_string);
     let closed = BOX.replace("[link]", "on_failure = \"closed\"\n[link]");
     let tunnel = |name: &str, key: &str| {
         format!(
@@ -144,10 +138,9 @@ fn what_is_wrong_with_tunnels_and_routes_is_said() {
 #[cfg(unix)]
 #[test]
 fn what_is_wrong_with_a_tunnel_that_leads_in_is_said() {
-    let folder = tempfile::tempdir().unwrap();
     let digits = "00112233445566778899".repeat(2);
-    let key = file(folder.path(), "key", &digits, 0o600);
-    let other = file(folder.path(), "other", &digits.replace('0', "a"), 0o600);
+    let files = [digits.clone(), digits.replace('0', "a")].map(|digits| KeyFile::new(&digits));
+    let [key, other] = files.each_ref().map(ToString::to_string);
     let tunnel = |name: &str, key: &str| {
         format!(
             "[[tunnel]]\nname = \"{name}\"\ndirection = \"in\"\nspi = 256\nsource = \"192.0.2.2\"\n\

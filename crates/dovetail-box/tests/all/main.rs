@@ -18,6 +18,7 @@
 //! | `answers` | what senders of packets that are not forwarded are told |
 //! | `tunnel` | what is encrypted and routed for others |
 //! | `tunnel_in` | what others encrypted comes in decrypted |
+//! | `key` | files of their keys |
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
@@ -42,6 +43,7 @@ mod firewall;
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod hostile;
+mod key;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod links;
 #[cfg(all(target_os = "linux", feature = "live"))]

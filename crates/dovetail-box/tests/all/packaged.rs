@@ -4,6 +4,8 @@ use std::{fs, path::Path};
 
 use dovetail_box::config::Config;
 
+use crate::key::KeyFile;
+
 fn packaged() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/middlebox.toml");
     fs::read_to_string(file).unwrap()
@@ -68,17 +70,9 @@ const GIVEN: &[&str] = &[
 
 #[test]
 fn a_tunnel_and_a_route_can_be_had_as_shown() {
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("branch.key");
-    fs::write(&key, "0123456789".repeat(4)).unwrap();
-    #[cfg(unix)]
-    fs::set_permissions(&key, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let back = folder.path().join("branch-in.key");
-    fs::write(&back, "9876543210".repeat(4)).unwrap();
-    #[cfg(unix)]
-    fs::set_permissions(&back, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
-    let mut whole = packaged().replace("/etc/dovetail/branch.key", key.to_str().unwrap());
-    whole = whole.replace("/etc/dovetail/branch-in.key", back.to_str().unwrap());
+    let [key, back] = ["0123456789", "9876543210"].map(|digits| KeyFile::new(&digits.repeat(4)));
+    let mut whole = packaged().replace("/etc/dovetail/branch.key", &key.to_string());
+    whole = whole.replace("/etc/dovetail/branch-in.key", &back.to_string());
     for start in GIVEN {
         whole = whole.replace(&format!("\n#{start}"), &format!("\n{start}"));
     }

@@ -5,8 +5,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    os::unix::fs::PermissionsExt,
     path::Path,
     thread,
     time::{Duration, Instant},
@@ -18,6 +16,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 
 use crate::{
     failing::unbridge,
+    key::KeyFile,
     live::{Running, by_each_io, config, lab},
     traffic::PATIENCE,
 };
@@ -31,12 +30,12 @@ const NEXT: [u8; 6] = [2, 0, 0, 0, 0, 0x22];
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 0x11];
 const FLOWS: u64 = 7;
 
-fn settings(folder: &Path, io: &str, workers: usize) -> String {
-    let digits: String = KEY.iter().chain(&SALT).map(|byte| format!("{byte:02x}")).collect();
-    let key = folder.join("key");
-    fs::write(&key, digits).unwrap();
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
-    let (key, numbers) = (key.display(), folder.join("numbers"));
+fn key() -> KeyFile {
+    KeyFile::new(&KEY.iter().chain(&SALT).map(|byte| format!("{byte:02x}")).collect::<String>())
+}
+
+fn settings(folder: &Path, key: &KeyFile, io: &str, workers: usize) -> String {
+    let numbers = folder.join("numbers");
     format!(
         "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[cpu]\nworkers = {workers}\n[link]\nrate = \"1Gbps\"\n\
          [ipsec]\nsequence_file = \"{}\"\n\
@@ -103,12 +102,12 @@ fn pass(source: &Raw, target: &mut Raw, first: u64, count: u64) -> BTreeSet<u32>
 fn the_other_end_has_every_packet_and_no_number_twice(io: &str) {
     let Some(lab) = lab("esp") else { return };
     unbridge(&lab);
-    let folder = tempfile::tempdir().unwrap();
+    let (folder, key) = (tempfile::tempdir().unwrap(), key());
     let (source, mut target) = (lab.raw(Place::Inside).unwrap(), lab.raw(Place::Outside).unwrap());
     let mut highest = 0;
     let mut first = 0;
     for workers in [1, 2] {
-        let settings = settings(folder.path(), io, workers);
+        let settings = settings(folder.path(), &key, io, workers);
         let running = Running::start(&lab, &settings);
         let mut with = |count| {
             let seen = pass(&source, &mut target, first, count);

@@ -5,9 +5,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::Path,
     thread,
     time::{Duration, Instant},
 };
@@ -19,9 +16,11 @@ use dovetail_box::live::{
 use dovetail_netns::tool;
 use etherparse::{IpNumber, Ipv4Header};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use tempfile::TempDir;
 
 use crate::{
     failing::unbridge,
+    key::KeyFile,
     live::{Running, by_each_io, config, lab},
     traffic::{PATIENCE, Traffic, echo},
 };
@@ -33,17 +32,23 @@ const SPI: u32 = 0x2000;
 const HERE: [u8; 4] = [192, 0, 2, 1];
 const THERE: [u8; 4] = [198, 51, 100, 1];
 
-fn key(folder: &Path, name: &str, digits: &str) -> String {
-    let path = folder.join(name);
-    fs::write(&path, digits).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-    path.display().to_string()
+/// What a box with a tunnel each way has in files: the keys of what comes in and of what goes out, and numbers.
+struct Files {
+    incoming: KeyFile,
+    outgoing: KeyFile,
+    folder: TempDir,
 }
 
-/// A box with a tunnel each way, for what these conditions of a class hold.
-fn settings(folder: &Path, io: &str, class: &str) -> String {
-    let (incoming, outgoing) = (key(folder, "in", KEY), key(folder, "out", OTHER_KEY));
-    let numbers = folder.join("numbers");
+impl Files {
+    fn new() -> Self {
+        Self { incoming: KeyFile::new(KEY), outgoing: KeyFile::new(OTHER_KEY), folder: tempfile::tempdir().unwrap() }
+    }
+}
+
+/// The box, for what these conditions of a class hold.
+fn settings(files: &Files, io: &str, class: &str) -> String {
+    let Files { incoming, outgoing, folder } = files;
+    let numbers = folder.path().join("numbers");
     format!(
         "on_failure = \"closed\"\n{io}policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n[ipsec]\nsequence_file = \"{}\"\n\
          [[tunnel]]\nname = \"back\"\ndirection = \"in\"\nspi = {SPI}\nsource = \"198.51.100.1\"\n\
@@ -136,8 +141,8 @@ impl Ends {
 fn what_comes_back_is_decrypted_once(io: &str) {
     let Some(lab) = lab("espin") else { return };
     unbridge(&lab);
-    let folder = tempfile::tempdir().unwrap();
-    let settings = settings(folder.path(), io, "ports = [4500]");
+    let files = Files::new();
+    let settings = settings(&files, io, "ports = [4500]");
     let running = Running::start(&lab, &settings);
     let mut ends = Ends { there: lab.raw(Place::Outside).unwrap(), here: lab.raw(Place::Inside).unwrap(), sequence: 0 };
     // Packets leave encrypted meanwhile: none arrives outside as one of these.
@@ -234,8 +239,8 @@ fn a_kernel_is_the_other_end() {
     let policy = "proto esp mode tunnel";
     ip(Place::Outside, &format!("xfrm policy add src 10.77.0.2 dst 10.77.0.1 dir out tmpl {out} {policy}"));
     ip(Place::Outside, &format!("xfrm policy add src 10.77.0.1 dst 10.77.0.2 dir in tmpl {back} {policy}"));
-    let folder = tempfile::tempdir().unwrap();
-    let running = Running::start(&lab, &settings(folder.path(), "", "prefixes = [\"10.77.0.0/24\"]"));
+    let files = Files::new();
+    let running = Running::start(&lab, &settings(&files, "", "prefixes = [\"10.77.0.0/24\"]"));
     echo(&lab, 300_000);
     let status = running.stop();
     let (decrypted, encrypted) = (status.tunnels[0].1, status.classes[0].1.sent);

@@ -1,24 +1,22 @@
-use std::{fs, os::unix::fs::PermissionsExt};
-
 use super::*;
 use crate::functions::{
+    NetworkFunction,
     ipsec::{Association, Ipsec, Keys, Numbers},
     testing::Packet,
 };
+
+#[path = "../../../tests/all/key.rs"]
+mod key;
 
 const DIGITS: &str = "000102030405060708090a0b0c0d0e0f10111213";
 
 /// A box with a tunnel that leads in, of this name, number and key, and with what else is said.
 fn config(name: &str, spi: u32, digits: &str, more: &str) -> Config {
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("key");
-    fs::write(&key, digits).unwrap();
-    fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = key::KeyFile::new(digits);
     let text = format!(
         "[box]\ninside = \"a\"\noutside = \"b\"\npolicy = \"fifo\"\n[link]\nrate = \"1Gbps\"\n[[tunnel]]\nname = \"{name}\"\n\
-         spi = {spi}\nsource = \"198.51.100.1\"\ndestination = \"192.0.2.1\"\nkey_file = \"{}\"\ndirection = \"in\"\n\
-         prefixes = [\"10.0.0.0/8\"]\n{more}",
-        key.display()
+         spi = {spi}\nsource = \"198.51.100.1\"\ndestination = \"192.0.2.1\"\nkey_file = \"{key}\"\ndirection = \"in\"\n\
+         prefixes = [\"10.0.0.0/8\"]\n{more}"
     );
     Config::parse(&text).unwrap()
 }

@@ -1,0 +1,32 @@
+//! The key of a tunnel in a file.
+
+use std::{fmt, io::Write};
+
+use tempfile::NamedTempFile;
+
+/// A file that only its owner can read, and that goes with this. Shown as its path.
+pub struct KeyFile(NamedTempFile);
+
+impl KeyFile {
+    pub fn new(digits: &str) -> Self {
+        // Such a file is made for its owner alone.
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(digits.as_bytes()).unwrap();
+        Self(file)
+    }
+
+    /// One that others can read, too.
+    #[cfg(unix)]
+    #[allow(dead_code)]
+    pub fn with_mode(digits: &str, mode: u32) -> Self {
+        let file = Self::new(digits);
+        std::fs::set_permissions(file.0.path(), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        file
+    }
+}
+
+impl fmt::Display for KeyFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.path().display().fmt(f)
+    }
+}
