@@ -102,17 +102,33 @@ impl Forwarding {
 }
 
 impl Forwarding {
-    /// Whether there is a route to where a frame's packet goes.
+    /// Where a frame's packet goes next; `None` where there is no route. O(log n).
     #[must_use]
-    pub fn has_route(&self, frame: &[u8]) -> bool {
-        Ip::find(frame).is_ok_and(|ip| self.next_hop(&ip, frame).is_some())
-    }
-
-    fn next_hop(&self, ip: &Ip, frame: &[u8]) -> Option<NextHop> {
+    pub fn next_hop(&self, frame: &[u8], ip: &Ip) -> Option<NextHop> {
         let (_, destination) = ip.addresses(frame);
         let routes = if ip.version == Version::V4 { &self.v4 } else { &self.v6 };
         self.hops.get(usize::from(routes.find(destination)?)).copied()
     }
+}
+
+/// Sends a frame's packet, whose header is sound, to its next hop.
+pub fn forward(frame: &mut [u8], ip: &Ip, hop: Option<NextHop>) -> Verdict {
+    let at = ip.hop_limit_at();
+    let Some(&limit) = frame.get(at).filter(|&&limit| limit > 1) else {
+        return Verdict::Drop(Reason::HopLimit);
+    };
+    let Some(hop) = hop else {
+        return Verdict::Drop(Reason::NoRoute);
+    };
+    if ip.version == Version::V4 {
+        // The hop limit shares its word with the protocol.
+        let (old, checksum) = (read_u16(frame, at).unwrap_or(0), read_u16(frame, ip.at + 10).unwrap_or(0));
+        write(frame, ip.at + 10, &adjusted(checksum, old, old - 0x100).to_be_bytes());
+    }
+    write(frame, at, &[limit - 1]);
+    write(frame, 0, &hop.destination);
+    write(frame, 6, &hop.source);
+    Verdict::Forward
 }
 
 impl NetworkFunction for Forwarding {
@@ -133,22 +149,8 @@ impl NetworkFunction for Forwarding {
         if ip.version == Version::V4 && finish(sum(header, 0)) != 0 {
             return Verdict::Drop(Reason::Malformed);
         }
-        let at = ip.hop_limit_at();
-        let Some(&limit) = frame.get(at).filter(|&&limit| limit > 1) else {
-            return Verdict::Drop(Reason::HopLimit);
-        };
-        let Some(hop) = self.next_hop(&ip, frame) else {
-            return Verdict::Drop(Reason::NoRoute);
-        };
-        if ip.version == Version::V4 {
-            // The hop limit shares its word with the protocol.
-            let (old, checksum) = (read_u16(frame, at).unwrap_or(0), read_u16(frame, ip.at + 10).unwrap_or(0));
-            write(frame, ip.at + 10, &adjusted(checksum, old, old - 0x100).to_be_bytes());
-        }
-        write(frame, at, &[limit - 1]);
-        write(frame, 0, &hop.destination);
-        write(frame, 6, &hop.source);
-        Verdict::Forward
+        let hop = self.next_hop(frame, &ip);
+        forward(frame, &ip, hop)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a box has done, by class.
+//! What a box has done, by class, worker and tunnel.
 
 use dovetail_sched::Nanos;
 
@@ -105,6 +105,43 @@ pub struct WorkerCounters {
     pub cpu: Nanos,
     /// Packets whose work was interrupted while it was timed.
     pub preempted: u64,
+}
+
+/// Packets of a tunnel that is decrypted, so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TunnelCounters {
+    /// That were decrypted and went on.
+    pub decrypted: u64,
+    /// That were not encrypted with its key, or were changed since.
+    pub authentication: u64,
+    /// Whose sequence number had come already, or was too old to tell.
+    pub replay: u64,
+    /// That were fragments, or contradicted themselves.
+    pub malformed: u64,
+    /// Whose source is none of those that the tunnel is for.
+    pub not_allowed: u64,
+    /// That routers marked for congestion, of a sender that cannot be told of it.
+    pub congestion: u64,
+    /// That had a route, and had been through as many routers as they may.
+    pub hop_limit: u64,
+    /// That hide how much traffic there is, and hold nothing.
+    pub dummy: u64,
+}
+
+impl TunnelCounters {
+    /// Packets that were dropped, by reason.
+    #[must_use]
+    pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
+        [
+            ("authentication", self.authentication),
+            ("replay", self.replay),
+            ("malformed", self.malformed),
+            ("not_allowed", self.not_allowed),
+            ("congestion", self.congestion),
+            ("hop_limit", self.hop_limit),
+            ("dummy", self.dummy),
+        ]
+    }
 }
 
 /// What became of frames that are no packets of any class.

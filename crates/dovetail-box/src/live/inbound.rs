@@ -5,11 +5,12 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use super::counters::TunnelCounters;
 use crate::{
-    config::{Config, Direction},
+    config::{Config, Direction, Tunnel},
     functions::{
-        NetworkFunction, Reason, Verdict,
-        forwarding::Forwarding,
+        Verdict,
+        forwarding::{Forwarding, forward},
         ipsec::{
             opening::{Address, Opening, Refused},
             replay::Window,
@@ -20,43 +21,6 @@ use crate::{
 /// How many keys that are out of use are remembered with the numbers that had come under them, 160 bytes each: one that comes back
 /// with a later configuration goes on there.
 const MOST_RETIRED: usize = 1024;
-
-/// Packets of a tunnel that is decrypted, so far.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TunnelCounters {
-    /// That were decrypted and went on.
-    pub decrypted: u64,
-    /// That were not encrypted with its key, or were changed since.
-    pub authentication: u64,
-    /// Whose sequence number had come already, or was too old to tell.
-    pub replay: u64,
-    /// That were fragments, or contradicted themselves.
-    pub malformed: u64,
-    /// Whose source is none of those that the tunnel is for.
-    pub not_allowed: u64,
-    /// That routers marked for congestion, of a sender that cannot be told of it.
-    pub congestion: u64,
-    /// That had a route, and had been through as many routers as they may.
-    pub hop_limit: u64,
-    /// That hide how much traffic there is, and hold nothing.
-    pub dummy: u64,
-}
-
-impl TunnelCounters {
-    /// Packets that were dropped, by reason.
-    #[must_use]
-    pub const fn dropped_by(&self) -> [(&'static str, u64); 7] {
-        [
-            ("authentication", self.authentication),
-            ("replay", self.replay),
-            ("malformed", self.malformed),
-            ("not_allowed", self.not_allowed),
-            ("congestion", self.congestion),
-            ("hop_limit", self.hop_limit),
-            ("dummy", self.dummy),
-        ]
-    }
-}
 
 /// The tunnels whose receiving end the box is.
 #[derive(Debug, Default)]
@@ -79,7 +43,7 @@ impl Inbound {
     /// Those of a configuration. Builds a table of its routes, which may take longer than the box may be silent: not for its own
     /// thread while it runs.
     pub(super) fn build(config: &Config) -> Self {
-        let end = |tunnel: &Arc<crate::config::Tunnel>| match &tunnel.direction {
+        let end = |tunnel: &Arc<Tunnel>| match &tunnel.direction {
             Direction::Out => None,
             Direction::In { prefixes } => Some(End {
                 name: tunnel.name.clone(),
@@ -123,18 +87,15 @@ impl Inbound {
         let opened = end.opening.open(frame, &ip);
         let counters = &mut end.counters;
         let dropped = match opened {
-            Ok(()) => {
+            Ok(inner) => {
                 // Without a route it keeps the addresses that it came with, as in a bridge.
-                let routed = self.forwarding.as_mut().filter(|forwarding| forwarding.has_route(frame));
-                match routed.map(|forwarding| forwarding.process(frame)) {
-                    None | Some(Verdict::Forward | Verdict::Untouched) => {
-                        counters.decrypted += 1;
-                        return true;
-                    }
-                    // An answer would leave in the clear, and quote what came encrypted.
-                    Some(Verdict::Drop(Reason::HopLimit)) => &mut counters.hop_limit,
-                    Some(Verdict::Drop(_)) => &mut counters.malformed,
+                let hop = self.forwarding.as_ref().and_then(|forwarding| forwarding.next_hop(frame, &inner));
+                if hop.is_none() || forward(frame, &inner, hop) == Verdict::Forward {
+                    counters.decrypted += 1;
+                    return true;
                 }
+                // An answer would leave in the clear, and quote what came encrypted.
+                &mut counters.hop_limit
             }
             Err(Refused::Malformed) => &mut counters.malformed,
             Err(Refused::Replay) => &mut counters.replay,

@@ -19,7 +19,7 @@
 //! | `ledger` | which sequence numbers of tunnels were used |
 //! | `inbound` | tunnels that are decrypted, on the way back |
 //! | `answers` | what senders of packets that end here are told |
-//! | `counters`, `busiest` | what is counted, by class and by flow |
+//! | `counters`, `busiest` | what is counted: by class, worker and tunnel, and by flow |
 //! | [`admin`] | the admin port |
 //! | `programs` | the folder of programs, and the instance of each class; `no_programs` without the feature `programs` |
 //! | [`switch`] | who carries traffic on when the box does not |
@@ -73,9 +73,8 @@ mod xdp;
 pub use answers::{AnswerCounters, AnswersCounters};
 pub use busiest::{Busiest, BusyFlow, Had, MOST_FLOWS};
 pub use control::Control;
-pub use counters::{ClassCounters, Oddities, ProgramCounters, WorkerCounters};
+pub use counters::{ClassCounters, Oddities, ProgramCounters, TunnelCounters, WorkerCounters};
 pub use error::LiveError;
-pub use inbound::TunnelCounters;
 pub use port::PortCounters;
 pub use running::Live;
 pub use serve::{Files, check, check_programs, run_until_signalled};

@@ -8,8 +8,7 @@ use dovetail_stats::Histogram;
 use super::{
     answers::AnswersCounters,
     busiest::Busiest,
-    counters::{ClassCounters, Oddities, WorkerCounters},
-    inbound::TunnelCounters,
+    counters::{ClassCounters, Oddities, TunnelCounters, WorkerCounters},
     port::PortCounters,
 };
 use crate::{

@@ -100,12 +100,12 @@ impl Opening {
         self.window = window;
     }
 
-    /// Leaves of a frame the packet within, with the Ethernet header and tags that the frame had. `ip` is its outer header, as
-    /// [`Address::of`] found it. Time grows with the bytes; nothing is allocated.
+    /// Leaves of a frame the packet within, with the Ethernet header and tags that the frame had; where that packet is, whose
+    /// header is sound. `ip` is the outer header, as [`Address::of`] found it. Time grows with the bytes; nothing is allocated.
     ///
     /// # Errors
     /// Why it goes no further; then the frame holds nothing that may be sent.
-    pub fn open(&mut self, frame: &mut Vec<u8>, ip: &Ip) -> Result<(), Refused> {
+    pub fn open(&mut self, frame: &mut Vec<u8>, ip: &Ip) -> Result<Ip, Refused> {
         // Fragments are to be put together before ESP sees them (RFC 4303, 3.4.1), which no bridge does.
         if ip.is_fragment(frame) || finish(sum(frame.get(ip.at..ip.body).unwrap_or_default(), 0)) != 0 {
             return Err(Refused::Malformed);
@@ -150,7 +150,7 @@ impl Opening {
         if !self.prefixes.iter().any(|prefix| prefix.contains(&source)) {
             return Err(Refused::NotAllowed);
         }
-        if ecn::pass_on(outer, frame, &inner) { Ok(()) } else { Err(Refused::Congestion) }
+        if ecn::pass_on(outer, frame, &inner) { Ok(inner) } else { Err(Refused::Congestion) }
     }
 }
 

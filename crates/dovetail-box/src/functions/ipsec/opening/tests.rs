@@ -35,7 +35,10 @@ fn open(opening: &mut Opening, frame: &[u8]) -> Result<Vec<u8>, Refused> {
     let (at, capacity) = (frame.as_ptr(), frame.capacity());
     let outcome = opening.open(&mut frame, &ip);
     assert_eq!((frame.as_ptr(), frame.capacity()), (at, capacity), "nothing is allocated");
-    outcome.map(|()| frame)
+    outcome.map(|inner| {
+        assert_eq!(Ip::find(&frame), Ok(inner));
+        frame
+    })
 }
 
 /// What the other end sends: sealed by the library, headers by another one, this text within.
