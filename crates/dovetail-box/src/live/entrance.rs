@@ -96,7 +96,7 @@ impl Entrance<'_> {
             if let Some((v4, v6)) = self.clamp {
                 wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
             }
-            self.frames.hold(Frame { bytes: buffer, as_it_came: Vec::new(), class, offload, number });
+            self.frames.hold(Frame { bytes: buffer, as_it_came: Vec::new(), class, offload, number }, flow);
         }
         if evicted {
             while let Some(packet) = self.node.poll_evicted() {

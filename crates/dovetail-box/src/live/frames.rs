@@ -1,8 +1,11 @@
 //! Frames that the box holds.
+//!
+//! While they are queued, the kernel uses the caches: the frame that is worked on next is not there. No policy reorders a flow,
+//! so which frame of a flow follows another is known, and it is asked for when that one's turn comes.
 
-use slab::Slab;
+use dovetail_sched::FlowId;
 
-use super::sys::LONGEST;
+use super::sys::{LONGEST, prefetch};
 use crate::wire::offload::Offload;
 
 /// A frame on its way through.
@@ -20,10 +23,24 @@ pub(super) struct Frame {
     pub number: u64,
 }
 
+/// A place for a frame.
+#[derive(Debug)]
+struct Place {
+    frame: Option<Frame>,
+    /// Where the next frame of its flow was put: a hint, which may be of another by now.
+    behind: usize,
+}
+
 /// Frames by handle. Buffers are used again, so that nothing is allocated once they have grown.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
-    held: Slab<Frame>,
+    held: Vec<Place>,
+    /// Places without a frame; the last to become free is the next to be used.
+    vacant: Vec<usize>,
+    /// By flow, where the last frame that came is.
+    youngest: Vec<usize>,
+    /// Whose place was asked for last.
+    asked: usize,
     spare: Vec<Vec<u8>>,
     /// Of long frames: a short one must not keep so much.
     long: Vec<Vec<u8>>,
@@ -37,7 +54,7 @@ const MOST_LONG: usize = 64;
 impl Frames {
     /// The handle that the next frame will have.
     pub(super) fn next_handle(&self) -> u64 {
-        self.held.vacant_key() as u64
+        self.vacant.last().copied().unwrap_or(self.held.len()) as u64
     }
 
     /// An empty buffer for a frame of this length.
@@ -80,30 +97,112 @@ impl Frames {
         }
     }
 
-    pub(super) fn hold(&mut self, frame: Frame) -> u64 {
-        self.held.insert(frame) as u64
+    /// Holds a frame, which is its flow's last.
+    pub(super) fn hold(&mut self, frame: Frame, flow: FlowId) {
+        let place = Place { frame: Some(frame), behind: usize::MAX };
+        let at = match self.vacant.pop() {
+            Some(at) => {
+                self.held[at] = place;
+                at
+            }
+            None => {
+                self.held.push(place);
+                self.held.len() - 1
+            }
+        };
+        if self.youngest.len() <= flow.index() {
+            self.youngest.resize(flow.index() + 1, usize::MAX);
+        }
+        let before = std::mem::replace(&mut self.youngest[flow.index()], at);
+        if let Some(before) = self.held.get_mut(before).filter(|_| before != at) {
+            before.behind = at;
+        }
+    }
+
+    /// Asks for the frame that follows this one in its flow, and for the bytes of the one that was asked for before.
+    #[inline]
+    pub(super) fn ask_ahead(&mut self, handle: u64) {
+        if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
+            prefetch(frame.bytes.as_slice());
+        }
+        if let Some(place) = self.held.get(handle as usize) {
+            self.asked = place.behind;
+            prefetch(self.held.get(self.asked).map_or(&[], std::slice::from_ref));
+        }
     }
 
     pub(super) fn get_mut(&mut self, handle: u64) -> Option<&mut Frame> {
-        self.held.get_mut(handle as usize)
+        self.held.get_mut(handle as usize)?.frame.as_mut()
     }
 
     pub(super) fn take(&mut self, handle: u64) -> Option<Frame> {
-        self.held.try_remove(handle as usize)
+        let frame = self.held.get_mut(handle as usize)?.frame.take()?;
+        self.vacant.push(handle as usize);
+        Some(frame)
+    }
+
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut Frame> {
+        self.held.iter_mut().filter_map(|place| place.frame.as_mut())
     }
 
     /// Class `c` is `moved[c]` from now on.
     pub(super) fn change_classes(&mut self, moved: &[u16]) {
-        for (_, frame) in &mut self.held {
+        for frame in self.all_mut() {
             frame.class = moved[usize::from(frame.class)];
         }
     }
 
     /// Forgets all of them; the class and the number of each are told.
     pub(super) fn clear(&mut self, mut lost: impl FnMut(u16, u64)) {
-        for (_, frame) in &self.held {
+        for frame in self.all_mut() {
             lost(frame.class, frame.number);
         }
         *self = Self::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hold(frames: &mut Frames, flow: u32, number: u64) -> u64 {
+        let handle = frames.next_handle();
+        let frame = Frame { bytes: vec![7; 60], as_it_came: Vec::new(), class: 0, offload: Offload::NONE, number };
+        frames.hold(frame, FlowId(flow));
+        handle
+    }
+
+    #[test]
+    fn what_follows_in_a_flow_is_asked_for() {
+        let mut frames = Frames::default();
+        let [a0, b0, a1, b1, a2] =
+            [(0, 0), (9, 1), (0, 2), (9, 3), (0, 4)].map(|(flow, number)| hold(&mut frames, flow, number));
+        for (handle, next) in [(a0, a1), (b0, b1), (a1, a2)] {
+            frames.ask_ahead(handle);
+            assert_eq!(frames.asked as u64, next);
+        }
+        // Behind the last there is none, nor behind what is not there.
+        for handle in [b1, a2, 77, u64::MAX] {
+            frames.ask_ahead(handle);
+        }
+    }
+
+    #[test]
+    fn places_are_used_again_and_frames_found_by_handle() {
+        let mut frames = Frames::default();
+        let handles: Vec<_> = (0..6).map(|number| hold(&mut frames, 0, number)).collect();
+        for (number, &handle) in handles.iter().enumerate().step_by(2) {
+            assert_eq!(frames.take(handle).unwrap().number, number as u64);
+            assert!(frames.take(handle).is_none() && frames.get_mut(handle).is_none());
+            frames.ask_ahead(handle);
+        }
+        let again: Vec<_> = (6..10).map(|number| hold(&mut frames, 0, number)).collect();
+        assert_eq!(again, [4, 2, 0, 6]);
+        assert_eq!(frames.get_mut(0).unwrap().number, 8);
+        let mut lost = Vec::new();
+        frames.clear(|_, number| lost.push(number));
+        lost.sort_unstable();
+        assert_eq!(lost, [1, 3, 5, 6, 7, 8, 9]);
+        assert_eq!(hold(&mut frames, 0, 10), 0);
     }
 }

@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `running` | the loop |
-//! | `plane` | what a frame passes through, its work, what changes it; `entrance`: where it comes in |
+//! | `plane`, `entrance` | what a frame passes through, and where it comes in |
 //! | `workers` | threads that do the work, where there are several |
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |

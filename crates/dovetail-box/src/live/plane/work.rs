@@ -31,6 +31,7 @@ impl Plane {
 
     /// Gives a worker what the policy has chosen.
     pub(super) fn hand_out(&mut self, work: &Work) -> Result<(), LiveError> {
+        self.frames.ask_ahead(work.handle);
         self.keep(work.handle);
         let Some(workers) = &mut self.workers else { return Ok(()) };
         // Whatever is handed out is answered in its turn, be it of a frame that is not there.
@@ -70,6 +71,7 @@ impl Plane {
     /// Does a packet's work: how long that takes, what comes of it, and when it had been done, if the clock was read.
     pub(super) fn work(&mut self, work: &Work) -> (Nanos, Outcome, Option<Nanos>) {
         let handle = work.handle;
+        self.frames.ask_ahead(handle);
         self.keep(handle);
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
         let counters = &mut self.counters[usize::from(frame.class)];
