@@ -24,11 +24,15 @@ pub(crate) fn handshake(socket: BorrowedFd<'_>) -> Option<Duration> {
     (info[TOTAL_RETRANS] == 0).then(|| Duration::from_micros(u64::from(info[RTT])))
 }
 
-/// The least round-trip time of a connection's last minutes (tcp_min_rtt_wlen), if any is known.
+/// The least round-trip time of a connection's last minutes (tcp_min_rtt_wlen), if any is known. Where packets were sent again, one
+/// of a second or more may be that of a handshake whose answer was lost: the kernel counts from the first packet, and sends the
+/// next after a second (RFC 6298, section 2).
 pub(crate) fn least_round_trip(socket: BorrowedFd<'_>) -> Option<Duration> {
     let (info, words) = tcp_info(socket).ok()?;
     // The kernel has all ones where it knows none.
-    (words > MIN_RTT && info[MIN_RTT] != u32::MAX).then(|| Duration::from_micros(u64::from(info[MIN_RTT])))
+    let least =
+        (words > MIN_RTT && info[MIN_RTT] != u32::MAX).then(|| Duration::from_micros(u64::from(info[MIN_RTT])))?;
+    (info[TOTAL_RETRANS] == 0 || least < Duration::from_secs(1)).then_some(least)
 }
 
 /// Bytes that the other side may send until it hears more, as was told last: the receive window, where the kernel tells it

@@ -569,7 +569,7 @@ impl Plain {
             };
             let (request, leads) = request;
             let has = self.classes[other].counter;
-            let left = self.requests[request].left;
+            let left = self.left(request);
             if other == class || has.saturating_add(self.units_a_part(other, left)) <= reach {
                 let (size, number) = self.requests[request].rank;
                 let ahead = (has.saturating_sub(counter) as f64 / 2f64.powi(64) * self.parts(other)) as u64 / 2;
@@ -623,6 +623,12 @@ impl Plain {
             }
             _ => Some((of_all, false)),
         }
+    }
+
+    /// What there will be of the request yet, as far as is known.
+    fn left(&self, request: usize) -> u64 {
+        let r = &self.requests[request];
+        r.total.map_or_else(|| r.granted.max(self.expected()), |total| total.saturating_sub(r.granted + r.window))
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {

@@ -724,11 +724,13 @@ impl RequestScheduler for Grants {
         }
         let class = self.classes.select()?;
         let mut first = self.users.choose(class)?;
+        let expected = self.expected();
         for (other, ahead) in self.classes.others(class) {
             let Some(sooner) = self.users.choose(other) else { continue };
             let parts = self.parts(other);
             let rank = sooner.rank.later(ahead.units(parts) / 2);
-            if rank < first.rank && ahead.leaves_room_for(sooner.rank.left, parts) {
+            let left = self.responses[sooner.request.0 as usize].left(expected);
+            if rank < first.rank && ahead.leaves_room_for(left, parts) {
                 first = Choice { rank, ..sooner };
             }
         }

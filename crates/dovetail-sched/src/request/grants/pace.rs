@@ -12,8 +12,8 @@
 //! pace  = 0.95·C, and C stays                while d is not known, or was told more than 2 s ago
 //! ```
 //!
-//! `d*` is what was asked for, or half of the queue's room where that was seen to be less: a queue that drops before it is
-//! `d*` long would never seem long. It is less where many responses are stalled, as below. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
+//! `d*` is what was asked for, or half of the queue's room where that was seen to be less, though not less than two turns take: a
+//! queue that drops before it is `d*` long would never seem long. It is less where many responses are stalled, as below. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
 //! keeps it there, the second finds `C` where what was given is wrong. A short queue says that the link carries more only
 //! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less also
 //! where no request waits but senders use all of their windows: where far too much is given, windows fill the far queue.
@@ -55,7 +55,7 @@
 //! beside them does not come through. So, with `n` responses stalled and turns of `q` units,
 //!
 //! ```text
-//! d* <- d*·min(1, m/n), at least d*/4         m = 25·C·d*/q
+//! d* <- d*·min(1, m/n), at least d*/4         m = 25·C·a/q, a being what was asked for
 //! ```
 //!
 //! With 60 ms and 2 Mbit/s, `m` is 123; on faster links the queue has room for more packets.
@@ -94,6 +94,9 @@ const LEAST_JUMP: f64 = 1.0 / 16.0;
 /// So many responses may be stalled for each turn that the far queue shall hold: a single connection kept its share beside 160 at a
 /// queue of 25 packets that shall hold five turns, and not always beside 200.
 const STALLED_PER_TURN: f64 = 25.0;
+/// Turns that the far queue shall hold, however little room it seems to have: a burst of packets that are no more than headers, as
+/// when many connections are made at once, fills a queue that counts packets within a moment.
+const LEAST_TURNS: f64 = 2.0;
 /// What is left of the far queue's target beside any number of stalled responses.
 const LEAST_LEFT: f64 = 0.25;
 /// For so long the queue has to have been short or long: as long as what came is remembered.
@@ -192,12 +195,13 @@ impl Pace {
 
     /// The same beside no stalled senders.
     fn free_aim(&self) -> Nanos {
-        self.asked.min(self.half_room)
+        let least = Nanos::from_f64(LEAST_TURNS * self.turn / self.capacity * 1e9);
+        self.asked.min(self.half_room.max(least))
     }
 
     /// Of so many responses units wait for turns.
     pub(super) fn set_stalled(&mut self, responses: usize) {
-        let few = STALLED_PER_TURN * self.capacity * self.free_aim().as_secs_f64() / self.turn;
+        let few = STALLED_PER_TURN * self.capacity * self.asked.as_secs_f64() / self.turn;
         let left = (few / responses.max(1) as f64).clamp(LEAST_LEFT, 1.0);
         if left != self.left {
             self.left = left;
@@ -220,9 +224,10 @@ impl Pace {
         }
         self.told = seen.map(|seen| (seen.delay, self.at));
         let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));
-        let delay = seen.map(|seen| seen.delay.as_f64() / self.aim.as_f64());
-        self.short_since = since(delay.is_some_and(|delay| delay < 0.25), self.short_since);
-        self.long_since = since(delay.is_some_and(|delay| delay > 2.0), self.long_since);
+        let is = |test: &dyn Fn(f64) -> bool| seen.is_some_and(|seen| test(seen.delay.as_f64()));
+        self.short_since = since(is(&|delay| delay < self.aim.as_f64() / 4.0), self.short_since);
+        // A queue that is kept shorter beside stalled senders is not long for that.
+        self.long_since = since(is(&|delay| delay > 2.0 * self.free_aim().as_f64()), self.long_since);
         self.jump();
         self.add(0.0);
     }
@@ -472,14 +477,22 @@ mod tests {
         }
         // Half of a room of 80 ms is less than was asked for, and what is left is a part of that.
         pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(80)) }), Nanos::ZERO);
-        pace.set_stalled(333);
-        assert!(pace.aim.0.abs_diff(40_000_000) < 20_000, "{:?}", pace.aim);
-        pace.set_stalled(666);
-        assert!(pace.aim.0.abs_diff(20_000_000) < 50_000, "{:?}", pace.aim);
-        // A room of nothing, as a caller may say, is no reason to stop.
-        pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::ZERO) }), Nanos::ZERO);
-        pace.set_stalled(0);
-        assert_eq!(pace.aim, LEAST_AIM);
+        for (stalled, aim_ms) in [(500, 40), (1_000, 20), (0, 40)] {
+            pace.set_stalled(stalled);
+            assert!(pace.aim.0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim);
+        }
+    }
+
+    #[test]
+    fn a_queue_shall_hold_two_turns_however_little_room_it_seems_to_have() {
+        let mut pace = Pace::new(1000.0, 3, AIM, true);
+        for (room_ms, aim_ms) in [(500, 60), (100, 50), (12, 6), (0, 6)] {
+            pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(room_ms)) }), Nanos::ZERO);
+            assert_eq!(pace.aim, Nanos::from_millis(aim_ms));
+        }
+        // Nor is more than that asked for.
+        pace.set_aim(Nanos::from_millis(2), Nanos::ZERO);
+        assert_eq!(pace.aim, Nanos::from_millis(2));
     }
 
     #[test]
