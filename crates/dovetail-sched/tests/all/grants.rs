@@ -127,7 +127,7 @@ impl Set {
         let user_lead = if self.user_lead == u64::MAX { "inf".into() } else { self.user_lead.to_string() };
         let Self { order, ageing, first, lag, .. } = self;
         format!(
-            "order={order},ageing={ageing},first={first},slack={slack},user_lead={user_lead},lag={lag},lead={lead},users={users},\
+            "order={order},ageing={ageing},first={first},slack={slack},user-lead={user_lead},lag={lag},lead={lead},users={users},\
              silence={SILENCE_NS}ns,delay={DELAY_NS}ns,learn=off"
         )
     }

@@ -30,6 +30,7 @@ fn other_value(policy: &str, key: &str) -> &'static str {
         (_, "ageing") => "ageing=7",
         (_, "first") => "order=first,first=9kB",
         (_, "slack") => "slack=inf",
+        (_, "user-lead") => "user-lead=9kB",
         (_, "lag") => "lag=9kB",
         (_, "lead") => "lead=9kB",
         (_, "users") => "users=ignore",

@@ -172,7 +172,7 @@ fn who_has_many_tunnels_does_not_lead_one_who_has_one_for_ever() {
         let one = "each = 1, size = \"1GB\", class = \"many\"";
         let classes = [("many", 1.0, 1, many.as_str()), ("one", 1.0, 1, one)];
         let bed = Bed { round_trip_ms, stop_s: 120, classes: &classes, ..BED };
-        let got = bed.run("grants:user_lead=2MB", 1);
+        let got = bed.run("grants:user-lead=2MB", 1);
         let share = got.class(1, 30) / got.class(0, 30);
         println!("one beside {outstanding}, {round_trip_ms} ms: {share:.3}");
         // What the many were lent at the beginning is repaid meanwhile, 2 MB of 21.

@@ -90,7 +90,7 @@
 //! turns again.
 //!
 //! Within a class the same holds for users with `S` for `SC` and `T` for `V`, `lag + slack` for `lag` and `slack` more on the right.
-//! With a `user_lead` that takes the place of `lead`, if it is more than `slack`: a turn by the third rule of `users.rs` ends within
+//! With a `user-lead` that takes the place of `lead`, if it is more than `slack`: a turn by the third rule of `users.rs` ends within
 //! it, and at others `S` was no more than `T + slack`, or the least of all, which is no farther ahead of `T` than it was lent.
 //!
 //! # Cost
@@ -191,7 +191,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
             retunable: false,
         },
         Knob {
-            key: "user_lead",
+            key: "user-lead",
             default: "0",
             meaning: "units by which a user may lead others of their class, for responses that end within that, up to 1GB, or inf",
             retunable: false,
@@ -767,7 +767,7 @@ impl RequestScheduler for Grants {
             Settings::of(knobs, self.setup.window)?;
         knobs.keeps("order", order == self.order)?;
         knobs.keeps("slack", slack == self.users.slack())?;
-        knobs.keeps("user_lead", user_lead == self.users.lead())?;
+        knobs.keeps("user-lead", user_lead == self.users.lead())?;
         knobs.keeps("users", counts_users == self.counts_users)?;
         knobs.keeps("learn", learns == self.pace.learns())?;
         self.age.set_ageing(ageing, now);

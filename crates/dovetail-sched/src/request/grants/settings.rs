@@ -23,7 +23,7 @@ impl Settings {
     pub(super) fn of(knobs: &Knobs<'_>, window: u64) -> Result<Self, PolicyError> {
         let most = 1_000_000_000;
         let or_inf = |key| if knobs.text(key) == "inf" { Ok(u64::MAX) } else { knobs.bytes(key, 0, most) };
-        let (slack, user_lead) = (or_inf("slack")?, or_inf("user_lead")?);
+        let (slack, user_lead) = (or_inf("slack")?, or_inf("user-lead")?);
         let lead = match knobs.text("lead").strip_suffix('w') {
             Some(windows) => windows
                 .parse()

@@ -7,7 +7,7 @@
 //! T <- max(T, L - D)                         whenever the class may go, D being that of the user who has L
 //! behind:   L + slack/2 < T                  the user who has L goes, with the least rank of their candidates
 //! eligible: S <= T + slack                   else the least rank among the eligible users' candidates goes
-//! leading:  S + left <= T + user_lead        but a candidate goes before that one if its rank + (S - min(L, T))/2 is less
+//! leading:  S + left <= T + user-lead        but a candidate goes before that one if its rank + (S - min(L, T))/2 is less
 //! S <- max(S, T)                             when the user had no request and has one now
 //! S <- max(S, T - slack - lag)               whenever the user has candidates
 //! D <- min(D, S - T)                         before S changes, and 0 at a turn of a user who alone has requests
@@ -21,7 +21,7 @@
 //! as they can. What they were behind by more than that and `lag` is lost when they are put forward, and with longer
 //! windows they would have had it.
 //!
-//! With a `user_lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
+//! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
 //! the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead. What is left of a
 //! download is more than the lead, so downloads share as if there were none. A response whose length is not known leads until
 //! it has had the slack. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
@@ -29,7 +29,7 @@
 //! repaid in full before the user leads again. Who is alone owes it to none.
 //!
 //! A user with candidates is in two or three queues of their class: by service with all others; by their least rank if they are
-//! eligible, else by service with those who are ahead; and with a `user_lead` by rank and service if they are leading, else by where
+//! eligible, else by service with those who are ahead; and with a `user-lead` by rank and service if they are leading, else by where
 //! their response would end. When `T` moves, those whom it reaches become eligible or leading: each got ahead by a turn or a charge
 //! of their own, so that is O(log n) for each of these.
 
