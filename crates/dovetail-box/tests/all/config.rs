@@ -76,14 +76,22 @@ fn errors_say_where_and_what_to_do() {
     assert!(amiss.is_empty(), "{amiss:#?}");
 }
 
+/// A key that others can read, too.
+#[cfg(unix)]
+fn with_mode(digits: &str, mode: u32) -> KeyFile {
+    let file = KeyFile::new(digits);
+    std::fs::set_permissions(file.to_string(), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    file
+}
+
 #[cfg(unix)]
 #[test]
 fn what_is_wrong_with_tunnels_and_routes_is_said() {
     let digits = "00112233445566778899".repeat(2);
     let files = [
         KeyFile::new(&format!("0x{digits}\n")),
-        KeyFile::with_mode(&digits.replace('0', "a"), 0o640),
-        KeyFile::with_mode(&digits, 0o604),
+        with_mode(&digits.replace('0', "a"), 0o640),
+        with_mode(&digits, 0o604),
         KeyFile::new(&digits[2..]),
     ];
     let [key, other, public, short] = files.each_ref().map(ToString::to_string);

@@ -14,15 +14,6 @@ impl KeyFile {
         file.write_all(digits.as_bytes()).unwrap();
         Self(file)
     }
-
-    /// One that others can read, too.
-    #[cfg(unix)]
-    #[allow(dead_code)]
-    pub fn with_mode(digits: &str, mode: u32) -> Self {
-        let file = Self::new(digits);
-        std::fs::set_permissions(file.0.path(), std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-        file
-    }
 }
 
 impl fmt::Display for KeyFile {
