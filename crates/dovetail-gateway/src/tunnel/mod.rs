@@ -1,8 +1,9 @@
 //! Tunnels: bytes both ways, of which only the amounts are known.
 //!
-//! [`open`] makes them, [`carry`] has what comes down them granted like any response.
+//! [`open`] makes them, when [`dialling`] says so; [`carry`] has what comes down them granted like any response.
 
 mod carry;
+mod dialling;
 mod open;
 mod sealed;
 

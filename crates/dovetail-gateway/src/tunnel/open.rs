@@ -1,7 +1,12 @@
 //! Tunnels begin: at a client's `CONNECT`, when both sides of a request switch to another protocol, or with a connection that
 //! was meant for a server.
 
-use std::{net::IpAddr, rc::Rc, sync::Arc};
+use std::{
+    net::IpAddr,
+    rc::Rc,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
@@ -14,12 +19,17 @@ use tokio::{
 };
 use tokio_rustls::rustls::ClientConnection;
 
-use super::{carry::Tunnel, sealed::Sealed};
+use super::{
+    carry::Tunnel,
+    dialling::{Dialling, Dials},
+    sealed::Sealed,
+};
 use crate::{
     client::{Busy, Seat},
     record::Record,
     refusal::Refusal,
     relay::Relay,
+    segment::SEGMENT,
     servers::Servers,
     state::{Link, Settings},
     upstream::{Reached, Switched, Ungated},
@@ -57,19 +67,22 @@ pub(crate) struct Tunnels {
     servers: Rc<Servers>,
     link: Rc<Link>,
     watch: Rc<Watch>,
+    dialling: Rc<Dialling>,
 }
 
 impl Tunnels {
     pub(crate) fn new(settings: &Rc<Settings>, servers: &Rc<Servers>, link: &Rc<Link>, watch: &Rc<Watch>) -> Self {
         let (settings, servers) = (Rc::clone(settings), Rc::clone(servers));
-        Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch) }
+        Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch), dialling: Rc::default() }
     }
 
     /// Makes the connection for a tunnel. `passed`: the header of the request for it, which says what proxies that has passed.
     pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Reached, Refusal> {
         let mut ways = self.servers.ways(wanted, None)?;
         loop {
+            let dials = self.turn(record).await;
             let (mut reached, way) = self.servers.connect(&mut ways, wanted, self.link.window_of(record.class)).await?;
+            drop(dials);
             self.servers.goes_out(false);
             let Some(parent) = way.parent() else { return Ok(reached) };
             match self.servers.chain(&mut reached.line, parent, wanted, passed).await {
@@ -82,6 +95,15 @@ impl Tunnels {
                 Err(refusal) => return Err(refusal),
             }
         }
+    }
+
+    /// Waits until this tunnel's user may dial once more.
+    async fn turn(&self, record: &Record) -> Rc<Dials> {
+        let asked = Instant::now();
+        let rate = self.settings.config().downlink.goodput_bytes_per_s();
+        let dials = self.dialling.turn(&record.who, Duration::from_secs_f64(SEGMENT as f64 / rate)).await;
+        record.queue.set(record.queue.get() + asked.elapsed());
+        dials
     }
 
     /// Says that the tunnel is there, and carries what comes.

@@ -1,0 +1,141 @@
+//! When a user's tunnels dial: a few at once, then no faster than the link carries full packets.
+//!
+//! The answer to a handshake crosses the link before its tunnel has any turn there, and queues count packets: of 200 answers at
+//! once one of 25 packets keeps 25. Who lost one tries again a second later, together with all the others (RFC 6298, section 2),
+//! and loses it again, for as long as a connection may take. So a user's handshakes are apart by what a full packet takes of the
+//! link, of which their answers are then a small part, in the order in which they were asked for. One that is given up takes
+//! nothing.
+
+use std::{
+    cell::RefCell,
+    collections::HashMap,
+    rc::{Rc, Weak},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Mutex,
+    time::{Instant, sleep},
+};
+
+use crate::who::Who;
+
+/// Handshakes that begin without waiting: with what else is queued their answers fit a queue of 25 packets, the shortest that
+/// routers are known to have.
+const AT_ONCE: u32 = 16;
+
+/// Users who dial. One is forgotten with the last handshake.
+#[derive(Debug, Default)]
+pub(super) struct Dialling(RefCell<HashMap<Who, Weak<Dials>>>);
+
+/// A user's handshakes.
+#[derive(Debug)]
+pub(super) struct Dials {
+    who: Who,
+    /// When the answers to all that began are through, at the link's rate.
+    through: Mutex<Instant>,
+    all: Rc<Dialling>,
+}
+
+impl Dialling {
+    /// Waits until this user may dial once more, on a link that carries a full packet in `packet`. The handshake is over when
+    /// what is returned is dropped.
+    pub(super) async fn turn(self: &Rc<Self>, who: &Who, packet: Duration) -> Rc<Dials> {
+        let dials = self.of(who);
+        // Who comes later waits for the lock, and is let in in that order.
+        let mut through = dials.through.lock().await;
+        let room = packet * (AT_ONCE - 1);
+        sleep(through.saturating_duration_since(Instant::now() + room)).await;
+        *through = (*through).max(Instant::now()) + packet;
+        drop(through);
+        dials
+    }
+
+    fn of(self: &Rc<Self>, who: &Who) -> Rc<Dials> {
+        let mut users = self.0.borrow_mut();
+        if let Some(dials) = users.get(who).and_then(Weak::upgrade) {
+            return dials;
+        }
+        let dials = Dials { who: who.clone(), through: Mutex::new(Instant::now()), all: Rc::clone(self) };
+        let dials = Rc::new(dials);
+        users.insert(who.clone(), Rc::downgrade(&dials));
+        dials
+    }
+}
+
+impl Drop for Dials {
+    fn drop(&mut self) {
+        self.all.0.borrow_mut().remove(&self.who);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{
+        task::{JoinSet, LocalSet},
+        time::timeout,
+    };
+
+    use super::*;
+
+    const PACKET: Duration = Duration::from_millis(6);
+
+    fn user(name: &str) -> Who {
+        Who::Name(name.into())
+    }
+
+    /// When each of this many handshakes of one user begins, all of them asked for at once. Every fifth is given up within
+    /// half a packet's time.
+    async fn begin(all: &Rc<Dialling>, count: usize) -> Vec<Duration> {
+        let from = Instant::now();
+        let mut asked = JoinSet::new();
+        for number in 1..=count {
+            let all = Rc::clone(all);
+            asked.spawn_local(async move {
+                let who = user("ann");
+                let patience = if number.is_multiple_of(5) { PACKET / 2 } else { Duration::MAX };
+                let _dials = timeout(patience, all.turn(&who, PACKET)).await.ok()?;
+                let began = from.elapsed();
+                sleep(Duration::from_secs(1)).await;
+                Some((number, began))
+            });
+        }
+        let mut began: Vec<_> = asked.join_all().await.into_iter().flatten().collect();
+        began.sort_unstable();
+        began.into_iter().map(|(_, began)| began).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_user_dials_a_few_at_once_and_then_at_the_links_pace() {
+        let all = Rc::new(Dialling::default());
+        let began = LocalSet::new().run_until(begin(&all, 100)).await;
+        assert_eq!(
+            began.len(),
+            83,
+            "three of the first sixteen were asked for with less patience, and 17 later: {began:?}"
+        );
+        for (at, began) in (0..).zip(&began) {
+            let due = PACKET * u32::saturating_sub(at, AT_ONCE - 1);
+            // Timers know whole milliseconds.
+            assert!((due..due + Duration::from_millis(2)).contains(began), "{at}: {began:?}, due {due:?}");
+        }
+        assert!(all.0.borrow().is_empty(), "a user who dials no more is forgotten");
+        let again = LocalSet::new().run_until(begin(&all, 10)).await;
+        assert_eq!(again, [Duration::ZERO; 10], "and begins anew");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn others_wait_for_nothing() {
+        let all = Rc::new(Dialling::default());
+        let from = Instant::now();
+        let mut held = Vec::new();
+        for _ in 0..2 * AT_ONCE {
+            held.push(all.turn(&user("ann"), PACKET).await);
+        }
+        assert_eq!(from.elapsed(), PACKET * AT_ONCE);
+        held.push(all.turn(&user("bob"), PACKET).await);
+        assert_eq!(from.elapsed(), PACKET * AT_ONCE, "another user");
+        held.push(all.turn(&user("ann"), PACKET).await);
+        assert_eq!(from.elapsed(), PACKET * (AT_ONCE + 1), "those that are in flight count");
+    }
+}
