@@ -610,12 +610,7 @@ impl Plain {
         };
         let reach = time.saturating_add(self.set.user_lead);
         let ends = |r: usize| self.users[self.requests[r].user].service.saturating_add(self.requests[r].left);
-        let is_long = |r: usize| self.requests[r].total.is_none() && self.requests[r].left > self.set.slack;
-        let leading = users
-            .iter()
-            .copied()
-            .filter_map(best)
-            .filter(|&r| self.set.user_lead > 0 && !is_long(r) && ends(r) <= reach);
+        let leading = users.iter().copied().filter_map(best).filter(|&r| self.set.user_lead > 0 && ends(r) <= reach);
         let leading = leading.min_by_key(|&r| late(r, self.users[self.requests[r].user].service));
         match leading {
             Some(r) if late(r, self.users[self.requests[r].user].service) < late(of_all, least.min(time)) => {

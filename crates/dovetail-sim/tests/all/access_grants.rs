@@ -156,28 +156,35 @@ fn longest_famine(outcome: &NetworkOutcome, class: usize) -> usize {
 #[test]
 fn a_capacity_that_is_wrong_by_a_factor_of_two_is_found_out() {
     for factor in [0.5, 2.0] {
-        let mut network = access();
-        let goodput = network.goodput_bytes_per_s();
-        network.access.as_mut().unwrap().capacity_bytes_per_s = Some(factor * goodput);
-        let (outcome, sent) = run(&network, "grants");
-        let notes = &outcome.access.as_ref().unwrap().notes;
-        let at = |second: u64, name: &str| {
-            let (_, figures) = notes.iter().find(|(at, _)| *at == Nanos::from_secs(second)).unwrap();
-            figures.iter().find(|(known, _)| *known == name).unwrap().1
-        };
-        assert!((at(1, "capacity") / goodput - factor).abs() < 0.1 * factor, "it begins where it was put");
-        for second in [60, 90, 120, 149] {
-            near(at(second, "capacity"), goodput, 0.1);
+        // In a minute and a half one seed's shares are up to 5 % from the weights, either way, also where nothing is wrong.
+        let mut sums = [0.0; 3];
+        for seed in 1..=3 {
+            let mut network = access();
+            network.seed = seed;
+            let goodput = network.goodput_bytes_per_s();
+            network.access.as_mut().unwrap().capacity_bytes_per_s = Some(factor * goodput);
+            let (outcome, sent) = run(&network, "grants");
+            let notes = &outcome.access.as_ref().unwrap().notes;
+            let at = |second: u64, name: &str| {
+                let (_, figures) = notes.iter().find(|(at, _)| *at == Nanos::from_secs(second)).unwrap();
+                figures.iter().find(|(known, _)| *known == name).unwrap().1
+            };
+            assert!((at(1, "capacity") / goodput - factor).abs() < 0.1 * factor, "it begins where it was put");
+            for second in [60, 90, 120, 149] {
+                near(at(second, "capacity"), goodput, 0.1);
+            }
+            let used = sent.utilisation(&network, 60, STOP_S);
+            assert!(used >= 0.96, "{factor}: {used}");
+            for (sum, rate) in sums.iter_mut().zip(rates(&outcome, 60, STOP_S)) {
+                *sum += rate;
+            }
+            for class in 0..3 {
+                let famine = longest_famine(&outcome, class);
+                assert!(famine <= 10, "{factor}: class {class} got nothing for {famine} s");
+            }
         }
-        let used = sent.utilisation(&network, 60, STOP_S);
-        assert!(used >= 0.96, "{factor}: {used}");
-        let rates = rates(&outcome, 60, STOP_S);
-        near(rates[0] / rates[2], 4.0, 0.05);
-        near(rates[1] / rates[2], 2.0, 0.05);
-        for class in 0..3 {
-            let famine = longest_famine(&outcome, class);
-            assert!(famine <= 10, "{factor}: class {class} got nothing for {famine} s");
-        }
+        near(sums[0] / sums[2], 4.0, 0.05);
+        near(sums[1] / sums[2], 2.0, 0.05);
     }
 }
 

@@ -192,7 +192,7 @@ pub const ENTRY: RequestEntry = RequestEntry {
         },
         Knob {
             key: "user-lead",
-            default: "0",
+            default: "2MB",
             meaning: "units by which a user may lead others of their class, for responses that end within that, up to 1GB, or inf",
             retunable: false,
         },

@@ -24,9 +24,8 @@ pub(super) enum Order {
 pub(super) struct Rank {
     pub(super) key: u64,
     pub(super) number: u64,
-    // Units until the response's end, and whether that is a guess. Numbers differ, so these never decide.
+    // Units until the response's end, as far as is known. Numbers differ, so this never decides.
     pub(super) left: u64,
-    pub(super) is_guess: bool,
 }
 
 impl Rank {
@@ -59,7 +58,7 @@ impl Order {
             Self::FirstUnits { .. } => (1, response.served),
             Self::InTurn => (0, response.served),
         };
-        Rank { key, number, left, is_guess: response.total.is_none() }
+        Rank { key, number, left }
     }
 }
 
@@ -78,7 +77,6 @@ mod tests {
         assert!(rank(0, Some(100_000)) < rank(92_000, Some(9_000)));
         // 5,000 units are expected of one of which nothing is known.
         assert_eq!(rank(0, None).key, rank(0, Some(5_000)).key);
-        assert!(rank(0, None).is_guess && !rank(0, Some(5_000)).is_guess);
     }
 
     #[test]

@@ -56,9 +56,12 @@
 //!
 //! ```text
 //! d* <- d*·min(1, m/n), at least d*/4         m = 25·C·a/q, a being what was asked for
+//! e  <= min(max(1, n/m), 4)                    for the pace, where it was at most 1
 //! ```
 //!
-//! With 60 ms and 2 Mbit/s, `m` is 123; on faster links the queue has room for more packets.
+//! With 60 ms and 2 Mbit/s, `m` is 123; on faster links the queue has room for more packets. A queue that is full all the same
+//! drops segments, which are sent again beside what is let in, and `1 - g` would hardly let it go: `e` says by how much it is longer
+//! than `d*` up to where it would without stalled responses.
 
 use super::meter::Meter;
 use crate::{Nanos, request::FarDelay};
@@ -401,7 +404,7 @@ impl Pace {
             _ if error >= 1.0 && comes(DOUBTS_AT) => DOUBTS,
             Demand::Fills | Demand::Waits => 1.0,
         };
-        LEARNING_PER_S * self.haste() * gain * error
+        LEARNING_PER_S * self.haste() * gain * error.min(1.0)
     }
 
     /// So many more tokens, between the longest debt and a full bucket.
@@ -415,7 +418,7 @@ impl Pace {
     }
 
     fn error(&self, delay: Nanos) -> f64 {
-        ((delay.as_f64() - self.aim.as_f64()) / self.aim.as_f64()).clamp(-1.0, 1.0)
+        ((delay.as_f64() - self.aim.as_f64()) / self.aim.as_f64()).clamp(-1.0, 1.0 / self.left)
     }
 }
 
@@ -474,6 +477,14 @@ mod tests {
         for (stalled, aim_ms) in [(0, 60), (500, 60), (1_000, 30), (1_999, 15), (usize::MAX, 15), (600, 50)] {
             pace.set_stalled(stalled);
             assert!(pace.aim.0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim);
+        }
+        // Beside 1,000 the pace falls as far at 90 ms and more as twice at 60 ms and more beside none.
+        for (stalled, delay_ms, paced) in
+            [(500, 120, 850.0), (1_000, 60, 850.0), (1_000, 90, 700.0), (1_000, 900, 700.0)]
+        {
+            pace.set_stalled(stalled);
+            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+            assert!((pace.pace() - paced).abs() < 0.1, "{stalled}, {delay_ms} ms: {}", pace.pace());
         }
         // Half of a room of 80 ms is less than was asked for, and what is left is a part of that.
         pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(80)) }), Nanos::ZERO);

@@ -23,8 +23,8 @@
 //!
 //! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
 //! the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead. What is left of a
-//! download is more than the lead, so downloads share as if there were none. A response whose length is not known leads until
-//! it has had the slack. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
+//! download is more than the lead, so downloads share as if there were none. Of a response whose length is not known, as much is
+//! left as there was of it so far: it leads until its user is ahead by half the lead or so. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
 //! candidate for a moment, what these are behind by would be lost, and who leads would lead anew, for ever. So what was lent is
 //! repaid in full before the user leads again. Who is alone owes it to none.
 //!
@@ -273,9 +273,8 @@ impl Users {
             self.eligible.remove(&mut line.eligible, user.0);
             self.ahead.set(&mut line.ahead, user.0, entry.service);
         }
-        let is_long = rank.is_guess && rank.left > self.slack;
         let ends = entry.service.saturating_add(rank.left);
-        if self.lead == 0 || is_long {
+        if self.lead == 0 {
             self.leading.remove(&mut line.leading, user.0);
             self.far.remove(&mut line.far, user.0);
         } else if ends <= line.time.saturating_add(self.lead) {
@@ -332,7 +331,7 @@ mod tests {
     /// anew as often as `images` says. Turns of 1,000 units; what each had when the images have ended, or after `turns`.
     fn page(slack: u64, lead: u64, images: u32, turns: usize) -> [u64; 3] {
         let mut users = Users::new(slack, lead, 30_000);
-        let rank = |left: u64, number: u64| Rank { key: left, number, left, is_guess: false };
+        let rank = |left: u64, number: u64| Rank { key: left, number, left };
         let owner = [0, 1, 1, 2];
         let mut left = [1_000_000, 1_000_000, 1_000_000, 20_000];
         let (mut had, mut to_come) = ([0; 3], images);
@@ -405,11 +404,11 @@ mod tests {
     #[test]
     fn who_has_no_candidate_for_a_moment_is_not_overtaken_for_ever() {
         let mut users = Users::new(1_000, 8_000, 1_000);
-        let long = Rank { key: 900_000, number: 0, left: 900_000, is_guess: false };
+        let long = Rank { key: 900_000, number: 0, left: 900_000 };
         let mut had = [0u64; 2];
         users.put(RequestId(0), UserId(0), CLASS, long);
         for number in 1..=2_000 {
-            users.put(RequestId(1), UserId(1), CLASS, Rank { key: 500, number, left: 500, is_guess: false });
+            users.put(RequestId(1), UserId(1), CLASS, Rank { key: 500, number, left: 500 });
             let Choice { request, leads, .. } = users.choose(CLASS).expect("a candidate");
             let user = UserId(request.0);
             users.goes(user, leads, false);
