@@ -116,6 +116,19 @@ impl Passage {
         &self.freed[..self.resources]
     }
 
+    /// When it starts on the first resource.
+    #[inline]
+    pub(crate) const fn starts(&self) -> Nanos {
+        self.start[0]
+    }
+
+    /// How long it is on each of the first two resources; 0 on the second where there is one only.
+    #[inline]
+    pub(crate) fn first_two(&self) -> [Nanos; 2] {
+        // Times on resources that a pipeline does not have are 0.
+        [self.end[0] - self.start[0], self.end[1] - self.start[1]]
+    }
+
     /// When it ends on the last resource.
     #[inline]
     #[must_use]

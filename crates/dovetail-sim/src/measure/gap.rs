@@ -17,7 +17,7 @@
 
 use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
 
-use super::rows::{self, Rows};
+use super::rows::{Rows, Times};
 
 /// Positions of the backlogged flows, and the largest gap so far.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct ActiveTimeGap {
     positions: FlowHeap,
     sum: f64,
     flows: Vec<Flow>,
-    // The demand of each flow's last packet.
+    // The demand of each flow's last packet where a pipeline is longer than two resources.
     last: Rows,
     largest: Option<f64>,
 }
@@ -36,10 +36,11 @@ struct Flow {
     active: Nanos,
     // Its key among the positions, 0 if it is not backlogged: read for every packet, so not looked up there.
     position: f64,
-    newly_backlogged: bool,
+    // What its last packet took on the second of two resources; 0 where it has no last packet, as then none is in the way.
+    last: Nanos,
 }
 
-const NEW_FLOW: Flow = Flow { weight: 1.0, active: Nanos::ZERO, position: 0.0, newly_backlogged: true };
+const NEW_FLOW: Flow = Flow { weight: 1.0, active: Nanos::ZERO, position: 0.0, last: Nanos::ZERO };
 
 impl ActiveTimeGap {
     /// No flows yet.
@@ -66,8 +67,11 @@ impl ActiveTimeGap {
         }
         let mean = self.sum.max(0.0) / self.positions.len().max(1) as f64;
         let state = &mut self.flows[flow.index()];
-        state.newly_backlogged = true;
+        state.last = Nanos::ZERO;
         state.position = mean;
+        if self.last.are_used() {
+            self.last.of_mut(flow).fill(Nanos::ZERO);
+        }
         self.positions.set(flow, mean);
         self.sum += mean;
     }
@@ -82,10 +86,18 @@ impl ActiveTimeGap {
     #[inline]
     pub fn served(&mut self, flow: FlowId, times: &[Nanos], leaves: bool) -> f64 {
         let state = &mut self.flows[flow.index()];
-        let last = self.last.of_mut(flow);
-        let increment = active_increment((!state.newly_backlogged).then_some(&*last), times);
-        rows::set(last, times);
-        state.newly_backlogged = false;
+        let increment = match Times::of(times) {
+            Times::Short(times) => {
+                let before = core::mem::replace(&mut state.last, times[1]);
+                active_increment(Some(&[Nanos::ZERO, before]), &times)
+            }
+            Times::Long(times) => {
+                let before = self.last.of_mut(flow);
+                let increment = active_increment(Some(before), times);
+                before.copy_from_slice(times);
+                increment
+            }
+        };
         state.active += increment;
         let before = state.position;
         let position = before + increment.as_f64() / state.weight;

@@ -17,7 +17,7 @@ use dovetail_sched::{FlowId, Nanos};
 
 use super::{
     gap::ActiveTimeGap,
-    rows::{self, Rows},
+    rows::{Pair, Rows, Times, add_pair},
 };
 
 /// Jain's index over windows.
@@ -27,8 +27,8 @@ pub struct Jain {
     current: u64,
     ends: Nanos,
     flows: Vec<Flow>,
-    // Processing time of the packets started in the flow's window.
-    service: Rows,
+    // The flows' service where it is no pair.
+    long: Rows,
     sum: f64,
     windows: u64,
 }
@@ -37,6 +37,8 @@ pub struct Jain {
 struct Flow {
     backlogged_since: Nanos,
     window: u64,
+    // Processing time of the packets started in that window.
+    service: Pair,
 }
 
 impl Jain {
@@ -44,15 +46,7 @@ impl Jain {
     #[must_use]
     pub fn new(resources: usize, window: Nanos) -> Self {
         let window = window.max(Nanos(1));
-        Self {
-            window,
-            current: 0,
-            ends: window,
-            flows: Vec::new(),
-            service: Rows::new(resources),
-            sum: 0.0,
-            windows: 0,
-        }
+        Self { window, current: 0, ends: window, flows: Vec::new(), long: Rows::new(resources), sum: 0.0, windows: 0 }
     }
 
     /// Something is about to happen at `now`: windows that end by then are closed, with the flows backlogged until now.
@@ -71,7 +65,7 @@ impl Jain {
     pub fn joined(&mut self, flow: FlowId, now: Nanos) {
         if flow.index() >= self.flows.len() {
             self.flows.resize(flow.index() + 1, Flow::default());
-            self.service.hold(flow);
+            self.long.hold(flow);
         }
         self.flows[flow.index()].backlogged_since = now;
     }
@@ -80,12 +74,13 @@ impl Jain {
     #[inline]
     pub fn served(&mut self, flow: FlowId, times: &[Nanos]) {
         let state = &mut self.flows[flow.index()];
-        let service = self.service.of_mut(flow);
-        if state.window == self.current {
-            rows::add(service, times);
-        } else {
-            state.window = self.current;
-            rows::set(service, times);
+        let is_first = state.window != self.current;
+        state.window = self.current;
+        match Times::of(times) {
+            Times::Short(times) if is_first => state.service = times,
+            Times::Short(times) => add_pair(&mut state.service, times),
+            Times::Long(times) if is_first => self.long.of_mut(flow).copy_from_slice(times),
+            Times::Long(times) => self.long.add(flow, times),
         }
     }
 
@@ -104,7 +99,7 @@ impl Jain {
             // Added in any case, as nothing, rather than skipped: which flows count is anybody's guess.
             let counts = state.backlogged_since <= start;
             let served = counts && state.window == self.current;
-            let dominant = rows::greatest(self.service.of(flow)).as_f64() / weight;
+            let dominant = self.dominant(flow, state.service).as_f64() / weight;
             let dominant = select_unpredictable(served, dominant, 0.0);
             flows += u64::from(counts);
             sum += dominant;
@@ -114,5 +109,13 @@ impl Jain {
             self.sum += sum * sum / (flows as f64 * squares);
             self.windows += 1;
         }
+    }
+
+    #[inline]
+    fn dominant(&self, flow: FlowId, [first, second]: Pair) -> Nanos {
+        if self.long.are_used() {
+            return self.long.of(flow).iter().copied().fold(Nanos::ZERO, Nanos::max);
+        }
+        first.max(second)
     }
 }

@@ -34,7 +34,7 @@ use crate::{Observer, Passage, Profile};
 use gap::ActiveTimeGap;
 use jain::Jain;
 use latency::Latency;
-use rows::Rows;
+use rows::{Pair, Rows, add_pair};
 use timeline::Timeline;
 
 pub use latency::Percentiles;
@@ -128,17 +128,14 @@ impl FlowSummary {
 pub struct Meters {
     flows: Vec<Flow>,
     labels: Vec<String>,
-    // Processing time received.
-    service: Rows,
-    busy: Vec<Nanos>,
+    resources: usize,
+    // Processing time received, where it is no pair.
+    long: Rows,
     longest_service: Nanos,
     first_arrival: Option<Nanos>,
     last_arrival: Nanos,
     bytes_arrived: u64,
     last_end: Nanos,
-    sent: u64,
-    dropped: u64,
-    bytes_sent: u64,
     latency: Latency,
     gap: ActiveTimeGap,
     jain: Jain,
@@ -159,16 +156,17 @@ struct Starting {
 
 #[derive(Debug, Clone, Copy)]
 struct Flow {
-    weight: f64,
     sent: u64,
     dropped: u64,
     bytes: u64,
+    // Processing time received.
+    service: Pair,
     waiting: u32,
     class: u32,
 }
 
 const NO_CLASS: u32 = u32::MAX;
-const NEW_FLOW: Flow = Flow { weight: 1.0, sent: 0, dropped: 0, bytes: 0, waiting: 0, class: NO_CLASS };
+const NEW_FLOW: Flow = Flow { sent: 0, dropped: 0, bytes: 0, service: [Nanos::ZERO; 2], waiting: 0, class: NO_CLASS };
 
 /// The timelines of a run.
 #[derive(Debug)]
@@ -186,16 +184,13 @@ impl Meters {
         Self {
             flows: Vec::new(),
             labels: Vec::new(),
-            service: Rows::new(resources),
-            busy: vec![Nanos::ZERO; resources],
+            resources,
+            long: Rows::new(resources),
             longest_service: Nanos::ZERO,
             first_arrival: None,
             last_arrival: Nanos::ZERO,
             bytes_arrived: 0,
             last_end: Nanos::ZERO,
-            sent: 0,
-            dropped: 0,
-            bytes_sent: 0,
             latency: Latency::new(),
             gap: ActiveTimeGap::new(resources),
             jain: Jain::new(resources, window),
@@ -231,30 +226,36 @@ impl Meters {
         drop(self.jain);
         let active = self.gap.into_active();
         let flows = (0..).map(FlowId).zip(self.flows.into_iter().zip(self.labels).zip(active));
+        let long = self.long.are_used().then_some(&self.long);
+        let flows: Vec<FlowSummary> = flows
+            .map(|(id, ((flow, label), active))| FlowSummary {
+                label,
+                sent: flow.sent,
+                dropped: flow.dropped,
+                bytes: flow.bytes,
+                service: long.map_or(&flow.service[..self.resources.min(2)], |long| long.of(id)).to_vec(),
+                active,
+            })
+            .collect();
+        // What all flows got is added up here: it need not be for every packet.
+        let total = |of: fn(&FlowSummary) -> u64| flows.iter().map(of).sum::<u64>();
+        let busy = |resource: usize| flows.iter().map(|flow| flow.service[resource]).sum::<Nanos>();
+        let bytes_sent = total(|flow| flow.bytes);
         Summary {
-            sent: self.sent,
-            dropped: self.dropped,
-            bytes_sent: self.bytes_sent,
+            sent: total(|flow| flow.sent),
+            dropped: total(|flow| flow.dropped),
+            bytes_sent,
             bytes_arrived: self.bytes_arrived,
             arrivals_took: self.last_arrival - self.first_arrival.unwrap_or_default(),
             makespan,
             longest_service: self.longest_service,
-            utilisation: self.busy.iter().map(|busy| over_makespan(busy.as_f64())).collect(),
-            throughput_mbps: over_makespan(self.bytes_sent as f64 * 8e3),
+            utilisation: (0..self.resources).map(|resource| over_makespan(busy(resource).as_f64())).collect(),
+            throughput_mbps: over_makespan(bytes_sent as f64 * 8e3),
             jain_dominant,
             max_active_time_gap,
             latency: self.latency.percentiles(),
             latency_cdf: self.latency.cdf(),
-            flows: flows
-                .map(|(id, ((flow, label), active))| FlowSummary {
-                    label,
-                    sent: flow.sent,
-                    dropped: flow.dropped,
-                    bytes: flow.bytes,
-                    service: self.service.of(id).to_vec(),
-                    active,
-                })
-                .collect(),
+            flows,
             series,
         }
     }
@@ -272,6 +273,14 @@ impl Meters {
         if let Some(Starting { at, flow, demand }) = self.starting.take() {
             self.starts(at, flow, demand.times());
         }
+    }
+
+    /// Counts what a packet took where a pipeline is longer than two resources; all of it together.
+    #[cold]
+    fn serve_long(&mut self, flow: FlowId, passage: &Passage) -> Nanos {
+        let times = passage.start().iter().zip(passage.end()).map(|(&start, &end)| end - start);
+        self.long.of_mut(flow).iter_mut().zip(times.clone()).for_each(|(service, time)| *service += time);
+        times.sum()
     }
 
     #[inline]
@@ -293,9 +302,8 @@ impl Observer for Meters {
         if at >= self.flows.len() {
             self.flows.resize(at + 1, NEW_FLOW);
             self.labels.resize(at + 1, String::new());
-            self.service.hold(flow);
+            self.long.hold(flow);
         }
-        self.flows[at].weight = profile.weight.as_f64();
         self.labels[at] = profile.label.to_owned();
         self.gap.appeared(flow, profile.weight.as_f64());
         if let Some(lines) = &mut self.lines {
@@ -324,7 +332,6 @@ impl Observer for Meters {
     #[inline]
     fn dropped(&mut self, packet: &Packet, now: Nanos) {
         self.start_before(now);
-        self.dropped += 1;
         let flow = &mut self.flows[packet.flow.index()];
         flow.dropped += 1;
         flow.waiting -= 1;
@@ -336,38 +343,24 @@ impl Observer for Meters {
 
     #[inline]
     fn sent(&mut self, packet: &Packet, passage: &Passage) {
-        let starts = passage.start()[0];
+        let starts = passage.starts();
         self.start_before(Nanos::MAX);
-        self.sent += 1;
-        self.bytes_sent += u64::from(packet.bytes);
-        self.last_end = self.last_end.max(passage.done());
-        self.latency.record(passage.done() - packet.arrival);
+        let done = passage.done();
+        self.last_end = self.last_end.max(done);
+        self.latency.record(done - packet.arrival);
         let flow = &mut self.flows[packet.flow.index()];
         flow.sent += 1;
         flow.bytes += u64::from(packet.bytes);
-        let service = self.service.of_mut(packet.flow);
-        let all = match (service, &mut self.busy[..], passage.start(), passage.end()) {
-            // Most pipelines are short, and a loop costs more than what is in it.
-            ([service], [busy], &[start], &[end]) => {
-                let time = end - start;
-                *service += time;
-                *busy += time;
-                time
-            }
-            (services, busies, starts, ends) => {
-                let mut all = Nanos::ZERO;
-                let times = starts.iter().zip(ends).map(|(&start, &end)| end - start);
-                for ((service, busy), time) in services.iter_mut().zip(busies).zip(times) {
-                    *service += time;
-                    *busy += time;
-                    all += time;
-                }
-                all
-            }
+        let all = if self.long.are_used() {
+            self.serve_long(packet.flow, passage)
+        } else {
+            let times = passage.first_two();
+            add_pair(&mut flow.service, times);
+            times[0] + times[1]
         };
         self.longest_service = self.longest_service.max(all);
         if let Some(lines) = &mut self.lines {
-            lines.sent(packet, passage, flow.class);
+            lines.sent(packet, passage, self.flows[packet.flow.index()].class);
         }
         if self.is_open_loop && starts == passage.released() {
             self.starts(starts, packet.flow, packet.demand.times());

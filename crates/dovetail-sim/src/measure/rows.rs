@@ -1,8 +1,42 @@
-//! Processing times of every flow, one a resource.
+//! Processing times, one a resource.
+//!
+//! Most pipelines have one resource or two. Their times are a [`Pair`], which lies with whatever else is known of a flow; where a
+//! pipeline is longer, flows have [`Rows`] beside that.
 
 use dovetail_sched::{FlowId, Nanos};
 
-/// A row of times for each flow, all zero at first.
+/// Times on up to two resources, 0 where there is no second.
+pub(super) type Pair = [Nanos; 2];
+
+/// What a packet takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Times<'a> {
+    /// On up to two resources.
+    Short(Pair),
+    /// On more.
+    Long(&'a [Nanos]),
+}
+
+impl<'a> Times<'a> {
+    /// The same of a slice.
+    #[inline(always)]
+    pub(super) fn of(times: &'a [Nanos]) -> Self {
+        match *times {
+            [first, second] => Self::Short([first, second]),
+            [only] => Self::Short([only, Nanos::ZERO]),
+            _ => Self::Long(times),
+        }
+    }
+}
+
+/// Adds a pair to its total.
+#[inline(always)]
+pub(super) fn add_pair(total: &mut Pair, times: Pair) {
+    total[0] += times[0];
+    total[1] += times[1];
+}
+
+/// A row of times for each flow, all zero at first; none where pairs are enough.
 #[derive(Debug)]
 pub(super) struct Rows {
     resources: usize,
@@ -17,54 +51,30 @@ impl Rows {
     /// Makes room for the flow.
     pub(super) fn hold(&mut self, flow: FlowId) {
         let needed = (flow.index() + 1) * self.resources;
-        if needed > self.times.len() {
+        if self.are_used() && needed > self.times.len() {
             self.times.resize(needed, Nanos::ZERO);
         }
     }
 
-    /// The flow's row.
+    /// Whether pairs are too short.
     #[inline]
+    pub(super) fn are_used(&self) -> bool {
+        self.resources > 2
+    }
+
+    /// The flow's row.
     pub(super) fn of(&self, flow: FlowId) -> &[Nanos] {
         &self.times[flow.index() * self.resources..][..self.resources]
     }
 
     /// The flow's row, to change.
-    #[inline]
     pub(super) fn of_mut(&mut self, flow: FlowId) -> &mut [Nanos] {
         &mut self.times[flow.index() * self.resources..][..self.resources]
     }
-}
 
-/// Adds each of `times` to its total.
-#[inline]
-pub(super) fn add(totals: &mut [Nanos], times: &[Nanos]) {
-    // Most pipelines have one resource or two, and a loop over two costs more than what is in it.
-    match (&mut *totals, times) {
-        ([total], [time]) => *total += *time,
-        ([first, second], [a, b]) => {
-            *first += *a;
-            *second += *b;
-        }
-        _ => totals.iter_mut().zip(times).for_each(|(total, &time)| *total += time),
-    }
-}
-
-/// Puts `times` in the place of a row.
-#[inline]
-pub(super) fn set(row: &mut [Nanos], times: &[Nanos]) {
-    match (&mut *row, times) {
-        ([only], [time]) => *only = *time,
-        (row @ [_, _], [a, b]) => row.copy_from_slice(&[*a, *b]),
-        _ => row.copy_from_slice(times),
-    }
-}
-
-/// The largest of a row's times.
-#[inline]
-pub(super) fn greatest(row: &[Nanos]) -> Nanos {
-    match *row {
-        [only] => only,
-        [first, second] => first.max(second),
-        _ => row.iter().copied().fold(Nanos::ZERO, Nanos::max),
+    /// Adds times to the flow's.
+    #[cold]
+    pub(super) fn add(&mut self, flow: FlowId, times: &[Nanos]) {
+        self.of_mut(flow).iter_mut().zip(times).for_each(|(total, &time)| *total += time);
     }
 }
