@@ -20,6 +20,7 @@ pub mod operation;
 pub mod reference;
 pub mod simulation;
 pub mod subject;
+mod tournament;
 pub mod traffic;
 pub mod valgrind;
 pub mod work;

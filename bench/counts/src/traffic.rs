@@ -6,8 +6,6 @@
 //! scheduler and not behind it, the two kinds of flow have different needs, and a no-wait pipeline, which leaves the CPU
 //! idle for some 2 % of the time, still keeps up. The mean gap makes the busiest resource busy for 0.95 of the time.
 
-use std::hint::select_unpredictable;
-
 use dovetail_sched::{Demand, FlowId, Nanos};
 use dovetail_sim::workload::{Arrival, Notice, Workload, WorkloadError};
 use rand_distr::{Distribution, Exp1};
@@ -15,6 +13,8 @@ use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng as _, SeedableRng},
 };
+
+use crate::tournament::{FLOW_BITS, Tournament};
 
 /// Sizes are uniform from this many bytes on.
 pub const SMALLEST: u32 = 100;
@@ -24,12 +24,6 @@ pub const LARGEST: u32 = 1500;
 pub const LOAD: f64 = 0.95;
 
 const MEAN_BYTES: u32 = (SMALLEST + LARGEST) / 2;
-const ARITY: usize = 4;
-const ROOT: usize = ARITY - 1;
-/// Fills places that no flow has.
-const NEVER: u64 = u64::MAX;
-// A heap entry is a time and below it a flow, so that entries compare as one integer: 18 minutes of nanoseconds fit.
-const FLOW_BITS: u32 = 24;
 
 /// What a packet takes on CPU and link.
 #[must_use]
@@ -53,8 +47,7 @@ pub struct Poisson {
     resources: Vec<String>,
     mean_gap_nanos: f64,
     random: Xoshiro256PlusPlus,
-    // As in the heaps of flows: the root is in place 3, and the children of place `i` are all of family `i - 2`.
-    families: Vec<[u64; ARITY]>,
+    next: Tournament,
     packets_left: u64,
 }
 
@@ -71,39 +64,14 @@ impl Poisson {
         let [even, odd] = [0, 1].map(|kind| cpu_and_link(FlowId(kind), MEAN_BYTES));
         let busiest = if resources == Resources::Link { even[1] } else { Nanos((even[0] + odd[0]).0 / 2) };
         let mean_gap_nanos = f64::from(flows) * busiest.as_f64() / LOAD;
-        let mut entries: Vec<u64> =
-            (0..flows).map(|flow| entry(gap(&mut random, mean_gap_nanos), u64::from(flow))).collect();
-        entries.sort_unstable();
-        let places = [NEVER; ROOT].into_iter().chain(entries).collect::<Vec<u64>>();
-        let families = places.chunks(ARITY).map(|family| {
-            let mut full = [NEVER; ARITY];
-            full[..family.len()].copy_from_slice(family);
-            full
-        });
-        let families = families.collect();
+        let next = Tournament::new((0..flows).map(|_| gap(&mut random, mean_gap_nanos)));
         Self {
             resources: names.iter().map(ToString::to_string).collect(),
             mean_gap_nanos,
             random,
-            families,
+            next,
             packets_left: packets,
         }
-    }
-
-    /// Puts `entry` in the place of the earliest.
-    #[inline]
-    fn replace_first(&mut self, entry: u64) {
-        let families = &mut self.families[..];
-        let mut at = ROOT;
-        while let Some(&[a, b, c, d]) = families.get(at + 1 - ROOT) {
-            let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
-            if least >= entry {
-                break;
-            }
-            families[at / ARITY][at % ARITY] = least;
-            at = (at + 1 - ROOT) * ARITY + child;
-        }
-        families[at / ARITY][at % ARITY] = entry;
     }
 }
 
@@ -111,17 +79,6 @@ impl Poisson {
 fn gap(random: &mut Xoshiro256PlusPlus, mean_nanos: f64) -> u64 {
     let unit: f64 = Exp1.sample(random);
     Nanos::from_f64(unit * mean_nanos).0
-}
-
-/// The lesser of two entries with their places; without a branch, as nothing predicts it.
-#[inline]
-fn lesser(a: (u64, usize), b: (u64, usize)) -> (u64, usize) {
-    let second = b.0 < a.0;
-    (select_unpredictable(second, b.0, a.0), select_unpredictable(second, b.1, a.1))
-}
-
-fn entry(time: u64, flow: u64) -> u64 {
-    time << FLOW_BITS | flow
 }
 
 impl Workload for Poisson {
@@ -141,15 +98,14 @@ impl Workload for Poisson {
             return Ok(false);
         }
         self.packets_left -= 1;
-        let first = self.families[0][ROOT];
-        let (at, flow) = (first >> FLOW_BITS, first & ((1 << FLOW_BITS) - 1));
+        let (at, flow) = self.next.first();
         let next_at = at + gap(&mut self.random, self.mean_gap_nanos);
-        self.replace_first(entry(next_at, flow));
-        let flow = FlowId(flow as u32);
+        self.next.replace_first(flow, next_at);
+        let flow = FlowId(flow);
         let sizes = u64::from(LARGEST - SMALLEST + 1);
         let bytes = SMALLEST + (((self.random.next_u64() >> 32) * sizes) >> 32) as u32;
-        let times = cpu_and_link(flow, bytes);
-        let demand = Demand::new(&times[2 - self.resources.len()..]).expect("one or two resources");
+        let [cpu, link] = cpu_and_link(flow, bytes);
+        let demand = if self.resources.len() == 1 { Demand::of_one(link) } else { Demand::of_two(cpu, link) };
         *arrival = Arrival::new(Nanos(at), flow, bytes, demand);
         Ok(true)
     }
