@@ -108,7 +108,8 @@ impl Direct {
         if !core::mem::take(&mut self.stale) {
             return;
         }
-        let (rate, spare) = self.tally().guarantee(self.alpha);
+        let mut spare = [0.0; MAX_RESOURCES];
+        let rate = self.tally().guarantee(self.alpha, &mut spare);
         self.pace.rate = rate;
         let grants = self.grants(&spare[..self.resources]);
         for old in core::mem::take(&mut self.favoured) {

@@ -30,11 +30,23 @@ impl Direction {
         Some(Self(direction))
     }
 
+    /// The same of two times. One by one: to load both at once would wait until they are stored.
+    #[inline(always)]
+    fn of_two([first, second]: [Nanos; 2]) -> Option<Self> {
+        let (less, dominant) = if first < second { (first, second) } else { (second, first) };
+        if dominant == Nanos::ZERO {
+            return None;
+        }
+        let share = less.as_f64() / dominant.as_f64();
+        let (first, second) = if first < second { (share, 1.0) } else { (1.0, share) };
+        Some(Self([first, second, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    }
+
     /// The direction of a packet's demand; `None` if it needs nothing.
     #[inline(always)]
     pub(super) fn of_demand(demand: &Demand) -> Option<Self> {
         match demand.times().len() {
-            0..=2 => Self::of(&demand.first_two()),
+            0..=2 => Self::of_two(demand.first_two()),
             _ => Self::of(demand.times()),
         }
     }

@@ -21,7 +21,7 @@
 //!
 //! **Exactly ordered, never divided.** Only one of `a_1`, `a_2` is not 1, so the order is that of a whole number: the bits
 //! of `a_1` while `a_2` is 1, and beyond the bits of 1 as far as those of `a_2` fall short of them. The number gives the
-//! direction back, and two heaps, one from either end, hold nothing else. The cases are told apart by cross-multiplying.
+//! direction back, and the [order](super::order) holds nothing else. The cases are told apart by cross-multiplying.
 //! In the third, the dominant demand of the high end is a pivot of exactly 1; eliminating by it leaves residuals of a few
 //! last places even when the two ends are all but parallel.
 //!
@@ -29,15 +29,12 @@
 
 use alloc::vec::Vec;
 
-use super::{Direction, Grant, GroupId};
-use crate::IndexedHeap;
+use super::{Direction, Grant, GroupId, order::Order};
 
 /// The groups in order of their proportions.
 #[derive(Debug, Default)]
 pub struct Ends {
-    // By place in the order, and by distance from its end.
-    from_low: IndexedHeap<GroupId, u64>,
-    from_high: IndexedHeap<GroupId, u64>,
+    order: Order,
     grants: Vec<Grant>,
 }
 
@@ -54,22 +51,19 @@ impl Ends {
 
     /// A group appeared, or goes another way from now on. Resources beyond the second are not examined. O(log groups).
     pub fn insert(&mut self, group: GroupId, direction: &Direction) {
-        let place = place_of(direction);
-        self.from_low.set(group, place);
-        self.from_high.set(group, HIGHEST - place);
+        self.order.set(group, place_of(direction));
     }
 
     /// A group is gone, if it was there. O(log groups).
     pub fn remove(&mut self, group: GroupId) {
-        self.from_low.remove(group);
-        self.from_high.remove(group);
+        self.order.remove(group);
     }
 
     /// The groups at the two ends, which may be one.
     #[inline]
     #[must_use]
     pub fn ends(&self) -> Option<(GroupId, GroupId)> {
-        Some((self.from_low.peek()?.0, self.from_high.peek()?.0))
+        Some((self.order.low()?.0, self.order.high()?.0))
     }
 
     /// What [`solve`](Self::solve) gave last.
@@ -83,10 +77,9 @@ impl Ends {
     /// Of groups with equal directions the lowest id is favoured. Groups that get nothing are not listed.
     pub fn solve(&mut self, spare: &[f64]) -> &[Grant] {
         self.grants.clear();
-        let (Some((low, low_place)), Some((high, distance))) = (self.from_low.peek(), self.from_high.peek()) else {
+        let (Some((low, low_place)), Some((high, high_place))) = (self.order.low(), self.order.high()) else {
             return &self.grants;
         };
-        let high_place = HIGHEST - distance;
         let (l, h) = (shares_at(low_place), shares_at(high_place));
         let mu = [0, 1].map(|r| spare.get(r).map_or(0.0, |&left| if left > 0.0 { left.min(1.0) } else { 0.0 }));
         let (to_low, to_high) = if mu[0] * l[1] < mu[1] * l[0] {

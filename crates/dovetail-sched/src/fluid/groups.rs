@@ -23,7 +23,7 @@ use crate::{Demand, FlowId, Nanos, flow::FlowMap};
 const SPARE_GROUPS: usize = 2048;
 
 /// Directions that were looked up last are found in a table of this size, without a search.
-const RECENT: usize = 4096;
+const RECENT: usize = 16_384;
 
 /// Above this, the tags of a group are set back.
 const HIGHEST_TAG: u64 = 1 << 62;

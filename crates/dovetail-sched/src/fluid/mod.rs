@@ -11,6 +11,7 @@ mod direction;
 mod ends;
 mod gps_clock;
 mod groups;
+mod order;
 mod simplex;
 mod tally;
 mod tradeoff;

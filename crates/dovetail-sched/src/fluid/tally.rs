@@ -60,20 +60,20 @@ impl Tally {
         totals
     }
 
-    /// The rate at which every flow is guaranteed service per unit of weight, and what that leaves of each resource.
+    /// The rate at which every flow is guaranteed service per unit of weight. What that leaves of each resource is written to
+    /// `spare`, which is 0: a copy would be loaded at once, and wait for the stores one by one.
     #[inline]
-    pub(super) fn guarantee(&self, alpha: Alpha) -> (f64, [f64; MAX_RESOURCES]) {
+    pub(super) fn guarantee(&self, alpha: Alpha, spare: &mut [f64; MAX_RESOURCES]) -> f64 {
         let sums = &self.sums[..self.resources];
         // Sums are no NaN, for which `f64::max` would look.
         let most = sums.iter().map(WeightSum::total).fold(0.0, |most, total| if total > most { total } else { most });
-        let mut spare = [0.0; MAX_RESOURCES];
         if most <= 0.0 {
-            return (0.0, spare);
+            return 0.0;
         }
         for (spare, sum) in spare.iter_mut().zip(sums) {
             // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
             *spare = 1.0 - alpha.as_f64() * (sum.total() / most);
         }
-        (alpha.as_f64() / most, spare)
+        alpha.as_f64() / most
     }
 }

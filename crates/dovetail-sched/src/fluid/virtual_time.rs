@@ -51,6 +51,8 @@ pub struct VirtualTime {
     groups: Groups,
     favoured: [Favoured; MAX_RESOURCES],
     favours: usize,
+    // Those before, while grants change.
+    old: [Favoured; MAX_RESOURCES],
     // What is no longer true since the last change: who gets how much, whose turn it is, who is done next.
     shares_stale: bool,
     turns_stale: bool,
@@ -149,8 +151,8 @@ impl VirtualTime {
     }
 
     fn share_out(&mut self) {
-        let (rate, spare) = self.tally.guarantee(self.alpha);
-        self.pace.rate = rate;
+        let mut spare = [0.0; MAX_RESOURCES];
+        self.pace.rate = self.tally.guarantee(self.alpha, &mut spare);
         let grants = self.groups.share_out(&spare[..self.resources]);
         let slots = &mut self.favoured[..self.favours];
         let same = grants.len() == slots.len()
@@ -168,16 +170,18 @@ impl VirtualTime {
 
     /// Puts the allocator's grants in the place of the old. Who goes on being favoured keeps its turn.
     fn change_favours(&mut self) {
-        let before = self.favoured;
-        let old = &before[..self.favours];
+        // Of all places few are taken.
+        let old = &mut self.old[..self.favours];
+        old.copy_from_slice(&self.favoured[..self.favours]);
         self.favours = 0;
         for &grant in self.groups.grants().iter().filter(|grant| grant.share > LEAST_SHARE) {
             let slot = old.iter().find(|slot| slot.grant.group == grant.group).unwrap_or(&NO_GROUP);
             self.favoured[self.favours] = Favoured { grant, ..*slot };
             self.favours += 1;
         }
-        for slot in old {
-            if slot.flow != NO_FLOW && !self.favoured().iter().any(|kept| kept.grant.group == slot.grant.group) {
+        let favoured = &self.favoured[..self.favours];
+        for slot in &*old {
+            if slot.flow != NO_FLOW && !favoured.iter().any(|kept| kept.grant.group == slot.grant.group) {
                 self.groups.end_turn(slot.flow, slot.received);
                 self.order.set(slot.flow, self.flows.at(slot.flow).finish);
             }
@@ -368,6 +372,7 @@ impl Fluid for VirtualTime {
             groups: Groups::new(resources),
             favoured: [NO_GROUP; MAX_RESOURCES],
             favours: 0,
+            old: [NO_GROUP; MAX_RESOURCES],
             shares_stale: false,
             turns_stale: false,
             next_stale: false,

@@ -1,0 +1,161 @@
+//! Groups in order of a number, of which only those at the two ends are ever asked for.
+//!
+//! Few groups stand in one sorted row: to join it or to leave it moves some lines that are in the nearest cache. More are in two
+//! heaps, one from either end. Which of the two it is makes no difference but in time.
+
+use alloc::vec::Vec;
+
+use super::GroupId;
+use crate::IndexedHeap;
+
+/// With more than this, 2 KiB, it is not worth while to move all that are behind one.
+const MOST_OF_FEW: usize = 128;
+
+/// With fewer than this they are few again: a quarter, so that the change is paid for by the changes in between.
+const LEAST_OF_MANY: usize = MOST_OF_FEW / 4;
+
+/// Of a group that is not there.
+const NOWHERE: u64 = u64::MAX;
+
+/// Groups by their places, which are below 2^63.
+#[derive(Debug, Default)]
+pub(super) struct Order {
+    // Of each group up to the last that was ever there.
+    places: Vec<u64>,
+    // While there are few: by place, then by id.
+    row: Vec<(u64, GroupId)>,
+    // While there are many: by place, and by distance from 2^63.
+    are_many: bool,
+    from_low: IndexedHeap<GroupId, u64>,
+    from_high: IndexedHeap<GroupId, u64>,
+}
+
+const FARTHEST: u64 = 1 << 63;
+
+impl Order {
+    /// Puts the group at `place`, whether it was there or not.
+    pub(super) fn set(&mut self, group: GroupId, place: u64) {
+        let at = group.0 as usize;
+        if at >= self.places.len() {
+            self.places.resize(at + 1, NOWHERE);
+        }
+        let before = core::mem::replace(&mut self.places[at], place);
+        if self.are_many {
+            self.set_in_heaps(group, place);
+            return;
+        }
+        if before != NOWHERE {
+            self.take_from_row(group, before);
+        }
+        let at = self.row.partition_point(|&other| other < (place, group));
+        self.row.insert(at, (place, group));
+        if self.row.len() > MOST_OF_FEW {
+            self.become_many();
+        }
+    }
+
+    /// Takes the group out, if it was in.
+    pub(super) fn remove(&mut self, group: GroupId) {
+        let Some(place) = self.places.get_mut(group.0 as usize) else { return };
+        let place = core::mem::replace(place, NOWHERE);
+        if place == NOWHERE {
+            return;
+        }
+        if !self.are_many {
+            self.take_from_row(group, place);
+            return;
+        }
+        self.from_low.remove(group);
+        self.from_high.remove(group);
+        if self.from_low.len() < LEAST_OF_MANY {
+            self.become_few();
+        }
+    }
+
+    /// The group at the lowest place, and that; of several the one with the lowest id.
+    #[inline]
+    pub(super) fn low(&self) -> Option<(GroupId, u64)> {
+        if self.are_many {
+            return self.from_low.peek();
+        }
+        self.row.first().map(|&(place, group)| (group, place))
+    }
+
+    /// The group at the highest place, and that; of several the one with the lowest id.
+    #[inline]
+    pub(super) fn high(&self) -> Option<(GroupId, u64)> {
+        if self.are_many {
+            return self.from_high.peek().map(|(group, distance)| (group, FARTHEST - distance));
+        }
+        let (&(place, mut group), others) = self.row.split_last()?;
+        for &(_, other) in others.iter().rev().take_while(|other| other.0 == place) {
+            group = other;
+        }
+        Some((group, place))
+    }
+
+    fn take_from_row(&mut self, group: GroupId, place: u64) {
+        if let Ok(at) = self.row.binary_search(&(place, group)) {
+            self.row.remove(at);
+        }
+    }
+
+    fn set_in_heaps(&mut self, group: GroupId, place: u64) {
+        self.from_low.set(group, place);
+        self.from_high.set(group, FARTHEST - place);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn become_many(&mut self) {
+        self.are_many = true;
+        while let Some((place, group)) = self.row.pop() {
+            self.set_in_heaps(group, place);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn become_few(&mut self) {
+        self.are_many = false;
+        while let Some((group, place)) = self.from_low.pop() {
+            self.from_high.remove(group);
+            self.row.push((place, group));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_sorted_set(
+            ops in prop::collection::vec((0u32..400, prop::option::weighted(0.6, 0u64..300)), 1..1500),
+            all in 1u32..400,
+        ) {
+            let mut order = Order::default();
+            let (mut places, mut sorted) = (BTreeMap::new(), BTreeSet::new());
+            for (group, place) in ops {
+                let group = GroupId(group % all);
+                if let Some(before) = places.remove(&group.0) {
+                    sorted.remove(&(before, group.0));
+                }
+                match place {
+                    Some(place) => {
+                        order.set(group, place);
+                        places.insert(group.0, place);
+                        sorted.insert((place, group.0));
+                    }
+                    None => order.remove(group),
+                }
+                prop_assert_eq!(order.low(), sorted.first().map(|&(place, id)| (GroupId(id), place)));
+                let high = sorted.last().and_then(|&(place, _)| sorted.range((place, 0)..).next());
+                prop_assert_eq!(order.high(), high.map(|&(place, id)| (GroupId(id), place)));
+            }
+        }
+    }
+}
