@@ -71,7 +71,8 @@ impl Default for Weight {
 
 /// An amount per unit of weight. Most flows have the weight 1, and a division takes longer than to see that.
 #[inline(always)]
-pub(crate) fn per_weight(amount: f64, weight: f64) -> f64 {
+#[must_use]
+pub fn per_weight(amount: f64, weight: f64) -> f64 {
     // Not in place, where it would be seen that the division changes nothing, and be done without asking.
     #[cold]
     #[inline(never)]

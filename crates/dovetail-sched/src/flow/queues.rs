@@ -121,6 +121,12 @@ impl Waiting<'_> {
         self.queues.demand(self.node, node)
     }
 
+    /// Whether there are no more than two resources.
+    #[inline]
+    pub(crate) fn is_short(self) -> bool {
+        self.queues.resources <= SHORT
+    }
+
     /// Processing time on the first two resources; 0 on the second where there is none.
     #[inline]
     pub(crate) fn first_two(self) -> [Nanos; SHORT] {

@@ -15,7 +15,7 @@
 //! difference in active time over weight, as in the paper's Fig. 6. (Starting at the least position instead would let
 //! a chain of flows that overlap hand on a position from long ago.)
 
-use dovetail_sched::{FlowHeap, FlowId, Nanos, packet::nowait::active_increment};
+use dovetail_sched::{FlowHeap, FlowId, Nanos, flow::per_weight, packet::nowait::active_increment};
 
 use super::rows::{Rows, Times};
 
@@ -100,7 +100,7 @@ impl ActiveTimeGap {
         };
         state.active += increment;
         let before = state.position;
-        let position = before + increment.as_f64() / state.weight;
+        let position = before + per_weight(increment.as_f64(), state.weight);
         // The least of the others is on top as soon as this flow is not.
         if leaves {
             self.left(flow);

@@ -90,7 +90,7 @@ use crate::{
     Dispatch, Evicted, Feedback, FlowHeap, FlowId, Interest, MAX_RESOURCES, Nanos, Packet, Policy, PolicyError, Queued,
     Queues, Stage, Weight,
     entry::{Entry, Knob, Knobs, NO_CAUTION},
-    flow::{FlowMap, Place, Waiting},
+    flow::{FlowMap, Place, Waiting, per_weight},
 };
 
 /// The registry's line.
@@ -209,7 +209,7 @@ impl State {
             return self.floor;
         }
         let increment = active_increment(Some(&self.demand[..times.len()]), times);
-        self.floor.max(self.tag + increment.as_f64() / weight)
+        self.floor.max(self.tag + per_weight(increment.as_f64(), weight))
     }
 }
 
@@ -269,7 +269,12 @@ impl Atfq {
 
     /// The flow whose packet has the least tag among those in no loop: one that waits, or the first new flow, which is
     /// `established` then and bears the line's tag.
+    #[inline]
     fn least(&mut self, queues: &Queues, establish: bool) -> Option<(FlowId, f64)> {
+        if self.shared.is_none() { self.waiting.peek() } else { self.least_of_all(queues, establish) }
+    }
+
+    fn least_of_all(&mut self, queues: &Queues, establish: bool) -> Option<(FlowId, f64)> {
         let waiting = self.waiting.peek();
         let new_flow = self.first_new_flow(queues);
         let goes_first =
@@ -381,7 +386,13 @@ impl Atfq {
 /// From the tag of a waiting packet to that of the next.
 #[inline]
 fn step(packet: Waiting<'_>, next: Waiting<'_>, weight: f64) -> f64 {
-    active_increment(Some(packet.demand().times()), next.demand().times()).as_f64() / weight
+    let increment = if packet.is_short() {
+        // One resource counts as two of which the second takes no time.
+        active_increment(Some(&packet.first_two()), &next.first_two())
+    } else {
+        active_increment(Some(packet.demand().times()), next.demand().times())
+    };
+    per_weight(increment.as_f64(), weight)
 }
 
 /// Copies a packet's times; two of them, the usual case, without a call.
