@@ -203,7 +203,9 @@ impl Few {
 
     #[inline(always)]
     fn sift_down(&mut self, mut at: usize, item: Item) {
-        while let Some(&Family([a, b, c, d])) = self.families.get(at + 1 - ROOT) {
+        // Families that are vacant altogether are not looked at: after there were many, most ways down would end in one.
+        let used = self.used();
+        while let Some(&Family([a, b, c, d])) = self.families[..used].get(at + 1 - ROOT) {
             // Which child is least is anyone's guess: two rounds of selection, no branch to mispredict.
             let (least, child) = lesser(lesser((a, 0), (b, 1)), lesser((c, 2), (d, 3)));
             if item <= least {
