@@ -27,15 +27,15 @@
 //!
 //! With one resource every flow has the direction (1, 0), and the whole of it goes to the group of the lowest id.
 
-use alloc::vec::Vec;
-
 use super::{Direction, Grant, GroupId, order::Order};
 
 /// The groups in order of their proportions.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ends {
     order: Order,
-    grants: Vec<Grant>,
+    // Of two places, so many are taken.
+    grants: [Grant; 2],
+    granted: usize,
 }
 
 const ONE: u64 = 1.0_f64.to_bits();
@@ -46,7 +46,8 @@ impl Ends {
     /// No groups.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        let none = Grant { group: GroupId(u32::MAX), share: 0.0 };
+        Self { order: Order::default(), grants: [none; 2], granted: 0 }
     }
 
     /// A group appeared, or goes another way from now on. Resources beyond the second are not examined. O(log groups).
@@ -69,16 +70,16 @@ impl Ends {
     /// What [`solve`](Self::solve) gave last.
     #[must_use]
     pub fn grants(&self) -> &[Grant] {
-        &self.grants
+        &self.grants[..self.granted]
     }
 
     /// Shares out what is left of each resource, between 0 and 1 of it: at most two groups get something. O(1).
     ///
     /// Of groups with equal directions the lowest id is favoured. Groups that get nothing are not listed.
     pub fn solve(&mut self, spare: &[f64]) -> &[Grant] {
-        self.grants.clear();
+        self.granted = 0;
         let (Some((low, low_place)), Some((high, high_place))) = (self.order.low(), self.order.high()) else {
-            return &self.grants;
+            return &[];
         };
         let (l, h) = (shares_at(low_place), shares_at(high_place));
         let mu = [0, 1].map(|r| spare.get(r).map_or(0.0, |&left| if left > 0.0 { left.min(1.0) } else { 0.0 }));
@@ -91,10 +92,17 @@ impl Ends {
         };
         for (group, share) in [(low, to_low), (high, to_high)] {
             if share > 0.0 {
-                self.grants.push(Grant { group, share });
+                self.grants[self.granted] = Grant { group, share };
+                self.granted += 1;
             }
         }
-        &self.grants
+        self.grants()
+    }
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self::new()
     }
 }
 

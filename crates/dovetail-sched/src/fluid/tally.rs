@@ -27,15 +27,23 @@ impl Tally {
 
     #[inline]
     pub(super) fn add(&mut self, weight: f64, direction: &Direction) {
-        for (sum, &share) in self.sums[..self.resources].iter_mut().zip(direction.shares()) {
-            sum.add(weight * share);
-        }
+        self.each(direction, |sum, share| sum.add(weight * share));
     }
 
     #[inline]
     pub(super) fn remove(&mut self, weight: f64, direction: &Direction) {
-        for (sum, &share) in self.sums[..self.resources].iter_mut().zip(direction.shares()) {
-            sum.remove(weight * share);
+        self.each(direction, |sum, share| sum.remove(weight * share));
+    }
+
+    /// Each resource's sum with a direction's share of it.
+    #[inline(always)]
+    fn each(&mut self, direction: &Direction, mut change: impl FnMut(&mut WeightSum, f64)) {
+        // Most pipelines have two resources or one, which counts as two: none of it is needed of the second.
+        let ([first, second, sums @ ..], [a, b, shares @ ..]) = (&mut self.sums, direction.shares());
+        change(first, *a);
+        change(second, *b);
+        for (sum, &share) in sums.iter_mut().zip(shares).take(self.resources.saturating_sub(2)) {
+            change(sum, share);
         }
     }
 
@@ -64,15 +72,22 @@ impl Tally {
     /// `spare`, which is 0: a copy would be loaded at once, and wait for the stores one by one.
     #[inline]
     pub(super) fn guarantee(&self, alpha: Alpha, spare: &mut [f64; MAX_RESOURCES]) -> f64 {
-        let sums = &self.sums[..self.resources];
         // Sums are no NaN, for which `f64::max` would look.
-        let most = sums.iter().map(WeightSum::total).fold(0.0, |most, total| if total > most { total } else { most });
+        let larger = |most: f64, total: f64| if total > most { total } else { most };
+        let [first, second, sums @ ..] = &self.sums;
+        let mut most = larger(larger(0.0, first.total()), second.total());
+        let sums = &sums[..self.resources.saturating_sub(2)];
+        for sum in sums {
+            most = larger(most, sum.total());
+        }
         if most <= 0.0 {
             return 0.0;
         }
-        for (spare, sum) in spare.iter_mut().zip(sums) {
-            // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
-            *spare = 1.0 - alpha.as_f64() * (sum.total() / most);
+        // In this order, so that nothing at all is left of the bottleneck when alpha is 1.
+        let left = |sum: &WeightSum| 1.0 - alpha.as_f64() * (sum.total() / most);
+        (spare[0], spare[1]) = (left(first), left(second));
+        for (spare, sum) in spare[2..].iter_mut().zip(sums) {
+            *spare = left(sum);
         }
         alpha.as_f64() / most
     }
