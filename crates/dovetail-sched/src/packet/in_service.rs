@@ -55,12 +55,18 @@ impl InService {
     /// The packet with this ticket is through.
     #[inline]
     pub fn finish(&mut self, ticket: u64) {
-        let Some(running) =
-            ticket.checked_sub(self.first).and_then(|at| self.running.get_mut(usize::try_from(at).ok()?))
-        else {
+        let Some(at) = ticket.checked_sub(self.first) else { return };
+        if at > 0 {
+            // The first of all is still there, so that none leaves.
+            if let Some(running) = usize::try_from(at).ok().and_then(|at| self.running.get_mut(at)) {
+                *running = false;
+            }
             return;
-        };
-        *running = false;
+        }
+        if self.running.pop_front().is_none() {
+            return;
+        }
+        self.first += 1;
         while self.running.front() == Some(&false) {
             self.running.pop_front();
             self.first += 1;
