@@ -3,7 +3,7 @@
 //! Few groups stand in one sorted row: to join it or to leave it moves some lines that are in the nearest cache. More are in two
 //! heaps, one from either end. Which of the two it is makes no difference but in time.
 
-use alloc::vec::Vec;
+use alloc::{boxed::Box, vec::Vec};
 
 use super::GroupId;
 use crate::IndexedHeap;
@@ -24,8 +24,14 @@ pub(super) struct Order {
     places: Vec<u64>,
     // While there are few: by place, then by id.
     row: Vec<(u64, GroupId)>,
-    // While there are many: by place, and by distance from 2^63.
+    // While there are many.
     are_many: bool,
+    heaps: Box<Heaps>,
+}
+
+/// By place, and by distance from 2^63.
+#[derive(Debug, Default)]
+struct Heaps {
     from_low: IndexedHeap<GroupId, u64>,
     from_high: IndexedHeap<GroupId, u64>,
 }
@@ -65,9 +71,9 @@ impl Order {
             self.take_from_row(group, place);
             return;
         }
-        self.from_low.remove(group);
-        self.from_high.remove(group);
-        if self.from_low.len() < LEAST_OF_MANY {
+        self.heaps.from_low.remove(group);
+        self.heaps.from_high.remove(group);
+        if self.heaps.from_low.len() < LEAST_OF_MANY {
             self.become_few();
         }
     }
@@ -76,7 +82,7 @@ impl Order {
     #[inline]
     pub(super) fn low(&self) -> Option<(GroupId, u64)> {
         if self.are_many {
-            return self.from_low.peek();
+            return self.heaps.from_low.peek();
         }
         self.row.first().map(|&(place, group)| (group, place))
     }
@@ -85,7 +91,7 @@ impl Order {
     #[inline]
     pub(super) fn high(&self) -> Option<(GroupId, u64)> {
         if self.are_many {
-            return self.from_high.peek().map(|(group, distance)| (group, FARTHEST - distance));
+            return self.heaps.from_high.peek().map(|(group, distance)| (group, FARTHEST - distance));
         }
         let (&(place, mut group), others) = self.row.split_last()?;
         for &(_, other) in others.iter().rev().take_while(|other| other.0 == place) {
@@ -101,8 +107,8 @@ impl Order {
     }
 
     fn set_in_heaps(&mut self, group: GroupId, place: u64) {
-        self.from_low.set(group, place);
-        self.from_high.set(group, FARTHEST - place);
+        self.heaps.from_low.set(group, place);
+        self.heaps.from_high.set(group, FARTHEST - place);
     }
 
     #[cold]
@@ -118,8 +124,8 @@ impl Order {
     #[inline(never)]
     fn become_few(&mut self) {
         self.are_many = false;
-        while let Some((group, place)) = self.from_low.pop() {
-            self.from_high.remove(group);
+        while let Some((group, place)) = self.heaps.from_low.pop() {
+            self.heaps.from_high.remove(group);
             self.row.push((place, group));
         }
     }
