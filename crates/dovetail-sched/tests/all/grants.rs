@@ -692,7 +692,7 @@ impl Plain {
                 let is_idle = is_farthest && (in_flight as f64) < carried * most;
                 let is_short = set.short && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
                 let has_room = alone && (is_idle || is_short);
-                let (before, has_lost) = (r.window, of_class || of_user);
+                let (before, has_lost, leads) = (r.window, of_class || of_user, self.users[user].leads);
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
                 let is_used = r.limited || brought || is_farthest && r.granted <= set.window.max(r.offered);
                 let brings = if r.trip_is_told && is_used { carried } else { 0.0 };
@@ -701,7 +701,7 @@ impl Plain {
                 let lost_long = r.limited && r.granted / 4 >= before;
                 let more = match (has_lost, has_room) {
                     (true, _) if lost_far => before.min(brings as u64 - before).max(set.quantum),
-                    (true, _) if lost_long => (before / 4).max(set.quantum),
+                    _ if lost_long && (has_lost || leads) => (before / 4).max(set.quantum),
                     (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
                     // It went before others of its user.
@@ -711,7 +711,7 @@ impl Plain {
                 let window = (before + more).min(longest);
                 let r = &mut self.requests[request];
                 r.window = window;
-                if has_lost && !lost_far && lost_long {
+                if lost_long && (leads || has_lost) && !(has_lost && lost_far) {
                     (r.round, r.limited) = (None, false);
                 }
                 if window > before {

@@ -106,7 +106,7 @@ fn learn(given: f64, seed: u64) -> (f64, f64, [f64; 3]) {
 fn what_the_link_carries_is_found_within_a_minute_and_no_class_starves() {
     for given in [0.5, 1.0, 2.0] {
         // Whose four users have the long responses is chance, and gold's windows are short for its share.
-        let (mut sums, runs) = ([0.0; 3], 12);
+        let (mut sums, runs) = ([0.0; 3], 48);
         for seed in 1..=runs {
             let (found, hungry_s, had) = learn(given, seed);
             println!("given {given}: found {found:.3} after 60 s, a class without service {hungry_s:.2} s, {had:.3?}");

@@ -51,7 +51,8 @@
 //!   queue as long. From there it also grows, whatever waits, where its turn was before others of its user: it goes first and
 //!   would have hardly anything of that;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
-//!   want of candidates did not take (`classes.rs`, `users.rs`). A response whose window is shorter than its share times its
+//!   want of candidates did not take (`classes.rs`, `users.rs`); and at turns before users who have had less, which last only while the
+//!   response has candidates. A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
 //!   for four windows: for those that end before, it is not worth it.
 //!
@@ -449,7 +450,7 @@ impl Grants {
     fn turn(&mut self, choice: &Choice, now: Nanos) -> Option<Turn> {
         let request = choice.request;
         let (user, class) = self.hear(request)?;
-        self.users.goes(user, choice.leads, self.accounts.active_users(class) == 1);
+        let leads = self.users.goes(user, choice.leads, self.accounts.active_users(class) == 1);
         let number = self.number();
         let response = &mut self.responses[request.0 as usize];
         let releases = response.state == State::Waiting;
@@ -462,7 +463,7 @@ impl Grants {
         let units = if releases {
             self.release(request, user, class, now)
         } else {
-            self.go_on(request, user, due, has_lost, now)
+            self.go_on(request, user, due, (has_lost, leads), now)
         };
         let response = &mut self.responses[request.0 as usize];
         response.round.turned(response.target(), now);
@@ -490,7 +491,14 @@ impl Grants {
     }
 
     /// More of a response: this many units, and what its window grows by. Units that may be taken in.
-    fn go_on(&mut self, request: RequestId, user: UserId, due: u64, has_lost: bool, now: Nanos) -> u64 {
+    fn go_on(
+        &mut self,
+        request: RequestId,
+        user: UserId,
+        due: u64,
+        (has_lost, leads): (bool, bool),
+        now: Nanos,
+    ) -> u64 {
         let response = &mut self.responses[request.0 as usize];
         let units = response.grant(due);
         let target = response.target();
@@ -505,6 +513,7 @@ impl Grants {
             || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
         let cause = Cause {
             has_lost,
+            leads,
             has_room: has_room && self.users.candidates() == 0,
             brings,
             is_settled: self.pace.is_settled(round.told_trip(), *grew_at),

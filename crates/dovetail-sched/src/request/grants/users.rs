@@ -211,13 +211,14 @@ impl Users {
     }
 
     /// The user has a turn, and what they are charged until their next one is lent to them if it `leads`; to a user who is alone
-    /// nothing is.
-    pub(super) fn goes(&mut self, user: UserId, leads: bool, is_alone: bool) {
+    /// nothing is. Whether it is.
+    pub(super) fn goes(&mut self, user: UserId, leads: bool, is_alone: bool) -> bool {
         let entry = place(&mut self.users, user.0);
         entry.leads = leads && !is_alone;
         if is_alone {
             entry.lent = 0;
         }
+        entry.leads
     }
 
     /// Users are put forward to `lag` units behind from now on.
