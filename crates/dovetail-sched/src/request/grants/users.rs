@@ -379,7 +379,7 @@ mod tests {
     #[test]
     fn a_new_user_does_not_begin_behind_what_another_was_lent() {
         let mut users = Users::new(1_000, 8_000, 0);
-        let image = Rank { key: 1_000, number: 1, left: 1_000, ..Rank::default() };
+        let image = Rank { key: 1_000, number: 1, left: 1_000 };
         users.put(RequestId(0), UserId(0), CLASS, Rank { key: 50_000, left: 50_000, ..Rank::default() });
         for _ in 0..6 {
             users.put(RequestId(1), UserId(1), CLASS, image);
