@@ -24,7 +24,11 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
     let flows = |row: &Row| f64::from(row.flows);
     let (x_min, x_max) = (over(flows, f64::min)?.log10(), over(flows, f64::max)?.log10());
     let median = |row: &Row| row.spread.median;
-    let (y_min, y_max) = (over(median, f64::min)?.log10().floor(), over(median, f64::max)?.log10().ceil());
+    let (least, most) = (over(median, f64::min)?, over(median, f64::max)?);
+    let steps = |nanos: f64| [1.0, 2.0, 5.0, 10.0].map(|step| step * 10f64.powf(nanos.log10().floor()));
+    // The axis ends at a tick.
+    let y_min = steps(least).into_iter().rev().find(|tick| *tick <= least)?.log10();
+    let y_max = steps(most).into_iter().find(|tick| *tick >= most)?.log10();
     let x = |flows: f64| LEFT + (WIDTH - LEFT - RIGHT) * (flows.log10() - x_min) / (x_max - x_min).max(1.0);
     let y = |nanos: f64| HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (nanos.log10() - y_min) / (y_max - y_min).max(1.0);
 
@@ -41,7 +45,7 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
     let ticks = |from: f64, to: f64| {
         (from.floor() as i32..=to as i32).flat_map(|decade| [1.0, 2.0, 5.0].map(|step| step * 10f64.powi(decade)))
     };
-    for nanos in ticks(y_min, y_max).filter(|nanos| nanos.log10() <= y_max + 1e-9) {
+    for nanos in ticks(y_min, y_max).filter(|nanos| (y_min - 1e-9..y_max + 1e-9).contains(&nanos.log10())) {
         let at = y(nanos);
         line(LEFT, at, WIDTH - RIGHT, at, &nanos.to_string(), "end", (LEFT - 6.0, at + 4.0));
     }
@@ -82,12 +86,20 @@ pub fn draw(rows: &[Row], title: &str) -> Option<String> {
             ends.push((x(flows(last)), y(last.spread.median), *subject, colour));
         }
     }
-    // Names stand at the ends of their lines, pushed down where they would lie on one another.
+    // Names stand at the ends of their lines, pushed apart where they would lie on one another: up from the axis, then down.
     ends.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut free = (HEIGHT - BOTTOM - LABEL_HEIGHT * ends.len() as f64).min(ends.first().map_or(TOP, |end| end.1));
-    for (x, y, subject, colour) in ends {
-        let at = y.max(free);
-        free = at + LABEL_HEIGHT;
+    let mut places: Vec<f64> = ends.iter().map(|end| end.1).collect();
+    let mut free = HEIGHT - BOTTOM;
+    for place in places.iter_mut().rev() {
+        *place = place.min(free);
+        free = *place - LABEL_HEIGHT;
+    }
+    let mut free = TOP;
+    for place in &mut places {
+        *place = place.max(free);
+        free = *place + LABEL_HEIGHT;
+    }
+    for ((x, y, subject, colour), at) in ends.into_iter().zip(places) {
         let _ = writeln!(
             svg,
             "<path d=\"M{x:.1} {y:.1}L{:.1} {at:.1}\" stroke=\"{colour}\" stroke-width=\"0.5\"/>\n\
