@@ -12,7 +12,7 @@
 //! pace  = 0.95·C, and C stays                while d is not known, or was told more than 2 s ago
 //! ```
 //!
-//! `d*` is what was asked for, or half of the queue's room where that was seen to be less, though not less than a turn takes: a
+//! `d*` is what was asked for, or half of the queue's room where that was seen to be less: a
 //! queue that drops before it is `d*` long would never seem long. It is less where many responses are stalled, as below. A queue at rest has `d = d*`: short, and never empty, so the link is full. The first term
 //! keeps it there, the second finds `C` where what was given is wrong. A short queue says that the link carries more only
 //! while candidates wait for tokens: at other times there is little to carry. A long queue says that it carries less also
@@ -97,9 +97,6 @@ const LEAST_JUMP: f64 = 1.0 / 16.0;
 /// So many responses may be stalled for each turn that the far queue shall hold: a single connection kept its share beside 160 at a
 /// queue of 25 packets that shall hold five turns, and not always beside 200.
 const STALLED_PER_TURN: f64 = 25.0;
-/// Turns that the far queue shall hold, however little room it seems to have: a burst of packets that are no more than headers, as
-/// when many connections are made at once, fills a queue that counts packets within a moment.
-const LEAST_TURNS: f64 = 1.0;
 /// What is left of the far queue's target beside any number of stalled responses.
 const LEAST_LEFT: f64 = 0.25;
 /// For so long the queue has to have been short or long: as long as what came is remembered.
@@ -198,8 +195,7 @@ impl Pace {
 
     /// The same beside no stalled senders.
     fn free_aim(&self) -> Nanos {
-        let least = Nanos::from_f64(LEAST_TURNS * self.turn / self.capacity * 1e9);
-        self.asked.min(self.half_room.max(least))
+        self.asked.min(self.half_room)
     }
 
     /// Of so many responses units wait for turns.
@@ -492,18 +488,6 @@ mod tests {
             pace.set_stalled(stalled);
             assert!(pace.aim.0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim);
         }
-    }
-
-    #[test]
-    fn a_queue_shall_hold_a_turn_however_little_room_it_seems_to_have() {
-        let mut pace = Pace::new(1000.0, 3, AIM, true);
-        for (room_ms, aim_ms) in [(500, 60), (100, 50), (12, 6), (6, 3), (0, 3)] {
-            pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(room_ms)) }), Nanos::ZERO);
-            assert_eq!(pace.aim, Nanos::from_millis(aim_ms));
-        }
-        // Nor is more than that asked for.
-        pace.set_aim(Nanos::from_millis(2), Nanos::ZERO);
-        assert_eq!(pace.aim, Nanos::from_millis(2));
     }
 
     #[test]
