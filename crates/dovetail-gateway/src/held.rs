@@ -7,8 +7,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::HashMap,
-    rc::{Rc, Weak},
+    rc::Rc,
     task::{Context, Poll, Waker},
 };
 
@@ -16,8 +15,8 @@ use bytes::{Buf, Bytes};
 
 use crate::{
     client::Busy,
+    per_user::Of,
     watch::{Progress, Watched},
-    who::Who,
 };
 
 /// Beyond this many bytes a connection's responses, or a user's, have one part each.
@@ -30,43 +29,12 @@ pub(crate) struct Share {
     bytes: Cell<u64>,
 }
 
-/// What users hold. A user is forgotten with the last response.
-#[derive(Debug, Default)]
-pub(crate) struct Users(RefCell<HashMap<Who, Weak<User>>>);
-
-#[derive(Debug)]
-pub(crate) struct User {
-    who: Who,
-    share: Share,
-    users: Rc<Users>,
-}
-
-impl Users {
-    /// A user, and how many responses are in flight to the user now, this being one.
-    pub(crate) fn one_more(self: &Rc<Self>, who: &Who) -> (Rc<User>, usize) {
-        let mut users = self.0.borrow_mut();
-        if let Some(user) = users.get(who).and_then(Weak::upgrade) {
-            let count = Rc::strong_count(&user);
-            return (user, count);
-        }
-        let user = Rc::new(User { who: who.clone(), share: Share::default(), users: Rc::clone(self) });
-        users.insert(who.clone(), Rc::downgrade(&user));
-        (user, 1)
-    }
-}
-
-impl Drop for User {
-    fn drop(&mut self) {
-        self.users.0.borrow_mut().remove(&self.who);
-    }
-}
-
 /// A response on its way to a client, until its last byte is written.
 #[derive(Debug)]
 pub(crate) struct Flow {
     bytes: Cell<u64>,
     connection: Rc<Share>,
-    user: Option<Rc<User>>,
+    user: Option<Rc<Of<Share>>>,
     waker: RefCell<Option<Waker>>,
     watched: Watched,
     // The client's connection is busy for as long as this is there.
@@ -74,7 +42,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(connection: Rc<Share>, user: Option<Rc<User>>, watched: Watched, busy: Busy) -> Rc<Self> {
+    pub(crate) fn new(connection: Rc<Share>, user: Option<Rc<Of<Share>>>, watched: Watched, busy: Busy) -> Rc<Self> {
         Rc::new(Self { bytes: Cell::default(), connection, user, waker: RefCell::default(), watched, _busy: busy })
     }
 
@@ -100,12 +68,12 @@ impl Flow {
     }
 
     fn is_full(&self) -> bool {
-        let user = self.user.as_ref().map_or(0, |user| user.share.bytes.get());
+        let user = self.user.as_ref().map_or(0, |user| user.bytes.get());
         self.bytes.get() > 0 && (self.connection.bytes.get() >= CONNECTION_BYTES || user >= USER_BYTES)
     }
 
     fn change(&self, to: impl Fn(u64) -> u64) {
-        let user = self.user.as_ref().map(|user| &user.share.bytes);
+        let user = self.user.as_ref().map(|user| &user.bytes);
         for bytes in [&self.bytes, &self.connection.bytes].into_iter().chain(user) {
             bytes.set(to(bytes.get()));
         }

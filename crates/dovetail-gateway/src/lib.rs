@@ -56,6 +56,7 @@ mod message;
 mod one_word;
 mod own;
 mod pages;
+mod per_user;
 mod permitted;
 mod place;
 mod probe;

@@ -19,8 +19,9 @@ use crate::{
     addressed::{Addressed, addressed},
     client::{Activity, Busy, ClientStream, Connection, Seat},
     exchange::{Exchanges, Fetched},
-    held::{Flow, Share, User, Users},
+    held::{Flow, Share},
     pages::{self, Seen, Visit},
+    per_user::{Of, PerUser},
     permitted::{in_hours, is_new, permitted},
     quota::Quotas,
     record::Record,
@@ -61,7 +62,7 @@ pub(crate) struct Serving {
     pub(crate) watch: Rc<Watch>,
     pub(crate) quotas: Rc<Quotas>,
     pub(crate) seen: Seen,
-    pub(crate) users: Rc<Users>,
+    pub(crate) users: Rc<PerUser<Share>>,
     pub(crate) exchanges: Exchanges,
     pub(crate) tunnels: Rc<Tunnels>,
     pub(crate) towards: Rc<Towards>,
@@ -197,7 +198,9 @@ impl Client {
                 Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
             };
         }
-        let (user, count) = self.serving.users.one_more(&record.who);
+        let user = self.serving.users.of(&record.who, Share::default);
+        // This one included.
+        let count = Rc::strong_count(&user);
         let most = self.serving.settings.config().limits.requests_per_user;
         if count > most {
             return self.refuse(&Refusal::TooManyRequests(most), record, self.flow(None, busy));
@@ -275,7 +278,7 @@ impl Client {
     }
 
     /// What becomes of a request, until the last byte of that is written.
-    fn flow(&self, user: Option<Rc<User>>, busy: Busy) -> Rc<Flow> {
+    fn flow(&self, user: Option<Rc<Of<Share>>>, busy: Busy) -> Rc<Flow> {
         let watched = self.serving.watch.begin(Phase::Turn, Some(Arc::clone(&self.activity)));
         Flow::new(Rc::clone(&self.share), user, watched, busy)
     }

@@ -6,66 +6,44 @@
 //! link, of which their answers are then a small part, in the order in which they were asked for. One that is given up takes
 //! nothing.
 
-use std::{
-    cell::RefCell,
-    collections::HashMap,
-    rc::{Rc, Weak},
-    time::Duration,
-};
+use std::{rc::Rc, time::Duration};
 
 use tokio::{
     sync::Mutex,
     time::{Instant, sleep},
 };
 
-use crate::who::Who;
+use crate::{
+    per_user::{Of, PerUser},
+    who::Who,
+};
 
 /// Handshakes that begin without waiting: with what else is queued their answers fit a queue of 25 packets, the shortest that
 /// routers are known to have.
 const AT_ONCE: u32 = 16;
 
-/// Users who dial. One is forgotten with the last handshake.
+/// Users who dial.
 #[derive(Debug, Default)]
-pub(super) struct Dialling(RefCell<HashMap<Who, Weak<Dials>>>);
+pub(super) struct Dialling(Rc<PerUser<Through>>);
 
-/// A user's handshakes.
-#[derive(Debug)]
-pub(super) struct Dials {
-    who: Who,
-    /// When the answers to all that began are through, at the link's rate.
-    through: Mutex<Instant>,
-    all: Rc<Dialling>,
-}
+/// When the answers to all handshakes of a user that began are through, at the link's rate.
+type Through = Mutex<Instant>;
+
+/// A handshake of a user's.
+pub(super) type Dials = Rc<Of<Through>>;
 
 impl Dialling {
     /// Waits until this user may dial once more, on a link that carries a full packet in `packet`. The handshake is over when
     /// what is returned is dropped.
-    pub(super) async fn turn(self: &Rc<Self>, who: &Who, packet: Duration) -> Rc<Dials> {
-        let dials = self.of(who);
+    pub(super) async fn turn(&self, who: &Who, packet: Duration) -> Dials {
+        let dials = self.0.of(who, || Mutex::new(Instant::now()));
         // Who comes later waits for the lock, and is let in in that order.
-        let mut through = dials.through.lock().await;
+        let mut through = dials.lock().await;
         let room = packet * (AT_ONCE - 1);
         sleep(through.saturating_duration_since(Instant::now() + room)).await;
         *through = (*through).max(Instant::now()) + packet;
         drop(through);
         dials
-    }
-
-    fn of(self: &Rc<Self>, who: &Who) -> Rc<Dials> {
-        let mut users = self.0.borrow_mut();
-        if let Some(dials) = users.get(who).and_then(Weak::upgrade) {
-            return dials;
-        }
-        let dials = Dials { who: who.clone(), through: Mutex::new(Instant::now()), all: Rc::clone(self) };
-        let dials = Rc::new(dials);
-        users.insert(who.clone(), Rc::downgrade(&dials));
-        dials
-    }
-}
-
-impl Drop for Dials {
-    fn drop(&mut self) {
-        self.all.0.borrow_mut().remove(&self.who);
     }
 }
 
@@ -119,14 +97,14 @@ mod tests {
             // Timers know whole milliseconds.
             assert!((due..due + Duration::from_millis(2)).contains(began), "{at}: {began:?}, due {due:?}");
         }
-        assert!(all.0.borrow().is_empty(), "a user who dials no more is forgotten");
+        assert!(all.0.is_empty(), "a user who dials no more is forgotten");
         let again = LocalSet::new().run_until(begin(&all, 10)).await;
         assert_eq!(again, [Duration::ZERO; 10], "and begins anew");
     }
 
     #[tokio::test(start_paused = true)]
     async fn others_wait_for_nothing() {
-        let all = Rc::new(Dialling::default());
+        let all = Dialling::default();
         let from = Instant::now();
         let mut held = Vec::new();
         for _ in 0..2 * AT_ONCE {

@@ -67,13 +67,13 @@ pub(crate) struct Tunnels {
     servers: Rc<Servers>,
     link: Rc<Link>,
     watch: Rc<Watch>,
-    dialling: Rc<Dialling>,
+    dialling: Dialling,
 }
 
 impl Tunnels {
     pub(crate) fn new(settings: &Rc<Settings>, servers: &Rc<Servers>, link: &Rc<Link>, watch: &Rc<Watch>) -> Self {
         let (settings, servers) = (Rc::clone(settings), Rc::clone(servers));
-        Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch), dialling: Rc::default() }
+        Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch), dialling: Dialling::default() }
     }
 
     /// Makes the connection for a tunnel. `passed`: the header of the request for it, which says what proxies that has passed.
@@ -98,7 +98,7 @@ impl Tunnels {
     }
 
     /// Waits until this tunnel's user may dial once more.
-    async fn turn(&self, record: &Record) -> Rc<Dials> {
+    async fn turn(&self, record: &Record) -> Dials {
         let asked = Instant::now();
         let rate = self.settings.config().downlink.goodput_bytes_per_s();
         let dials = self.dialling.turn(&record.who, Duration::from_secs_f64(SEGMENT as f64 / rate)).await;
