@@ -110,10 +110,19 @@ fn probes_go_where_the_new_file_says() {
         config.downlink.probe = dovetail_gateway::config::Probe::Udp(socket.local_addr().unwrap());
         config
     };
+    let next = |socket: &UdpSocket| {
+        let mut probe = [0; 64];
+        let bytes = socket.recv_from(&mut probe)?.0;
+        assert_eq!(bytes, 16);
+        std::io::Result::Ok(u64::from_be_bytes(probe[..8].try_into().unwrap()))
+    };
     let gateway = Running::start(to(&first));
-    assert_eq!(first.recv_from(&mut [0; 64]).unwrap().0, 16);
+    assert_eq!(next(&first).unwrap(), 0, "the first is the one that finds the link idle");
     gateway.tell(Control::Reload(Box::new(to(&second))));
-    assert_eq!(second.recv_from(&mut [0; 64]).unwrap().0, 16);
+    let begins = next(&second).unwrap();
+    first.set_nonblocking(true).unwrap();
+    let last = std::iter::from_fn(|| next(&first).ok()).last().unwrap_or(0);
+    assert_eq!(begins, last + 1, "the first that goes there");
     gateway.tell(Control::Reload(Box::new(Setup::default().config())));
     gateway.look();
     // Whatever came before.
