@@ -123,7 +123,7 @@ const KNOWN: &[Known] = &[
     Known {
         experiment: "msfrs-fig9",
         rows: &["open 0.9, lognormal: responses over 200 kB, grants"],
-        why: "they take 6.5 % longer in the median of ten runs, which is less than runs differ by; the medians of their means are 13.9 s, and \
+        why: "they take 5.1 % longer in the median of ten runs, which is less than runs differ by; the medians of their means are 13.9 s, and \
               15.4 s under the ordinary gateway",
     },
     Known {

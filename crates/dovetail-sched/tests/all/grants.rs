@@ -169,6 +169,8 @@ struct PlainRequest {
     /// When the span began in which it counts what comes, what had come before, and what came in the span before that.
     span: (u64, u64, u64),
     told: bool,
+    /// Whether it was too long to lead, its length not being known.
+    is_long: bool,
     arrival_ns: u64,
     number: u64,
     served: u64,
@@ -184,6 +186,8 @@ struct PlainUser {
     /// What of the service was charged for turns before others who had had less, and whether the last was such a turn.
     lent: u64,
     leads: bool,
+    /// Whether others were so far ahead at the last turn that they have to repay what they were lent.
+    is_owed: bool,
     lost: bool,
     heard_ns: u64,
     silent: bool,
@@ -366,13 +370,23 @@ impl Plain {
     fn told(&mut self, request: usize) {
         let expected = self.expected();
         let set = self.set;
+        let (user, class) = (self.requests[request].user, self.class_of(request));
+        let ahead = (self.users[user].service, self.classes[class].time);
         let r = &mut self.requests[request];
         let is_lie = |total: u64| total < r.received || (r.ready && total <= r.granted);
         if r.total.is_some_and(is_lie) {
             r.total = None;
         }
+        let is_candidate = self.is_candidate(request);
+        let r = &mut self.requests[request];
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
         r.left = r.total.map_or(r.granted.max(expected), |total| total - total.min(r.granted + r.window));
+        if r.released && r.total.is_none() && is_candidate {
+            r.is_long |= ahead.0.saturating_add(r.left) > ahead.1.saturating_add(set.user_lead);
+            if r.is_long {
+                r.left = u64::MAX;
+            }
+        }
         r.rank = match (set.order, r.total) {
             ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
             ("srpt", None) => (aged(r.granted.max(expected)), r.number),
@@ -567,20 +581,21 @@ impl Plain {
             else {
                 continue;
             };
-            let (request, leads) = request;
+            let (request, leads, is_owed) = request;
             let has = self.classes[other].counter;
             let left = self.left(request);
             if other == class || has.saturating_add(self.units_a_part(other, left)) <= reach {
                 let (size, number) = self.requests[request].rank;
                 let ahead = (has.saturating_sub(counter) as f64 / 2f64.powi(64) * self.parts(other)) as u64 / 2;
-                of_each.push(((size.saturating_add(ahead), number), request, leads));
+                of_each.push(((size.saturating_add(ahead), number), request, leads, is_owed));
             }
         }
-        let (_, request, leads) = of_each.into_iter().min()?;
+        let (_, request, leads, is_owed) = of_each.into_iter().min()?;
         let user = self.requests[request].user;
         let is_alone =
             self.users_of(self.class_of(request)).into_iter().all(|other| other == user || !self.is_active(other));
         self.users[user].leads = leads && !is_alone;
+        self.users[user].is_owed = is_owed;
         if is_alone {
             self.users[user].lent = 0;
         }
@@ -588,7 +603,7 @@ impl Plain {
     }
 
     /// The request that goes next of a class that may go, and whether it does before others who had had less.
-    fn choose_of(&mut self, class: usize) -> Option<(usize, bool)> {
+    fn choose_of(&mut self, class: usize) -> Option<(usize, bool, bool)> {
         let users = self.candidate_users(class);
         let first = users.iter().copied().min_by_key(|&user| (self.users[user].service, user))?;
         let least = self.users[first].service;
@@ -604,6 +619,8 @@ impl Plain {
         let is_eligible = |user: usize| self.users[user].service <= time.saturating_add(self.set.slack);
         let eligible = users.iter().copied().filter(|&user| !is_behind && is_eligible(user));
         let of_all = eligible.filter_map(best).min_by_key(|&r| self.requests[r].rank).or_else(|| best(first))?;
+        let far = time.saturating_add(self.set.slack).saturating_add(self.set.lag);
+        let is_owed = self.set.user_lead > 0 && users.iter().any(|&user| self.users[user].service > far);
         let late = |request: usize, service: u64| {
             let (size, number) = self.requests[request].rank;
             (size.saturating_add(service / 2), number)
@@ -614,9 +631,9 @@ impl Plain {
         let leading = leading.min_by_key(|&r| late(r, self.users[self.requests[r].user].service));
         match leading {
             Some(r) if late(r, self.users[self.requests[r].user].service) < late(of_all, least.min(time)) => {
-                Some((r, true))
+                Some((r, true, false))
             }
-            _ => Some((of_all, false)),
+            _ => Some((of_all, false, is_owed)),
         }
     }
 
@@ -692,7 +709,8 @@ impl Plain {
                 let is_idle = is_farthest && (in_flight as f64) < carried * most;
                 let is_short = set.short && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
                 let has_room = alone && (is_idle || is_short);
-                let (before, has_lost, leads) = (r.window, of_class || of_user, self.users[user].leads);
+                let PlainUser { leads, is_owed, .. } = self.users[user];
+                let (before, has_lost, hurries) = (r.window, of_class || of_user, leads || is_owed);
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
                 let is_used = r.limited || brought || is_farthest && r.granted <= set.window.max(r.offered);
                 let brings = if r.trip_is_told && is_used { carried } else { 0.0 };
@@ -701,7 +719,7 @@ impl Plain {
                 let lost_long = r.limited && r.granted / 4 >= before;
                 let more = match (has_lost, has_room) {
                     (true, _) if lost_far => before.min(brings as u64 - before).max(set.quantum),
-                    _ if lost_long && (has_lost || leads) => (before / 4).max(set.quantum),
+                    _ if lost_long && (has_lost || hurries) => (before / 4).max(set.quantum),
                     (_, true) if is_far && before as f64 > brings / 2.0 => set.quantum / 2,
                     (_, true) if is_far || r.limited => set.quantum,
                     // It went before others of its user.
@@ -711,7 +729,7 @@ impl Plain {
                 let window = (before + more).min(longest);
                 let r = &mut self.requests[request];
                 r.window = window;
-                if lost_long && (leads || has_lost) && !(has_lost && lost_far) {
+                if lost_long && (hurries || has_lost) && !(has_lost && lost_far) {
                     (r.round, r.limited) = (None, false);
                 }
                 if window > before {

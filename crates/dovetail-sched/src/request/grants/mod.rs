@@ -388,7 +388,12 @@ impl Grants {
             self.freed.push_back(request);
         }
         if response.is_candidate() {
-            self.users.put(request, user, class, self.order.rank(response, expected));
+            let mut rank = self.order.rank(response, expected);
+            if response.is_open() {
+                response.is_long |= self.users.is_too_long(rank.left, user, class);
+                rank.left = if response.is_long { u64::MAX } else { rank.left };
+            }
+            self.users.put(request, user, class, rank);
             self.classes.set_candidate(class, true);
         } else {
             self.withdraw(request, user, class);
@@ -463,7 +468,7 @@ impl Grants {
         let units = if releases {
             self.release(request, user, class, now)
         } else {
-            self.go_on(request, user, due, (has_lost, leads), now)
+            self.go_on(request, user, due, (has_lost, leads || choice.is_owed), now)
         };
         let response = &mut self.responses[request.0 as usize];
         response.round.turned(response.target(), now);
@@ -496,7 +501,7 @@ impl Grants {
         request: RequestId,
         user: UserId,
         due: u64,
-        (has_lost, leads): (bool, bool),
+        (has_lost, hurries): (bool, bool),
         now: Nanos,
     ) -> u64 {
         let response = &mut self.responses[request.0 as usize];
@@ -513,7 +518,7 @@ impl Grants {
             || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
         let cause = Cause {
             has_lost,
-            leads,
+            hurries,
             has_room: has_room && self.users.candidates() == 0,
             brings,
             is_settled: self.pace.is_settled(round.told_trip(), *grew_at),

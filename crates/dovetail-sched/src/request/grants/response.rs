@@ -29,8 +29,8 @@ const QUARTER: f64 = 0.25;
 pub(super) struct Cause {
     /// The class or the user could have had more, and had no candidates.
     pub(super) has_lost: bool,
-    /// The turn was before users who have had less.
-    pub(super) leads: bool,
+    /// The turn was before users who have had less, or others were lent such turns and are to repay them.
+    pub(super) hurries: bool,
     /// The link carries more than is asked for.
     pub(super) has_room: bool,
     /// What a round trip brings at most, where that is known, and 0 elsewhere.
@@ -79,6 +79,8 @@ pub(super) struct Response {
     pub(super) grew_at: Nanos,
     /// Whether it told the running mean its size.
     pub(super) told: bool,
+    /// Whether it was too long to lead, its length not being known.
+    pub(super) is_long: bool,
     /// What it is taken to be larger by because it did not come earlier, in units.
     pub(super) age: u64,
     /// Where it came in the order of arrivals.
@@ -144,14 +146,14 @@ impl Response {
             return false;
         }
         let is_limited = self.round.is_limited();
-        let Cause { has_lost, leads, has_room, brings, is_settled, is_farthest, is_preferred } = *cause;
+        let Cause { has_lost, hurries, has_room, brings, is_settled, is_farthest, is_preferred } = *cause;
         let begins = is_farthest && self.granted <= first.max(self.offered);
         let is_used = is_limited || begins || self.round.brought(self.received, self.window);
         let is_under = |part: f64| (self.window as f64) < brings * part && is_used;
         let is_far = is_under(if is_farthest { FILLED } else { QUARTER });
         let more = if has_lost && is_under(1.0) && self.granted >= first {
             self.window.min(brings as u64 - self.window).max(quantum)
-        } else if (has_lost || leads) && is_limited && self.granted / 4 >= self.window {
+        } else if (has_lost || hurries) && is_limited && self.granted / 4 >= self.window {
             self.round.forget();
             (self.window / 4).max(quantum)
         } else if has_room && is_far && self.window as f64 > brings / 2.0 {
@@ -165,6 +167,11 @@ impl Response {
         };
         self.window = self.window.saturating_add(more).min(longest_window);
         true
+    }
+
+    /// Whether it is released, and nobody says how long it is.
+    pub(super) fn is_open(&self) -> bool {
+        self.state == State::Released && self.total.is_none()
     }
 
     /// Whether it may have a turn.
@@ -242,7 +249,7 @@ mod tests {
                 &setup,
                 &Cause {
                     has_lost: false,
-                    leads: false,
+                    hurries: false,
                     has_room,
                     brings: 6_000.0,
                     is_settled,

@@ -24,9 +24,11 @@
 //! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
 //! the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead. What is left of a
 //! download is more than the lead, so downloads share as if there were none. Of a response whose length is not known, as much is
-//! left as there was of it so far: it leads until its user is ahead by half the lead or so. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
+//! left as there was of it so far: it leads until its user is ahead by half the lead or so, and never again, as eight tunnels would
+//! lead on and on, each by a little less, until each has had the whole lead. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
 //! candidate for a moment, what these are behind by would be lost, and who leads would lead anew, for ever. So what was lent is
-//! repaid in full before the user leads again. Who is alone owes it to none.
+//! repaid in full before the user leads again. Who is alone owes it to none. Who is repaid has longer windows where it is these that
+//! hold them back: with windows that bring a share and hardly more, repaying takes minutes.
 //!
 //! A user with candidates is in two or three queues of their class: by service with all others; by their least rank if they are
 //! eligible, else by service with those who are ahead; and with a `user-lead` by rank and service if they are leading, else by where
@@ -88,6 +90,8 @@ pub(super) struct Choice {
     pub(super) rank: Rank,
     /// Whether it goes before the one that the class's other rules have first.
     pub(super) leads: bool,
+    /// Whether other users are so far ahead that they were lent turns, which are to be repaid.
+    pub(super) is_owed: bool,
 }
 
 impl User {
@@ -162,6 +166,13 @@ impl Users {
         self.order(user, class);
     }
 
+    /// Whether the user would be ahead by more than the lead at the end of a response of which this is left.
+    pub(super) fn is_too_long(&self, left: u64, user: UserId, class: ClassId) -> bool {
+        let time = self.classes.get(class.0 as usize).map_or(0, |class| class.time);
+        let service = self.users.get(user.0 as usize).map_or(0, |user| user.service);
+        service.saturating_add(left) > time.saturating_add(self.lead)
+    }
+
     /// The request may have a turn, and has this rank.
     pub(super) fn put(&mut self, request: RequestId, user: UserId, class: ClassId, rank: Rank) {
         self.n_candidates += usize::from(!self.candidates.contains(request.0));
@@ -199,15 +210,17 @@ impl Users {
             let (_, rank) = self.candidates.peek(entry.candidates)?;
             self.leading.set(&mut line.leading, user, rank.later(entry.service / 2));
         }
+        let is_far = |service: u64| service > line.time.saturating_add(self.slack).saturating_add(self.lag);
+        let is_owed = self.lead > 0 && self.ahead.peek(line.ahead).is_some_and(|(_, service)| is_far(service));
         let first = self.eligible.peek(line.eligible).filter(|_| !is_behind).map_or(least, |(user, _)| user);
         let (request, rank) = self.candidates.peek(self.users[first as usize].candidates)?;
         if let Some((user, late)) = self.leading.peek(line.leading)
             && late < rank.later(service.min(line.time) / 2)
         {
             let (request, rank) = self.candidates.peek(self.users[user as usize].candidates)?;
-            return Some(Choice { request: RequestId(request), rank, leads: true });
+            return Some(Choice { request: RequestId(request), rank, leads: true, is_owed: false });
         }
-        Some(Choice { request: RequestId(request), rank, leads: false })
+        Some(Choice { request: RequestId(request), rank, leads: false, is_owed })
     }
 
     /// The user has a turn, and what they are charged until their next one is lent to them if it `leads`; to a user who is alone
