@@ -16,6 +16,9 @@ use super::{
 };
 use crate::who::Who;
 
+/// So many leave as if something were in flight: what the link takes when it is idle is best known before it is busy.
+const EARLY: usize = 10;
+
 /// Hears what comes back.
 pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: Rc<Health>) {
     loop {
@@ -42,7 +45,7 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
     if let Err(error) = echo.ready().await {
         health.failed(&error);
     }
-    loop {
+    for at in 0.. {
         let (is_idle, server) = (dispatcher.live() == 0, probes.server());
         if echo.has_target(server) {
             let number = dispatcher.probe();
@@ -61,6 +64,11 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
             health.no_target(Instant::now());
         }
         let is_rare = is_idle || health.is_silent();
-        sleep(if is_rare { IDLE } else { probes.every() }).await;
+        sleep(match probes.every() {
+            every if at < EARLY => every.min(IDLE),
+            _ if is_rare => IDLE,
+            every => every,
+        })
+        .await;
     }
 }
