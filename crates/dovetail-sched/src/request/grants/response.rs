@@ -169,7 +169,7 @@ impl Response {
         true
     }
 
-    /// Whether it is released, and nobody says how long it is.
+    /// Whether it is released and of unknown length.
     pub(super) fn is_open(&self) -> bool {
         self.state == State::Released && self.total.is_none()
     }
