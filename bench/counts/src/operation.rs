@@ -34,6 +34,18 @@ pub enum Setting {
     FullBuffer,
 }
 
+impl Setting {
+    /// Which kind of flow this is. Kinds change every two flows, where the number of packets changes with every flow.
+    #[inline]
+    fn kind(self, flow: FlowId) -> usize {
+        // By constants: to divide by a number that only the setting knows would be work that is not the scheduler's.
+        match self {
+            Self::Mixed | Self::FullBuffer => flow.index() / 2 % 2,
+            Self::Testbed => flow.index() / 2 % MODULES.len(),
+        }
+    }
+}
+
 /// CPU time of the testbed's modules: packet checking, statistical monitoring, IPsec.
 pub const MODULES: [Nanos; 3] = [Nanos(6_000), Nanos(14_140), Nanos(97_600)];
 /// What a packet of 800 bytes takes on 200 Mbit/s.
@@ -48,8 +60,9 @@ pub struct Operation {
     tells_last: bool,
     on_link: Option<Feedback>,
     now: Nanos,
-    // Packets to come, by kind of flow.
-    packets: Vec<Vec<Packet>>,
+    setting: Setting,
+    // Packets to come: those of one kind of flow after those of another.
+    packets: Vec<Packet>,
     next: usize,
     // The flow of the packet too many, if there is one in every step.
     lost_last: Option<FlowId>,
@@ -75,10 +88,10 @@ impl Operation {
             handle: 0,
             demand: Demand::new(&times).expect("two resources"),
         };
-        let mixed = |kind| sizes().map(|bytes| packet(bytes, cpu_and_link(FlowId(kind), bytes))).to_vec();
+        let mixed = |kind| sizes().map(|bytes| packet(bytes, cpu_and_link(FlowId(kind), bytes)));
         let packets = match setting {
-            Setting::Mixed | Setting::FullBuffer => vec![mixed(0), mixed(1)],
-            Setting::Testbed => MODULES.map(|cpu| vec![packet(800, [cpu, TESTBED_LINK]); SIZES]).to_vec(),
+            Setting::Mixed | Setting::FullBuffer => [0, 1].map(mixed).concat(),
+            Setting::Testbed => MODULES.map(|cpu| [packet(800, [cpu, TESTBED_LINK]); SIZES]).concat(),
         };
         let mut filled = Self {
             at_once: stages.into_iter().filter(|&(stage, resource)| wants(interest, stage, resource)).collect(),
@@ -86,6 +99,7 @@ impl Operation {
             scheduler,
             on_link: None,
             now: Nanos::ZERO,
+            setting,
             packets,
             next: 0,
             lost_last: None,
@@ -110,9 +124,7 @@ impl Operation {
 
     #[inline]
     fn offer(&mut self, flow: FlowId) -> Admission {
-        // Kinds change every two flows, where the number of packets changes with every flow.
-        let kinds = self.packets.len();
-        let packet = &mut self.packets[flow.index() / 2 % kinds][self.next];
+        let packet = &mut self.packets[self.setting.kind(flow) * SIZES + self.next];
         self.next = if self.next + 1 == SIZES { 0 } else { self.next + 1 };
         packet.flow = flow;
         packet.arrival = self.now;
