@@ -7,47 +7,47 @@ use core::hint::select_unpredictable;
 use super::key::{Entry, Number};
 use crate::prefetch::prefetch;
 
-const ARITY: usize = 4;
-const ABSENT: u32 = u32::MAX;
+pub(super) const ARITY: usize = 4;
+pub(super) const ABSENT: u32 = u32::MAX;
 
 /// A min-heap, for one kind of key. It takes 4 bytes for every id up to the largest that was ever in it, and 16 for each
 /// that is in.
 #[derive(Debug, Clone)]
 pub(super) struct Few {
     // The root is in place 3, and the children of place `i` are all of family `i - 2`: 4 to 7, 8 to 11 and so on.
-    families: Vec<Family>,
-    len: usize,
-    position: Vec<u32>,
+    pub(super) families: Vec<Family>,
+    pub(super) len: usize,
+    pub(super) position: Vec<u32>,
 }
 
-const ROOT: usize = 3;
+pub(super) const ROOT: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-struct Family([Item; ARITY]);
+pub(super) struct Family(pub(super) [Item; ARITY]);
 
 /// A key and an id in one number that orders as they do: one wide comparison needs no branch between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Item(u128);
+pub(super) struct Item(u128);
 
 /// Fills the unused places of the last family: above every flow.
-const VACANT: Item = Item(u128::MAX);
+pub(super) const VACANT: Item = Item(u128::MAX);
 
 impl Item {
     #[inline]
-    fn new<T: Number>(entry: Entry<T>) -> Self {
+    pub(super) fn new<T: Number>(entry: Entry<T>) -> Self {
         let number: u128 = entry.key.into();
         debug_assert!(number < 1 << 96);
         Self(number << 32 | u128::from(entry.id))
     }
 
     #[inline]
-    fn entry<T: Number>(self) -> Entry<T> {
+    pub(super) fn entry<T: Number>(self) -> Entry<T> {
         Entry { key: T::from_wide(self.0 >> 32), id: self.0 as u32 }
     }
 
     #[inline]
-    fn index(self) -> usize {
+    pub(super) fn index(self) -> usize {
         (self.0 as u32) as usize
     }
 }
@@ -103,7 +103,7 @@ impl Few {
     }
 
     #[inline(never)]
-    fn join(&mut self, item: Item) {
+    pub(super) fn join(&mut self, item: Item) {
         if item.index() >= self.position.len() {
             self.position.resize(item.index() + 1, ABSENT);
         }
@@ -164,7 +164,7 @@ impl Few {
     }
 
     #[inline]
-    fn position_of(&self, id: u32) -> Option<usize> {
+    pub(super) fn position_of(&self, id: u32) -> Option<usize> {
         match self.position.get(id as usize) {
             None | Some(&ABSENT) => None,
             Some(&at) => Some(at as usize),
@@ -178,12 +178,12 @@ impl Few {
     }
 
     #[inline]
-    fn item(&self, at: usize) -> Item {
+    pub(super) fn item(&self, at: usize) -> Item {
         self.families[at / ARITY].0[at % ARITY]
     }
 
     #[inline]
-    fn place(&mut self, at: usize, item: Item) {
+    pub(super) fn place(&mut self, at: usize, item: Item) {
         self.families[at / ARITY].0[at % ARITY] = item;
         self.position[item.index()] = at as u32;
     }
@@ -219,7 +219,7 @@ impl Few {
 }
 
 #[inline]
-fn parent(at: usize) -> usize {
+pub(super) fn parent(at: usize) -> usize {
     at / ARITY + ROOT - 1
 }
 

@@ -6,15 +6,19 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | [`few`] | up to some thousand flows: a four-ary heap, which stays in the caches next to the core |
+//! | [`few`] | up to some hundred flows: a four-ary heap, which stays in the caches next to the core |
+//! | [`knockout`] | up to some thousand: the same families, in which a flow's way is known |
 //! | [`many`] | more: a [`tournament`] of all, which moves nothing, behind a [`near`] row of those who come next |
+//! | [`more`] | which of these two it is |
 //! | [`key`] | what may be a key, and ids |
 //!
-//! Which of the two it is makes no difference but in time.
+//! Which of the three it is makes no difference but in time.
 
 mod few;
 mod key;
+mod knockout;
 mod many;
+mod more;
 mod near;
 mod tournament;
 
@@ -28,25 +32,23 @@ pub(crate) use many::AHEAD;
 
 use few::Few;
 use key::Entry;
-use many::Many;
+use more::More;
 
 /// A min-heap of flows, each at most once, by a non-negative finite key.
 pub type FlowHeap = IndexedHeap<FlowId, f64>;
 
-/// With more than this, 64 KiB, it is not worth while to move flows about.
-const MOST_OF_FEW: usize = 4096;
-
-/// With fewer than this they are few again: a quarter, so that the change is paid for by the changes in between.
-const LEAST_OF_MANY: usize = MOST_OF_FEW / 4;
+/// With more than this, 8 KiB, it is worth while that a flow's way is known. They are few again with a quarter of that, so that the
+/// change is paid for by the changes in between.
+const MOST_OF_FEW: usize = 4 * knockout::LEAST;
 
 /// A min-heap of things with dense ids, each at most once, by a key.
 #[derive(Debug, Clone)]
 pub struct IndexedHeap<I, K: HeapKey> {
     few: Few,
-    // While there are many.
-    many: Option<Box<Many<K::Number>>>,
-    // The same, empty, after there were many: becoming many again does not allocate.
-    spare: Option<Box<Many<K::Number>>>,
+    // While there are more.
+    more: Option<Box<More<K::Number>>>,
+    // The same, empty, after there were more: becoming more again does not allocate.
+    spare: Option<Box<More<K::Number>>>,
     order: PhantomData<(I, K)>,
 }
 
@@ -60,16 +62,16 @@ impl<I, K: HeapKey> IndexedHeap<I, K> {
     /// An empty heap.
     #[must_use]
     pub const fn new() -> Self {
-        Self { few: Few::new(), many: None, spare: None, order: PhantomData }
+        Self { few: Few::new(), more: None, spare: None, order: PhantomData }
     }
 
     /// How many flows are in it.
     #[inline]
     #[must_use]
     pub fn len(&self) -> usize {
-        match &self.many {
+        match &self.more {
             None => self.few.len(),
-            Some(many) => many.len(),
+            Some(more) => more.len(),
         }
     }
 
@@ -96,9 +98,9 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     #[inline]
     #[must_use]
     pub fn peek(&self) -> Option<(I, K)> {
-        let first = match &self.many {
+        let first = match &self.more {
             None => self.few.first(),
-            Some(many) => many.first(),
+            Some(more) => more.first(),
         };
         first.map(Self::of_entry)
     }
@@ -108,9 +110,9 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     #[must_use]
     pub fn key(&self, id: I) -> Option<K> {
         let id = id.to_index();
-        let key = match &self.many {
+        let key = match &self.more {
             None => self.few.key(id),
-            Some(many) => many.key(id),
+            Some(more) => more.key(id),
         };
         key.map(K::from_number)
     }
@@ -120,9 +122,9 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     #[must_use]
     pub fn contains(&self, id: I) -> bool {
         let id = id.to_index();
-        match &self.many {
+        match &self.more {
             None => self.few.contains(id),
-            Some(many) => many.contains(id),
+            Some(more) => more.contains(id),
         }
     }
 
@@ -130,11 +132,11 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     #[inline]
     pub fn set(&mut self, id: I, key: K) {
         let entry = Self::entry((id, key));
-        match &mut self.many {
-            Some(many) => many.set(entry),
+        match &mut self.more {
+            Some(more) => more.set(entry),
             None => {
                 if self.few.set(entry) && self.few.len() > MOST_OF_FEW {
-                    self.become_many();
+                    self.become_more();
                 }
             }
         }
@@ -144,10 +146,9 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
     #[inline]
     pub fn remove(&mut self, id: I) {
         let id = id.to_index();
-        match &mut self.many {
-            Some(many) => {
-                many.remove(id);
-                if many.len() < LEAST_OF_MANY {
+        match &mut self.more {
+            Some(more) => {
+                if more.remove(id) {
                     self.become_few();
                 }
             }
@@ -170,53 +171,47 @@ impl<I: DenseId, K: HeapKey> IndexedHeap<I, K> {
 
     /// The flows and keys, in no order. O(largest id).
     pub fn iter(&self) -> impl Iterator<Item = (I, K)> + '_ {
-        let many = self.many.iter().flat_map(|many| many.iter());
-        self.few.iter().chain(many).map(Self::of_entry)
+        let more = self.more.iter().flat_map(|more| more.iter());
+        self.few.iter().chain(more).map(Self::of_entry)
     }
 
     /// The flow that is `ahead` after the least, as far as it is known already: [`AHEAD`] where there are many, else none.
     #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<I> {
-        self.many.as_ref()?.upcoming(ahead).map(I::from_index)
+        self.more.as_ref()?.upcoming(ahead).map(I::from_index)
     }
 
     /// Asks the processor to load where the flow is.
     #[inline]
     pub(crate) fn prefetch(&self, id: I) {
-        match &self.many {
-            Some(many) => many.prefetch(id.to_index()),
+        match &self.more {
+            Some(more) => more.prefetch(id.to_index()),
             None => self.few.prefetch(id.to_index()),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn become_many(&mut self) {
-        let mut many = self.spare.take().unwrap_or_default();
-        while let Some(entry) = self.few.first() {
-            self.few.remove(entry.id);
-            many.set(entry);
-        }
-        self.many = Some(many);
+    fn become_more(&mut self) {
+        let mut more = self.spare.take().unwrap_or_default();
+        more.take(&mut self.few);
+        self.more = Some(more);
     }
 
     #[cold]
     #[inline(never)]
     fn become_few(&mut self) {
-        let Some(mut many) = self.many.take() else { return };
-        while let Some(entry) = many.first() {
-            many.remove(entry.id);
-            self.few.set(entry);
-        }
-        self.spare = Some(many);
+        let Some(mut more) = self.more.take() else { return };
+        more.give(&mut self.few);
+        self.spare = Some(more);
     }
 }
 
 impl<I: DenseId> IndexedHeap<I, u64> {
     /// Lowers all keys by the same, which none is below. O(largest id).
     pub fn lower(&mut self, by: u64) {
-        match &mut self.many {
-            Some(many) => many.lower(by),
+        match &mut self.more {
+            Some(more) => more.lower(by),
             None => self.few.lower(by),
         }
     }

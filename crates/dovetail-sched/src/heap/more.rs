@@ -1,0 +1,129 @@
+//! More than few flows: a [`Knockout`], or [`Many`].
+
+use super::{
+    few::Few,
+    key::{Entry, Number},
+    knockout::{self, Knockout},
+    many::Many,
+};
+
+/// With so many, of which a knockout is full, it is not worth while to play all matches again.
+const MOST_IN_KNOCKOUT: usize = 4096;
+
+/// With fewer than this they are not many any more: a quarter, so that the change is paid for by the changes in between.
+const LEAST_OF_MANY: usize = MOST_IN_KNOCKOUT / 4;
+
+/// A min-heap for more than few ids.
+#[derive(Debug, Clone)]
+pub(super) struct More<T: Number> {
+    are_many: bool,
+    // Who is not in one of these is in the other.
+    knockout: Knockout,
+    many: Many<T>,
+}
+
+impl<T: Number> Default for More<T> {
+    fn default() -> Self {
+        Self { are_many: false, knockout: Knockout::new(), many: Many::default() }
+    }
+}
+
+impl<T: Number> More<T> {
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        if self.are_many { self.many.len() } else { self.knockout.len() }
+    }
+
+    #[inline]
+    pub(super) fn first(&self) -> Option<Entry<T>> {
+        if self.are_many { self.many.first() } else { self.knockout.first() }
+    }
+
+    #[inline]
+    pub(super) fn upcoming(&self, ahead: usize) -> Option<u32> {
+        if self.are_many { self.many.upcoming(ahead) } else { None }
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, id: u32) -> bool {
+        if self.are_many { self.many.contains(id) } else { self.knockout.contains(id) }
+    }
+
+    #[inline]
+    pub(super) fn key(&self, id: u32) -> Option<T> {
+        if self.are_many { self.many.key(id) } else { self.knockout.key(id) }
+    }
+
+    #[inline(never)]
+    pub(super) fn set(&mut self, entry: Entry<T>) {
+        if self.are_many {
+            return self.many.set(entry);
+        }
+        self.knockout.set(entry);
+        if self.knockout.len() >= MOST_IN_KNOCKOUT {
+            self.become_many();
+        }
+    }
+
+    /// Whether there are few now, which [`give`](Self::give) is for.
+    #[inline(never)]
+    pub(super) fn remove(&mut self, id: u32) -> bool {
+        if self.are_many {
+            self.many.remove(id);
+            if self.many.len() < LEAST_OF_MANY {
+                self.become_knockout();
+            }
+            return false;
+        }
+        self.knockout.remove(id);
+        self.knockout.len() < knockout::LEAST
+    }
+
+    /// Takes all of a heap, which is empty then.
+    pub(super) fn take(&mut self, few: &mut Few) {
+        self.knockout.take(few);
+    }
+
+    /// Gives all back to a heap that is empty, where they are few.
+    pub(super) fn give(&mut self, few: &mut Few) {
+        self.knockout.give(few);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn become_many(&mut self) {
+        self.are_many = true;
+        while let Some(entry) = self.knockout.first() {
+            self.knockout.remove(entry.id);
+            self.many.set(entry);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn become_knockout(&mut self) {
+        self.are_many = false;
+        while let Some(entry) = self.many.first() {
+            self.many.remove(entry.id);
+            self.knockout.set(entry);
+        }
+    }
+
+    /// In no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Entry<T>> + '_ {
+        self.knockout.iter().chain(self.many.iter())
+    }
+
+    /// Asks the processor to load where the flow is.
+    #[inline]
+    pub(super) fn prefetch(&self, id: u32) {
+        if self.are_many { self.many.prefetch(id) } else { self.knockout.prefetch(id) }
+    }
+}
+
+impl More<u64> {
+    /// Lowers all keys by the same, which none is below. O(largest id).
+    pub(super) fn lower(&mut self, by: u64) {
+        if self.are_many { self.many.lower(by) } else { self.knockout.lower(by) }
+    }
+}
