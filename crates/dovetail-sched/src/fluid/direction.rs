@@ -63,6 +63,20 @@ impl Direction {
         (mixed >> 32) as u32
     }
 
+    /// The same of a direction of two resources.
+    #[inline]
+    pub(super) fn digest_of_two(&self) -> u32 {
+        let mixed = (self.0[0].to_bits().rotate_left(9) ^ self.0[1].to_bits()).rotate_left(54);
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+
+    /// Whether two directions of two resources are equal: the others need not be fetched.
+    #[inline]
+    pub(super) fn equals_of_two(&self, other: &Self) -> bool {
+        let differs = |at: usize| self.0[at].to_bits() ^ other.0[at].to_bits();
+        differs(0) | differs(1) == 0
+    }
+
     /// The normalised time on each resource.
     #[inline]
     #[must_use]

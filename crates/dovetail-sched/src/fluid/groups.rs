@@ -31,6 +31,8 @@ const HIGHEST_TAG: u64 = 1 << 62;
 /// The groups, and who shares out what is left over among them.
 #[derive(Debug)]
 pub(super) struct Groups {
+    // Whether there are no more than two resources.
+    are_short: bool,
     ids: BTreeMap<Direction, GroupId>,
     recent: Vec<GroupId>,
     groups: Vec<Group>,
@@ -80,6 +82,7 @@ impl Groups {
             Allocator::Program(Box::new(Simplex::new(resources)))
         };
         Self {
+            are_short: resources <= 2,
             ids: BTreeMap::new(),
             recent: vec![GroupId(u32::MAX); RECENT],
             groups: Vec::new(),
@@ -95,6 +98,12 @@ impl Groups {
     #[inline]
     pub(super) fn direction(&self, flow: FlowId) -> Option<&Direction> {
         Some(&self.group_with(flow)?.direction)
+    }
+
+    /// Whether two directions are equal.
+    #[inline]
+    pub(super) fn are_equal(&self, one: &Direction, other: &Direction) -> bool {
+        if self.are_short { one.equals_of_two(other) } else { one == other }
     }
 
     /// If these are the times, of two resources at most, that the last flow joined this flow's group with: the packet's work
@@ -221,9 +230,10 @@ impl Groups {
 
     #[inline]
     fn find_or_make(&mut self, direction: &Direction) -> GroupId {
-        let slot = direction.digest() as usize % RECENT;
+        let digest = if self.are_short { direction.digest_of_two() } else { direction.digest() };
+        let slot = digest as usize % RECENT;
         let id = self.recent[slot];
-        if self.groups.get(id.0 as usize).is_some_and(|group| group.direction == *direction) {
+        if self.groups.get(id.0 as usize).is_some_and(|group| self.are_equal(&group.direction, direction)) {
             return id;
         }
         let id = self.search_or_make(direction);

@@ -49,12 +49,19 @@ impl Tally {
 
     #[inline]
     pub(super) fn replace(&mut self, weight: f64, old: &Direction, new: &Direction) {
-        let shares = old.shares().iter().zip(new.shares());
-        for (sum, (&old, &new)) in self.sums[..self.resources].iter_mut().zip(shares) {
-            // Of one resource or the other most packets need the most.
+        // Of one resource or the other most packets need the most.
+        let change = |sum: &mut WeightSum, old: f64, new: f64| {
             if old != new {
                 sum.replace(weight * old, weight * new);
             }
+        };
+        let ([first, second, sums @ ..], [a, b, olds @ ..], [c, d, news @ ..]) =
+            (&mut self.sums, old.shares(), new.shares());
+        change(first, *a, *c);
+        change(second, *b, *d);
+        let shares = olds.iter().zip(news);
+        for (sum, (&old, &new)) in sums.iter_mut().zip(shares).take(self.resources.saturating_sub(2)) {
+            change(sum, old, new);
         }
     }
 

@@ -320,9 +320,9 @@ impl VirtualTime {
     /// The flow's packet takes other times than the last that joined its group.
     fn redirect(&mut self, flow: FlowId, demand: &Demand) {
         if let Some(direction) = Direction::of_demand(demand)
-            && let Some(&old) = self.groups.direction(flow).filter(|&&old| old != direction)
+            && let Some(old) = self.groups.direction(flow).filter(|old| !self.groups.are_equal(old, &direction))
         {
-            self.tally.replace(self.flows.at(flow).weight, &old, &direction);
+            self.tally.replace(self.flows.at(flow).weight, old, &direction);
             self.groups.leave(flow);
             self.groups.join(flow, demand, &direction);
             self.shares_stale = true;
