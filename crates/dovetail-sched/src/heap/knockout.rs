@@ -3,7 +3,7 @@
 //! How far a flow goes down a heap is anyone's guess, and each level waits for the one above. Here the flows are in the places of
 //! the first round, and every place before has the least of the family behind it. A key that changes has the matches on its way to
 //! the root played again. That way is known before the first match is over, the others of each family are compared before it is
-//! known whom they meet, and its length does not hang on keys: there is next to nothing to mispredict, and nobody moves.
+//! known whom they meet, and its length does not hang on keys: there is next to nothing to mispredict, and no flow moves.
 //!
 //! Flows that come and go change little of a heap, and all of a knockout: few flows, of which that is true, are better off there.
 
