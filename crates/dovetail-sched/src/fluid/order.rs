@@ -24,6 +24,8 @@ pub(super) struct Order {
     places: Vec<u64>,
     // While there are few: by place, then by id.
     row: Vec<(u64, GroupId)>,
+    // So many at the front of the row have left it: no other has to move then.
+    gone: usize,
     // While there are many.
     are_many: bool,
     heaps: Box<Heaps>,
@@ -53,10 +55,16 @@ impl Order {
         if before != NOWHERE {
             self.take_from_row(group, before);
         }
-        let at = self.row.partition_point(|&other| other < (place, group));
-        self.row.insert(at, (place, group));
-        if self.row.len() > MOST_OF_FEW {
-            self.become_many();
+        let at = self.gone + self.row().partition_point(|&other| other < (place, group));
+        if self.gone > 0 {
+            self.row.copy_within(self.gone..at, self.gone - 1);
+            self.gone -= 1;
+            self.row[at - 1] = (place, group);
+        } else {
+            self.row.insert(at, (place, group));
+            if self.row.len() > MOST_OF_FEW {
+                self.become_many();
+            }
         }
     }
 
@@ -84,7 +92,7 @@ impl Order {
         if self.are_many {
             return self.heaps.from_low.peek();
         }
-        self.row.first().map(|&(place, group)| (group, place))
+        self.row().first().map(|&(place, group)| (group, place))
     }
 
     /// The group at the highest place, and that; of several the one with the lowest id.
@@ -93,7 +101,7 @@ impl Order {
         if self.are_many {
             return self.heaps.from_high.peek().map(|(group, distance)| (group, FARTHEST - distance));
         }
-        let (&(place, mut group), others) = self.row.split_last()?;
+        let (&(place, mut group), others) = self.row().split_last()?;
         for &(_, other) in others.iter().rev().take_while(|other| other.0 == place) {
             group = other;
         }
@@ -101,9 +109,18 @@ impl Order {
     }
 
     fn take_from_row(&mut self, group: GroupId, place: u64) {
-        if let Ok(at) = self.row.binary_search(&(place, group)) {
-            self.row.remove(at);
+        if self.row().first() == Some(&(place, group)) {
+            self.gone += 1;
+        } else if self.row.last() == Some(&(place, group)) {
+            self.row.pop();
+        } else if let Ok(at) = self.row().binary_search(&(place, group)) {
+            self.row.remove(self.gone + at);
         }
+    }
+
+    #[inline]
+    fn row(&self) -> &[(u64, GroupId)] {
+        &self.row[self.gone..]
     }
 
     fn set_in_heaps(&mut self, group: GroupId, place: u64) {
@@ -115,6 +132,7 @@ impl Order {
     #[inline(never)]
     fn become_many(&mut self) {
         self.are_many = true;
+        self.row.drain(..core::mem::take(&mut self.gone));
         while let Some((place, group)) = self.row.pop() {
             self.set_in_heaps(group, place);
         }
