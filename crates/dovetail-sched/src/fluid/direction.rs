@@ -38,8 +38,13 @@ impl Direction {
             return None;
         }
         let share = less.as_f64() / dominant.as_f64();
-        let (first, second) = if first < second { (share, 1.0) } else { (1.0, share) };
-        Some(Self([first, second, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]))
+        Some(Self::with_shares(if first < second { [share, 1.0] } else { [1.0, share] }))
+    }
+
+    /// The direction that has these shares of two resources.
+    #[inline(always)]
+    pub(super) const fn with_shares([first, second]: [f64; 2]) -> Self {
+        Self([first, second, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     }
 
     /// The direction of a packet's demand; `None` if it needs nothing.
@@ -61,13 +66,6 @@ impl Direction {
         let mixed = four(pair(a, b), pair(c, d)).rotate_left(36) ^ four(pair(e, f), pair(g, h));
         let mixed = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         (mixed >> 32) as u32
-    }
-
-    /// The same of a direction of two resources.
-    #[inline]
-    pub(super) fn digest_of_two(&self) -> u32 {
-        let mixed = (self.0[0].to_bits().rotate_left(9) ^ self.0[1].to_bits()).rotate_left(54);
-        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
     }
 
     /// Whether two directions of two resources are equal: the others need not be fetched.

@@ -107,13 +107,15 @@ impl Default for Ends {
 }
 
 /// Where a direction is in the order of `a_1 / a_2`: 0 needs nothing of resource 1, [`HIGHEST`] nothing of resource 2.
-fn place_of(direction: &Direction) -> u64 {
+#[inline]
+pub(super) fn place_of(direction: &Direction) -> u64 {
     let [first, second, ..] = *direction.shares();
     if second == 1.0 { first.to_bits() } else { HIGHEST - second.to_bits() }
 }
 
 /// The direction at a place.
-fn shares_at(place: u64) -> [f64; 2] {
+#[inline]
+pub(super) fn shares_at(place: u64) -> [f64; 2] {
     if place <= ONE { [f64::from_bits(place), 1.0] } else { [1.0, f64::from_bits(HIGHEST - place)] }
 }
 

@@ -322,7 +322,7 @@ impl VirtualTime {
         if let Some(direction) = Direction::of_demand(demand)
             && let Some(old) = self.groups.direction(flow).filter(|old| !self.groups.are_equal(old, &direction))
         {
-            self.tally.replace(self.flows.at(flow).weight, old, &direction);
+            self.tally.replace(self.flows.at(flow).weight, &old, &direction);
             self.groups.leave(flow);
             self.groups.join(flow, demand, &direction);
             self.shares_stale = true;
@@ -349,7 +349,7 @@ impl VirtualTime {
     }
 
     fn leave(&mut self, flow: FlowId) {
-        if let Some(&old) = self.groups.direction(flow) {
+        if let Some(old) = self.groups.direction(flow) {
             self.tally.remove(self.flows.at(flow).weight, &old);
             self.groups.leave(flow);
             self.order.remove(flow);
@@ -428,7 +428,7 @@ impl Fluid for VirtualTime {
     }
 
     fn reweigh(&mut self, flow: FlowId, weight: f64) {
-        let Some(&direction) = self.groups.direction(flow) else { return };
+        let Some(direction) = self.groups.direction(flow) else { return };
         self.end_turn_of(flow);
         let left = self.left(flow) as f64;
         let state = self.flows.at(flow);
