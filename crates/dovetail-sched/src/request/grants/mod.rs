@@ -51,8 +51,8 @@
 //!   queue as long. From there it also grows, whatever waits, where its turn was before others of its user: it goes first and
 //!   would have hardly anything of that;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
-//!   want of candidates did not take (`classes.rs`, `users.rs`); and at turns before users who have had less, which last only while the
-//!   response has candidates. A response whose window is shorter than its share times its
+//!   want of candidates did not take (`classes.rs`, `users.rs`); at turns before users who have had less, which last only while the
+//!   response has candidates; and at turns while others have to repay such turns. A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
 //!   for four windows: for those that end before, it is not worth it.
 //!
