@@ -79,6 +79,7 @@ pub use flow::{DropPolicy, FlowId, Limits, Queues, Weight};
 pub use heap::{DenseId, FlowHeap, HeapKey, IndexedHeap, Number};
 pub use nearest::nearest;
 pub use policy::{Evicted, Policy};
+pub use prefetch::prefetch;
 pub use queued::Queued;
 pub use registry::PolicySpec;
 pub use scheduler::{

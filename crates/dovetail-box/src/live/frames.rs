@@ -3,9 +3,9 @@
 //! While they are queued, the kernel uses the caches: the frame that is worked on next is not there. No policy reorders a flow,
 //! so which frame of a flow follows another is known, and it is asked for when that one's turn comes.
 
-use dovetail_sched::FlowId;
+use dovetail_sched::{FlowId, prefetch};
 
-use super::sys::{LONGEST, prefetch};
+use super::sys::LONGEST;
 use crate::wire::offload::Offload;
 
 /// A frame on its way through.
@@ -123,11 +123,11 @@ impl Frames {
     #[inline]
     pub(super) fn ask_ahead(&mut self, handle: u64) {
         if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
-            prefetch(frame.bytes.as_slice());
+            ask_for(&frame.bytes);
         }
         if let Some(place) = self.held.get(handle as usize) {
             self.asked = place.behind;
-            prefetch(self.held.get(self.asked).map_or(&[], std::slice::from_ref));
+            prefetch(&self.held, self.asked);
         }
     }
 
@@ -159,6 +159,14 @@ impl Frames {
         }
         *self = Self::default();
     }
+}
+
+/// Asks for the beginning of a frame: two lines at most, since the processor goes on with the others itself.
+#[inline]
+fn ask_for(bytes: &[u8]) {
+    const LINE: usize = 64;
+    prefetch(bytes, 0);
+    prefetch(bytes, bytes.len().min(2 * LINE).saturating_sub(1));
 }
 
 #[cfg(test)]

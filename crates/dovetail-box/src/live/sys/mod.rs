@@ -3,13 +3,11 @@
 //! Every function here is safe to call: what must hold for a call to the kernel is established in the few lines before it.
 #![allow(unsafe_code)]
 
-mod ahead;
 pub mod bpf;
 mod ring;
 #[cfg(feature = "af-xdp")]
 mod xdp;
 
-pub(crate) use ahead::prefetch;
 pub(crate) use ring::{BATCH, Bytes, LONGEST, Layout, PacketSocket, Received};
 #[cfg(feature = "af-xdp")]
 pub(crate) use xdp::{Abilities, XdpSocket};
