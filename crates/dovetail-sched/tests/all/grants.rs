@@ -710,7 +710,7 @@ impl Plain {
                 let is_short = set.short && (self.tokens * 2 >= self.depth() || (in_flight as f64) < enough);
                 let has_room = alone && (is_idle || is_short);
                 let PlainUser { leads, is_owed, .. } = self.users[user];
-                let (before, has_lost, hurries) = (r.window, of_class || of_user, leads || is_owed);
+                let (before, has_lost, hurries) = (r.window, of_class || of_user, leads || is_owed && !of_same_user);
                 let brought = r.span.2.max(r.received - r.span.1) >= before / 2;
                 let is_used = r.limited || brought || is_farthest && r.granted <= set.window.max(r.offered);
                 let brings = if r.trip_is_told && is_used { carried } else { 0.0 };

@@ -155,15 +155,16 @@ fn weights_hold_with_one_connection_each_however_far_the_server_is() {
 }
 
 /// One user with so many requests outstanding, and one with a single one, of the same class or of one with that weight: what the one
-/// has as a part of what the other has, with `grants` and without scheduling. Between classes that is from second 30 on. Between
-/// users what the many are lent at the beginning, when nothing is known of their lengths, counts as well as its repayment.
+/// has as a part of what the other has, with `grants` and without scheduling. Between classes that is from second 30 on, between
+/// users of all that was had in two minutes: what the many are lent in the first seconds, when nothing is known of their lengths,
+/// counts as well as its repayment.
 fn beside(outstanding: u32, weight: Option<f64>, size: &str, round_trip_ms: u64) -> (f64, f64) {
     let many = format!("each = {outstanding}, size = {size}");
     let class = if weight.is_none() { ", class = \"many\"" } else { "" };
     let one = format!("each = 1, size = {size}{class}");
     let classes = [("many", 1.0, 1, many.as_str()), ("one", weight.unwrap_or(1.0), 1, one.as_str())];
-    let bed = Bed { round_trip_ms, stop_s: 90, classes: &classes, ..BED };
-    let from = if weight.is_none() { 10 } else { 30 };
+    let bed = Bed { round_trip_ms, stop_s: 120, classes: &classes, ..BED };
+    let from = if weight.is_none() { 0 } else { 30 };
     let [grants, ordinary] = ["grants", "none"].map(|gateway| {
         let got = bed.run(gateway, 1);
         got.class(1, from) / got.class(0, from)

@@ -52,7 +52,8 @@
 //!   would have hardly anything of that;
 //! * by a quarter, at the first turn after its class or its user has *lost* something: units that they could have had and for
 //!   want of candidates did not take (`classes.rs`, `users.rs`); at turns before users who have had less, which last only while the
-//!   response has candidates; and at turns while others have to repay such turns. A response whose window is shorter than its share times its
+//!   response has candidates; and at turns while others have to repay such turns to a user who has no other
+//!   candidate. A response whose window is shorter than its share times its
 //!   round trip is a candidate too seldom, and would get less than its weight however long it went on. It has to have gone on
 //!   for four windows: for those that end before, it is not worth it.
 //!
@@ -468,7 +469,9 @@ impl Grants {
         let units = if releases {
             self.release(request, user, class, now)
         } else {
-            self.go_on(request, user, due, (has_lost, leads || choice.is_owed), now)
+            // Who has another candidate goes first with that one, however short this window is.
+            let is_repaid = choice.is_owed && !self.users.has_candidates(user);
+            self.go_on(request, user, due, (has_lost, leads || is_repaid), now)
         };
         let response = &mut self.responses[request.0 as usize];
         response.round.turned(response.target(), now);
