@@ -6,7 +6,8 @@ from decimal import Decimal
 import pytest
 from dovetail.sweep import GridError
 from dovetail.sweep.axes import axis
-from dovetail.sweep.grid import MOST_POINTS, read
+from dovetail.sweep.grid import read
+from dovetail.sweep.points import MOST_POINTS
 from fakes import canonical
 
 SCENARIO = {"name": "s"}

@@ -9,6 +9,7 @@
 
 mod access;
 mod against;
+mod charts;
 mod json;
 mod network;
 mod noun;
@@ -26,7 +27,6 @@ use std::io::Write;
 pub use dovetail_sim::blame::Selection;
 pub(crate) use page::blocks;
 pub(crate) use pipeline::run_explained;
-pub(crate) use who::{Group, Who};
 
 use crate::{
     error::{Error, Misuse},

@@ -3,11 +3,12 @@
 use dovetail_sim::blame::Explanation;
 
 use super::{
+    charts,
     noun::Noun,
     show::{Explained, matrix, waited, worst},
     who::Who,
 };
-use crate::report::{Block, Page, charts};
+use crate::report::{Block, Page};
 
 impl Explained<'_> {
     pub(super) fn page(&self) -> Page {

@@ -20,17 +20,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol
 
-from . import captures, scenarios
+from . import captures, listed, scenarios
 from .axes import Axis, axis, literal
 from .captures import Capture
 from .errors import GridError
-from .points import Point
+from .points import MOST_POINTS, Point, checked_seed, policy_text
 from .scenarios import Canonical, Scenario, canonical_by_dovetail
 
-#: The most points of a sweep: a set of their keys has to fit into memory when it is resumed.
-MOST_POINTS = 10_000_000
 _KEYS = {"scenario", "capture", "policy", "seed", "set"}
-_LARGEST_SEED = 2**64 - 1
 
 
 class Points(Protocol):
@@ -75,8 +72,6 @@ def read(source: str | Path | dict[str, Any], canonical: Canonical = canonical_b
         return of_table(_toml(source, "the grid"), Path.cwd(), canonical)
     path = Path(source)
     if path.suffix.lower() in (".csv", ".parquet"):
-        from . import listed
-
         return listed.read(path, canonical)
     try:
         text = path.read_text(encoding="utf-8")
@@ -134,13 +129,6 @@ def _refuse_too_many(sizes: dict[str, int]) -> None:
                         "narrow a range, or split the grid over several folders")
 
 
-def checked_seed(seed: Any) -> int | None:
-    """The seed, if it is one."""
-    if seed is None or (not isinstance(seed, bool) and isinstance(seed, int) and 0 <= seed <= _LARGEST_SEED):
-        return seed
-    raise GridError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
-
-
 def _flat(table: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     """Keys with dots, and what they are set to. A table that is no range holds more keys; as a value it stands in a list."""
     if not isinstance(table, dict):
@@ -178,24 +166,6 @@ class _Knobs:
     def __iter__(self) -> Iterator[str]:
         for values in itertools.product(*(values for _, values in self.knobs)):
             yield policy_text(self.name, [(key, value) for (key, _), value in zip(self.knobs, values, strict=True)])
-
-
-def policy_text(name: str, knobs: list[tuple[str, Any]]) -> str:
-    """`name:key=value,key=value`."""
-    written = ",".join(f"{key}={_knob(value, f'policy {name}: {key}')}" for key, value in knobs)
-    joint = "," if ":" in name else ":"
-    return f"{name}{joint}{written}" if written else name
-
-
-def _knob(value: Any, where: str) -> str:
-    match value:
-        case bool():
-            return str(value).lower()
-        case float() if value == int(value):
-            return str(int(value))
-        case int() | float() | str():
-            return str(value)
-    raise GridError(f"{where}: {value!r} is neither a number nor a text")
 
 
 def _sources(value: Any, folder: Path) -> list[str | dict[str, Any]]:

@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from . import captures, grid, scenarios
+from . import captures, scenarios
 from .axes import literal
 from .captures import Capture
 from .errors import GridError
-from .points import Point
+from .points import MOST_POINTS, Point, checked_seed, policy_text
 from .scenarios import Canonical, Scenario
 
 _PLAIN = {"scenario", "capture", "policy", "seed"}
@@ -53,8 +53,8 @@ def read(path: Path, canonical: Canonical) -> Listed:
     replayed: dict[str, Capture] = {}
     for at, row in _rows(path):
         where = f"{path}, row {at}"
-        if at > grid.MOST_POINTS:
-            raise GridError(f"{path}: it has more than the {grid.MOST_POINTS:,} rows of one sweep: split it over several folders")
+        if at > MOST_POINTS:
+            raise GridError(f"{path}: it has more than the {MOST_POINTS:,} rows of one sweep: split it over several folders")
         scenario, capture, policy, changes, seed = _parts(row, where)
         if not policy or not (scenario or capture):
             raise GridError(f"{where}: a point has a policy, and a scenario or a capture")
@@ -80,8 +80,8 @@ def _parts(row: dict[str, Any], where: str) -> tuple[str, str, str, tuple[tuple[
             changes.append((column.removeprefix("set."), literal(_value(cell, where), f"{where}: {column}")))
     policy = row.get("policy") or ""
     seed = row.get("seed")
-    seed = None if seed in (None, "") else grid.checked_seed(_value(seed, where))
-    return (row.get("scenario") or "", row.get("capture") or "", policy and grid.policy_text(policy, knobs),
+    seed = None if seed in (None, "") else checked_seed(_value(seed, where))
+    return (row.get("scenario") or "", row.get("capture") or "", policy and policy_text(policy, knobs),
             tuple(sorted(changes)), seed)
 
 

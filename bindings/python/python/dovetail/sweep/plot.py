@@ -1,30 +1,24 @@
 """A first picture: a figure over an axis, as the median with the interval over seeds and everything else that is not shown."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pyarrow as pa
 
 from .errors import SweepError
-
-if TYPE_CHECKING:
-    from .results import Results
 
 _INSTALL = "pip install 'dovetail-sched[sweep]'"
 
 
-def chart(results: "Results", x: str, y: str, colour: str | None) -> Any:
-    """The chart. `colour` tells its lines apart."""
+def chart(summary: pa.Table, x: str, y: str, colour: str | None) -> Any:
+    """The chart of a summary, of at least one row, of `y` by `x` and `colour`, which tells its lines apart."""
     try:
         import altair as alt
     except ImportError as error:
         raise SweepError(f"charts are drawn by Altair, which is not installed: {_INSTALL}") from error
-    x, y = results.column(x), results.column(y)
-    colour = results.column(colour) if colour else None
-    table = results.summary(y, by=[x, colour] if colour else [x], over=())
     # Dots and brackets mean something to Altair.
     names = {x: "x", y: "y", f"{y}.p5": "low", f"{y}.p95": "high"} | ({colour: "colour"} if colour else {})
-    rows = [{names[name]: value for name, value in row.items() if name in names} for row in table.to_pylist()]
-    if not rows:
-        raise SweepError(f"{results.folder} has no points to draw")
+    rows = [{names[name]: value for name, value in row.items() if name in names} for row in summary.to_pylist()]
     is_number = all(isinstance(row["x"], int | float) for row in rows)
     encoding: dict[str, Any] = {}
     if is_number:

@@ -11,8 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .captures import Capture
+from .errors import GridError
 from .scenarios import Scenario
 
+#: The most points of a sweep: a set of their keys has to fit into memory when it is resumed.
+MOST_POINTS = 10_000_000
+_LARGEST_SEED = 2**64 - 1
 #: Changes when keys are made in another way.
 KEY_FORMAT = 1
 _KEY_BYTES = 16
@@ -52,3 +56,28 @@ class Point:
             "changes": json.dumps(dict(self.changes), sort_keys=True),
             "seed": self.seed,
         }
+
+
+def checked_seed(seed: Any) -> int | None:
+    """The seed, if it is one."""
+    if seed is None or (not isinstance(seed, bool) and isinstance(seed, int) and 0 <= seed <= _LARGEST_SEED):
+        return seed
+    raise GridError(f"seed: {seed!r} is not a whole number from 0 to 2^64 - 1")
+
+
+def policy_text(name: str, knobs: list[tuple[str, Any]]) -> str:
+    """`name:key=value,key=value`."""
+    written = ",".join(f"{key}={_knob(value, f'policy {name}: {key}')}" for key, value in knobs)
+    joint = "," if ":" in name else ":"
+    return f"{name}{joint}{written}" if written else name
+
+
+def _knob(value: Any, where: str) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case float() if value == int(value):
+            return str(int(value))
+        case int() | float() | str():
+            return str(value)
+    raise GridError(f"{where}: {value!r} is neither a number nor a text")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from . import store
+from . import plot, store
 from .errors import SweepError
 
 #: The ends of an interval.
@@ -105,9 +105,12 @@ class Results:
 
     def plot(self, x: str, y: str, colour: str | None = None) -> Any:
         """An Altair chart of a figure's median over an axis, with the interval over everything that is not shown."""
-        from . import plot
-
-        return plot.chart(self, x, y, colour)
+        x, y = self.column(x), self.column(y)
+        colour = self.column(colour) if colour else None
+        summary = self.summary(y, by=[x, colour] if colour else [x], over=())
+        if not summary.num_rows:
+            raise SweepError(f"{self.folder} has no points to draw")
+        return plot.chart(summary, x, y, colour)
 
     def write(self, path: str | Path) -> None:
         """The table of all points as one file, CSV or Parquet. Equal sweeps are equal bytes."""

@@ -134,6 +134,7 @@
 //! ```
 
 mod age;
+mod charging;
 mod classes;
 mod counted;
 mod forest;
@@ -144,6 +145,8 @@ mod pace;
 mod response;
 mod round;
 mod settings;
+mod standing;
+mod turns;
 mod users;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
@@ -155,9 +158,9 @@ use self::{
     order::Order,
     overdue::Overdue,
     pace::{Demand, Pace},
-    response::{Cause, Response, State},
+    response::{Response, State},
     settings::Settings,
-    users::{Choice, Users},
+    users::Users,
 };
 use super::{
     Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
@@ -242,13 +245,6 @@ const FIRST: u64 = 20_000;
 /// How long a round that the window made as long as it was says that windows fill the link.
 const FILLS: Nanos = Nanos::from_secs(2);
 
-/// Tokens of units that did not come are given back for so long: a far server's round trip and some queue. Later the link has
-/// been idle for them, and they would come beside others.
-const TOKENS_KEPT: Nanos = Nanos::from_secs(1);
-
-/// How fast the running mean of targets forgets.
-const MEAN_GAIN: f64 = 1.0 / 32.0;
-
 /// Requests and responses scheduled together.
 #[derive(Debug)]
 pub struct Grants {
@@ -300,266 +296,6 @@ impl Grants {
             in_flight: 0,
             fills_until: Nanos::ZERO,
         })
-    }
-
-    /// Whose a request is that the environment may tell of; the user is heard of by that, and counts.
-    fn hear(&mut self, request: RequestId) -> Option<(UserId, ClassId)> {
-        let user = self.accounts.user(request)?;
-        let class = self.accounts.class_of(user)?;
-        if self.counted.heard(user) {
-            self.classes.count(class);
-        }
-        Some((user, class))
-    }
-
-    /// Whether the user counts, after something happened to one of their requests.
-    fn settle(&mut self, user: UserId, class: ClassId, now: Nanos) {
-        if self.accounts.requests(user) > 0 {
-            self.counted.heard_until(user, self.users.has_candidates(user), now);
-        } else if self.counted.idle(user) {
-            self.classes.uncount(class);
-        }
-    }
-
-    fn parts(&self, class: ClassId) -> f64 {
-        let users = if self.counts_users { self.classes.counted_users(class).max(1) } else { 1 };
-        self.accounts.weight(class) * f64::from(users)
-    }
-
-    /// What the class's counter grew by.
-    fn charge(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u128 {
-        self.pace.advance(now);
-        self.pace.spend(units);
-        self.users.charge(user, class, units);
-        self.classes.charge(class, units, self.parts(class))
-    }
-
-    /// Charges what of the response was not charged up to `units` in all.
-    fn charge_up_to(&mut self, request: RequestId, units: u64, now: Nanos) {
-        let more = units.saturating_sub(self.responses[request.0 as usize].charged);
-        if more == 0 {
-            return;
-        }
-        if let Some(user) = self.accounts.user(request)
-            && let Some(class) = self.accounts.class_of(user)
-        {
-            let paid = self.charge(user, class, more, now);
-            self.pace.lets_in(more, self.responses[request.0 as usize].round.told_trip());
-            let response = &mut self.responses[request.0 as usize];
-            let before = response.in_flight();
-            response.charged += more;
-            self.in_flight += response.in_flight() - before;
-            response.paid = response.paid.saturating_add(paid);
-            response.charged_at = now;
-        }
-    }
-
-    /// Gives back what of the response was charged beyond `units` in all: of the counter no more than it grew by, however many
-    /// users the class has now, and of tokens only what could still be used.
-    fn refund_down_to(&mut self, request: RequestId, units: u64, now: Nanos) {
-        let response = &mut self.responses[request.0 as usize];
-        let less = response.charged.saturating_sub(units);
-        if less == 0 {
-            return;
-        }
-        let paid =
-            if units == 0 { response.paid } else { response.paid / u128::from(response.charged) * u128::from(less) };
-        response.paid -= paid;
-        let before = response.in_flight();
-        response.charged -= less;
-        self.in_flight -= before - response.in_flight();
-        let is_recent = now - response.charged_at <= TOKENS_KEPT;
-        if let Some(user) = self.accounts.user(request)
-            && let Some(class) = self.accounts.class_of(user)
-        {
-            if is_recent {
-                self.pace.advance(now);
-                self.pace.refund(less);
-            }
-            self.classes.refund(class, less, self.parts(class), paid);
-            self.users.refund(user, class, less);
-        }
-    }
-
-    /// Puts the request where it belongs after something of it was told.
-    fn review(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        let expected = self.expected();
-        let response = &mut self.responses[request.0 as usize];
-        if response.review() {
-            self.freed.push_back(request);
-        }
-        if response.is_candidate() {
-            let mut rank = self.order.rank(response, expected);
-            if response.is_open() {
-                response.is_long |= self.users.is_too_long(rank.left, user, class);
-                rank.left = if response.is_long { u64::MAX } else { rank.left };
-            }
-            self.users.put(request, user, class, rank);
-            self.classes.set_candidate(class, true);
-        } else {
-            self.withdraw(request, user, class);
-        }
-    }
-
-    /// Puts responses that were silent for too long before all others of their users.
-    fn promote(&mut self, now: Nanos) {
-        let responses = &self.responses;
-        self.overdue.forget(self.released, |request, served| !responses[request.0 as usize].waits_since(served));
-        while let Some((request, served)) = self.overdue.next(now) {
-            let response = &mut self.responses[request.0 as usize];
-            if response.waits_since(served)
-                && let Some(user) = self.accounts.user(request)
-                && let Some(class) = self.accounts.class_of(user)
-            {
-                response.overdue = true;
-                let units = response.due(self.setup.quantum);
-                self.overdue.goes(Nanos::from_f64(units as f64 / self.pace.pace() * 1e9), now);
-                self.review(request, user, class);
-            }
-        }
-    }
-
-    /// The request may not have a turn.
-    fn withdraw(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        self.users.take(request, user, class);
-        self.classes.set_candidate(class, self.users.is_candidate(class));
-    }
-
-    /// Units that a release is expected to elicit.
-    fn expected(&self) -> u64 {
-        // Empty responses make the mean small, and any number of releases may not cost next to nothing.
-        ((self.mean_target + 0.5) as u64).max(self.setup.quantum)
-    }
-
-    /// A released response's size turned out, or a bound for it.
-    fn learn_size(&mut self, request: RequestId, units: u64) {
-        let response = &mut self.responses[request.0 as usize];
-        if !core::mem::replace(&mut response.told, true) {
-            let elicited = units.min(self.setup.quantum.saturating_add(self.setup.window));
-            self.mean_target += (elicited as f64 - self.mean_target) * MEAN_GAIN;
-        }
-    }
-
-    fn number(&mut self) -> u64 {
-        self.next_number += 1;
-        self.next_number
-    }
-
-    /// The request's response may be taken in to its end.
-    fn free_turn(&mut self, request: RequestId) -> Option<Turn> {
-        let response = self.responses.get_mut(request.0 as usize).filter(|response| response.freed)?;
-        (response.freed, response.ready) = (false, false);
-        Some(Turn { request, releases: false, units: response.grant(0), window: response.window })
-    }
-
-    /// The candidate's turn.
-    fn turn(&mut self, choice: &Choice, now: Nanos) -> Option<Turn> {
-        let request = choice.request;
-        let (user, class) = self.hear(request)?;
-        let leads = self.users.goes(user, choice.leads, self.accounts.active_users(class) == 1);
-        let number = self.number();
-        let response = &mut self.responses[request.0 as usize];
-        let releases = response.state == State::Waiting;
-        let due = response.due(self.setup.quantum);
-        (response.state, response.served) = (State::Released, number);
-        (response.ready, response.overdue) = (false, false);
-        self.withdraw(request, user, class);
-        // What was lost since their last turns; both are asked, for both are settled by this one.
-        let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
-        let units = if releases {
-            self.release(request, user, class, now)
-        } else {
-            // Who has another candidate goes first with that one, however short this window is.
-            let is_repaid = choice.is_owed && !self.users.has_candidates(user);
-            self.go_on(request, user, due, (has_lost, leads || is_repaid), now)
-        };
-        let response = &mut self.responses[request.0 as usize];
-        response.round.turned(response.target(), now);
-        let window = response.window;
-        self.settle(user, class, now);
-        Some(Turn { request, releases, units, window })
-    }
-
-    /// The request leaves. Units that may be taken in.
-    fn release(&mut self, request: RequestId, user: UserId, class: ClassId, now: Nanos) -> u64 {
-        let RequestSetup { quantum, window, overhead, .. } = self.setup;
-        let response = &mut self.responses[request.0 as usize];
-        response.window = response.window.max(window);
-        response.round.released(now);
-        let units = response.grant(quantum);
-        let (target, total) = (response.target(), response.total);
-        self.waiting -= 1;
-        self.released += 1;
-        self.charge(user, class, overhead, now);
-        self.charge_up_to(request, total.map_or(self.expected(), |_| target), now);
-        if let Some(total) = total {
-            self.learn_size(request, total);
-        }
-        units
-    }
-
-    /// More of a response: this many units, and what its window grows by. Units that may be taken in.
-    fn go_on(
-        &mut self,
-        request: RequestId,
-        user: UserId,
-        due: u64,
-        (has_lost, hurries): (bool, bool),
-        now: Nanos,
-    ) -> u64 {
-        let response = &mut self.responses[request.0 as usize];
-        let units = response.grant(due);
-        let target = response.target();
-        self.charge_up_to(request, target, now);
-        let Response { round, grew_at, .. } = &self.responses[request.0 as usize];
-        // The pace is higher than what the link carries while the far queue is short.
-        let brings = self.pace.capacity() * round.told_trip().as_secs_f64();
-        let trip = round.trip();
-        let is_farthest = response::is_farthest(&self.setup, brings);
-        let enough = self.pace.pace() * trip.as_secs_f64() / 2.0;
-        let has_room = self.pace.has_room(self.in_flight, enough)
-            || is_farthest && self.pace.has_far_room(self.in_flight, brings, brings * response::FILLED);
-        let cause = Cause {
-            has_lost,
-            hurries,
-            has_room: has_room && self.users.candidates() == 0,
-            brings,
-            is_settled: self.pace.is_settled(round.told_trip(), *grew_at),
-            is_farthest,
-            is_preferred: self.users.has_candidates(user),
-        };
-        let response = &mut self.responses[request.0 as usize];
-        if !response.grows(&self.setup, &cause) {
-            return units;
-        }
-        response.grew_at = now;
-        let units = units + response.grant(0);
-        let target = response.target();
-        self.charge_up_to(request, target, now);
-        units
-    }
-
-    /// A request that is over. Of one that ended what was charged and did not come is given back.
-    fn over(&mut self, request: RequestId, ended: bool, now: Nanos) {
-        let Some((user, class)) = self.hear(request) else { return };
-        let Response { state, received, .. } = self.responses[request.0 as usize];
-        self.withdraw(request, user, class);
-        if state == State::Waiting {
-            self.waiting -= 1;
-        } else {
-            self.released -= 1;
-        }
-        if state == State::Released && received == 0 {
-            self.counted.doubt(user);
-        }
-        if ended && state == State::Released {
-            self.learn_size(request, received);
-            self.refund_down_to(request, received, now);
-        }
-        let response = core::mem::take(&mut self.responses[request.0 as usize]);
-        self.in_flight -= response.in_flight();
-        self.accounts.left(request);
-        self.settle(user, class, now);
     }
 }
 
@@ -739,18 +475,7 @@ impl RequestScheduler for Grants {
         if !is_open {
             return None;
         }
-        let class = self.classes.select()?;
-        let mut first = self.users.choose(class)?;
-        let expected = self.expected();
-        for (other, ahead) in self.classes.others(class) {
-            let Some(sooner) = self.users.choose(other) else { continue };
-            let parts = self.parts(other);
-            let rank = sooner.rank.later(ahead.units(parts) / 2);
-            let left = self.responses[sooner.request.0 as usize].left(expected);
-            if rank < first.rank && ahead.leaves_room_for(left, parts) {
-                first = Choice { rank, ..sooner };
-            }
-        }
+        let first = self.choose()?;
         self.turn(&first, now)
     }
 

@@ -63,11 +63,13 @@
 //! drops segments, which are sent again beside what is let in, and `1 - g` would hardly let it go: `e` says by how much it is longer
 //! than `d*` up to where it would without stalled responses.
 
+mod aim;
+mod exp;
+
+use self::{aim::Aim, exp::exp};
 use super::meter::Meter;
 use crate::{Nanos, request::FarDelay};
 
-/// The least that the knob can ask for.
-const LEAST_AIM: Nanos = Nanos::from_micros(1);
 /// Proportional gain: the prototype's 2.5/s times 60 ms.
 const GAIN: f64 = 0.15;
 /// The most that `g/d*` times the round trip is: a third of `π/2`, where the queue begins to swing.
@@ -94,24 +96,14 @@ const DOUBTS_AT: f64 = 0.95;
 const JUMPS_AT: f64 = 0.7;
 /// The least part of what was given that a jump leaves.
 const LEAST_JUMP: f64 = 1.0 / 16.0;
-/// So many responses may be stalled for each turn that the far queue shall hold: a single connection kept its share beside 160 at a
-/// queue of 25 packets that shall hold five turns, and not always beside 200.
-const STALLED_PER_TURN: f64 = 25.0;
-/// What is left of the far queue's target beside any number of stalled responses.
-const LEAST_LEFT: f64 = 0.25;
 /// For so long the queue has to have been short or long: as long as what came is remembered.
 const STEADY: Nanos = Nanos::from_secs(1);
 
 /// The bucket and what fills it. Rates in units a second.
 #[derive(Debug)]
 pub(super) struct Pace {
-    // d*: what was asked for, and as it is.
-    asked: Nanos,
-    aim: Nanos,
-    // Half of the far queue's room, as far as it is known.
-    half_room: Nanos,
-    // What part of either is left beside the probes of stalled senders.
-    left: f64,
+    // d*
+    aim: Aim,
     learns: bool,
     // The least that the bucket holds, in units.
     turn: f64,
@@ -148,10 +140,7 @@ impl Pace {
     /// A full bucket. `rate` in units a second, `turn` in units; `aim` is `d*`.
     pub(super) fn new(rate: f64, turn: u64, aim: Nanos, learns: bool) -> Self {
         let mut pace = Self {
-            asked: aim,
-            aim,
-            half_room: Nanos::MAX,
-            left: 1.0,
+            aim: Aim::new(aim),
             learns,
             turn: turn as f64,
             given: rate,
@@ -183,28 +172,13 @@ impl Pace {
     /// The far queue shall be so long, or half of its room again where that is less.
     pub(super) fn set_aim(&mut self, aim: Nanos, now: Nanos) {
         self.advance(now);
-        self.asked = aim;
-        self.fit_aim();
+        self.aim.ask(aim);
         self.add(0.0);
-    }
-
-    /// What was asked for, or half of the room where that is less, and of that what is left.
-    fn fit_aim(&mut self) {
-        self.aim = Nanos::from_f64(self.free_aim().as_f64() * self.left).max(LEAST_AIM);
-    }
-
-    /// The same beside no stalled senders.
-    fn free_aim(&self) -> Nanos {
-        self.asked.min(self.half_room)
     }
 
     /// Of so many responses units wait for turns.
     pub(super) fn set_stalled(&mut self, responses: usize) {
-        let few = STALLED_PER_TURN * self.capacity * self.asked.as_secs_f64() / self.turn;
-        let left = (few / responses.max(1) as f64).clamp(LEAST_LEFT, 1.0);
-        if left != self.left {
-            self.left = left;
-            self.fit_aim();
+        if self.aim.leave_room(responses, self.capacity, self.turn) {
             self.add(0.0);
         }
     }
@@ -218,15 +192,14 @@ impl Pace {
     pub(super) fn tell(&mut self, seen: Option<FarDelay>, now: Nanos) {
         self.advance(now);
         if let Some(FarDelay { room, .. }) = seen {
-            self.half_room = room.map_or(Nanos::MAX, |room| Nanos(room.0 / 2));
-            self.fit_aim();
+            self.aim.fit(room);
         }
         self.told = seen.map(|seen| (seen.delay, self.at));
         let since = |holds: bool, before: Option<Nanos>| holds.then(|| before.unwrap_or(now));
         let is = |test: &dyn Fn(f64) -> bool| seen.is_some_and(|seen| test(seen.delay.as_f64()));
-        self.short_since = since(is(&|delay| delay < self.aim.as_f64() / 4.0), self.short_since);
+        self.short_since = since(is(&|delay| delay < self.aim.target().as_f64() / 4.0), self.short_since);
         // A queue that is kept shorter beside stalled senders is not long for that.
-        self.long_since = since(is(&|delay| delay > 2.0 * self.free_aim().as_f64()), self.long_since);
+        self.long_since = since(is(&|delay| delay > 2.0 * self.aim.free().as_f64()), self.long_since);
         self.jump();
         self.add(0.0);
     }
@@ -260,7 +233,7 @@ impl Pace {
             return;
         }
         self.capacity = self.meter.per_s().clamp(self.given * LEAST_JUMP, self.capacity.max(self.given * LEAST_JUMP));
-        let excess_s = (delay - self.aim).as_secs_f64();
+        let excess_s = (delay - self.aim.target()).as_secs_f64();
         self.tokens = self.tokens.min(-excess_s * self.pace());
         // What comes from now on counts.
         self.long_since = Some(self.at);
@@ -295,7 +268,7 @@ impl Pace {
     /// Whether the link carries less than it could: the far queue is not a quarter of what it may be, and at least half of
     /// what the bucket holds is in it, or what is in flight is less than `enough`.
     pub(super) fn has_room(&self, in_flight: u128, enough: f64) -> bool {
-        let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.as_f64() / 4.0);
+        let is_short = self.believed().is_none_or(|delay| delay.as_f64() < self.aim.target().as_f64() / 4.0);
         is_short && (self.tokens >= self.depth() / 2.0 || (in_flight as f64) < enough)
     }
 
@@ -311,7 +284,7 @@ impl Pace {
     /// queue may be as long as it shall be.
     pub(super) fn has_far_room(&self, in_flight: u128, brings: f64, enough: f64) -> bool {
         let in_flight = in_flight as f64;
-        let is_short = || self.believed().is_none_or(|delay| delay < self.aim);
+        let is_short = || self.believed().is_none_or(|delay| delay < self.aim.target());
         in_flight < brings / 2.0 || in_flight < enough && is_short()
     }
 
@@ -340,7 +313,7 @@ impl Pace {
 
     /// g'/g: the part of the gains that is left where what is let in comes late.
     fn haste(&self) -> f64 {
-        let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.as_secs_f64());
+        let (late, most) = (GAIN * self.trip_s, MOST_LATE * self.aim.target().as_secs_f64());
         if late <= most { 1.0 } else { most / late }
     }
 
@@ -361,7 +334,7 @@ impl Pace {
 
     /// The far queue's delay, if it is known and can be the downlink's.
     fn believed(&self) -> Option<Nanos> {
-        self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim)
+        self.delay().filter(|&delay| !self.uplink_is_busy || delay <= self.aim.target())
     }
 
     /// Whether what began then, if it did, has gone on for so long.
@@ -410,254 +383,13 @@ impl Pace {
     }
 
     fn depth(&self) -> f64 {
-        (self.pace() * self.aim.as_f64() / 1e9).max(self.turn)
+        (self.pace() * self.aim.target().as_f64() / 1e9).max(self.turn)
     }
 
     fn error(&self, delay: Nanos) -> f64 {
-        ((delay.as_f64() - self.aim.as_f64()) / self.aim.as_f64()).clamp(-1.0, 1.0 / self.left)
+        ((delay.as_f64() - self.aim.target().as_f64()) / self.aim.target().as_f64()).clamp(-1.0, 1.0 / self.aim.left())
     }
-}
-
-/// e^x to 12 digits for `x` from -9 to 9, the widest range that `C` can cross, and of these for what is beyond: `core` has
-/// no `exp`.
-fn exp(x: f64) -> f64 {
-    let x = x.clamp(-9.0, 9.0) / 1024.0;
-    let mut power = 1.0 + x * (1.0 + x / 2.0 * (1.0 + x / 3.0 * (1.0 + x / 4.0 * (1.0 + x / 5.0))));
-    for _ in 0..10 {
-        power *= power;
-    }
-    power
 }
 
 #[cfg(test)]
-mod tests {
-    use std::vec::Vec;
-
-    use super::*;
-
-    const AIM: Nanos = Nanos::from_millis(60);
-
-    fn near(a: f64, b: f64) {
-        assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
-    }
-
-    #[test]
-    fn the_exponential_is_the_exponential() {
-        for x in [-9.0, -8.3, -1.0, -1e-9, 0.0, 1e-5, 0.35, 4.2, 9.0] {
-            let error = exp(x) / f64::exp(x) - 1.0;
-            assert!(error.abs() < 1e-12, "{x}: {error}");
-        }
-        assert!(exp(f64::MAX) > RANGE * RANGE && exp(f64::MIN) < 1.0 / (RANGE * RANGE));
-    }
-
-    #[test]
-    fn the_pace_follows_the_far_queue() {
-        let mut pace = Pace::new(1000.0, 1, AIM, true);
-        near(pace.pace(), 950.0);
-        for (delay_ms, expected) in [(0, 1150.0), (30, 1075.0), (60, 1000.0), (90, 925.0), (120, 850.0), (9999, 850.0)]
-        {
-            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
-            near(pace.pace(), expected);
-        }
-        pace.advance(Nanos::from_millis(1999));
-        near(pace.pace(), 850.0);
-        pace.advance(Nanos::from_secs(2));
-        near(pace.pace(), 950.0);
-        near(pace.capacity(), 1000.0);
-    }
-
-    #[test]
-    fn a_queue_shall_be_shorter_beside_many_stalled_senders() {
-        // 60 of 1,000 a second and turns of 3 are 20 turns, and 500 stalled responses.
-        let mut pace = Pace::new(1000.0, 3, AIM, true);
-        for (stalled, aim_ms) in [(0, 60), (500, 60), (1_000, 30), (1_999, 15), (usize::MAX, 15), (600, 50)] {
-            pace.set_stalled(stalled);
-            assert!(pace.aim.0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim);
-        }
-        // Beside 1,000 the pace falls as far at 90 ms and more as twice at 60 ms and more beside none.
-        for (stalled, delay_ms, paced) in
-            [(500, 120, 850.0), (1_000, 60, 850.0), (1_000, 90, 700.0), (1_000, 900, 700.0)]
-        {
-            pace.set_stalled(stalled);
-            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
-            assert!((pace.pace() - paced).abs() < 0.1, "{stalled}, {delay_ms} ms: {}", pace.pace());
-        }
-        // Half of a room of 80 ms is less than was asked for, and what is left is a part of that.
-        pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(80)) }), Nanos::ZERO);
-        for (stalled, aim_ms) in [(500, 40), (1_000, 20), (0, 40)] {
-            pace.set_stalled(stalled);
-            assert!(pace.aim.0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim);
-        }
-    }
-
-    #[test]
-    fn capacity_is_learnt_from_what_the_queue_can_tell_and_within_its_range() {
-        let mut pace = Pace::new(1000.0, 1, AIM, true);
-        let mut second = 0;
-        let mut run = |pace: &mut Pace, demand, delay, seconds| {
-            pace.set_demand(demand);
-            for _ in 0..seconds {
-                pace.came(pace.pace() as u64);
-                pace.tell(Some(FarDelay::of(delay)), Nanos::from_secs(second));
-                second += 1;
-                pace.advance(Nanos::from_secs(second));
-            }
-            pace.capacity()
-        };
-        let long = Nanos::from_secs(9);
-        near(run(&mut pace, Demand::Waits, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Met, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::None, long, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Waits, AIM, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Met, long, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Fills, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
-        near(run(&mut pace, Demand::Fills, long, 20), 1000.0);
-        near(run(&mut pace, Demand::Waits, long, 20), 1000.0 * f64::exp(-0.7));
-        near(run(&mut pace, Demand::Waits, long, 1000), 1000.0 / 64.0);
-        near(run(&mut pace, Demand::Waits, Nanos::ZERO, 1000), 64_000.0);
-        pace.set_rate(f64::NAN, Nanos::from_secs(5000));
-        near(pace.capacity(), 64_000.0);
-        pace.set_rate(77.0, Nanos::from_secs(5000));
-        near(pace.capacity(), 77.0);
-    }
-
-    /// Half a minute at a link of this many units a second, which brings all that is let in or what it can, and whose
-    /// far queue is so long: what is believed of it after each second, and the longest that turns had to wait in it.
-    fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
-        let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
-        for step in 0..300 {
-            let now = Nanos::from_millis(from_s * 1000 + 100 * step);
-            pace.tell(Some(FarDelay::of(delay)), now);
-            pace.set_demand(Demand::Waits);
-            pace.came((pace.pace().min(carries) / 10.0) as u64);
-            waits_s = waits_s.max((pace.opens() - now).as_secs_f64());
-            if step % 10 == 9 {
-                seen.push((pace.capacity(), waits_s));
-                waits_s = 0.0;
-            }
-        }
-        seen
-    }
-
-    #[test]
-    fn a_link_that_brings_far_less_is_believed_at_once_and_its_queue_goes_first() {
-        let mut pace = Pace::new(1e6, 10, AIM, true);
-        play(&mut pace, 0, 1e6, AIM);
-        let before = pace.capacity();
-        assert!((0.99e6..1.01e6).contains(&before), "{before}");
-        let seen = play(&mut pace, 30, 2.5e5, Nanos::from_millis(1060));
-        assert!((2e5..2.8e5).contains(&seen[1].0), "{seen:?}");
-        assert!(seen[..3].iter().any(|&(_, waits_s)| (0.9..1.1).contains(&waits_s)), "{seen:?}");
-        // Back again, in ten seconds or little more.
-        let seen = play(&mut pace, 60, 1e6, Nanos::ZERO);
-        assert!(seen[19].0 > 0.9e6, "{seen:?}");
-    }
-
-    #[test]
-    fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
-        let mut pace = Pace::new(1e6, 10, AIM, true);
-        let seen = play(&mut pace, 0, 1e6, Nanos::from_secs(1));
-        let falls = f64::exp(-0.035 / 4.0 * 30.0);
-        assert!((falls * 0.99..falls * 1.05).contains(&(seen[29].0 / 1e6)), "{seen:?}");
-        // Who sends up knows that it is not the downlink.
-        let mut pace = Pace::new(1e6, 10, AIM, true);
-        pace.set_uplink(true, Nanos::ZERO);
-        let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
-        near(seen[29].0, 1e6);
-        near(pace.pace(), BLIND * 1e6);
-    }
-
-    /// How far a far queue swings in the last of three minutes, in milliseconds, where what is let in comes after `trip` and
-    /// half of the queue is there to begin with: a fluid that comes as it was let in and goes at the rate.
-    fn swings(trip: Nanos, is_told: bool) -> f64 {
-        let (rate, step) = (1e6, 0.01);
-        let mut pace = Pace::new(rate, 1, AIM, true);
-        let mut coming = std::collections::VecDeque::from(std::vec![1.0; (trip.as_secs_f64() / step) as usize]);
-        let (mut queue_s, mut last) = (0.03_f64, Vec::new());
-        for number in 0..18_000 {
-            let now = Nanos::from_millis(number * 10);
-            pace.set_demand(Demand::Waits);
-            if number % 10 == 0 {
-                pace.tell(Some(FarDelay::of(Nanos::from_f64(queue_s * 1e9))), now);
-            }
-            pace.advance(now);
-            let lets_in = pace.pace() / rate;
-            pace.lets_in((lets_in * rate * step) as u64, if is_told { trip } else { Nanos::ZERO });
-            coming.push_back(lets_in);
-            let comes = coming.pop_front().unwrap();
-            queue_s = (queue_s + (comes - 1.0) * step).max(0.0);
-            pace.came((comes.min(1.0) * rate * step) as u64);
-            if number >= 12_000 {
-                last.push(queue_s * 1000.0);
-            }
-        }
-        last.iter().fold(f64::MIN, |most, &x| most.max(x)) - last.iter().fold(f64::MAX, |least, &x| least.min(x))
-    }
-
-    #[test]
-    fn what_comes_from_far_away_is_let_in_without_haste() {
-        for (trip_ms, told, not_told) in
-            [(100, 0.0..2.0, 0.0..2.0), (600, 0.0..2.0, 60.0..400.0), (1200, 0.0..2.0, 60.0..400.0)]
-        {
-            let trip = Nanos::from_millis(trip_ms);
-            let [with, without] = [true, false].map(|is_told| swings(trip, is_told));
-            assert!(told.contains(&with) && not_told.contains(&without), "{trip}: {with} and {without} ms");
-        }
-    }
-
-    #[test]
-    fn bursts_from_far_away_may_be_a_queue() {
-        let mut pace = Pace::new(1000.0, 10, AIM, false);
-        for (delay_ms, in_flight, has_room) in
-            [(59, 749, true), (59, 750, false), (60, 500, false), (60, 499, true), (999, 499, true)]
-        {
-            pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
-            assert_eq!(pace.has_far_room(in_flight, 1000.0, 750.0), has_room, "{delay_ms} ms, {in_flight}");
-        }
-    }
-
-    #[test]
-    fn a_queue_is_settled_once_it_was_short_for_a_round_trip_of_the_window_as_it_is() {
-        let ms = Nanos::from_millis;
-        let mut pace = Pace::new(1000.0, 10, AIM, false);
-        pace.tell(Some(FarDelay::of(ms(14))), ms(1000));
-        for (now_ms, changed_ms, is_settled) in
-            [(1599, 0, false), (1600, 0, true), (1600, 1001, false), (1601, 1001, true)]
-        {
-            pace.advance(ms(now_ms));
-            assert_eq!(pace.is_settled(ms(600), ms(changed_ms)), is_settled, "{now_ms} ms, {changed_ms} ms");
-        }
-        // A dip is not enough, and where nothing is known of the queue the round trip is.
-        pace.tell(Some(FarDelay::of(AIM)), ms(1700));
-        assert!(!pace.is_settled(Nanos::ZERO, ms(0)));
-        pace.tell(Some(FarDelay::of(ms(14))), ms(1800));
-        pace.advance(ms(2300));
-        assert!(!pace.is_settled(ms(600), ms(0)));
-        pace.tell(None, ms(2300));
-        assert!(pace.is_settled(ms(600), ms(1700)) && !pace.is_settled(ms(600), ms(1701)));
-    }
-
-    #[test]
-    fn a_turn_may_overdraw_and_the_next_waits() {
-        let mut pace = Pace::new(1000.0, 10, AIM, false);
-        pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
-        pace.advance(Nanos::from_secs(1));
-        near(pace.tokens(), 60.0);
-        assert!(!pace.has_room(u128::MAX, 55.0) && !pace.has_room(0, 55.0), "the queue is as long as it shall be");
-        pace.tell(Some(FarDelay::of(Nanos::from_millis(14))), Nanos::from_secs(1));
-        assert!(pace.has_room(u128::MAX, 55.0), "half the bucket is left");
-        pace.spend(31);
-        assert!(pace.has_room(50, 55.0) && !pace.has_room(60, 55.0));
-        pace.tell(Some(FarDelay::of(AIM)), Nanos::from_secs(1));
-        assert!(!pace.has_room(50, 55.0) && pace.is_open());
-        pace.spend(129);
-        let opens = pace.opens();
-        assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
-        pace.advance(opens);
-        assert!(pace.is_open());
-        pace.refund(1000);
-        near(pace.tokens(), 60.0);
-        pace.spend(u64::MAX);
-        assert!(pace.opens() < Nanos::from_secs(62));
-    }
-}
+mod tests;

@@ -1,0 +1,44 @@
+//! Values of options that are checked as they are read.
+
+use dovetail_sched::{Nanos, units::parse_time};
+
+/// Times would be stretched beyond the end of the clock.
+const LEAST_LOAD: f64 = 1e-6;
+
+pub(super) fn parse_load(text: &str) -> Result<f64, String> {
+    let load = text.parse().ok().filter(|load: &f64| load.is_finite() && (LEAST_LOAD..=1000.0).contains(load));
+    load.ok_or_else(|| "a load is a number from 0.000001 to 1000, such as 0.95".to_owned())
+}
+
+/// Seeds to run with, each once.
+#[derive(Debug, Clone)]
+pub(crate) struct Seeds(pub(crate) Vec<u64>);
+
+/// The most seeds.
+const MOST_SEEDS: u64 = 1000;
+
+/// A range with both ends, or a list.
+pub(super) fn parse_seeds(text: &str) -> Result<Seeds, String> {
+    let wrong = || format!("seeds are a range such as 1..20, or a list such as 1,5,9, of at most {MOST_SEEDS}");
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let seeds: Vec<u64> = match text.split_once("..") {
+        Some((first, last)) => {
+            let (first, last) = (number(first)?, number(last)?);
+            if first > last || last - first >= MOST_SEEDS {
+                return Err(wrong());
+            }
+            (first..=last).collect()
+        }
+        None => text.split(',').map(number).collect::<Result<_, _>>()?,
+    };
+    match seeds.iter().enumerate().find(|(at, seed)| seeds[..*at].contains(seed)) {
+        Some((_, twice)) => Err(format!("seed {twice} is given twice")),
+        None if seeds.len() as u64 > MOST_SEEDS => Err(wrong()),
+        None => Ok(Seeds(seeds)),
+    }
+}
+
+pub(super) fn parse_window(text: &str) -> Result<Nanos, String> {
+    let window = parse_time(text).map_err(|error| error.to_string())?;
+    if window == Nanos::ZERO { Err("a window is longer than nothing".to_owned()) } else { Ok(window) }
+}

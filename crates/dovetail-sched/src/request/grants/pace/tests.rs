@@ -1,0 +1,216 @@
+use alloc::{collections::VecDeque, vec, vec::Vec};
+
+use super::*;
+
+const AIM: Nanos = Nanos::from_millis(60);
+
+fn near(a: f64, b: f64) {
+    assert!((a / b - 1.0).abs() < 1e-9, "{a} is not {b}");
+}
+
+#[test]
+fn the_pace_follows_the_far_queue() {
+    let mut pace = Pace::new(1000.0, 1, AIM, true);
+    near(pace.pace(), 950.0);
+    for (delay_ms, expected) in [(0, 1150.0), (30, 1075.0), (60, 1000.0), (90, 925.0), (120, 850.0), (9999, 850.0)] {
+        pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+        near(pace.pace(), expected);
+    }
+    pace.advance(Nanos::from_millis(1999));
+    near(pace.pace(), 850.0);
+    pace.advance(Nanos::from_secs(2));
+    near(pace.pace(), 950.0);
+    near(pace.capacity(), 1000.0);
+}
+
+#[test]
+fn a_queue_shall_be_shorter_beside_many_stalled_senders() {
+    // 60 of 1,000 a second and turns of 3 are 20 turns, and 500 stalled responses.
+    let mut pace = Pace::new(1000.0, 3, AIM, true);
+    for (stalled, aim_ms) in [(0, 60), (500, 60), (1_000, 30), (1_999, 15), (usize::MAX, 15), (600, 50)] {
+        pace.set_stalled(stalled);
+        assert!(pace.aim.target().0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim.target());
+    }
+    // Beside 1,000 the pace falls as far at 90 ms and more as twice at 60 ms and more beside none.
+    for (stalled, delay_ms, paced) in [(500, 120, 850.0), (1_000, 60, 850.0), (1_000, 90, 700.0), (1_000, 900, 700.0)] {
+        pace.set_stalled(stalled);
+        pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+        assert!((pace.pace() - paced).abs() < 0.1, "{stalled}, {delay_ms} ms: {}", pace.pace());
+    }
+    // Half of a room of 80 ms is less than was asked for, and what is left is a part of that.
+    pace.tell(Some(FarDelay { delay: AIM, room: Some(Nanos::from_millis(80)) }), Nanos::ZERO);
+    for (stalled, aim_ms) in [(500, 40), (1_000, 20), (0, 40)] {
+        pace.set_stalled(stalled);
+        assert!(pace.aim.target().0.abs_diff(aim_ms * 1_000_000) < 20_000, "{stalled}: {:?}", pace.aim.target());
+    }
+}
+
+#[test]
+fn capacity_is_learnt_from_what_the_queue_can_tell_and_within_its_range() {
+    let mut pace = Pace::new(1000.0, 1, AIM, true);
+    let mut second = 0;
+    let mut run = |pace: &mut Pace, demand, delay, seconds| {
+        pace.set_demand(demand);
+        for _ in 0..seconds {
+            pace.came(pace.pace() as u64);
+            pace.tell(Some(FarDelay::of(delay)), Nanos::from_secs(second));
+            second += 1;
+            pace.advance(Nanos::from_secs(second));
+        }
+        pace.capacity()
+    };
+    let long = Nanos::from_secs(9);
+    near(run(&mut pace, Demand::Waits, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::Met, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::None, long, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::Waits, AIM, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::Met, long, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::Fills, Nanos::ZERO, 20), 1000.0 * f64::exp(0.7));
+    near(run(&mut pace, Demand::Fills, long, 20), 1000.0);
+    near(run(&mut pace, Demand::Waits, long, 20), 1000.0 * f64::exp(-0.7));
+    near(run(&mut pace, Demand::Waits, long, 1000), 1000.0 / 64.0);
+    near(run(&mut pace, Demand::Waits, Nanos::ZERO, 1000), 64_000.0);
+    pace.set_rate(f64::NAN, Nanos::from_secs(5000));
+    near(pace.capacity(), 64_000.0);
+    pace.set_rate(77.0, Nanos::from_secs(5000));
+    near(pace.capacity(), 77.0);
+}
+
+/// Half a minute at a link of this many units a second, which brings all that is let in or what it can, and whose
+/// far queue is so long: what is believed of it after each second, and the longest that turns had to wait in it.
+fn play(pace: &mut Pace, from_s: u64, carries: f64, delay: Nanos) -> Vec<(f64, f64)> {
+    let (mut seen, mut waits_s) = (Vec::new(), 0.0_f64);
+    for step in 0..300 {
+        let now = Nanos::from_millis(from_s * 1000 + 100 * step);
+        pace.tell(Some(FarDelay::of(delay)), now);
+        pace.set_demand(Demand::Waits);
+        pace.came((pace.pace().min(carries) / 10.0) as u64);
+        waits_s = waits_s.max((pace.opens() - now).as_secs_f64());
+        if step % 10 == 9 {
+            seen.push((pace.capacity(), waits_s));
+            waits_s = 0.0;
+        }
+    }
+    seen
+}
+
+#[test]
+fn a_link_that_brings_far_less_is_believed_at_once_and_its_queue_goes_first() {
+    let mut pace = Pace::new(1e6, 10, AIM, true);
+    play(&mut pace, 0, 1e6, AIM);
+    let before = pace.capacity();
+    assert!((0.99e6..1.01e6).contains(&before), "{before}");
+    let seen = play(&mut pace, 30, 2.5e5, Nanos::from_millis(1060));
+    assert!((2e5..2.8e5).contains(&seen[1].0), "{seen:?}");
+    assert!(seen[..3].iter().any(|&(_, waits_s)| (0.9..1.1).contains(&waits_s)), "{seen:?}");
+    // Back again, in ten seconds or little more.
+    let seen = play(&mut pace, 60, 1e6, Nanos::ZERO);
+    assert!(seen[19].0 > 0.9e6, "{seen:?}");
+}
+
+#[test]
+fn a_delay_of_a_link_that_brings_all_that_is_let_in_is_doubted() {
+    let mut pace = Pace::new(1e6, 10, AIM, true);
+    let seen = play(&mut pace, 0, 1e6, Nanos::from_secs(1));
+    let falls = f64::exp(-0.035 / 4.0 * 30.0);
+    assert!((falls * 0.99..falls * 1.05).contains(&(seen[29].0 / 1e6)), "{seen:?}");
+    // Who sends up knows that it is not the downlink.
+    let mut pace = Pace::new(1e6, 10, AIM, true);
+    pace.set_uplink(true, Nanos::ZERO);
+    let seen = play(&mut pace, 0, 3e5, Nanos::from_secs(1));
+    near(seen[29].0, 1e6);
+    near(pace.pace(), BLIND * 1e6);
+}
+
+/// How far a far queue swings in the last of three minutes, in milliseconds, where what is let in comes after `trip` and
+/// half of the queue is there to begin with: a fluid that comes as it was let in and goes at the rate.
+fn swings(trip: Nanos, is_told: bool) -> f64 {
+    let (rate, step) = (1e6, 0.01);
+    let mut pace = Pace::new(rate, 1, AIM, true);
+    let mut coming = VecDeque::from(vec![1.0; (trip.as_secs_f64() / step) as usize]);
+    let (mut queue_s, mut last) = (0.03_f64, Vec::new());
+    for number in 0..18_000 {
+        let now = Nanos::from_millis(number * 10);
+        pace.set_demand(Demand::Waits);
+        if number % 10 == 0 {
+            pace.tell(Some(FarDelay::of(Nanos::from_f64(queue_s * 1e9))), now);
+        }
+        pace.advance(now);
+        let lets_in = pace.pace() / rate;
+        pace.lets_in((lets_in * rate * step) as u64, if is_told { trip } else { Nanos::ZERO });
+        coming.push_back(lets_in);
+        let comes = coming.pop_front().unwrap();
+        queue_s = (queue_s + (comes - 1.0) * step).max(0.0);
+        pace.came((comes.min(1.0) * rate * step) as u64);
+        if number >= 12_000 {
+            last.push(queue_s * 1000.0);
+        }
+    }
+    last.iter().fold(f64::MIN, |most, &x| most.max(x)) - last.iter().fold(f64::MAX, |least, &x| least.min(x))
+}
+
+#[test]
+fn what_comes_from_far_away_is_let_in_without_haste() {
+    for (trip_ms, told, not_told) in
+        [(100, 0.0..2.0, 0.0..2.0), (600, 0.0..2.0, 60.0..400.0), (1200, 0.0..2.0, 60.0..400.0)]
+    {
+        let trip = Nanos::from_millis(trip_ms);
+        let [with, without] = [true, false].map(|is_told| swings(trip, is_told));
+        assert!(told.contains(&with) && not_told.contains(&without), "{trip}: {with} and {without} ms");
+    }
+}
+
+#[test]
+fn bursts_from_far_away_may_be_a_queue() {
+    let mut pace = Pace::new(1000.0, 10, AIM, false);
+    for (delay_ms, in_flight, has_room) in
+        [(59, 749, true), (59, 750, false), (60, 500, false), (60, 499, true), (999, 499, true)]
+    {
+        pace.tell(Some(FarDelay::of(Nanos::from_millis(delay_ms))), Nanos::ZERO);
+        assert_eq!(pace.has_far_room(in_flight, 1000.0, 750.0), has_room, "{delay_ms} ms, {in_flight}");
+    }
+}
+
+#[test]
+fn a_queue_is_settled_once_it_was_short_for_a_round_trip_of_the_window_as_it_is() {
+    let ms = Nanos::from_millis;
+    let mut pace = Pace::new(1000.0, 10, AIM, false);
+    pace.tell(Some(FarDelay::of(ms(14))), ms(1000));
+    for (now_ms, changed_ms, is_settled) in [(1599, 0, false), (1600, 0, true), (1600, 1001, false), (1601, 1001, true)]
+    {
+        pace.advance(ms(now_ms));
+        assert_eq!(pace.is_settled(ms(600), ms(changed_ms)), is_settled, "{now_ms} ms, {changed_ms} ms");
+    }
+    // A dip is not enough, and where nothing is known of the queue the round trip is.
+    pace.tell(Some(FarDelay::of(AIM)), ms(1700));
+    assert!(!pace.is_settled(Nanos::ZERO, ms(0)));
+    pace.tell(Some(FarDelay::of(ms(14))), ms(1800));
+    pace.advance(ms(2300));
+    assert!(!pace.is_settled(ms(600), ms(0)));
+    pace.tell(None, ms(2300));
+    assert!(pace.is_settled(ms(600), ms(1700)) && !pace.is_settled(ms(600), ms(1701)));
+}
+
+#[test]
+fn a_turn_may_overdraw_and_the_next_waits() {
+    let mut pace = Pace::new(1000.0, 10, AIM, false);
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::ZERO);
+    pace.advance(Nanos::from_secs(1));
+    near(pace.tokens(), 60.0);
+    assert!(!pace.has_room(u128::MAX, 55.0) && !pace.has_room(0, 55.0), "the queue is as long as it shall be");
+    pace.tell(Some(FarDelay::of(Nanos::from_millis(14))), Nanos::from_secs(1));
+    assert!(pace.has_room(u128::MAX, 55.0), "half the bucket is left");
+    pace.spend(31);
+    assert!(pace.has_room(50, 55.0) && !pace.has_room(60, 55.0));
+    pace.tell(Some(FarDelay::of(AIM)), Nanos::from_secs(1));
+    assert!(!pace.has_room(50, 55.0) && pace.is_open());
+    pace.spend(129);
+    let opens = pace.opens();
+    assert!(!pace.is_open() && opens >= Nanos::from_millis(1100) && opens < Nanos::from_millis(1101));
+    pace.advance(opens);
+    assert!(pace.is_open());
+    pace.refund(1000);
+    near(pace.tokens(), 60.0);
+    pace.spend(u64::MAX);
+    assert!(pace.opens() < Nanos::from_secs(62));
+}
