@@ -382,6 +382,7 @@ impl Plain {
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
         r.left = r.total.map_or(r.granted.max(expected), |total| total - total.min(r.granted + r.window));
         if r.released && r.total.is_none() && is_candidate {
+            r.left /= 2;
             r.is_long |= ahead.0.saturating_add(r.left) > ahead.1.saturating_add(set.user_lead);
             if r.is_long {
                 r.left = u64::MAX;

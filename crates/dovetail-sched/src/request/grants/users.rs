@@ -23,10 +23,12 @@
 //!
 //! With a `user-lead` a page of a megabyte is ahead of other users' downloads by all of it, though its user is soon ahead by more than
 //! the slack: each of its responses ends within the lead, and counts as larger by half of what the user is ahead. What is left of a
-//! download is more than the lead, so downloads share as if there were none. Of a response whose length is not known, as much is
-//! left as there was of it so far: it leads until its user is ahead by half the lead or so, and never again, as eight tunnels would
-//! lead on and on, each by a little less, until each has had the whole lead. `T` stays where it would be without such turns: if it moved up to who leads whenever others have no
-//! candidate for a moment, what these are behind by would be lost, and who leads would lead anew, for ever. So what was lent is
+//! download is more than the lead, so downloads share as if there were none. Of a response whose length is not known, half as much is
+//! taken to be left as there was of it so far: of sizes with a tail index of 1.7 every other one ends before that. So it leads until
+//! its user is ahead by two thirds of the lead or so, a page in a tunnel of HTTP/2 by 1.3 MB, and never again, as eight tunnels would
+//! lead on and on, each by a little less, until each has had the whole lead. `T` stays where it would be without such turns: if it
+//! moved up to who leads whenever others have no candidate for a moment, what these are behind by would be lost, and who leads would
+//! lead anew, for ever. So what was lent is
 //! repaid in full before the user leads again. Who is alone owes it to none. Who is repaid has longer windows where it is these that
 //! hold them back: with windows that bring a share and hardly more, repaying takes minutes.
 //!
