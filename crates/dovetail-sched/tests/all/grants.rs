@@ -354,6 +354,11 @@ impl Plain {
         self.lift();
     }
 
+    /// Units that a response is taken to have of which nothing is known.
+    fn presumed(&self) -> u64 {
+        self.expected().min(20_000.max(self.set.quantum))
+    }
+
     fn expected(&self) -> u64 {
         ((self.mean + 0.5) as u64).max(self.set.quantum)
     }
@@ -368,7 +373,7 @@ impl Plain {
 
     /// Something of the request was told: lies are found out and the rank is taken anew.
     fn told(&mut self, request: usize) {
-        let expected = self.expected();
+        let presumed = self.presumed();
         let set = self.set;
         let (user, class) = (self.requests[request].user, self.class_of(request));
         let ahead = (self.users[user].service, self.classes[class].time);
@@ -380,7 +385,7 @@ impl Plain {
         let is_candidate = self.is_candidate(request);
         let r = &mut self.requests[request];
         let aged = |units: u64| units + (r.arrival_ns as f64 * set.ageing as f64 / 1e9).floor() as u64;
-        r.left = r.total.map_or(r.granted.max(expected), |total| total - total.min(r.granted + r.window));
+        r.left = r.total.map_or(r.granted.max(presumed), |total| total - total.min(r.granted + r.window));
         if r.released && r.total.is_none() && is_candidate {
             r.left /= 2;
             r.is_long |= ahead.0.saturating_add(r.left) > ahead.1.saturating_add(set.user_lead);
@@ -390,7 +395,7 @@ impl Plain {
         }
         r.rank = match (set.order, r.total) {
             ("srpt", Some(total)) => (aged(total - total.min(r.granted + r.window)), r.number),
-            ("srpt", None) => (aged(r.granted.max(expected)), r.number),
+            ("srpt", None) => (aged(r.granted.max(presumed)), r.number),
             ("las", _) => (aged(r.granted), r.number),
             ("first", _) if r.granted < set.first => (0, r.number),
             ("first", _) => (1, r.served),
@@ -641,7 +646,7 @@ impl Plain {
     /// What there will be of the request yet, as far as is known.
     fn left(&self, request: usize) -> u64 {
         let r = &self.requests[request];
-        r.total.map_or_else(|| r.granted.max(self.expected()), |total| total.saturating_sub(r.granted + r.window))
+        r.total.map_or_else(|| r.granted.max(self.presumed()), |total| total.saturating_sub(r.granted + r.window))
     }
 
     fn grant(&mut self, request: usize, units: u64) -> u64 {

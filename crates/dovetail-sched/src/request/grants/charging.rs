@@ -1,6 +1,6 @@
 //! What is charged for what is let in, and what of it is given back.
 
-use super::Grants;
+use super::{FIRST, Grants};
 use crate::{
     Nanos,
     request::{ClassId, RequestId, UserId},
@@ -72,6 +72,12 @@ impl Grants {
             self.classes.refund(class, less, self.parts(class), paid);
             self.users.refund(user, class, less);
         }
+    }
+
+    /// Units that a response is taken to have of which nothing is known: the same from the first request on, or nearly. On a fast link
+    /// a release is expected to elicit far more until sizes are known, and who came before would stand behind all who come after.
+    pub(super) fn presumed(&self) -> u64 {
+        self.expected().min(FIRST.max(self.setup.quantum))
     }
 
     /// Units that a release is expected to elicit.

@@ -47,9 +47,9 @@ impl Order {
         }
     }
 
-    /// The candidate's rank, before all others where it is overdue. `expected`: units that a response is thought to have of which nothing is known.
-    pub(super) fn rank(self, response: &Response, expected: u64) -> Rank {
-        let left = response.left(expected);
+    /// The candidate's rank, before all others where it is overdue. `presumed`: units that a response is taken to have of which nothing is known.
+    pub(super) fn rank(self, response: &Response, presumed: u64) -> Rank {
+        let left = response.left(presumed);
         let (key, number) = match self {
             _ if response.overdue => (0, response.served),
             Self::ShortestRemaining => (left.saturating_add(response.age), response.number),

@@ -113,10 +113,10 @@ impl Response {
         u128::from(self.charged.saturating_sub(self.received))
     }
 
-    /// What is left of it to elicit; where its length is not known as much as there was, and no less than `expected`. Sizes have
+    /// What is left of it to elicit; where its length is not known as much as there was, and no less than `presumed`. Sizes have
     /// heavy tails: a response that went on for so long will go on for as long again.
-    pub(super) fn left(&self, expected: u64) -> u64 {
-        self.total.map_or_else(|| self.granted.max(expected), |total| total - self.target())
+    pub(super) fn left(&self, presumed: u64) -> u64 {
+        self.total.map_or_else(|| self.granted.max(presumed), |total| total - self.target())
     }
 
     /// What is left to be let in of a response whose end the sender may send; `None` where it may not, or the length is

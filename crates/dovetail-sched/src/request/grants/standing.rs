@@ -28,13 +28,13 @@ impl Grants {
 
     /// Puts the request where it belongs after something of it was told.
     pub(super) fn review(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        let expected = self.expected();
+        let presumed = self.presumed();
         let response = &mut self.responses[request.0 as usize];
         if response.review() {
             self.freed.push_back(request);
         }
         if response.is_candidate() {
-            let mut rank = self.order.rank(response, expected);
+            let mut rank = self.order.rank(response, presumed);
             if response.is_open() {
                 // As likely as not it ends before half as much again has come: the median for a tail index of 1.7.
                 let left = rank.left / 2;

@@ -15,12 +15,12 @@ impl Grants {
     pub(super) fn choose(&mut self) -> Option<Choice> {
         let class = self.classes.select()?;
         let mut first = self.users.choose(class)?;
-        let expected = self.expected();
+        let presumed = self.presumed();
         for (other, ahead) in self.classes.others(class) {
             let Some(sooner) = self.users.choose(other) else { continue };
             let parts = self.parts(other);
             let rank = sooner.rank.later(ahead.units(parts) / 2);
-            let left = self.responses[sooner.request.0 as usize].left(expected);
+            let left = self.responses[sooner.request.0 as usize].left(presumed);
             if rank < first.rank && ahead.leaves_room_for(left, parts) {
                 first = Choice { rank, ..sooner };
             }
