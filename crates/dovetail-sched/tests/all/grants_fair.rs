@@ -3,8 +3,8 @@
 
 use crate::far_link::{FarLink, Job};
 use dovetail_sched::{
-    Nanos,
-    request::{ClassId, RequestScheduler, RequestSetup, RequestSpec, UserId},
+    Nanos, Weight,
+    request::{ClassId, Request, RequestId, RequestScheduler, RequestSetup, RequestSpec, UserId},
 };
 use proptest::prelude::*;
 
@@ -226,4 +226,34 @@ fn users_whose_servers_are_dead_do_not_multiply_their_class() {
         "a class with 1000 dead users has {counted:.3} if they count, {silent:.3} if not, {ignored:.3} if nobody does"
     );
     assert!(counted > 0.95 && (0.49..0.51).contains(&silent) && (0.49..0.51).contains(&ignored));
+}
+
+/// A crowd that is there when the gateway starts, on a link so fast that a window is far longer than their responses: how many
+/// responses each had once there were five for each.
+#[test]
+fn who_asks_before_any_size_is_known_does_not_stand_behind_all_who_ask_later() {
+    const USERS: u32 = 300;
+    let spec: RequestSpec = "grants:learn=off".parse().expect("a policy");
+    let mut gateway = spec.build(&RequestSetup::for_bytes(6e6)).expect("a setup in range");
+    gateway.set_class(ClassId(0), Weight::ONE, Nanos::ZERO);
+    let ask = |user| Request { id: RequestId(user), user: UserId(user), length: None };
+    for user in 0..USERS {
+        gateway.set_user(UserId(user), ClassId(0), Nanos::ZERO);
+        gateway.enqueue(&ask(user), Nanos::ZERO);
+    }
+    let mut had = vec![0; USERS as usize];
+    let mut now = Nanos::ZERO;
+    while had.iter().sum::<u32>() < 5 * USERS {
+        let Some(turn) = gateway.dequeue(now) else {
+            now = gateway.poll_at().expect("all of them ask");
+            continue;
+        };
+        // It comes at once, and the next is asked for.
+        gateway.length(turn.request, 20_000, now);
+        gateway.received(turn.request, 20_000, now);
+        gateway.ended(turn.request, now);
+        had[turn.request.0 as usize] += 1;
+        gateway.enqueue(&ask(turn.request.0), now);
+    }
+    assert!(had.iter().all(|responses| (4..=6).contains(responses)), "{had:?}");
 }
