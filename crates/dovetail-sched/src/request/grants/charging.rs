@@ -75,7 +75,7 @@ impl Grants {
     }
 
     /// Units that a response is taken to have of which nothing is known: the same from the first request on, or nearly. On a fast link
-    /// a release is expected to elicit far more until sizes are known, and who came before would stand behind all who come after.
+    /// a release is expected to elicit far more until sizes are known, and requests of before would stand behind all later ones.
     pub(super) fn presumed(&self) -> u64 {
         self.expected().min(FIRST.max(self.setup.quantum))
     }
