@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use crate::{
     live::{Running, by_each_io, config, is_judged, lab},
     process::Process,
-    traffic::Traffic,
+    traffic::{Stream, both_ways},
 };
 
 /// How often a run may be disturbed by a machine that keeps the box from running.
@@ -54,7 +54,7 @@ fn change_under_traffic(name: &str, io: &str, workers: usize) {
         let settings: Vec<_> =
             settings().into_iter().map(|text| format!("{io}{text}[cpu]\nworkers = {workers}\n")).collect();
         let running = Running::start(&lab, &settings[0]);
-        let traffic = Traffic::both_ways(&lab);
+        let traffic = both_ways(&lab);
         let mut changes = 0;
         for round in 0..6 {
             for (at, next) in settings.iter().enumerate() {
@@ -67,7 +67,7 @@ fn change_under_traffic(name: &str, io: &str, workers: usize) {
             }
         }
         traffic.iter().for_each(|traffic| traffic.send_on(100));
-        let records = traffic.map(Traffic::end);
+        let records = traffic.map(Stream::end);
         let status = running.stop();
         let full: u64 = status.classes.iter().map(|(_, class)| class.queue_full).sum();
         println!(

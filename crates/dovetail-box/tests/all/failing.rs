@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use crate::{
     live::{by_each_io, lab},
     process::Process,
-    traffic::{PATIENCE, Record, Traffic},
+    traffic::{PATIENCE, Record, Stream, both_ways},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
@@ -28,7 +28,7 @@ fn report(what: &str, from: Instant, records: &[Record; 2]) {
     }
 }
 
-fn go_on(traffic: &[Traffic; 2], more: usize) {
+fn go_on(traffic: &[Stream; 2], more: usize) {
     traffic.iter().for_each(|traffic| traffic.go_on(more));
 }
 
@@ -39,7 +39,7 @@ fn traffic_goes_on_when_the_box_is_killed(io: &str) {
 
 fn kill(settings: &str) {
     let Some(lab) = lab("kill") else { return };
-    let traffic = Traffic::both_ways(&lab);
+    let traffic = both_ways(&lab);
     go_on(&traffic, 200);
     let mut running = Process::start(&lab, settings, true);
     running.passes(500);
@@ -53,7 +53,7 @@ fn kill(settings: &str) {
     next.signal(Signal::TERM);
     assert!(next.wait().success());
     go_on(&traffic, 500);
-    let records = traffic.map(Traffic::end);
+    let records = traffic.map(Stream::end);
     report("killed", killed, &records);
     assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
 }
@@ -65,7 +65,7 @@ fn traffic_goes_on_when_the_box_hangs(io: &str) {
 
 fn hang(settings: &str) {
     let Some(lab) = lab("hang") else { return };
-    let traffic = Traffic::both_ways(&lab);
+    let traffic = both_ways(&lab);
     go_on(&traffic, 200);
     let mut running = Process::start(&lab, settings, true);
     running.passes(500);
@@ -80,7 +80,7 @@ fn hang(settings: &str) {
     running.signal(Signal::TERM);
     assert!(running.wait().success());
     go_on(&traffic, 200);
-    let records = traffic.map(Traffic::end);
+    let records = traffic.map(Stream::end);
     report("hung", stopped, &records);
     assert!(records.iter().all(|record| record.duplicated() == 0), "no frame is forwarded twice");
 }
@@ -94,19 +94,19 @@ pub fn unbridge(lab: &Lab) {
 fn a_box_that_fails_closed_stops_traffic(io: &str) {
     let Some(lab) = lab("closed") else { return };
     unbridge(&lab);
-    let traffic = Traffic::both_ways(&lab);
+    let traffic = both_ways(&lab);
     traffic.iter().for_each(|traffic| traffic.send_on(100));
-    assert_eq!(traffic.each_ref().map(Traffic::heard), [0, 0], "nothing forwards");
+    assert_eq!(traffic.each_ref().map(Stream::heard), [0, 0], "nothing forwards");
     let mut running = Process::start(&lab, &format!("on_failure = \"closed\"\n{io}{SETTINGS}"), true);
     go_on(&traffic, 500);
     running.signal(Signal::KILL);
     running.wait();
     // What it sent last may still be on its way, so this is counted a little later.
     traffic.iter().for_each(|traffic| traffic.send_on(100));
-    let heard = traffic.each_ref().map(Traffic::heard);
+    let heard = traffic.each_ref().map(Stream::heard);
     traffic.iter().for_each(|traffic| traffic.send_on(100));
-    assert_eq!(traffic.each_ref().map(Traffic::heard), heard, "nothing forwards any more");
-    for record in traffic.map(Traffic::end) {
+    assert_eq!(traffic.each_ref().map(Stream::heard), heard, "nothing forwards any more");
+    for record in traffic.map(Stream::end) {
         assert_eq!(record.duplicated(), 0);
     }
 }
@@ -134,9 +134,9 @@ fn a_box_that_runs_may_do_nothing_any_more(io: &str) {
     }
     println!("{} threads, none of which has a capability", seen.len());
     assert!(seen.len() >= 4, "the loop, its workers, and who heeds signals");
-    let traffic = Traffic::both_ways(&lab);
+    let traffic = both_ways(&lab);
     go_on(&traffic, 200);
-    let _ = traffic.map(Traffic::end);
+    let _ = traffic.map(Stream::end);
 }
 
 by_each_io!(

@@ -64,7 +64,7 @@ fn frames_of_a_box_pass_egress_and_not_the_bridges_rules() {
 
     use crate::{
         live::{Running, config, lab},
-        traffic::Traffic,
+        traffic::frames,
     };
 
     let Some(lab) = lab("nft") else { return };
@@ -77,7 +77,7 @@ fn frames_of_a_box_pass_egress_and_not_the_bridges_rules() {
         Some(Ok(())) => {}
     }
     let running = Running::start(&lab, settings);
-    let traffic = Traffic::start(&lab, Place::Inside, 3, 200);
+    let traffic = frames(&lab, Place::Inside, 3, 200);
     traffic.go_on(200);
     // The bridge lets nothing through, which is nothing to the box.
     let shut = tables.replacen("policy accept;\n\t\tiifname", "policy drop;\n\t\tiifname", 1);

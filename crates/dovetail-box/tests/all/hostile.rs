@@ -11,7 +11,7 @@ use rand_xoshiro::{
 
 use crate::{
     live::{Running, by_each_io, lab},
-    traffic::Traffic,
+    traffic::{Stream, both_ways},
 };
 
 /// Frames of each kind.
@@ -170,11 +170,11 @@ fn nonsense_stops_no_function(io: &str) {
                     to_be_split += offer(source, header, &frame);
                 }
             }
-            let traffic = Traffic::both_ways(&lab);
+            let traffic = both_ways(&lab);
             traffic.iter().for_each(|traffic| traffic.go_on(200));
             let passed = running.control.status().ports[1].sent;
             running.until(|status| status.ports[1].sent > passed + 100);
-            let records = traffic.map(Traffic::end);
+            let records = traffic.map(Stream::end);
             let status = running.stop();
             println!(
                 "{name}, {segments}: {offered} and {to_be_split} long ones offered, {} received, {} malformed, {} ended by the \

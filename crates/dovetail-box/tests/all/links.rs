@@ -14,7 +14,7 @@ use dovetail_netns::tool;
 
 use crate::{
     live::{FAR, Running, by_each_io, config, lab},
-    traffic::{PATIENCE, Traffic, echo},
+    traffic::{PATIENCE, Stream, both_ways, echo},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
@@ -25,7 +25,7 @@ fn ip(lab: &Lab, place: Place, words: &str) {
 
 fn the_box_goes_on_after_a_link_was_down(io: &str) {
     let Some(lab) = lab("down") else { return };
-    let traffic = Traffic::both_ways(&lab);
+    let traffic = both_ways(&lab);
     let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
     for port in PORTS {
         traffic.iter().for_each(|traffic| traffic.go_on(200));
@@ -39,7 +39,7 @@ fn the_box_goes_on_after_a_link_was_down(io: &str) {
     }
     let status = running.stop();
     println!("refused while a link was down: {:?}", status.ports.map(|port| port.refused));
-    for record in traffic.map(Traffic::end) {
+    for record in traffic.map(Stream::end) {
         assert_eq!(record.duplicated(), 0);
     }
 }

@@ -10,7 +10,7 @@ use dovetail_box::live::lab::Place;
 
 use crate::{
     live::{FAR, Running, by_each_io, config, is_judged, lab},
-    traffic::{PATIENCE, Traffic},
+    traffic::{PATIENCE, Stream, both_ways},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\ndelay = \"40ms\"\n";
@@ -60,7 +60,7 @@ fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 fn what_is_on_its_way_arrives_in_order_whatever_changes(io: &str) {
     let Some(lab) = lab("long") else { return };
     for _ in 0..5 {
-        let traffic = Traffic::both_ways(&lab);
+        let traffic = both_ways(&lab);
         let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
         traffic.iter().for_each(|traffic| traffic.go_on(500));
         for delay in ["5ms", "80ms", "0ms", "40ms"] {
@@ -70,7 +70,7 @@ fn what_is_on_its_way_arrives_in_order_whatever_changes(io: &str) {
         // What is on its way when it stops has arrived before anything that the bridge forwards.
         let status = running.stop();
         traffic.iter().for_each(|traffic| traffic.go_on(300));
-        let records = traffic.map(Traffic::end);
+        let records = traffic.map(Stream::end);
         if is_judged(&status) {
             for record in &records {
                 assert_eq!((record.lost(), record.duplicated(), record.reordered()), (0, 0, 0));

@@ -22,7 +22,7 @@
 //! | `named` | packets that name their class |
 //! | `hostile` | nonsense |
 //! | `changes` | configurations that change under traffic |
-//! | `process`, `traffic` | a box that can be killed, and frames that are counted |
+//! | `process`, `traffic`, `numbered` | a box that can be killed, and frames that are counted |
 #![allow(clippy::unwrap_used)]
 
 #[cfg(all(target_os = "linux", feature = "live"))]
@@ -55,6 +55,10 @@ mod long_link;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod named;
 mod node;
+#[cfg(all(target_os = "linux", feature = "live"))]
+#[allow(dead_code)]
+#[path = "../numbered/mod.rs"]
+mod numbered;
 #[cfg(all(target_os = "linux", feature = "live"))]
 #[path = "../../../dovetail-gateway/tests/admin/openmetrics.rs"]
 mod openmetrics;

@@ -22,7 +22,7 @@ use crate::{
     failing::unbridge,
     key::KeyFile,
     live::{Running, by_each_io, config, lab},
-    traffic::{PATIENCE, Traffic, echo},
+    traffic::{PATIENCE, echo, frames},
 };
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0fcafebabe";
@@ -146,7 +146,7 @@ fn what_comes_back_is_decrypted_once(io: &str) {
     let running = Running::start(&lab, &settings);
     let mut ends = Ends { there: lab.raw(Place::Outside).unwrap(), here: lab.raw(Place::Inside).unwrap(), sequence: 0 };
     // Packets leave encrypted meanwhile: none arrives outside as one of these.
-    let traffic = Traffic::start(&lab, Place::Inside, 7, 200);
+    let traffic = frames(&lab, Place::Inside, 7, 200);
     let sent = ends.pass(0..300);
     running.until(|status| status.classes[0].1.sent > 300);
     assert_eq!(traffic.heard(), 0, "a packet left as it came");

@@ -6,6 +6,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod forwarder;
+#[allow(dead_code)]
+#[path = "../numbered/mod.rs"]
+mod numbered;
 mod privileges;
 mod stream;
 
@@ -24,8 +27,9 @@ use dovetail_box::live::{
 };
 use dovetail_netns::{NetnsError, tool};
 use forwarder::Forwarder;
+use numbered::{Record, Stream};
 use rustix::process::Signal;
-use stream::{Record, Stream, introduce};
+use stream::{introduce, stream};
 
 /// No machine stalls for so long: the bridge takes over only if the box hands over.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -64,7 +68,7 @@ fn lab() -> Option<Lab> {
 
 /// Both directions.
 fn streams(lab: &Lab) -> [Stream; 2] {
-    [Place::Inside, Place::Outside].map(|from| Stream::start(lab, from))
+    [Place::Inside, Place::Outside].map(|from| stream(lab, from))
 }
 
 /// Waits until so many more have arrived on each side.

@@ -51,10 +51,11 @@ impl Setup {
     pub fn config(&self) -> Config {
         let Self { proxy, downlink, access, allow, rest } = self;
         let clients = if access.contains("clients") { "" } else { "clients = [\"127.0.0.0/8\"]" };
+        let rate = if downlink.contains("rate =") { "" } else { "rate = \"1Gbps\"" };
         // The same on each host.
         let name = if proxy.contains("name =") { "" } else { "name = \"dovetail\"" };
         let text = format!(
-            "[proxy]\nlisten = [\"127.0.0.1:0\"]\n{name}\n{proxy}\n[downlink]\nrate = \"1Gbps\"\nprobe = \"off\"\n{downlink}\n\
+            "[proxy]\nlisten = [\"127.0.0.1:0\"]\n{name}\n{proxy}\n[downlink]\n{rate}\nprobe = \"off\"\n{downlink}\n\
              [access]\n{clients}\ndestinations = {{ allow = [{allow}] }}\n{access}\n{rest}\n"
         );
         Config::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
