@@ -1,0 +1,259 @@
+//! What segments that arrive change.
+
+use dovetail_sched::Nanos;
+
+use super::{Broken, Connection, State, stamp};
+use crate::{
+    segment::{Blocks, Ecn, Flags, Options, Segment},
+    sender::Ack,
+    sequence::Sequence,
+};
+
+/// Answers to what is out of place are at least so far apart (`tcp_invalid_ratelimit`).
+const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
+
+impl Connection {
+    /// A segment arrived. What follows from it leaves with [`poll_transmit`](Self::poll_transmit).
+    pub fn receive(&mut self, segment: &Segment, now: Nanos) {
+        match self.state {
+            State::Closed => {}
+            State::Listen => self.receive_listening(segment, now),
+            State::SynSent => self.receive_opening(segment, now),
+            _ => self.receive_open(segment, now),
+        }
+    }
+
+    /// RFC 9293, section 3.10.7.2.
+    fn receive_listening(&mut self, segment: &Segment, now: Nanos) {
+        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::RST) && !segment.flags.has(Flags::ACK) {
+            self.has_ecn = self.config.ecn && segment.flags.has(Flags::ECE | Flags::CWR);
+            self.meets(segment);
+            self.state = State::SynReceived;
+            self.handshake.restart(now);
+        }
+    }
+
+    /// RFC 9293, section 3.10.7.3.
+    fn receive_opening(&mut self, segment: &Segment, now: Nanos) {
+        let answers = segment.flags.has(Flags::ACK);
+        let fits = segment.acknowledgement == self.ours.number(1) && self.handshake.times() > 0;
+        if segment.flags.has(Flags::RST) {
+            if answers && fits {
+                self.breaks(Broken::Reset);
+            }
+            return;
+        }
+        if !segment.flags.has(Flags::SYN) || (answers && !fits) {
+            return;
+        }
+        if answers {
+            let is_congestion_told = segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+            self.has_ecn = self.config.ecn && is_congestion_told;
+            self.meets(segment);
+            self.establish(segment, now);
+            self.sends_bare = true;
+        } else {
+            // Both opened at once.
+            self.meets(segment);
+            self.state = State::SynReceived;
+            self.handshake.restart(now);
+        }
+    }
+
+    /// The other end's SYN came, with what it offers.
+    fn meets(&mut self, segment: &Segment) {
+        let Options { maximum_segment_size, window_scale, sack_permitted, timestamps, .. } = segment.options;
+        self.handshake.offers(&segment.options);
+        self.theirs = Sequence::new(segment.sequence);
+        self.receiver.opens();
+        // RFC 9293, section 3.7.1: without the option 536 bytes.
+        let most = maximum_segment_size.map_or(536, u32::from).max(1);
+        let headers = if self.config.timestamps && timestamps.is_some() { 12 } else { 0 };
+        self.their_stamp = timestamps.filter(|_| self.config.timestamps).map(|(value, _)| value);
+        match window_scale {
+            Some(shift) => self.their_shift = shift.min(14),
+            None => self.receiver.without_scale(),
+        }
+        if window_scale.is_none() {
+            self.our_shift = 0;
+        }
+        self.sender.meets(most.min(self.config.segment_bytes).saturating_sub(headers));
+        if !sack_permitted || !self.config.sack {
+            self.sender.without_sack();
+            self.receiver.without_sack();
+        }
+    }
+
+    /// This end's SYN is acknowledged.
+    fn establish(&mut self, segment: &Segment, now: Nanos) {
+        let shift = if segment.flags.has(Flags::SYN) { 0 } else { self.their_shift };
+        self.sender.opens(u64::from(segment.window) << shift);
+        match self.handshake.took(now) {
+            Some(took) => {
+                self.sender.rtt.bound(took, now);
+                self.sender.rtt.sample(took, 1, 1);
+            }
+            None => {
+                self.sender.rtt.falls_back();
+                // Once may be chance (`tcp_init_transfer`).
+                if self.handshake.times() > 2 {
+                    self.sender.begins_small();
+                }
+            }
+        }
+        self.sender.begins(now);
+        self.handshake.ends();
+        self.state = if self.closes { State::FinWait1 } else { State::Established };
+    }
+
+    /// RFC 9293, section 3.10.7.4.
+    fn receive_open(&mut self, segment: &Segment, now: Nanos) {
+        let Some(start) = self.theirs.place(segment.sequence, self.receiver.nxt()) else { return };
+        let flags = segment.flags;
+        let is_syn = flags.has(Flags::SYN);
+        if is_syn && start == 0 && self.handshake.is_open() {
+            // The other end's SYN again: ours has not come, or its answer has not.
+            if !flags.has(Flags::ACK) {
+                self.handshake.repeats(now);
+                return;
+            }
+            if self.acknowledges_ours(segment) {
+                self.establish(segment, now);
+                self.sends_bare = true;
+            }
+            return;
+        }
+        let length = u64::from(segment.payload_bytes) + u64::from(flags.has(Flags::FIN));
+        if flags.has(Flags::RST) {
+            if start == self.receiver.nxt() {
+                self.breaks(Broken::Reset);
+            } else if self.receiver.takes(start, 0) {
+                self.answers(now);
+            }
+            return;
+        }
+        if is_syn {
+            self.answers(now);
+            return;
+        }
+        if !self.receiver.takes(start, length) {
+            // What was there already is reported; it may acknowledge something all the same.
+            if length > 0 && start + length <= self.receiver.nxt() {
+                self.receiver.take(start, segment.payload_bytes, flags.has(Flags::FIN), Ecn::NotCapable, false, now);
+            } else if length > 0 || start != self.receiver.nxt() {
+                self.answers(now);
+            }
+        }
+        if !flags.has(Flags::ACK) {
+            return;
+        }
+        if self.handshake.is_open() {
+            if !self.acknowledges_ours(segment) {
+                return;
+            }
+            self.establish(segment, now);
+        }
+        self.stamped(segment, start);
+        if flags.has(Flags::CWR) {
+            self.receiver.knows_mark();
+        }
+        if !self.take_acknowledgement(segment, start, length > 0, now) {
+            return;
+        }
+        if self.receiver.takes(start, length) && length > 0 {
+            self.take_data(segment, start, now);
+        }
+        self.lives_on(now);
+    }
+
+    fn acknowledges_ours(&self, segment: &Segment) -> bool {
+        let place = self.ours.place(segment.acknowledgement, self.sender.una());
+        segment.flags.has(Flags::ACK) && place.is_some_and(|place| place >= 1 && place <= self.sender.nxt())
+    }
+
+    /// Keeps the value that is echoed (RFC 7323, section 4.3).
+    fn stamped(&mut self, segment: &Segment, start: u64) {
+        if let (Some(_), Some((value, _))) = (self.their_stamp, segment.options.timestamps)
+            && start <= self.receiver.nxt()
+        {
+            self.their_stamp = Some(value);
+        }
+    }
+
+    /// False if the segment acknowledges what was never sent.
+    fn take_acknowledgement(&mut self, segment: &Segment, start: u64, carries: bool, now: Nanos) -> bool {
+        let una = self.ours.place(segment.acknowledgement, self.sender.una());
+        let Some(una) = una.filter(|&una| una <= self.sender.nxt()) else {
+            self.answers(now);
+            return false;
+        };
+        // What is acknowledged twice over is of long ago (RFC 5961, section 5).
+        if una == 0 || self.sender.una().saturating_sub(una) > u64::from(u32::MAX / 4) {
+            return false;
+        }
+        let mut blocks = [(0, 0); Blocks::MOST];
+        let mut found = 0;
+        for &(from, to) in segment.options.sack.as_slice() {
+            let place = |number| self.ours.place(number, self.sender.una());
+            let Some((from, to)) = place(from).zip(place(to)) else { continue };
+            if from >= 1 && from < to && to <= self.sender.nxt() {
+                blocks[found] = (from, to);
+                found += 1;
+            }
+        }
+        let echo = segment.options.timestamps.filter(|_| self.their_stamp.is_some());
+        let ack = Ack {
+            una,
+            window: u64::from(segment.window) << self.their_shift,
+            said_at: start,
+            blocks: &blocks[..found],
+            carries,
+            is_marked: self.has_ecn && segment.flags.has(Flags::ECE),
+            echo: echo.map(|(_, echo)| unstamp(echo, now)),
+        };
+        self.sender.on_ack(&ack, now);
+        true
+    }
+
+    fn take_data(&mut self, segment: &Segment, start: u64, now: Nanos) {
+        let is_closed_to = matches!(self.state, State::CloseWait | State::LastAck | State::Closing | State::TimeWait);
+        if is_closed_to {
+            self.receiver.owes();
+            return;
+        }
+        let ecn = if self.has_ecn { segment.ecn } else { Ecn::NotCapable };
+        let [fin, push] = [Flags::FIN, Flags::PSH].map(|flag| segment.flags.has(flag));
+        self.receiver.compresses_for(self.sender.rtt.smoothed());
+        self.receiver.take(start, segment.payload_bytes, fin, ecn, push, now);
+    }
+
+    /// Goes from state to state.
+    fn lives_on(&mut self, now: Nanos) {
+        let (has_all, is_done) = (self.receiver.is_finished(), self.sender.is_done());
+        let before = self.state;
+        self.state = match before {
+            State::Established if has_all => State::CloseWait,
+            State::FinWait1 | State::FinWait2 | State::Closing if has_all && is_done => State::TimeWait,
+            State::FinWait1 if has_all => State::Closing,
+            State::FinWait1 if is_done => State::FinWait2,
+            State::LastAck if is_done => State::Closed,
+            other => other,
+        };
+        if self.state == State::TimeWait && (before != State::TimeWait || self.receiver.due_at(now).is_some()) {
+            self.gone_at = now + self.config.time_wait;
+        }
+    }
+
+    /// Acknowledges what is out of place, not too often.
+    fn answers(&mut self, now: Nanos) {
+        if now >= self.answers_at {
+            self.answers_at = now + ANSWER_EVERY;
+            self.receiver.owes();
+        }
+    }
+}
+
+/// When a stamp was made that is echoed now.
+fn unstamp(echo: u32, now: Nanos) -> Nanos {
+    now - Nanos::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
+}

@@ -1,0 +1,153 @@
+//! What an end sends, and when.
+
+use dovetail_sched::Nanos;
+
+use super::{Broken, Connection, State, stamp};
+use crate::{
+    segment::{Blocks, Ecn, Flags, Options, Segment},
+    sender::Chunk,
+};
+
+impl Connection {
+    /// When to call [`poll_transmit`](Self::poll_transmit), if nothing happens before.
+    #[must_use]
+    pub fn poll_at(&self, now: Nanos) -> Option<Nanos> {
+        let at = match self.state {
+            _ if self.sends_reset || self.sends_bare => Some(now),
+            State::Closed | State::Listen => None,
+            _ if self.handshake.is_open() => {
+                Some(self.handshake.due_at()).into_iter().chain(self.receiver.due_at(now)).min()
+            }
+            State::TimeWait => Some(self.gone_at).into_iter().chain(self.receiver.due_at(now)).min(),
+            _ => self.sender.due_at().into_iter().chain(self.receiver.due_at(now)).min(),
+        };
+        at.map(|at| at.max(now))
+    }
+
+    /// The next segment to send; `None`: nothing more at `now`.
+    pub fn poll_transmit(&mut self, now: Nanos) -> Option<Segment> {
+        if core::mem::take(&mut self.sends_reset) {
+            let sequence = self.ours.number(self.sender.nxt());
+            return Some(
+                self.acknowledges(Segment { sequence, flags: Flags::RST | Flags::ACK, ..Segment::default() }, now),
+            );
+        }
+        match self.state {
+            State::Closed | State::Listen => return None,
+            _ if self.handshake.is_open() => return self.shake(now),
+            State::TimeWait if now >= self.gone_at => {
+                self.state = State::Closed;
+                return None;
+            }
+            _ => {}
+        }
+        if core::mem::take(&mut self.sends_bare) {
+            return Some(self.acknowledgement(now));
+        }
+        if let Some(blocks) = self.receiver.early_blocks(self.theirs, self.most_blocks()) {
+            let sequence = self.ours.number(self.sender.nxt());
+            return Some(self.fill(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, blocks, now));
+        }
+        if self.state != State::TimeWait {
+            if self.sender.timer_at().is_some_and(|at| at <= now) {
+                self.sender.on_timer(now);
+                if self.sender.timeouts_in_a_row() > self.config.retries {
+                    self.sends_reset = true;
+                    self.breaks(Broken::TimedOut);
+                    return self.poll_transmit(now);
+                }
+            }
+            if let Some(chunk) = self.sender.next(now) {
+                return Some(self.data(chunk, now));
+            }
+        }
+        let is_due = self.receiver.due_at(now).is_some_and(|at| at <= now);
+        is_due.then(|| {
+            self.receiver.waited(now);
+            self.acknowledgement(now)
+        })
+    }
+
+    /// The SYN, or the answer to one.
+    fn shake(&mut self, now: Nanos) -> Option<Segment> {
+        if now < self.handshake.due_at() {
+            return None;
+        }
+        if self.handshake.times() > self.config.syn_retries {
+            self.breaks(Broken::TimedOut);
+            return None;
+        }
+        let opens = self.state == State::SynSent;
+        self.handshake.sends(opens, self.sender.timers(), now);
+        let mut flags = Flags::SYN;
+        if !opens {
+            flags = flags | Flags::ACK;
+        }
+        let wants_ecn = self.config.ecn && self.handshake.times() <= 2;
+        match opens {
+            true if wants_ecn => flags = flags | Flags::ECE | Flags::CWR,
+            false if self.has_ecn => flags = flags | Flags::ECE,
+            _ => {}
+        }
+        // What the other end did not offer is not offered back.
+        let agreed = self.handshake.offered();
+        let options = Options {
+            maximum_segment_size: Some(u16::try_from(self.config.segment_bytes).unwrap_or(u16::MAX)),
+            window_scale: (opens || agreed.scales).then_some(self.our_shift),
+            sack_permitted: self.config.sack && (opens || agreed.has_sack),
+            timestamps: (self.config.timestamps && (opens || agreed.has_timestamps))
+                .then(|| (stamp(now), self.their_stamp.unwrap_or(0))),
+            sack: Blocks::default(),
+        };
+        let window = self.receiver.tell_window(false);
+        let acknowledgement = if opens { 0 } else { self.theirs.number(self.receiver.nxt()) };
+        self.receiver.acknowledged();
+        Some(Segment { sequence: self.ours.number(0), acknowledgement, window, flags, options, ..Segment::default() })
+    }
+
+    fn data(&mut self, chunk: Chunk, now: Nanos) -> Segment {
+        let mut flags = Flags::ACK;
+        for (is_set, flag) in [(chunk.push, Flags::PSH), (chunk.fin, Flags::FIN), (chunk.says_reduced, Flags::CWR)] {
+            if is_set {
+                flags = flags | flag;
+            }
+        }
+        let ecn = if self.has_ecn && chunk.is_new { Ecn::Capable } else { Ecn::NotCapable };
+        if chunk.bytes > 0 {
+            self.receiver.sends_data(now);
+        }
+        let sequence = self.ours.number(chunk.start);
+        let segment = Segment { sequence, flags, ecn, payload_bytes: chunk.bytes, ..Segment::default() };
+        self.acknowledges(segment, now)
+    }
+
+    fn acknowledgement(&mut self, now: Nanos) -> Segment {
+        let sequence = self.ours.number(self.sender.nxt());
+        self.acknowledges(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, now)
+    }
+
+    /// How many blocks an acknowledgement has room for.
+    const fn most_blocks(&self) -> usize {
+        if self.their_stamp.is_some() { Blocks::MOST - 1 } else { Blocks::MOST }
+    }
+
+    /// What a segment says that acknowledges all that came.
+    fn acknowledges(&mut self, segment: Segment, now: Nanos) -> Segment {
+        let blocks = self.receiver.blocks(self.theirs, self.most_blocks());
+        let segment = self.fill(segment, blocks, now);
+        self.receiver.acknowledged();
+        segment
+    }
+
+    /// What every segment of an open connection says.
+    fn fill(&mut self, mut segment: Segment, blocks: Blocks, now: Nanos) -> Segment {
+        let timestamps = self.their_stamp.map(|echo| (stamp(now), echo));
+        segment.options = Options { timestamps, sack: blocks, ..Options::default() };
+        if self.receiver.echoes_mark() {
+            segment.flags = segment.flags | Flags::ECE;
+        }
+        segment.acknowledgement = self.theirs.number(self.receiver.nxt());
+        segment.window = self.receiver.tell_window(true);
+        segment
+    }
+}
