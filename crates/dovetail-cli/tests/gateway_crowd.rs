@@ -62,17 +62,18 @@ fn once(cell: Cell) {
     let jain = sum * sum / (bytes.len() as f64 * squares);
     let least = bytes.iter().copied().fold(f64::MAX, f64::min) * bytes.len() as f64 / sum;
     let most = bytes.iter().copied().fold(0.0, f64::max) * bytes.len() as f64 / sum;
-    let proxy = measured.proxy.as_ref().unwrap();
+    let (proxy, latency) = (measured.proxy.as_ref().unwrap(), measured.latency());
     println!(
         "{} users at 50 Mbit/s, slack {} B, in {:?}: link {:.3}, Jain's index of users {jain:.4}, least {least:.2} and most \
-         {most:.2} of the mean; {failed} failed; {:.1} MB resident, {:.1} s of CPU; {:?}",
+         {most:.2} of the mean; {failed} failed; {:.1} MB resident, {:.1} s of CPU; responses take {:.2} s, {:.2} s at p99",
         bytes.len(),
         cell.slack,
         cell.counted,
         measured.link.utilisation,
         proxy.resident_bytes as f64 / 1e6,
         proxy.cpu_s,
-        measured.latency(),
+        latency.mean_s,
+        latency.p99_s,
     );
     assert_eq!(bytes.len(), CLASSES * USERS as usize, "a user had nothing at all");
     assert_eq!(failed, 0);
