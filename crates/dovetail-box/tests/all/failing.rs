@@ -9,28 +9,11 @@ use rustix::process::Signal;
 use crate::{
     live::{by_each_io, lab},
     process::Process,
-    traffic::{PATIENCE, Record, Stream, both_ways},
+    traffic::{PATIENCE, Stream, both_ways, go_on, report},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
 const TWO_WORKERS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n[cpu]\nworkers = 2\n";
-
-/// Says what a failure cost, which depends on the machine.
-fn report(what: &str, from: Instant, records: &[Record; 2]) {
-    for (record, way) in records.iter().zip(["out", "in"]) {
-        let silence = record.longest_silence(from);
-        println!(
-            "{what}, {way}: {} of {} lost, {} late, silent for {silence:.1?}",
-            record.lost(),
-            record.sent,
-            record.reordered()
-        );
-    }
-}
-
-fn go_on(traffic: &[Stream; 2], more: usize) {
-    traffic.iter().for_each(|traffic| traffic.go_on(more));
-}
 
 fn traffic_goes_on_when_the_box_is_killed(io: &str) {
     kill(&(io.to_owned() + SETTINGS));

@@ -11,7 +11,7 @@ use rand_xoshiro::{
 
 use crate::{
     live::{Running, by_each_io, lab},
-    traffic::{Stream, both_ways},
+    traffic::{Stream, both_ways, go_on},
 };
 
 /// Frames of each kind.
@@ -171,7 +171,7 @@ fn nonsense_stops_no_function(io: &str) {
                 }
             }
             let traffic = both_ways(&lab);
-            traffic.iter().for_each(|traffic| traffic.go_on(200));
+            go_on(&traffic, 200);
             let passed = running.control.status().ports[1].sent;
             running.until(|status| status.ports[1].sent > passed + 100);
             let records = traffic.map(Stream::end);

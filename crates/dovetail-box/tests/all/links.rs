@@ -14,7 +14,7 @@ use dovetail_netns::tool;
 
 use crate::{
     live::{FAR, Running, by_each_io, config, lab},
-    traffic::{PATIENCE, Stream, both_ways, echo},
+    traffic::{PATIENCE, Stream, both_ways, echo, go_on},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\n";
@@ -28,11 +28,11 @@ fn the_box_goes_on_after_a_link_was_down(io: &str) {
     let traffic = both_ways(&lab);
     let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
     for port in PORTS {
-        traffic.iter().for_each(|traffic| traffic.go_on(200));
+        go_on(&traffic, 200);
         ip(&lab, Place::Box, &format!("link set {port} down"));
         traffic.iter().for_each(|traffic| traffic.send_on(200));
         ip(&lab, Place::Box, &format!("link set {port} up"));
-        traffic.iter().for_each(|traffic| traffic.go_on(500));
+        go_on(&traffic, 500);
         // By the box, not by the bridge.
         let before = running.control.status();
         running.until(|status| (0..2).all(|side| status.ports[side].sent > before.ports[side].sent + 500));

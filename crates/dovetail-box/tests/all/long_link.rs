@@ -10,7 +10,7 @@ use dovetail_box::live::lab::Place;
 
 use crate::{
     live::{FAR, Running, by_each_io, config, is_judged, lab},
-    traffic::{PATIENCE, Stream, both_ways},
+    traffic::{PATIENCE, Stream, both_ways, go_on},
 };
 
 const SETTINGS: &str = "policy = \"drfq\"\n[link]\nrate = \"1Gbps\"\ndelay = \"40ms\"\n";
@@ -62,14 +62,14 @@ fn what_is_on_its_way_arrives_in_order_whatever_changes(io: &str) {
     for _ in 0..5 {
         let traffic = both_ways(&lab);
         let running = Running::start(&lab, &(io.to_owned() + SETTINGS));
-        traffic.iter().for_each(|traffic| traffic.go_on(500));
+        go_on(&traffic, 500);
         for delay in ["5ms", "80ms", "0ms", "40ms"] {
             running.control.reload(config(&lab, &(io.to_owned() + &SETTINGS.replace("40ms", delay)))).unwrap();
-            traffic.iter().for_each(|traffic| traffic.go_on(300));
+            go_on(&traffic, 300);
         }
         // What is on its way when it stops has arrived before anything that the bridge forwards.
         let status = running.stop();
-        traffic.iter().for_each(|traffic| traffic.go_on(300));
+        go_on(&traffic, 300);
         let records = traffic.map(Stream::end);
         if is_judged(&status) {
             for record in &records {

@@ -56,7 +56,6 @@ mod long_link;
 mod named;
 mod node;
 #[cfg(all(target_os = "linux", feature = "live"))]
-#[allow(dead_code)]
 #[path = "../numbered/mod.rs"]
 mod numbered;
 #[cfg(all(target_os = "linux", feature = "live"))]

@@ -10,7 +10,7 @@ use std::{
 use dovetail_box::live::lab::{Lab, Place, datagram};
 
 use crate::live::FAR;
-pub use crate::numbered::{PATIENCE, Record, Stream};
+pub use crate::numbered::{PATIENCE, Record, Stream, go_on, report};
 
 /// Numbered frames of this length, of so many flows in turn, from one side, which is the inside or the outside.
 pub fn frames(lab: &Lab, from: Place, flows: u16, bytes: usize) -> Stream {

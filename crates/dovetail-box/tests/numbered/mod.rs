@@ -118,10 +118,6 @@ impl Record {
         Self { flows, sent, heard }
     }
 
-    pub fn arrivals(&self) -> usize {
-        self.heard.len()
-    }
-
     /// How many did not arrive.
     pub fn lost(&self) -> usize {
         self.count().iter().filter(|&&times| times == 0).count()
@@ -156,5 +152,23 @@ impl Record {
             times[*number as usize] += 1;
         }
         times
+    }
+}
+
+/// Waits until so many more have arrived each way.
+pub fn go_on(streams: &[Stream; 2], more: usize) {
+    streams.iter().for_each(|stream| stream.go_on(more));
+}
+
+/// Says what a failure cost, which depends on the machine.
+pub fn report(what: &str, from: Instant, records: &[Record; 2]) {
+    for (record, way) in records.iter().zip(["out", "in"]) {
+        let silence = record.longest_silence(from);
+        println!(
+            "{what}, {way}: {} of {} lost, {} late, silent for {silence:.1?}",
+            record.lost(),
+            record.sent,
+            record.reordered()
+        );
     }
 }

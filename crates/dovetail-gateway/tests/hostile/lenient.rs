@@ -119,3 +119,27 @@ fn connections_of_http_1_0_stay_if_they_are_asked_to() {
     assert_ne!(found.field("connection"), Some("keep-alive"));
     gateway.quiet();
 }
+
+#[test]
+fn an_answer_in_pieces_of_any_length_comes_whole() {
+    // They fill windows in part only: what waited for more than can come would wait for ever.
+    let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
+    for piece in [7, 100, 1_000, 1_449, 20_000] {
+        let length = 2_000 * piece.min(100);
+        let server: Server<()> = Server::start(move |mut connection| {
+            drop(strict::request(&mut connection.stream));
+            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+            connection.stream.write_all(head.as_bytes()).unwrap();
+            for at in (0..length).step_by(piece) {
+                let bytes: Vec<_> = (at..length.min(at + piece)).map(|at| at as u8).collect();
+                connection.stream.write_all(&bytes).unwrap();
+            }
+            // What is still to come after the last is not known to be nothing.
+            drop(connection.stream.read(&mut [0]));
+        });
+        let found = gateway.get(&server.url("/"));
+        assert!(found.is_whole, "pieces of {piece} bytes");
+        assert!(found.body == (0..length).map(|at| at as u8).collect::<Vec<_>>(), "pieces of {piece} bytes");
+        gateway.quiet();
+    }
+}
