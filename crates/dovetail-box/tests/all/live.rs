@@ -4,7 +4,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, UdpSocket},
+    net::{Ipv4Addr, TcpStream, UdpSocket},
     process,
     sync::{
         Arc,
@@ -23,7 +23,7 @@ use dovetail_box::{
 };
 use dovetail_netns::NetnsError;
 
-use crate::traffic::echo;
+use crate::traffic::{PATIENCE, echo};
 
 pub const FAR: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 2);
 
@@ -62,18 +62,29 @@ pub fn has_af_xdp() -> bool {
     has
 }
 
-/// A lab of this process and test, or nothing where there can be none.
+/// A lab of this process and test, whose hosts know each other's addresses, or nothing where there can be none.
 pub fn lab(test: &str) -> Option<Lab> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let name = format!("dvb{}n{}{test}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     match Lab::up(&LabSpec { name, ..LabSpec::default() }) {
-        Ok(lab) => Some(lab),
+        Ok(lab) => {
+            introduce(&lab);
+            Some(lab)
+        }
         Err(error @ (LabError::NotRoot | LabError::Namespace(NetnsError::NoProgram { .. }))) => {
             dovetail_skip::skipped(error);
             None
         }
         Err(error) => panic!("{error}"),
     }
+}
+
+/// While an address is asked for, Linux keeps only so many packets for it, and sends them beside those that come next:
+/// they are lost or late without any box.
+fn introduce(lab: &Lab) {
+    let discard = (FAR, 9).into();
+    let refused = lab.namespace(Place::Inside).within(|| TcpStream::connect_timeout(&discard, PATIENCE));
+    assert_eq!(refused.map(drop).map_err(|wrong| wrong.kind()), Err(io::ErrorKind::ConnectionRefused));
 }
 
 /// A box that runs in a lab.

@@ -61,7 +61,7 @@ fn a_program_that_never_ends_costs_no_other_flow_a_packet() {
                 (0, 8 + programs.quarantined),
                 "{failing:#?}"
             );
-            assert_eq!(odd(&arrived, sent), [], "{status:#?}");
+            assert_whole(&arrived, sent, &status);
             assert!(late.len() > 200 && late.windows(2).all(|pair| pair[0] + 1 == pair[1]), "{late:?}");
             return;
         }
@@ -80,6 +80,11 @@ fn odd(arrived: &[u64], sent: u64) -> Vec<(u64, u64)> {
         expected = number + 1;
     }
     odd
+}
+
+fn assert_whole(arrived: &[u64], sent: u64, status: &Status) {
+    let odd = odd(arrived, sent);
+    assert!(odd.is_empty(), "{odd:?} of {sent}: {status:#?}");
 }
 
 fn too_busy() {
@@ -128,7 +133,7 @@ fn a_program_is_replaced_under_a_stream() {
         let status = running.stop();
         if is_judged(&status) {
             let numbers: Vec<_> = arrived.iter().map(|stamped| stamped & 0xffff_ffff_ffff).collect();
-            assert_eq!(odd(&numbers, sent), [], "{status:#?}");
+            assert_whole(&numbers, sent, &status);
             // An instance goes on while its file is the same, or is broken: what it saw never becomes less.
             let mut stamps: Vec<_> = arrived.iter().map(|stamped| (stamped >> 56, stamped >> 48 & 0xff)).collect();
             stamps.dedup();
@@ -171,7 +176,7 @@ fn a_program_is_replaced_at_every_worker() {
         if is_judged(&status) {
             for (sent, arrived) in ended {
                 let numbers: Vec<_> = arrived.iter().map(|stamped| stamped & 0xffff_ffff_ffff).collect();
-                assert_eq!(odd(&numbers, sent), [], "{status:#?}");
+                assert_whole(&numbers, sent, &status);
                 // Each worker has an instance of its own, and they count apart; versions follow each other for every flow.
                 let mut versions: Vec<_> = arrived.iter().map(|stamped| stamped >> 56).collect();
                 versions.dedup();
