@@ -67,7 +67,8 @@ impl Flow {
         Poll::Pending
     }
 
-    fn is_full(&self) -> bool {
+    /// Whether there is none now.
+    pub(crate) fn is_full(&self) -> bool {
         let user = self.user.as_ref().map_or(0, |user| user.bytes.get());
         self.bytes.get() > 0 && (self.connection.bytes.get() >= CONNECTION_BYTES || user >= USER_BYTES)
     }

@@ -13,7 +13,7 @@
 //! | `headers`, `upgrade`, `one_word`, `unreadable`, `greeting` | messages, and what cannot be read as one |
 //! | `wanted`, `permitted`, `addressed`, `destination`, `own` | what is asked for, and what may be reached |
 //! | `uplink`, `free`, `round_trips`, `descriptors`, `counters`, `spent`, `log` | what is shared, measured, counted and noted |
-//! | `client`, `held`, `watch` | clients' connections, and what is in flight on them |
+//! | `client`, `held`, `gathered`, `watch` | clients' connections, and what is in flight on them |
 //! | `upstream`, `resolve`, `upload`, `interim` | connections to servers, which are read as the scheduler allows |
 //! | `state` | what a gateway knows and goes by, in parts |
 //! | `quota` | how much users may have, and what they used of it |
@@ -44,6 +44,7 @@ pub mod doctor;
 mod error;
 mod exchange;
 mod free;
+mod gathered;
 mod greeting;
 mod headers;
 mod held;

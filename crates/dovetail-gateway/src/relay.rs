@@ -13,6 +13,7 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::{
+    gathered::{self, Gathered},
     held::{Flow, Held},
     interim::Go,
     record::Record,
@@ -46,6 +47,9 @@ pub(crate) struct Sending {
     body: Incoming,
     // How many bytes of it are to come, where its connection does not say.
     rest: Option<u64>,
+    gathered: Gathered<Held>,
+    // Why it ends too early, once what is gathered has gone on.
+    broken: Option<Broken>,
     in_flight: Option<InFlight>,
     uplink: Rc<Uplink>,
     record: Record,
@@ -100,7 +104,16 @@ impl Relay {
         uplink: Rc<Uplink>,
         (record, flow): (Record, Rc<Flow>),
     ) -> Self {
-        let mut sending = Sending { body, rest, in_flight: Some(in_flight), uplink, record, flow };
+        let mut sending = Sending {
+            body,
+            rest,
+            gathered: Gathered::new(),
+            broken: None,
+            in_flight: Some(in_flight),
+            uplink,
+            record,
+            flow,
+        };
         if sending.is_over() {
             sending.over(true);
         }
@@ -164,6 +177,44 @@ impl Sending {
     }
 
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
+        loop {
+            if let Some(piece) = self.gathered.next() {
+                // Until it is asked for the next one.
+                self.untaken(true);
+                return Poll::Ready(Some(Ok(piece)));
+            }
+            if let Some(broken) = self.broken.take() {
+                return Poll::Ready(Some(Err(broken)));
+            }
+            match self.poll_piece(cx) {
+                Poll::Ready(Some(Ok(piece))) => self.gathered.add(piece, self.may_wait()),
+                Poll::Ready(end) if self.gathered.is_empty() => return Poll::Ready(end),
+                Poll::Ready(end) => {
+                    self.broken = end.and_then(Result::err);
+                    self.gathered.go_on();
+                }
+                Poll::Pending if self.flow.is_full() => {
+                    if self.gathered.is_empty() {
+                        return Poll::Pending;
+                    }
+                    self.gathered.go_on();
+                }
+                Poll::Pending => {
+                    ready!(self.gathered.poll_due(cx));
+                    self.gathered.go_on();
+                }
+            }
+        }
+    }
+
+    /// Whether the newest piece may wait for others: the response is long, and more of it is to come.
+    fn may_wait(&self) -> bool {
+        let has_end = self.rest.or(self.body.size_hint().exact()).is_some();
+        has_end && self.record.sent.get() >= gathered::FROM_BYTES && !self.is_over()
+    }
+
+    /// The next piece of it, and how long that is.
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
         if self.in_flight.is_some() && self.flow.progress().poll_stopped(cx.waker()) {
             return Poll::Ready(Some(Err(Broken::Stalled)));
         }
@@ -190,8 +241,6 @@ impl Sending {
                 if self.is_over() {
                     self.over(true);
                 }
-                // Until it is asked for the next one.
-                self.untaken(true);
                 Poll::Ready(Some(Ok(frame.map_data(|bytes| self.flow.hold(bytes)))))
             }
         }
@@ -229,7 +278,7 @@ impl Body for Relay {
         match self {
             Self::Nothing => true,
             Self::Page(page) => page.page.is_end_stream(),
-            Self::Response(sending) => sending.is_over(),
+            Self::Response(sending) => sending.is_over() && sending.gathered.is_empty(),
         }
     }
 

@@ -1,6 +1,9 @@
 //! What is not as it should be and harms nobody: it is taken, and goes on as it should be.
 
-use std::io::{Read, Write};
+use std::{
+    io::{Read, Write},
+    sync::{Mutex, mpsc::channel},
+};
 
 use crate::{
     answer::{answer, is_closed},
@@ -142,4 +145,37 @@ fn an_answer_in_pieces_of_any_length_comes_whole() {
         assert!(found.body == (0..length).map(|at| at as u8).collect::<Vec<_>>(), "pieces of {piece} bytes");
         gateway.quiet();
     }
+}
+
+#[test]
+fn what_came_of_a_long_answer_is_passed_on_while_its_server_pauses() {
+    let gateway = Setup { downlink: "rate = \"20Mbps\"".into(), ..Setup::default() }.start();
+    let (go_on, may_go_on) = channel();
+    let may_go_on = Mutex::new(may_go_on);
+    let (parts, part) = (5, 30_011);
+    let server: Server<()> = Server::start(move |mut connection| {
+        drop(strict::request(&mut connection.stream));
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", parts * part);
+        connection.stream.write_all(head.as_bytes()).unwrap();
+        for _ in 0..parts {
+            connection.stream.write_all(&vec![b'x'; part]).unwrap();
+            may_go_on.lock().unwrap().recv().unwrap();
+        }
+    });
+    let mut client = gateway.connect();
+    write!(client, "GET {} HTTP/1.1\r\nHost: x\r\n\r\n", server.url("/")).unwrap();
+    let mut came = 0;
+    for at in 1..=parts {
+        // Its server sends no more until the client has all of this.
+        while came < at * part {
+            let mut bytes = [0; 8192];
+            let count = client.read(&mut bytes).unwrap();
+            assert!(count > 0, "{came} bytes came");
+            came += bytes[..count].iter().filter(|&&byte| byte == b'x').count();
+        }
+        go_on.send(()).unwrap();
+    }
+    assert_eq!(came, parts * part);
+    drop(client);
+    gateway.quiet();
 }

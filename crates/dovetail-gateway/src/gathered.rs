@@ -1,0 +1,168 @@
+//! Pieces of a long response that are passed on together.
+//!
+//! On a narrow link a packet or two arrive at a time. To pass on each piece as it comes costs a write and the client's
+//! acknowledgement, and in the middle of a download gains nothing. So once [`FROM_BYTES`] of a response of known length
+//! have been passed on, its pieces wait for each other: until there are [`MOST_BYTES`] or [`MOST_PIECES`], or the first has
+//! waited for [`MOST_TIME`], or the response is over. A response of unknown length may be a stream of events, and never waits.
+//! Reading goes on meanwhile, so neither windows nor servers are affected.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Buf;
+use hyper::body::Frame;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// What a response passes on at once: a browser begins to draw with what fits a first window of ten segments (RFC 6928).
+pub(crate) const FROM_BYTES: u64 = 16 * 1024;
+/// As many bytes as one read takes at most.
+const MOST_BYTES: usize = 16 * 1024;
+/// hyper writes so many at once.
+const MOST_PIECES: usize = 16;
+/// Below what users notice in the middle of a transfer.
+const MOST_TIME: Duration = Duration::from_millis(100);
+
+/// Pieces of one response.
+#[derive(Debug)]
+pub(crate) struct Gathered<D> {
+    pieces: VecDeque<Frame<D>>,
+    bytes: usize,
+    // When the first of them has waited for long enough.
+    until: Option<Instant>,
+    timer: Option<Pin<Box<Sleep>>>,
+    goes_on: bool,
+}
+
+impl<D: Buf> Gathered<D> {
+    pub(crate) const fn new() -> Self {
+        Self { pieces: VecDeque::new(), bytes: 0, until: None, timer: None, goes_on: false }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Adds a piece, which may wait for others or not.
+    pub(crate) fn add(&mut self, piece: Frame<D>, may_wait: bool) {
+        self.bytes += piece.data_ref().map_or(0, Buf::remaining);
+        self.pieces.push_back(piece);
+        let is_much = self.bytes >= MOST_BYTES || self.pieces.len() >= MOST_PIECES;
+        if !may_wait || is_much {
+            self.go_on();
+        } else {
+            let now = Instant::now();
+            self.goes_on = now >= *self.until.get_or_insert(now + MOST_TIME);
+        }
+    }
+
+    /// Has all of them passed on.
+    pub(crate) fn go_on(&mut self) {
+        self.goes_on = true;
+    }
+
+    /// The next piece to be passed on.
+    pub(crate) fn next(&mut self) -> Option<Frame<D>> {
+        let piece = if self.goes_on { self.pieces.pop_front() } else { None };
+        if self.pieces.is_empty() {
+            (self.bytes, self.until, self.goes_on) = (0, None, false);
+        }
+        piece
+    }
+
+    /// Waits until the first piece has waited for long enough; for good, where there is none.
+    pub(crate) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(until) = self.until else { return Poll::Pending };
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        // A timer that was set for earlier pieces is set anew when it fires: to do so for each would cost more.
+        while timer.as_mut().poll(cx).is_ready() {
+            if timer.deadline() >= until {
+                return Poll::Ready(());
+            }
+            timer.as_mut().reset(until);
+        }
+        Poll::Pending
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use bytes::Bytes;
+
+    use super::*;
+
+    fn piece(length: usize) -> Frame<Bytes> {
+        Frame::data(Bytes::from(vec![0; length]))
+    }
+
+    /// The lengths of those that are passed on now.
+    fn passed_on(gathered: &mut Gathered<Bytes>) -> Vec<usize> {
+        let next = || gathered.next().map(|piece| piece.into_data().unwrap().len());
+        std::iter::from_fn(next).collect()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pieces_wait_until_there_are_enough_of_them() {
+        let mut gathered = Gathered::<Bytes>::new();
+        for _ in 0..5 {
+            for _ in 0..5 {
+                gathered.add(piece(3_000), true);
+                assert!(passed_on(&mut gathered).is_empty());
+            }
+            gathered.add(piece(1_384), true);
+            assert_eq!(passed_on(&mut gathered), [3_000, 3_000, 3_000, 3_000, 3_000, 1_384]);
+            assert!(gathered.is_empty());
+        }
+        for _ in 1..MOST_PIECES {
+            gathered.add(piece(1), true);
+            assert!(passed_on(&mut gathered).is_empty());
+        }
+        gathered.add(piece(1), true);
+        assert_eq!(passed_on(&mut gathered), [1; MOST_PIECES]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_may_not_wait_takes_the_others_along() {
+        let mut gathered = Gathered::<Bytes>::new();
+        gathered.add(piece(1), true);
+        gathered.add(piece(2), false);
+        assert_eq!(passed_on(&mut gathered), [1, 2]);
+        gathered.add(piece(3), true);
+        assert!(passed_on(&mut gathered).is_empty());
+        gathered.go_on();
+        assert_eq!(passed_on(&mut gathered), [3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_waits_no_longer_than_it_may() {
+        let mut gathered = Gathered::<Bytes>::new();
+        for round in 0..4 {
+            // Some are passed on before their timer fires.
+            if round % 2 == 1 {
+                gathered.add(piece(1), true);
+                tokio::time::sleep(MOST_TIME / 2).await;
+                gathered.add(piece(1), false);
+                assert_eq!(passed_on(&mut gathered), [1, 1]);
+            }
+            let begun = Instant::now();
+            gathered.add(piece(1), true);
+            tokio::time::sleep(MOST_TIME / 2).await;
+            gathered.add(piece(1), true);
+            poll_fn(|cx| gathered.poll_due(cx)).await;
+            let waited = begun.elapsed();
+            assert!((MOST_TIME..MOST_TIME + Duration::from_millis(2)).contains(&waited), "{waited:?}");
+            gathered.go_on();
+            assert_eq!(passed_on(&mut gathered), [1, 1]);
+        }
+        // Where more comes, no timer is needed.
+        gathered.add(piece(1), true);
+        tokio::time::sleep(MOST_TIME).await;
+        gathered.add(piece(1), true);
+        assert_eq!(passed_on(&mut gathered), [1, 1]);
+    }
+}
