@@ -46,9 +46,14 @@ impl<D: Buf> Gathered<D> {
         self.pieces.is_empty()
     }
 
+    /// How many bytes have not been passed on.
+    pub(crate) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Adds a piece, which may wait for others or not.
     pub(crate) fn add(&mut self, piece: Frame<D>, may_wait: bool) {
-        self.bytes += piece.data_ref().map_or(0, Buf::remaining);
+        self.bytes += length(&piece);
         self.pieces.push_back(piece);
         let is_much = self.bytes >= MOST_BYTES || self.pieces.len() >= MOST_PIECES;
         if !may_wait || is_much {
@@ -67,8 +72,9 @@ impl<D: Buf> Gathered<D> {
     /// The next piece to be passed on.
     pub(crate) fn next(&mut self) -> Option<Frame<D>> {
         let piece = if self.goes_on { self.pieces.pop_front() } else { None };
+        self.bytes -= piece.as_ref().map_or(0, length);
         if self.pieces.is_empty() {
-            (self.bytes, self.until, self.goes_on) = (0, None, false);
+            (self.until, self.goes_on) = (None, false);
         }
         piece
     }
@@ -86,6 +92,10 @@ impl<D: Buf> Gathered<D> {
         }
         Poll::Pending
     }
+}
+
+fn length<D: Buf>(piece: &Frame<D>) -> usize {
+    piece.data_ref().map_or(0, Buf::remaining)
 }
 
 #[cfg(test)]
@@ -114,9 +124,10 @@ mod tests {
                 gathered.add(piece(3_000), true);
                 assert!(passed_on(&mut gathered).is_empty());
             }
+            assert_eq!(gathered.bytes(), 15_000);
             gathered.add(piece(1_384), true);
             assert_eq!(passed_on(&mut gathered), [3_000, 3_000, 3_000, 3_000, 3_000, 1_384]);
-            assert!(gathered.is_empty());
+            assert!(gathered.is_empty() && gathered.bytes() == 0);
         }
         for _ in 1..MOST_PIECES {
             gathered.add(piece(1), true);

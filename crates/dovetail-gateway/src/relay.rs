@@ -193,14 +193,11 @@ impl Sending {
                     self.broken = end.and_then(Result::err);
                     self.gathered.go_on();
                 }
-                Poll::Pending if self.flow.is_full() => {
-                    if self.gathered.is_empty() {
-                        return Poll::Pending;
-                    }
-                    self.gathered.go_on();
-                }
                 Poll::Pending => {
-                    ready!(self.gathered.poll_due(cx));
+                    // Where there is no room for more, waiting for more is in vain.
+                    if self.gathered.is_empty() || !self.flow.is_full() {
+                        ready!(self.gathered.poll_due(cx));
+                    }
                     self.gathered.go_on();
                 }
             }
@@ -209,11 +206,15 @@ impl Sending {
 
     /// Whether the newest piece may wait for others: the response is long, and more of it is to come.
     fn may_wait(&self) -> bool {
-        let has_end = self.rest.or(self.body.size_hint().exact()).is_some();
-        has_end && self.record.sent.get() >= gathered::FROM_BYTES && !self.is_over()
+        self.to_come().is_some() && self.record.sent.get() >= gathered::FROM_BYTES && !self.is_over()
     }
 
-    /// The next piece of it, and how long that is.
+    /// How many bytes its server has still to send, where that is known.
+    fn to_come(&self) -> Option<u64> {
+        self.rest.or(self.body.size_hint().exact())
+    }
+
+    /// The next piece from its server.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
         if self.in_flight.is_some() && self.flow.progress().poll_stopped(cx.waker()) {
             return Poll::Ready(Some(Err(Broken::Stalled)));
@@ -286,7 +287,10 @@ impl Body for Relay {
         match self {
             Self::Nothing => SizeHint::with_exact(0),
             Self::Page(page) => page.page.size_hint(),
-            Self::Response(sending) => sending.rest.map_or_else(|| sending.body.size_hint(), SizeHint::with_exact),
+            Self::Response(sending) => sending.to_come().map_or_else(
+                || sending.body.size_hint(),
+                |bytes| SizeHint::with_exact(bytes + sending.gathered.bytes() as u64),
+            ),
         }
     }
 }

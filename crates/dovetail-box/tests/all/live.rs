@@ -79,8 +79,8 @@ pub fn lab(test: &str) -> Option<Lab> {
     }
 }
 
-/// While an address is asked for, Linux keeps only so many packets for it, and sends them beside those that come next:
-/// they are lost or late without any box.
+/// While it resolves an address, Linux queues only so many packets for it, and later sends them beside newer ones: without
+/// any box some are lost or late.
 fn introduce(lab: &Lab) {
     let discard = (FAR, 9).into();
     let refused = lab.namespace(Place::Inside).within(|| TcpStream::connect_timeout(&discard, PATIENCE));
