@@ -75,6 +75,9 @@ struct Args {
     /// Run a box with this configuration, as the measurements do
     #[arg(long, hide = true, value_name = "FILE")]
     box_of: Option<PathBuf>,
+    /// Send packets of so many bytes without an end, as the measurement of overload does
+    #[arg(long, hide = true, value_name = "BYTES")]
+    flood_of: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -100,6 +103,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args = Args::parse();
     if let Some(file) = &args.box_of {
         return subject::run_box(file);
+    }
+    if let Some(bytes) = args.flood_of {
+        return source::flood(overload::FLOWS, bytes);
     }
     let is_asked = |part: Part| args.only.is_none_or(|only| only == part);
     let mut table = table::Table::default();

@@ -17,7 +17,7 @@ const BYTES: [usize; 2] = [60, 1514];
 const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
 /// Those of them that are measured by AF_XDP as well.
 const BY_AF_XDP: [&str; 2] = ["fifo", "drfq"];
-const WARM_UP: Duration = Duration::from_millis(300);
+const WARM_UP: Duration = Duration::from_millis(500);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
@@ -32,20 +32,14 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         for _ in 0..args.rounds {
             for (subject, kpps) in subjects.iter().zip(&mut kpps) {
                 let running = subject.start(&lab)?;
-                let (delivered, sent) = thread::scope(|scope| {
-                    let source = scope.spawn(|| -> Result<_, String> {
-                        let once = || -> Result<_, Failed> {
-                            let mut source = Injector::new(&lab, FLOWS, bytes)?;
-                            source.blast(WARM_UP)?;
-                            let (begun, before) = (Instant::now(), arrived(&lab)?.0);
-                            let sent = source.blast(Duration::from_secs_f64(args.seconds))?;
-                            let (after, time) = (arrived(&lab)?.0, begun.elapsed().as_secs_f64());
-                            Ok(((after - before) as f64 / time / 1e3, sent as f64 / time / 1e3))
-                        };
-                        once().map_err(|wrong| wrong.to_string())
-                    });
-                    source.join().map_err(|_| "the source ended")?
-                })?;
+                let source = Injector::start(&lab, bytes)?;
+                thread::sleep(WARM_UP);
+                let (begun, before, made_before) = (Instant::now(), arrived(&lab)?.0, Injector::sent(&lab)?);
+                thread::sleep(Duration::from_secs_f64(args.seconds));
+                let (after, made, time) = (arrived(&lab)?.0, Injector::sent(&lab)?, begun.elapsed().as_secs_f64());
+                let delivered = (after - before) as f64 / time / 1e3;
+                let sent = (made - made_before) as f64 / time / 1e3;
+                drop(source);
                 drop(running);
                 eprintln!("{bytes} B, {}: {delivered:.0} kpps of {sent:.0}", subject.label);
                 kpps.push(delivered);

@@ -1,12 +1,14 @@
 //! Where packets come from, and how many arrive.
 
 use std::{
-    fs, io,
+    env, fs, io,
+    process::{Child, Command},
     time::{Duration, Instant},
 };
 
 use dovetail_box::live::lab::{Flood, HOST_INTERFACE, Lab, PORTS, Place, Raw, datagram};
 use dovetail_netns::tool;
+use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::subject::{Failed, SOURCE_CORE, stay_on};
 
@@ -62,39 +64,57 @@ impl Source {
     }
 }
 
-/// More packets than a socket can send, made by the kernel on the source's core.
-pub struct Injector(Flood);
+/// More packets than a socket can send, made by the kernel on the source's core in one call without an end, until this is dropped.
+/// Calls that end have pauses between them, in which the kernel clears up and a box waits.
+pub struct Injector(Child);
 
 impl Injector {
-    /// Keeps the calling thread on the source's core, and in the namespace inside.
-    pub fn new(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
-        stay_on(SOURCE_CORE)?;
+    pub fn start(lab: &Lab, bytes: usize) -> Result<Self, Failed> {
         // The box's end of the link is to take in what a driver sends.
         let name = lab.namespace(Place::Box).name();
         tool("ip", &format!("netns exec {name} ethtool -K {} gro on", PORTS[0]))?;
-        lab.namespace(Place::Inside).enter()?;
-        Ok(Self(Flood::new(Place::Inside, flows, bytes)?))
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", lab.namespace(Place::Inside).name()]).arg(env::current_exe()?);
+        Ok(Self(command.arg("--flood-of").arg(bytes.to_string()).spawn()?))
     }
 
-    /// Sends as fast as it can for so long; how many, of which the link loses some.
-    pub fn blast(&mut self, time: Duration) -> io::Result<u64> {
-        /// So many that it does not matter what each call takes to begin.
-        const AT_ONCE: u32 = 250_000;
-        let (begun, mut sent) = (Instant::now(), 0);
-        while begun.elapsed() < time {
-            self.0.send(AT_ONCE)?;
-            sent += u64::from(AT_ONCE);
-        }
-        Ok(sent)
+    /// How many packets it has made so far, of which the link loses some.
+    pub fn sent(lab: &Lab) -> Result<u64, Failed> {
+        let [.., sent, _, lost] = counted(lab, Place::Inside)?;
+        Ok(sent + lost)
+    }
+}
+
+impl Drop for Injector {
+    fn drop(&mut self) {
+        // One that has ended already has said why.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What an [`Injector`] starts: floods from the host of the process's namespace until it is killed.
+pub fn flood(flows: u16, bytes: usize) -> Result<(), Failed> {
+    set_parent_process_death_signal(Some(Signal::TERM))?;
+    stay_on(SOURCE_CORE)?;
+    let flood = Flood::new(Place::Inside, flows, bytes)?;
+    loop {
+        flood.send(u32::MAX)?;
     }
 }
 
 /// How many packets the host outside has received, and how many bytes.
 pub fn arrived(lab: &Lab) -> Result<(u64, u64), Failed> {
-    let text = lab.namespace(Place::Outside).within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
-    let line = text.lines().find_map(|line| line.trim().strip_prefix(HOST_INTERFACE)?.strip_prefix(':'));
-    let mut numbers = line.ok_or("no eth0 outside")?.split_whitespace().map(str::parse::<u64>);
-    let mut next = || numbers.next().ok_or("too few columns");
-    let (bytes, packets) = (next()??, next()??);
+    let [bytes, packets, ..] = counted(lab, Place::Outside)?;
     Ok((packets, bytes))
+}
+
+/// The figures of a host's interface, as `/proc/net/dev` has them: bytes and packets received, six others, bytes and packets sent,
+/// errors, and packets that were lost on their way out.
+fn counted(lab: &Lab, place: Place) -> Result<[u64; 12], Failed> {
+    let text = lab.namespace(place).within(|| fs::read_to_string("/proc/thread-self/net/dev"))?;
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(HOST_INTERFACE)?.strip_prefix(':'));
+    let numbers = line.ok_or("no eth0")?.split_whitespace().map(str::parse::<u64>);
+    let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
+    Ok(*numbers.first_chunk().ok_or("too few columns")?)
 }
