@@ -5,7 +5,10 @@
 
 use dovetail_sched::{FlowId, prefetch};
 
-use super::sys::LONGEST;
+use super::{
+    ahead::{LINE, ask_for},
+    sys::LONGEST,
+};
 use crate::wire::offload::Offload;
 
 /// A frame on its way through.
@@ -123,7 +126,7 @@ impl Frames {
     #[inline]
     pub(super) fn ask_ahead(&mut self, handle: u64) {
         if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
-            ask_for(&frame.bytes);
+            ask_for(&frame.bytes, 2 * LINE);
         }
         if let Some(place) = self.held.get(handle as usize) {
             self.asked = place.behind;
@@ -159,14 +162,6 @@ impl Frames {
         }
         *self = Self::default();
     }
-}
-
-/// Asks for the beginning of a frame: two lines at most, since the processor goes on with the others itself.
-#[inline]
-fn ask_for(bytes: &[u8]) {
-    const LINE: usize = 64;
-    prefetch(bytes, 0);
-    prefetch(bytes, bytes.len().min(2 * LINE).saturating_sub(1));
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@
 //! [`Node`]: crate::node::Node
 
 pub mod admin;
+mod ahead;
 mod answers;
 mod busiest;
 mod classes;

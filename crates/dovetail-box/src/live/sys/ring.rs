@@ -14,9 +14,10 @@ use std::{
     ops::Deref,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
     ptr::{self, NonNull},
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicU8, AtomicU32, Ordering},
 };
 
+use super::super::ahead::{LINE, PACKET, ask_for};
 use crate::wire::{offload::Offload, tag::Tag};
 
 const OFFLOAD: usize = Offload::BYTES;
@@ -163,16 +164,12 @@ impl PacketSocket {
     /// The oldest frame that has arrived, shown to `take`; its place is the kernel's again when that returns.
     pub(crate) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
         loop {
+            let (flags, header) = self.arrived(self.next)?;
             let at = self.place(self.next);
             // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
             let status = unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) };
-            let flags = status.load(Ordering::Acquire);
-            if flags & STATUS_USER == 0 {
-                return None;
-            }
-            // SAFETY: the place is ours until its status is given back, and has a whole header.
-            let header = unsafe { ptr::read(at.as_ptr().cast::<Header>()) };
-            self.next = (self.next + 1) % self.layout.places;
+            self.next = self.after(self.next);
+            self.ask_ahead();
             let tag = Tag::of_slot(flags, header.tag, header.tag_type);
             let start = usize::from(header.mac);
             let end = start + header.held as usize;
@@ -218,6 +215,37 @@ impl PacketSocket {
         // SAFETY: the kernel has written so many, of the room that was reserved.
         unsafe { self.long.set_len(bytes) };
         Some(offload)
+    }
+
+    /// What the kernel says of the frame in a place, if one has arrived there: the place is ours then.
+    fn arrived(&self, at: u32) -> Option<(u32, Header)> {
+        let place = self.place(at);
+        // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
+        let flags = unsafe { AtomicU32::from_ptr(place.as_ptr().cast()) }.load(Ordering::Acquire);
+        // SAFETY: the place is ours until its status is given back, and has a whole header.
+        (flags & STATUS_USER != 0).then(|| (flags, unsafe { ptr::read(place.as_ptr().cast::<Header>()) }))
+    }
+
+    /// Asks for the frame that is next, if it has arrived, and for where the one behind it would begin.
+    fn ask_ahead(&self) {
+        /// The kernel's headers, and those of the frame.
+        const BEGINNING: usize = 3 * LINE;
+        if let Some((_, header)) = self.arrived(self.next) {
+            let end = usize::from(header.mac) + header.held as usize;
+            ask_for(self.shared(self.next, end), PACKET);
+        }
+        ask_for(self.shared(self.after(self.next), BEGINNING), BEGINNING);
+    }
+
+    /// The beginning of a place, which the kernel may write to.
+    fn shared(&self, at: u32, bytes: usize) -> &[AtomicU8] {
+        let bytes = bytes.min(self.layout.place_bytes as usize);
+        // SAFETY: within the place, and either side may write to it at any time.
+        unsafe { std::slice::from_raw_parts(self.place(at).as_ptr().cast(), bytes) }
+    }
+
+    fn after(&self, at: u32) -> u32 {
+        (at + 1) % self.layout.places
     }
 
     fn place(&self, at: u32) -> NonNull<u8> {

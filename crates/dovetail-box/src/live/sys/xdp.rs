@@ -20,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use super::super::ahead::{PACKET, ask_for};
 use super::ring::{BATCH, Bytes, Received, done, interface, packet_socket, promiscuous, set};
 use crate::wire::offload::Offload;
 
@@ -153,6 +154,11 @@ impl XdpSocket {
             self.give_back();
             return None;
         };
+        if let Some(behind) = self.received.peek() {
+            // SAFETY: as of the frame itself, below.
+            let bytes = unsafe { self.memory.part(behind.addr, behind.len) };
+            ask_for(bytes.unwrap_or_default(), PACKET);
+        }
         // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back.
         let bytes = unsafe { self.memory.part(frame.addr, frame.len) };
         let taken = bytes
@@ -465,10 +471,15 @@ impl<T: Copy> Ring<T> {
                 return None;
             }
         }
-        // SAFETY: the kernel has written this place and waits for it to be given back.
-        let entry = unsafe { self.entry(self.at).read() };
+        let entry = self.peek();
         self.at = self.at.wrapping_add(1);
-        Some(entry)
+        entry
+    }
+
+    /// What [`next`](Self::next) will read, if it is known to be there.
+    fn peek(&self) -> Option<T> {
+        // SAFETY: the kernel has written this place and waits for it to be given back.
+        (self.at != self.until).then(|| unsafe { self.entry(self.at).read() })
     }
 
     /// Gives back what was read.
