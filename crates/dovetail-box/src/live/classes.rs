@@ -75,6 +75,8 @@ pub(super) struct Classes {
 struct Class {
     config: config::Class,
     chain: Vec<Box<dyn NetworkFunction>>,
+    /// Whether it works on copies: what it may change is to go on as it came.
+    needs_copy: bool,
     /// What comes after it.
     program: Option<Slot>,
     /// What a packet's work took lately, unstretched.
@@ -114,6 +116,8 @@ impl Classes {
     pub(super) fn new(config: &config::Config, chains: Chains, programs: Option<&Programs>) -> Self {
         let class = |(class, chain): (&config::Class, _)| Class {
             chain,
+            needs_copy: class.effect == Effect::Discard
+                && (class.program.is_some() || class.functions.iter().any(|entry| entry.changes_frames)),
             program: class.program.as_deref().map(|name| Slot::new(name, programs)),
             config: class.clone(),
             usual: None,
@@ -213,16 +217,15 @@ impl Classes {
             return Worked { took: given.unwrap_or(Nanos::ZERO), ended_by: None, is_preempted: false, ended: None };
         }
         let failed = counters.failed();
-        let started = clock::now();
-        let ended_by = match class.config.effect {
-            Effect::Apply => class.run(frame, counters),
-            Effect::Discard => {
-                self.scratch.clear();
-                self.scratch.extend_from_slice(frame);
-                class.run(&mut self.scratch, counters);
-                None
-            }
+        let frame = if class.needs_copy {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(frame);
+            &mut self.scratch
+        } else {
+            frame
         };
+        let started = clock::now();
+        let ended_by = class.run(frame, counters).filter(|_| class.config.effect == Effect::Apply);
         if let Some(took) = given {
             return Worked { took, ended_by, is_preempted: false, ended: None };
         }
