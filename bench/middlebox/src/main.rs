@@ -3,6 +3,7 @@
 //! | module | what is measured |
 //! |---|---|
 //! | [`overload`] | packets a second of 60 flows that offer more than anything carries |
+//! | [`flood`] | packets lost of flows beside one that offers more than anything carries |
 //! | [`steady`] | packets lost of a stream below that |
 //! | [`latency`] | how long a packet takes through an idle box |
 //! | [`transfer`] | TCP with all offloads on |
@@ -24,6 +25,8 @@ mod changes;
 mod churn;
 #[cfg(target_os = "linux")]
 mod failure;
+#[cfg(target_os = "linux")]
+mod flood;
 #[cfg(target_os = "linux")]
 mod latency;
 #[cfg(target_os = "linux")]
@@ -75,14 +78,15 @@ struct Args {
     /// Run a box with this configuration, as the measurements do
     #[arg(long, hide = true, value_name = "FILE")]
     box_of: Option<PathBuf>,
-    /// Send packets of so many bytes without an end, as the measurement of overload does
-    #[arg(long, hide = true, value_name = "BYTES")]
-    flood_of: Option<usize>,
+    /// Send packets of so many flows and bytes without an end, as the measurements of overload and flood do
+    #[arg(long, hide = true, num_args = 2, value_names = ["FLOWS", "BYTES"])]
+    flood_of: Option<Vec<u16>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     Overload,
+    Flood,
     Steady,
     Latency,
     Transfer,
@@ -104,13 +108,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(file) = &args.box_of {
         return subject::run_box(file);
     }
-    if let Some(bytes) = args.flood_of {
-        return source::flood(overload::FLOWS, bytes);
+    if let Some(&[flows, bytes]) = args.flood_of.as_deref() {
+        return source::flood(flows, bytes.into());
     }
     let is_asked = |part: Part| args.only.is_none_or(|only| only == part);
     let mut table = table::Table::default();
     if is_asked(Part::Overload) {
         overload::measure(&args, &mut table)?;
+    }
+    if is_asked(Part::Flood) {
+        flood::measure(&args, &mut table)?;
     }
     if is_asked(Part::Steady) {
         steady::measure(&args, &mut table)?;

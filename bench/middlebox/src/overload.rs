@@ -32,7 +32,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         for _ in 0..args.rounds {
             for (subject, kpps) in subjects.iter().zip(&mut kpps) {
                 let running = subject.start(&lab)?;
-                let source = Injector::start(&lab, bytes)?;
+                let source = Injector::start(&lab, FLOWS, bytes)?;
                 thread::sleep(WARM_UP);
                 let (begun, before, made_before) = (Instant::now(), arrived(&lab)?.0, Injector::sent(&lab)?);
                 thread::sleep(Duration::from_secs_f64(args.seconds));

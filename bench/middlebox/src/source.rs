@@ -69,13 +69,13 @@ impl Source {
 pub struct Injector(Child);
 
 impl Injector {
-    pub fn start(lab: &Lab, bytes: usize) -> Result<Self, Failed> {
+    pub fn start(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
         // The box's end of the link is to take in what a driver sends.
         let name = lab.namespace(Place::Box).name();
         tool("ip", &format!("netns exec {name} ethtool -K {} gro on", PORTS[0]))?;
         let mut command = Command::new("ip");
         command.args(["netns", "exec", lab.namespace(Place::Inside).name()]).arg(env::current_exe()?);
-        Ok(Self(command.arg("--flood-of").arg(bytes.to_string()).spawn()?))
+        Ok(Self(command.arg("--flood-of").args([flows.to_string(), bytes.to_string()]).spawn()?))
     }
 
     /// How many packets it has made so far, of which the link loses some.

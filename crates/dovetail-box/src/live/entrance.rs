@@ -10,6 +10,7 @@ use super::{
     counters::{ClassCounters, Oddities},
     flows::Flows,
     frames::{Frame, Frames},
+    intake::Intake,
     marks::marks,
     sys::{Bytes, Received},
     watch::{Arrived, Watch},
@@ -22,6 +23,7 @@ use crate::{
 
 /// Where frames come in.
 pub(super) struct Entrance<'b> {
+    pub(super) intake: &'b mut Intake,
     pub(super) node: &'b mut Node,
     pub(super) flows: &'b mut Flows,
     pub(super) classes: &'b Classes,
@@ -37,28 +39,32 @@ pub(super) struct Entrance<'b> {
 }
 
 impl Entrance<'_> {
-    pub(super) fn take(&mut self, received: Received<'_>) {
-        if self.take_in(received).is_err() {
+    /// Takes a frame in; whether any of it is queued.
+    pub(super) fn take(&mut self, received: Received<'_>) -> bool {
+        self.take_in(received).unwrap_or_else(|_| {
             self.oddities.malformed += 1;
-        }
+            false
+        })
     }
 
-    fn take_in(&mut self, received: Received<'_>) -> Result<(), Refused> {
+    fn take_in(&mut self, received: Received<'_>) -> Result<bool, Refused> {
         let marks = marks(&received.bytes, received.tag, self.classes.look_for_names());
         let class = self.classes.of(&marks);
         let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
             self.oddities.no_flow += 1;
-            return Ok(());
+            return Ok(false);
         };
         let offload = Offload::parse(&received.offload)?;
         if self.segments == Segments::Split || offload.segmented.is_none() {
             match wire::received::Received::new(&received.bytes, offload, received.tag) {
                 Ok(frames) => {
+                    let mut has_any = false;
                     for index in 0..frames.count() {
                         let bytes = frames.length(index).unwrap_or_default();
-                        self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
+                        has_any |=
+                            self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
                     }
-                    return Ok(());
+                    return Ok(has_any);
                 }
                 // One that cannot be split here, such as a stream within a tunnel, stays whole.
                 Err(_) if offload.segmented.is_some() => {}
@@ -66,23 +72,29 @@ impl Entrance<'_> {
             }
         }
         let bytes = received.bytes.len() + tag::bytes(received.tag);
-        self.admit(flow, class, bytes, |into| whole(received, into).ok());
-        Ok(())
+        Ok(self.admit(flow, class, bytes, |into| whole(received, into).ok()))
     }
 
-    /// Offers a packet, and copies it if it is queued.
-    fn admit(&mut self, flow: FlowId, class: u16, bytes: usize, write: impl FnOnce(&mut Vec<u8>) -> Option<Offload>) {
+    /// Offers a packet, and copies it if it is queued; whether it is.
+    fn admit(
+        &mut self,
+        flow: FlowId,
+        class: u16,
+        bytes: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Option<Offload>,
+    ) -> bool {
         let counters = &mut self.counters[usize::from(class)];
         counters.arrived += 1;
         counters.arrived_bytes += bytes as u64;
         let bytes = bytes as u32;
         // What it costs on the CPU is learnt.
         let link = self.node.link().time(bytes);
-        let Ok(demand) = Demand::new(&[Nanos::ZERO, link]) else { return };
+        let Ok(demand) = Demand::new(&[Nanos::ZERO, link]) else { return false };
         let number = *self.offered;
         *self.offered += 1;
         let name = &self.names[usize::from(class)];
         self.watchers.arrived(&Arrived { number, flow, class: name, bytes, arrival: self.now, link });
+        self.intake.note(flow, self.now);
         let handle = self.frames.next_handle();
         let packet = Packet { flow, bytes, arrival: self.now, handle, demand };
         let Admission { refused, evicted } = self.node.enqueue(&packet, class, self.now);
@@ -96,7 +108,8 @@ impl Entrance<'_> {
             if let Some((v4, v6)) = self.clamp {
                 wire::clamp::clamp_mss_to(&mut buffer, v4, v6);
             }
-            self.frames.hold(Frame { bytes: buffer, as_it_came: Vec::new(), class, offload, number }, flow);
+            let frame = Frame { bytes: buffer, as_it_came: Vec::new(), class, offload, number };
+            self.frames.hold(frame, flow);
         }
         if evicted {
             while let Some(packet) = self.node.poll_evicted() {
@@ -108,6 +121,7 @@ impl Entrance<'_> {
                 }
             }
         }
+        refused.is_none()
     }
 }
 

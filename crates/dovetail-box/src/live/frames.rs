@@ -6,7 +6,7 @@
 use dovetail_sched::{FlowId, prefetch};
 
 use super::{
-    ahead::{LINE, ask_for},
+    ahead::{LINE, PACKET, ask_for},
     sys::LONGEST,
 };
 use crate::wire::offload::Offload;
@@ -51,6 +51,8 @@ pub(super) struct Frames {
 
 /// What is longer has a buffer of its own kind, in bytes: a frame that is several packets' worth of a stream.
 const LONG: usize = 1 << 14;
+/// Frames of 1,500 bytes that a second cache has room for: half a megabyte.
+const MANY: usize = 350;
 /// Buffers for such frames that are kept, of 64 KiB at most: as many as leave in one call.
 const MOST_LONG: usize = 64;
 
@@ -100,6 +102,11 @@ impl Frames {
         }
     }
 
+    /// How many are held.
+    pub(super) fn count(&self) -> usize {
+        self.held.len() - self.vacant.len()
+    }
+
     /// Holds a frame, which is its flow's last.
     pub(super) fn hold(&mut self, frame: Frame, flow: FlowId) {
         let place = Place { frame: Some(frame), behind: usize::MAX };
@@ -126,7 +133,9 @@ impl Frames {
     #[inline]
     pub(super) fn ask_ahead(&mut self, handle: u64) {
         if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
-            ask_for(&frame.bytes, 2 * LINE);
+            // Of many, all of a frame has left the second cache as well.
+            let most = if self.count() > MANY { PACKET } else { 2 * LINE };
+            ask_for(&frame.bytes, most);
         }
         if let Some(place) = self.held.get(handle as usize) {
             self.asked = place.behind;

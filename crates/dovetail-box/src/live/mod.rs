@@ -1,19 +1,20 @@
 //! The box between two interfaces.
 //!
-//! One thread does everything, unless others do the packets' work, in this order, again and again: it says that it is alive ([`switch`]), settles what is due
-//! at the [`Node`], receives a few frames of each interface, sends what is to leave, and sleeps until something is due or
-//! arrives.
+//! One thread does everything, unless others do the packets' work, in this order, again and again: it says that it is alive
+//! ([`switch`]), settles what is due at the [`Node`], receives some frames of each interface, sends what is to leave, and sleeps
+//! until something is due or arrives.
 //!
 //! | file | what |
 //! |---|---|
 //! | `running` | the loop |
 //! | `plane`, `entrance` | what a frame passes through, and where it comes in |
+//! | `intake` | how many frames are taken in at once |
 //! | `workers` | threads that do the work, where there are several |
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
 //! | `port`, `socket`, `xdp` | an interface: its socket, what is to leave; `no_xdp` without the feature `af-xdp` |
-//! | `frames` | the frames that the box holds |
+//! | `frames`, `ahead` | the frames that the box holds, and memory that is asked for early |
 //! | `delay` | frames on a link that is long |
 //! | `marks`, `classes`, `flows` | which class and flow a frame is of, and what is done with it |
 //! | `ledger` | which sequence numbers of tunnels were used |
@@ -43,6 +44,7 @@ mod error;
 mod flows;
 mod frames;
 mod inbound;
+mod intake;
 pub mod lab;
 mod ledger;
 mod marks;

@@ -22,7 +22,7 @@ impl Xdp {
         Err(LiveError::Io { interface: port.name.clone(), what: NO_AF_XDP.into() })
     }
 
-    pub(super) fn receive<T>(&mut self, _: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+    pub(super) fn receive(&mut self, _: impl FnOnce(Received<'_>) -> bool) -> bool {
         match *self {}
     }
 

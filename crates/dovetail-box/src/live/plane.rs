@@ -27,6 +27,7 @@ use super::{
     flows::Flows,
     frames::Frames,
     inbound::Inbound,
+    intake::{Intake, ROUND},
     port::Port,
     start,
     watch::Watch,
@@ -39,15 +40,9 @@ use crate::{
     wire,
 };
 
-/// Frames of an interface, and actions of the node, that one round takes: few enough that no interface waits long, many
-/// enough that a system call is shared.
-const ROUND: usize = 64;
-
 /// How long packets are worked on before frames are taken in again: where packets take long, others wait for that in the ring,
 /// and the switch waits to be told that the box is alive.
 const MOST_WORK: Nanos = Nanos::from_micros(200);
-/// How many rounds' frames are taken in at once after packets that took longer.
-const MOST_ROUNDS: u64 = 16;
 
 /// How far the node may be behind what arrives: more than a round takes where packets are many.
 const MOST_BEHIND: Nanos = Nanos::from_micros(250);
@@ -84,10 +79,7 @@ pub(super) struct Plane {
     watchers: Vec<Box<dyn Watch>>,
     /// Packets that were offered to the policy so far.
     offered: u64,
-    /// When frames were last taken in.
-    received_at: Nanos,
-    /// Whether packets have been worked on for as long as they may since then.
-    works_long: bool,
+    intake: Intake,
     answers: Answers,
 }
 
@@ -119,8 +111,7 @@ impl Plane {
             inbound: Inbound::build(config),
             watchers: Vec::new(),
             offered: 0,
-            received_at: Nanos::ZERO,
-            works_long: false,
+            intake: Intake::default(),
             answers: Answers::default(),
             classes,
         })
@@ -255,7 +246,6 @@ impl Plane {
                     self.node.worked(took, outcome);
                     now = ended.unwrap_or_else(clock::now);
                     if now > until {
-                        self.works_long = true;
                         return Ok((true, now));
                     }
                 }
@@ -290,23 +280,12 @@ impl Plane {
 
     /// Takes in what has arrived by `now` on the side from which packets are scheduled; how many.
     fn receive(&mut self, from: usize, now: Nanos) -> usize {
-        let Self {
-            ports,
-            node,
-            flows,
-            classes,
-            frames,
-            counters,
-            oddities,
-            segments,
-            growth_bytes,
-            received_at,
-            works_long,
-            ..
-        } = self;
+        let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, intake, .. } = self;
         let mtu = ports[1 - from].mtu_bytes;
         let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
+        let most = intake.most(now, frames.count());
         let mut entrance = Entrance {
+            intake,
             node,
             flows,
             classes,
@@ -320,11 +299,7 @@ impl Plane {
             clamp: clamp(mtu, *growth_bytes),
             now,
         };
-        let missed_rounds = if *works_long { (now - *received_at).0 / MOST_WORK.0 } else { 0 };
-        let rounds = (1 + missed_rounds).min(MOST_ROUNDS);
-        (*received_at, *works_long) = (now, false);
-        let most = ROUND * rounds as usize;
-        (0..most).take_while(|_| ports[from].receive(|received| entrance.take(received)).is_some()).count()
+        (0..most).take_while(|_| ports[from].receive(|received| entrance.take(received))).count()
     }
 }
 

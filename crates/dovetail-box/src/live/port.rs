@@ -84,10 +84,11 @@ impl Port {
         self.socket.hold_unsent((rate.bps() / 8.0 * MOST_UNSENT_S) as u32).map_err(error)
     }
 
-    pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
-        let taken = self.socket.receive(take);
-        self.counters.received += u64::from(taken.is_some());
-        taken
+    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
+    pub(super) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
+        let had_one = self.socket.receive(take);
+        self.counters.received += u64::from(had_one);
+        had_one
     }
 
     /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.
@@ -176,7 +177,7 @@ impl Port {
         self.counters.refused += (self.outgoing.len() + self.delay.len()) as u64;
         self.outgoing.clear();
         self.delay.clear();
-        while self.receive(|_| ()).is_some() {}
+        while self.receive(|_| false) {}
     }
 
     /// Goes by the MTU that the interface has now.

@@ -52,8 +52,8 @@ impl Socket {
         }
     }
 
-    /// The oldest frame that has arrived.
-    pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+    /// See [`Port::receive`](super::port::Port::receive).
+    pub(super) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         match self {
             Self::Packet(socket) => socket.receive(take),
             Self::Xdp(socket) => socket.receive(take),

@@ -47,7 +47,7 @@ impl Xdp {
         Ok(Self(Box::new(socket)))
     }
 
-    pub(super) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+    pub(super) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         self.0.receive(|received| {
             let partial = left_out(&received.bytes);
             let offload = Offload { partial, segmented: None }.bytes();

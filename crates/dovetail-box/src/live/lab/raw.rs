@@ -50,11 +50,15 @@ impl Raw {
     /// The oldest frame that has arrived, with its tag where it was on the wire.
     pub fn receive(&mut self) -> Option<&[u8]> {
         let frame = &mut self.frame;
-        self.socket.receive(|received| {
+        let had_one = self.socket.receive(|received| {
             if tag::put_back(&received.bytes, received.tag, frame).is_err() {
                 frame.clear();
             }
-        })?;
+            true
+        });
+        if !had_one {
+            return None;
+        }
         Some(frame)
     }
 }

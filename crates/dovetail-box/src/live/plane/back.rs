@@ -35,7 +35,7 @@ impl Plane {
                     // Frames of many packets are of TCP or UDP.
                     if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
                         frames.give_back(bytes);
-                        return;
+                        return true;
                     }
                     if let Some((v4, v6)) = clamp {
                         wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
@@ -47,8 +47,9 @@ impl Plane {
                     frames.give_back(bytes);
                 }
             }
+            true
         };
-        (0..room).take_while(|_| from.receive(&mut pass).is_some()).count()
+        (0..room).take_while(|_| from.receive(&mut pass)).count()
     }
 
     /// Tells the sender of a packet what became of it, where that may be told.

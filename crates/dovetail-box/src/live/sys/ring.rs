@@ -99,6 +99,8 @@ pub(crate) struct PacketSocket {
     ring: NonNull<u8>,
     layout: Layout,
     next: u32,
+    /// Whether the last frame was read as a whole: then the next may be.
+    is_read: bool,
     /// For frames that do not fit a place.
     long: Vec<u8>,
     /// Long frames that were cut, and that the socket had no room for either.
@@ -142,7 +144,7 @@ impl PacketSocket {
             return Err(io::Error::last_os_error());
         }
         let ring = NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)?;
-        Ok(Self { socket, ring, layout, next: 0, long: Vec::new(), cut: 0, missed: 0 })
+        Ok(Self { socket, ring, layout, next: 0, is_read: false, long: Vec::new(), cut: 0, missed: 0 })
     }
 
     /// Receives from now on whatever arrives at an interface, for whichever address, and sends there.
@@ -161,10 +163,11 @@ impl PacketSocket {
         done(unsafe { libc::bind(self.socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })
     }
 
-    /// The oldest frame that has arrived, shown to `take`; its place is the kernel's again when that returns.
-    pub(crate) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
+    /// Its place is the kernel's again when that returns.
+    pub(crate) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         loop {
-            let (flags, header) = self.arrived(self.next)?;
+            let Some((flags, header)) = self.arrived(self.next) else { return false };
             let at = self.place(self.next);
             // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
             let status = unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) };
@@ -185,15 +188,16 @@ impl PacketSocket {
                     self.cut += 1;
                     continue;
                 };
-                return Some(take(Received { bytes: Bytes::Own(&mut self.long), offload, tag }));
+                take(Received { bytes: Bytes::Own(&mut self.long), offload, tag });
+                return true;
             }
             // SAFETY: within the place, which is ours; the kernel does not write to it until the status is given back.
             let held = unsafe { std::slice::from_raw_parts(at.as_ptr().add(start - OFFLOAD), end - start + OFFLOAD) };
             let (offload, bytes) = held.split_at(OFFLOAD);
             let offload = offload.try_into().unwrap_or_default();
-            let taken = take(Received { bytes: Bytes::Shared(bytes), offload, tag });
+            self.is_read = take(Received { bytes: Bytes::Shared(bytes), offload, tag });
             status.store(STATUS_KERNEL, Ordering::Release);
-            return Some(taken);
+            return true;
         }
     }
 
@@ -226,11 +230,13 @@ impl PacketSocket {
         (flags & STATUS_USER != 0).then(|| (flags, unsafe { ptr::read(place.as_ptr().cast::<Header>()) }))
     }
 
-    /// Asks for the frame that is next, if it has arrived, and for where the one behind it would begin.
+    /// Asks for the frame that is next, if it has arrived and may be read, and for where the one behind it would begin.
     fn ask_ahead(&self) {
         /// The kernel's headers, and those of the frame.
         const BEGINNING: usize = 3 * LINE;
-        if let Some((_, header)) = self.arrived(self.next) {
+        if self.is_read
+            && let Some((_, header)) = self.arrived(self.next)
+        {
             let end = usize::from(header.mac) + header.held as usize;
             ask_for(self.shared(self.next, end), PACKET);
         }

@@ -20,7 +20,7 @@ use std::{
     time::Duration,
 };
 
-use super::super::ahead::{PACKET, ask_for};
+use super::super::ahead::{LINE, PACKET, ask_for};
 use super::ring::{BATCH, Bytes, Received, done, interface, packet_socket, promiscuous, set};
 use crate::wire::offload::Offload;
 
@@ -58,6 +58,8 @@ pub(crate) struct XdpSocket {
     free: Vec<u64>,
     /// Chunks that were received and are in `fill`, which the kernel does not know yet.
     unreturned: u32,
+    /// Whether the last frame was read as a whole: then the next may be.
+    is_read: bool,
     /// The kernel has just refused a frame: the next is tried alone.
     is_refusing: bool,
 }
@@ -143,32 +145,34 @@ impl XdpSocket {
             sent,
             free,
             unreturned: 0,
+            is_read: false,
             is_refusing: false,
         })
     }
 
-    /// The oldest frame that has arrived, shown to `take`; its chunk is the kernel's again
-    /// with the next few, or when no more has arrived.
-    pub(crate) fn receive<T>(&mut self, take: impl FnOnce(Received<'_>) -> T) -> Option<T> {
+    /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
+    /// Its chunk is the kernel's again with the next few, or when no more has arrived.
+    pub(crate) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         let Some(frame) = self.received.next() else {
             self.give_back();
-            return None;
+            return false;
         };
         if let Some(behind) = self.received.peek() {
             // SAFETY: as of the frame itself, below.
             let bytes = unsafe { self.memory.part(behind.addr, behind.len) };
-            ask_for(bytes.unwrap_or_default(), PACKET);
+            ask_for(bytes.unwrap_or_default(), if self.is_read { PACKET } else { 2 * LINE });
         }
         // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back.
         let bytes = unsafe { self.memory.part(frame.addr, frame.len) };
-        let taken = bytes
-            .map(|bytes| take(Received { bytes: Bytes::Shared(bytes), offload: Offload::NONE.bytes(), tag: None }));
+        let received =
+            bytes.map(|bytes| Received { bytes: Bytes::Shared(bytes), offload: Offload::NONE.bytes(), tag: None });
+        self.is_read = received.is_some_and(take);
         self.fill.put(frame.addr & !u64::from(self.chunk_bytes - 1));
         self.unreturned += 1;
         if self.unreturned >= RETURN_AT_ONCE {
             self.give_back();
         }
-        taken
+        true
     }
 
     /// Tells the kernel which chunks it has back.
