@@ -29,6 +29,8 @@ const MEAN: u64 = 32;
 const LITTLE: u32 = 8;
 /// Packets of a stretch at least, so that it is not over before a second flow is seen.
 const LEAST: u64 = 1024;
+/// After so long a stretch begins anew: flows of long ago are not to put off the end of one in which there are too many packets.
+const LONGEST: Nanos = Nanos::from_secs(5);
 /// For how long all is taken in after a stretch in which a flow sent little: the next packet of such a flow may be as far away.
 const UNEVEN_FOR: Nanos = Nanos::from_secs(1);
 
@@ -46,6 +48,7 @@ pub(super) struct Intake {
 #[derive(Debug, Default)]
 struct Stretch {
     number: u32,
+    began: Nanos,
     packets: u64,
     /// Flows that have had a packet.
     flows: u64,
@@ -80,6 +83,9 @@ impl Intake {
             self.counts.resize(flow.index() + 1, Count::default());
         }
         let (count, stretch) = (&mut self.counts[flow.index()], &mut self.stretch);
+        if now > stretch.began + LONGEST {
+            stretch.begin_anew(now);
+        }
         if count.stretch != stretch.number || count.packets == 0 {
             *count = Count { stretch: stretch.number, packets: 0 };
             stretch.flows += 1;
@@ -91,8 +97,14 @@ impl Intake {
             if stretch.busy < stretch.flows {
                 self.uneven_until = now + UNEVEN_FOR;
             }
-            *stretch = Stretch { number: stretch.number.wrapping_add(1), ..Stretch::default() };
+            stretch.begin_anew(now);
         }
+    }
+}
+
+impl Stretch {
+    fn begin_anew(&mut self, now: Nanos) {
+        *self = Self { number: self.number.wrapping_add(1), began: now, ..Self::default() };
     }
 }
 
@@ -139,6 +151,20 @@ mod tests {
         // A quarter of what others send is much.
         let mut intake = after((0..200_000).map(|at| if at % 9 == 0 { 2 } else { at % 2 }));
         assert_eq!(intake.most(LATER, 12_000), FEW);
+    }
+
+    #[test]
+    fn what_was_long_ago_says_nothing() {
+        // Ten thousand flows with a packet each, and then the only two that there are.
+        let mut intake = after(0..10_000);
+        let flood = |intake: &mut Intake, now| {
+            (0..2 * LEAST as u32).for_each(|at| intake.note(FlowId(u32::from(at % 500 == 0)), now))
+        };
+        flood(&mut intake, NOW);
+        assert_eq!(intake.most(LATER, 12_000), FEW);
+        let now = NOW + LONGEST + Nanos(1);
+        flood(&mut intake, now);
+        assert_eq!(intake.most(now + Nanos::from_micros(80), 12_000), ROUND * MOST_ROUNDS as usize);
     }
 
     #[test]
