@@ -221,6 +221,14 @@ fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
     let mut held: Vec<_> = (0..64).map(|_| connect(proxy)).collect();
     let refused = answer(ask(proxy, &format!("http://{origin}/")));
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    // One that is still asking when it is told why not can end, and reads the whole of it.
+    let mut slow = connect(proxy);
+    for piece in ["GET ", &format!("http://{origin}/ HTTP/1.1\r\n"), "Host: x\r\n", "\r\n"] {
+        slow.write_all(piece.as_bytes()).unwrap();
+        thread::sleep(Duration::from_millis(20));
+    }
+    let refused = answer(slow);
+    assert!(refused.starts_with("HTTP/1.1 503 ") && refused.ends_with("\n"), "{refused}");
     // Of these at most 64 are told, and the rest is closed.
     let more: Vec<_> = (0..200).map(|_| connect(proxy)).collect();
     assert!(health(admin).ends_with("ok\n"));

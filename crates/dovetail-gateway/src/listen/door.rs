@@ -163,11 +163,13 @@ impl Door {
         let page = refusal.raw_page(&self.serving.settings.config().proxy.name);
         spawn_local(async move {
             let told = async {
-                // A connection that is closed with something unread is reset, and the page with it.
                 let mut request = [0; 4096];
                 let _ = stream.read(&mut request).await?;
                 stream.write_all(page.as_bytes()).await?;
-                stream.shutdown().await
+                stream.shutdown().await?;
+                // A connection that is closed before all that comes is read is reset, and the page with it (RFC 9112, 9.6).
+                while stream.read(&mut request).await? > 0 {}
+                io::Result::Ok(())
             };
             // A client that takes nothing of it has what it asked for.
             drop(timeout(LONGEST, told).await);
