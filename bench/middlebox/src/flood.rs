@@ -9,6 +9,7 @@ use dovetail_box::live::lab::{Lab, Place, datagram};
 
 use crate::{
     Args,
+    overload::POLICIES,
     source::{Injector, arrived},
     subject::{Failed, SOURCE_CORE, Subject, lab, stay_on},
     table::Table,
@@ -18,14 +19,12 @@ use crate::{
 const OTHERS: u16 = 20;
 const EVERY: Duration = Duration::from_millis(1);
 const BYTES: usize = 60;
-const WARM_UP: Duration = Duration::from_millis(500);
 /// How long packets are waited for after the last one was sent.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
-    let boxes = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
-    let mut boxes = boxes.map(|policy| Subject::fast(policy, "sleep", &args.function)).to_vec();
+    let mut boxes = POLICIES.map(|policy| Subject::fast(policy, "sleep", &args.function)).to_vec();
     boxes.push(Subject::fast("drfq", "sleep", &args.function).by_af_xdp());
     let mut subjects = vec![Subject::bridge()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
@@ -34,7 +33,6 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         for (subject, (lost, kpps)) in subjects.iter().zip(&mut measured) {
             let running = subject.start(&lab)?;
             let source = Injector::start(&lab, 1, BYTES)?;
-            thread::sleep(WARM_UP);
             let (begun, before) = (Instant::now(), arrived(&lab)?.0);
             let time = Duration::from_secs_f64(args.seconds);
             lost.push(thread::scope(|scope| {

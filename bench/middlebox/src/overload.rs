@@ -14,10 +14,9 @@ use crate::{
 
 pub const FLOWS: u16 = 60;
 const BYTES: [usize; 2] = [60, 1514];
-const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
+pub const POLICIES: [&str; 6] = ["fifo", "drr", "mr3", "drfq", "atfq", "tradeoff"];
 /// Those of them that are measured by AF_XDP as well.
 const BY_AF_XDP: [&str; 2] = ["fifo", "drfq"];
-const WARM_UP: Duration = Duration::from_millis(500);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
@@ -33,7 +32,6 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
             for (subject, kpps) in subjects.iter().zip(&mut kpps) {
                 let running = subject.start(&lab)?;
                 let source = Injector::start(&lab, FLOWS, bytes)?;
-                thread::sleep(WARM_UP);
                 let (begun, before, made_before) = (Instant::now(), arrived(&lab)?.0, Injector::sent(&lab)?);
                 thread::sleep(Duration::from_secs_f64(args.seconds));
                 let (after, made, time) = (arrived(&lab)?.0, Injector::sent(&lab)?, begun.elapsed().as_secs_f64());

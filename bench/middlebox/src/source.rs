@@ -3,6 +3,7 @@
 use std::{
     env, fs, io,
     process::{Child, Command},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -69,13 +70,17 @@ impl Source {
 pub struct Injector(Child);
 
 impl Injector {
+    /// One that has been sending for a while.
     pub fn start(lab: &Lab, flows: u16, bytes: usize) -> Result<Self, Failed> {
+        const WARM_UP: Duration = Duration::from_millis(500);
         // The box's end of the link is to take in what a driver sends.
         let name = lab.namespace(Place::Box).name();
         tool("ip", &format!("netns exec {name} ethtool -K {} gro on", PORTS[0]))?;
         let mut command = Command::new("ip");
         command.args(["netns", "exec", lab.namespace(Place::Inside).name()]).arg(env::current_exe()?);
-        Ok(Self(command.arg("--flood-of").args([flows.to_string(), bytes.to_string()]).spawn()?))
+        let started = Self(command.arg("--flood-of").args([flows.to_string(), bytes.to_string()]).spawn()?);
+        thread::sleep(WARM_UP);
+        Ok(started)
     }
 
     /// How many packets it has made so far, of which the link loses some.

@@ -245,7 +245,6 @@ fn with_few_open_files_fewer_clients_are_served_and_the_admin_port_answers() {
     );
 }
 
-/// What somebody is answered who may be turned away before they have asked.
 #[test]
 fn without_any_descriptor_left_it_says_so_once_counts_it_and_goes_on() {
     let (proxy, admin) = (free(), free());

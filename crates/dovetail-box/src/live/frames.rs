@@ -6,7 +6,7 @@
 use dovetail_sched::{FlowId, prefetch};
 
 use super::{
-    ahead::{LINE, PACKET, ask_for},
+    ahead::{LINE, ask_for},
     sys::LONGEST,
 };
 use crate::wire::offload::Offload;
@@ -51,8 +51,6 @@ pub(super) struct Frames {
 
 /// What is longer has a buffer of its own kind, in bytes: a frame that is several packets' worth of a stream.
 const LONG: usize = 1 << 14;
-/// Frames of 1,500 bytes that a second cache has room for: half a megabyte.
-const MANY: usize = 350;
 /// Buffers for such frames that are kept, of 64 KiB at most: as many as leave in one call.
 const MOST_LONG: usize = 64;
 
@@ -133,9 +131,7 @@ impl Frames {
     #[inline]
     pub(super) fn ask_ahead(&mut self, handle: u64) {
         if let Some(Place { frame: Some(frame), .. }) = self.held.get(self.asked) {
-            // Of many, all of a frame has left the second cache as well.
-            let most = if self.count() > MANY { PACKET } else { 2 * LINE };
-            ask_for(&frame.bytes, most);
+            ask_for(&frame.bytes, 2 * LINE);
         }
         if let Some(place) = self.held.get(handle as usize) {
             self.asked = place.behind;

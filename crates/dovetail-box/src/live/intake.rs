@@ -110,6 +110,11 @@ impl Stretch {
 
 #[cfg(test)]
 mod tests {
+    use rand_xoshiro::{
+        Xoshiro256PlusPlus,
+        rand_core::{Rng, SeedableRng},
+    };
+
     use super::*;
 
     const NOW: Nanos = Nanos::from_secs(1);
@@ -169,13 +174,8 @@ mod tests {
 
     #[test]
     fn of_equal_flows_none_sends_little_by_chance() {
-        let mut state = 1u64;
-        let mut random = || {
-            // Knuth's multiplier (TAOCP 2, 3.3.4).
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as u32 % 60
-        };
-        let mut intake = after((0..1_000_000).map(|_| random()));
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut intake = after((0..1_000_000).map(|_| random.next_u32() % 60));
         assert_eq!(intake.most(LATER, 12_000), FEW);
     }
 }

@@ -56,9 +56,6 @@ impl Raw {
             }
             true
         });
-        if !had_one {
-            return None;
-        }
-        Some(frame)
+        had_one.then_some(frame)
     }
 }

@@ -168,21 +168,19 @@ impl PacketSocket {
     pub(crate) fn receive(&mut self, take: impl FnOnce(Received<'_>) -> bool) -> bool {
         loop {
             let Some((flags, header)) = self.arrived(self.next) else { return false };
-            let at = self.place(self.next);
-            // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
-            let status = unsafe { AtomicU32::from_ptr(at.as_ptr().cast()) };
-            self.next = self.after(self.next);
+            let at = self.next;
+            self.next = self.after(at);
             self.ask_ahead();
             let tag = Tag::of_slot(flags, header.tag, header.tag_type);
             let start = usize::from(header.mac);
             let end = start + header.held as usize;
             if start < size_of::<Header>() + OFFLOAD || end > self.layout.place_bytes as usize {
-                status.store(STATUS_KERNEL, Ordering::Release);
+                self.give_back(at);
                 self.cut += 1;
                 continue;
             }
             if header.held < header.length {
-                status.store(STATUS_KERNEL, Ordering::Release);
+                self.give_back(at);
                 let whole = if flags & STATUS_COPY == 0 { None } else { self.receive_long() };
                 let Some(offload) = whole else {
                     self.cut += 1;
@@ -192,11 +190,13 @@ impl PacketSocket {
                 return true;
             }
             // SAFETY: within the place, which is ours; the kernel does not write to it until the status is given back.
-            let held = unsafe { std::slice::from_raw_parts(at.as_ptr().add(start - OFFLOAD), end - start + OFFLOAD) };
+            let held = unsafe {
+                std::slice::from_raw_parts(self.place(at).as_ptr().add(start - OFFLOAD), end - start + OFFLOAD)
+            };
             let (offload, bytes) = held.split_at(OFFLOAD);
             let offload = offload.try_into().unwrap_or_default();
             self.is_read = take(Received { bytes: Bytes::Shared(bytes), offload, tag });
-            status.store(STATUS_KERNEL, Ordering::Release);
+            self.give_back(at);
             return true;
         }
     }
@@ -223,11 +223,19 @@ impl PacketSocket {
 
     /// What the kernel says of the frame in a place, if one has arrived there: the place is ours then.
     fn arrived(&self, at: u32) -> Option<(u32, Header)> {
-        let place = self.place(at);
+        let flags = self.status(at).load(Ordering::Acquire);
+        // SAFETY: the place is ours until it is given back, and has a whole header.
+        (flags & STATUS_USER != 0).then(|| (flags, unsafe { ptr::read(self.place(at).as_ptr().cast::<Header>()) }))
+    }
+
+    /// A place is the kernel's again.
+    fn give_back(&self, at: u32) {
+        self.status(at).store(STATUS_KERNEL, Ordering::Release);
+    }
+
+    fn status(&self, at: u32) -> &AtomicU32 {
         // SAFETY: a place begins with its status, aligned as the place is, and the kernel changes it as one word.
-        let flags = unsafe { AtomicU32::from_ptr(place.as_ptr().cast()) }.load(Ordering::Acquire);
-        // SAFETY: the place is ours until its status is given back, and has a whole header.
-        (flags & STATUS_USER != 0).then(|| (flags, unsafe { ptr::read(place.as_ptr().cast::<Header>()) }))
+        unsafe { AtomicU32::from_ptr(self.place(at).as_ptr().cast()) }
     }
 
     /// Asks for the frame that is next, if it has arrived and may be read, and for where the one behind it would begin.
