@@ -29,7 +29,8 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     for wait in ["spin", "spin-then-sleep", "sleep"] {
         let subject = Subject { label: format!("drfq, {wait}"), ..Subject::fast("drfq", wait, &args.function) };
         let other = subject.by_af_xdp();
-        subjects.extend([subject, other]);
+        let awake = (wait == "sleep").then(|| subject.awake());
+        subjects.extend([subject, other].into_iter().chain(awake));
     }
     let mut medians = vec![Vec::new(); subjects.len() + 1];
     let mut late = vec![Vec::new(); subjects.len() + 1];

@@ -72,6 +72,12 @@ impl Subject {
         Self { label: policy.into(), settings: Some(settings), program: None }
     }
 
+    /// The same, and no processor sleeps.
+    pub fn awake(&self) -> Self {
+        let awake = |settings: &String| settings.replace("[cpu]\n", "[cpu]\nwake_latency = \"0s\"\n");
+        Self { label: format!("{}, awake", self.label), settings: self.settings.as_ref().map(awake), ..self.clone() }
+    }
+
     /// The same by AF_XDP.
     pub fn by_af_xdp(&self) -> Self {
         let settings = self.settings.as_ref().map(|settings| format!("io = \"af-xdp\"\n{settings}"));

@@ -49,11 +49,16 @@ impl Config {
         };
         line("frames", io.into())?;
         let wait = match self.wait {
-            Wait::Sleep => "sleeps until something is due".into(),
-            Wait::SpinThenSleep(time) => format!("spins for {time}, then sleeps"),
-            Wait::Spin => "spins: a core for the box alone".into(),
+            Wait::Sleep => "the box sleeps until something is due".into(),
+            Wait::SpinThenSleep(time) => format!("the box spins for {time}, then sleeps"),
+            Wait::Spin => "the box spins: a core for it alone".into(),
         };
-        line("while idle", wait)?;
+        let wakes = match self.cpu.wake_latency {
+            None => String::new(),
+            Some(Nanos::ZERO) => "; no processor of the machine sleeps".into(),
+            Some(latency) => format!("; processors of the machine wake within {latency}"),
+        };
+        line("while idle", format!("{wait}{wakes}"))?;
         let segments = match self.segments {
             Segments::Split => "frames of many packets are split",
             Segments::Whole => "frames of many packets stay whole",

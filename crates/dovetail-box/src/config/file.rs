@@ -34,6 +34,8 @@ const MOST_WORKERS: u64 = 32;
 const MOST_BETWEEN: u64 = 1 << 16;
 /// The longest link: two round trips to a satellite.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
+/// No processor takes longer to wake.
+const LONGEST_WAKE: Duration = Duration::from_secs(1);
 /// An admin port on this machine alone, beside a gateway's.
 const ADMIN: &str = "127.0.0.1:9181";
 /// The last class, for all that no other takes.
@@ -183,8 +185,9 @@ fn cpu(mut section: Section<'_>) -> Result<Cpu, Fault> {
     let share = section.one("share", number("a part of a CPU from 0.001 to 1", part))?.unwrap_or(1.0);
     let core = section.one("core", whole(0..=u64::from(u16::MAX)))?.map(|core| core as u16);
     let workers = section.one("workers", whole(1..=MOST_WORKERS))?.unwrap_or(1) as u16;
+    let wake_latency = section.one("wake_latency", values::time(Duration::ZERO..=LONGEST_WAKE))?.map(Nanos::from);
     section.end()?;
-    Ok(Cpu { share, workers, core })
+    Ok(Cpu { share, workers, core, wake_latency })
 }
 
 fn link(mut section: Section<'_>) -> Result<(Link, Room, Nanos), Fault> {

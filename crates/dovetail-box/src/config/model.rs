@@ -125,6 +125,8 @@ pub struct Cpu {
     pub workers: u16,
     /// The core that the loop is bound to.
     pub core: Option<u16>,
+    /// How long processors of the machine may take to wake, if that is not the kernel's to say.
+    pub wake_latency: Option<Nanos>,
 }
 
 /// How much may be queued.

@@ -57,6 +57,14 @@ pub enum LiveError {
         /// The system's answer.
         source: io::Error,
     },
+    /// Processors cannot be kept awake.
+    #[error("cpu.wake_latency: {file}: {source}; have the box's user write to it, or leave the key out")]
+    WakeLatency {
+        /// What the kernel is told by.
+        file: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
     /// The admin port cannot be opened.
     #[error("admin.listen: {0}")]
     Admin(io::Error),

@@ -13,6 +13,7 @@
 //! | `spawned` | a box on a thread of its own |
 //! | `control`, `status` | what is asked of a running box, and what it tells |
 //! | `start`, `waiting` | before the loop, and when nothing is due |
+//! | `wakefulness` | how long processors may take to wake |
 //! | `port`, `socket`, `xdp` | an interface: its socket, what is to leave; `no_xdp` without the feature `af-xdp` |
 //! | `frames`, `ahead` | the frames that the box holds, and memory that is asked for early |
 //! | `delay` | frames on a link that is long |
@@ -65,6 +66,7 @@ mod status;
 pub mod switch;
 mod sys;
 mod waiting;
+mod wakefulness;
 pub mod watch;
 mod workers;
 #[cfg(feature = "af-xdp")]

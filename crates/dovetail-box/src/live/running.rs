@@ -17,6 +17,7 @@ use super::{
     switch::Switch,
     sys,
     waiting::Waiting,
+    wakefulness::Wakefulness,
     watch::Watch,
     workers::{Tools, Workers},
 };
@@ -47,6 +48,8 @@ pub struct Live {
     programs: Option<Programs>,
     /// Held for as long as tunnels may take numbers.
     _ledger: Ledger,
+    /// Held for as long as processors are to wake in time.
+    _wakefulness: Option<Wakefulness>,
     /// Configurations that wait for their programs, and who waits for them. The folder is being loaded for the first.
     pending: VecDeque<(Box<Next>, Answer)>,
     look_at: Nanos,
@@ -66,6 +69,7 @@ impl Live {
         let programs = Programs::open(&config)?;
         start::enter_namespace(&config)?;
         let (switch, ports) = start::open_ports(&config)?;
+        let wakefulness = config.cpu.wake_latency.map(Wakefulness::within).transpose()?;
         let ledger = Ledger::open(config.sequence_file.as_deref())?;
         let (chains, others) = share_out(Chains::build(&config, &ledger)?, &config);
         let mut classes = Classes::new(&config, chains, programs.as_ref());
@@ -88,6 +92,7 @@ impl Live {
             tell_at: Nanos::ZERO,
             programs,
             _ledger: ledger,
+            _wakefulness: wakefulness,
             pending: VecDeque::new(),
             look_at: Nanos::ZERO,
             warn_at: Nanos::ZERO,
@@ -237,6 +242,7 @@ impl Live {
             ("box.io", config.io != self.config.io),
             ("box.toward", config.toward != self.config.toward),
             ("cpu.core", config.cpu.core != self.config.cpu.core),
+            ("cpu.wake_latency", config.cpu.wake_latency != self.config.cpu.wake_latency),
             ("cpu.workers", config.cpu.workers != self.config.cpu.workers),
             ("link.pace", config.link.pace != self.config.link.pace),
             ("queues.flows and queues.timeout", {

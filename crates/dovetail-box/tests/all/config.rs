@@ -49,6 +49,7 @@ fn errors_say_where_and_what_to_do() {
         (&with("[cpu]\nshare = 20\n"), "line 8: cpu.share: 20 is not a part of a CPU from 0.001 to 1"),
         (&with("[cpu]\nworkers = 0\n"), "line 8: cpu.workers: 0 is not a whole number from 1 to 32"),
         (&with("[cpu]\nworkers = 33\n"), "line 8: cpu.workers: 33 is not a whole number from 1 to 32"),
+        (&with("[cpu]\nwake_latency = \"2s\"\n"), "line 8: cpu.wake_latency: \"2s\" is out of range: from 0ns to 1s"),
         (&with("[queues]\nflows = 0\n"), "line 8: queues.flows: 0 is not a whole number from 1 to"),
         (&class(""), "class \"a\" would take all there is"),
         (&class("ports = [0]"), "line 9: class.ports: 0 is not a whole number from 1 to 65535"),

@@ -8,6 +8,7 @@
 //! | `failing` | killed, hung, without a bridge, without capabilities |
 //! | `frames` | every kind of frame comes out as it went in |
 //! | `shares` | what transfers over TCP have of CPU and link |
+//! | `wakes` | processors that are not to sleep deeply |
 //! | `waits` | what packets waited for, against a brute force |
 //! | `firewall` | what nftables should say beside a box |
 //! | `config`, `packaged` | configurations and what is wrong with them |
@@ -77,4 +78,6 @@ mod tunnel;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod tunnel_in;
 mod waits;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod wakes;
 mod workers;
