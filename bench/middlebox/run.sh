@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Measures what the middlebox carries beside the kernel's bridge, as root, and prints one table. Arguments go to the program,
-# see --help. Other work on the machine gets less of it meanwhile.
+# see --help. Other work on the machine gets less of it meanwhile. PROGRAM=… is one that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-cargo build --release --package dovetail-bench-middlebox
+if [ -z "${PROGRAM:-}" ]; then cargo build --release --package dovetail-bench-middlebox; fi
 # A session of its own: where the kernel shares cores out among sessions, this one's niceness is what counts.
 exec setsid --wait bash -c '
     { echo -19 >/proc/self/autogroup; } 2>/dev/null || true
     exec nice -n -19 "$@"
-' measure target/release/dovetail-bench-middlebox "$@"
+' measure "${PROGRAM:-target/release/dovetail-bench-middlebox}" "$@"

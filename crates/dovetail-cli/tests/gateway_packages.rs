@@ -62,7 +62,9 @@ fn the_container_file_names_what_there_is() {
     assert!(build[0].contains("-p dovetail-cli") && manifest()["package"]["name"].as_str() == Some("dovetail-cli"));
     assert!(
         manifest()["bin"][0]["name"].as_str() == Some("dovetail")
-            && file.contains("/target/release/dovetail /usr/bin/dovetail")
+            && file.contains("/target/guided/dovetail /usr/bin/dovetail")
+            && build[0].starts_with("bin/release ")
+            && read("bin/release").contains("/guided/dovetail")
     );
     // Whatever may be root is not.
     let user = instructions(&file, "USER");

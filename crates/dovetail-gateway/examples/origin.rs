@@ -1,4 +1,5 @@
-//! A server for measurements of proxies on loopback: whatever is asked for, it answers with as many bytes as its argument says.
+//! A server for measurements of proxies on loopback: asked for `/500` it answers with 500 bytes, for whatever is no number with as many
+//! as its argument says.
 //!
 //! ```sh
 //! cargo run --release -p dovetail-gateway --example origin -- [BYTES]
@@ -16,10 +17,7 @@ use std::{
 
 fn main() -> io::Result<()> {
     let bytes: usize = env::args().nth(1).and_then(|bytes| bytes.parse().ok()).unwrap_or(1024);
-    let mut answer =
-        format!("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: {bytes}\r\n\r\n").into_bytes();
-    answer.resize(answer.len() + bytes, b'x');
-    let answer: &'static [u8] = answer.leak();
+    let answer: &'static [u8] = answer(bytes).leak();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
     thread::spawn(|| {
@@ -30,6 +28,19 @@ fn main() -> io::Result<()> {
         thread::spawn(move || drop(serve(stream, answer)));
     }
     Ok(())
+}
+
+fn answer(bytes: usize) -> Vec<u8> {
+    let mut answer =
+        format!("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: {bytes}\r\n\r\n").into_bytes();
+    answer.resize(answer.len() + bytes, b'x');
+    answer
+}
+
+/// How many bytes a request asks for.
+fn asked_for(request: &[u8]) -> Option<usize> {
+    let path = request.trim_ascii_start().strip_prefix(b"GET /")?;
+    str::from_utf8(path.split(|&byte| byte == b' ').next()?).ok()?.parse().ok()
 }
 
 fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
@@ -43,8 +54,14 @@ fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
         }
         had += length;
         if buffer[..had].ends_with(b"\r\n\r\n") {
-            let requests = buffer[..had].windows(4).filter(|end| end == b"\r\n\r\n").count();
-            (0..requests).try_for_each(|_| stream.write_all(answer))?;
+            let mut rest = &buffer[..had];
+            while let Some(end) = rest.windows(4).position(|end| end == b"\r\n\r\n") {
+                match asked_for(&rest[..end]) {
+                    Some(bytes) => stream.write_all(&self::answer(bytes))?,
+                    None => stream.write_all(answer)?,
+                }
+                rest = &rest[end + 4..];
+            }
             had = 0;
         } else if had == buffer.len() {
             return Ok(());

@@ -131,7 +131,9 @@ pub fn gateway(settings: Settings<'_>) -> Proxy<'_> {
         }
         writeln!(text, "{}", settings.more).map_err(std::io::Error::other)?;
         fs::write(&file, text)?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_dovetail"));
+        // DOVETAIL is a program that was built elsewhere, such as by bin/release.
+        let built = || env!("CARGO_BIN_EXE_dovetail").into();
+        let mut command = Command::new(env::var_os("DOVETAIL").unwrap_or_else(built));
         command.args(["gateway", "--config"]).arg(file);
         Ok(command)
     })
