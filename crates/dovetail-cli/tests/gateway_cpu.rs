@@ -59,6 +59,7 @@ fn a_request_costs_less_than_through_squid() {
     let cells = [2, 20].into_iter().flat_map(|mbps| {
         loads.into_iter().flat_map(move |load| [Via::Absolute, Via::Connect].map(|via| Cell { mbps, via, load }))
     });
+    let mut missed = Vec::new();
     for cell in chosen(cells.collect(), Cell::to_string) {
         let pairs: Vec<_> = (1..=PAIRS as u64)
             .map(|seed| side_by_side(2, &[false, true].map(|is_squid| (cell, seed, is_squid)), cost))
@@ -66,6 +67,9 @@ fn a_request_costs_less_than_through_squid() {
         let of = |which: usize| pairs.iter().map(|pair| pair[which]).collect::<Vec<_>>();
         let part = median(pairs.iter().map(|pair| pair[0] / pair[1]).collect());
         eprintln!("{cell}: {:.2?} ms of CPU a request, Squid {:.2?}, {part:.2} of Squid's", of(0), of(1));
-        assert!(part < 1.0, "{cell}: {part}");
+        if part >= 1.0 {
+            missed.push(cell.to_string());
+        }
     }
+    assert!(missed.is_empty(), "more than through Squid: {missed:?}");
 }
