@@ -17,7 +17,7 @@ use std::{
 
 fn main() -> io::Result<()> {
     let bytes: usize = env::args().nth(1).and_then(|bytes| bytes.parse().ok()).unwrap_or(1024);
-    let answer: &'static [u8] = answer(bytes).leak();
+    let usual: &'static [u8] = answer(bytes).leak();
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
     thread::spawn(|| {
@@ -25,7 +25,7 @@ fn main() -> io::Result<()> {
         process::exit(0);
     });
     for stream in listener.incoming().flatten() {
-        thread::spawn(move || drop(serve(stream, answer)));
+        thread::spawn(move || drop(serve(stream, usual)));
     }
     Ok(())
 }
@@ -43,7 +43,7 @@ fn asked_for(request: &[u8]) -> Option<usize> {
     str::from_utf8(path.split(|&byte| byte == b' ').next()?).ok()?.parse().ok()
 }
 
-fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
+fn serve(mut stream: TcpStream, usual: &[u8]) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut buffer = [0; 16_384];
     let mut had = 0;
@@ -57,8 +57,8 @@ fn serve(mut stream: TcpStream, answer: &[u8]) -> io::Result<()> {
             let mut rest = &buffer[..had];
             while let Some(end) = rest.windows(4).position(|end| end == b"\r\n\r\n") {
                 match asked_for(&rest[..end]) {
-                    Some(bytes) => stream.write_all(&self::answer(bytes))?,
-                    None => stream.write_all(answer)?,
+                    Some(bytes) => stream.write_all(&answer(bytes))?,
+                    None => stream.write_all(usual)?,
                 }
                 rest = &rest[end + 4..];
             }
