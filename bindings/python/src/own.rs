@@ -159,6 +159,10 @@ impl Policy for Calls {
         self.ask(|object| object.call_method1("feedback", given).map(drop));
     }
 
+    fn lets_lone_pass(&self) -> bool {
+        false
+    }
+
     fn poll_at(&self) -> Option<Nanos> {
         if !self.polls {
             return None;

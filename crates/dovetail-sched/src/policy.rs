@@ -52,6 +52,12 @@ pub trait Policy: fmt::Debug + Send {
         None
     }
 
+    /// Whether [`dequeue`](Self::dequeue) lets a packet go at once that is the only one there is: no other is queued, and none
+    /// is in service. Constant over its life.
+    fn lets_lone_pass(&self) -> bool {
+        true
+    }
+
     /// Whether [`victim`](Self::victim) is the policy's own rule for a full buffer. Constant over its life.
     fn has_drop_rule(&self) -> bool {
         false

@@ -109,6 +109,10 @@ impl<P: Policy> Scheduler for Queued<P> {
         if self.queues.backlog().packets == 0 { None } else { self.policy.poll_at() }
     }
 
+    fn lets_lone_pass(&self) -> bool {
+        self.policy.lets_lone_pass()
+    }
+
     #[inline]
     fn feedback(&mut self, event: &Feedback, now: Nanos) {
         self.policy.feedback(&mut self.queues, event, now);

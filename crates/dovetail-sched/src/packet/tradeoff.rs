@@ -369,6 +369,10 @@ impl<F: Fluid> Policy for Tradeoff<F> {
         }
     }
 
+    fn lets_lone_pass(&self) -> bool {
+        false
+    }
+
     fn poll_at(&self) -> Option<Nanos> {
         self.fluid.next_departure().map(|at| at + self.stopped)
     }

@@ -16,7 +16,7 @@ use crate::{
 /// A packet scheduler: per-flow queues and the policy that orders them. See the crate's first page for who calls what
 /// when.
 ///
-/// No method has a default, so that a scheduler around another cannot lose one unnoticed;
+/// No method but hints has a default, so that a scheduler around another cannot lose one unnoticed;
 /// [`forward_scheduler!`](crate::forward_scheduler) writes those that only pass on.
 pub trait Scheduler: fmt::Debug + Send {
     /// Offers a packet that arrived at `now`. Cost: the policy's, see `dovetail policies`.
@@ -59,6 +59,13 @@ pub trait Scheduler: fmt::Debug + Send {
     /// A hint for what keeps something for every packet beside, to load it in time; the order may still change.
     fn upcoming(&self, _ahead: usize) -> Option<(FlowId, u64)> {
         None
+    }
+
+    /// Whether [`dequeue`](Self::dequeue) lets a packet go at once that is the only one there is: no other is queued, and none
+    /// is in service. Constant over its life. An environment may then do with such a packet what it would do, and tell
+    /// the scheduler afterwards. Where it is not known: false.
+    fn lets_lone_pass(&self) -> bool {
+        false
     }
 
     /// Changes the policy's knobs at `now` to `knobs`, of the same policy; no packet is lost or reordered.

@@ -19,7 +19,7 @@
 ///         self.inner.enqueue(packet, now)
 ///     }
 ///     forward_scheduler!(inner: dequeue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights,
-///         forget, backlog, flow_backlog, upcoming, retune, figures, learning, later_stages);
+///         forget, backlog, flow_backlog, upcoming, lets_lone_pass, retune, figures, learning, later_stages);
 /// }
 /// ```
 #[macro_export]
@@ -98,6 +98,11 @@ macro_rules! forward_scheduler {
         #[inline]
         fn upcoming(&self, ahead: usize) -> ::core::option::Option<($crate::FlowId, u64)> {
             $crate::forward_scheduler!(@to self $to).upcoming(ahead)
+        }
+    };
+    (@lets_lone_pass $to:tt) => {
+        fn lets_lone_pass(&self) -> bool {
+            $crate::forward_scheduler!(@to self $to).lets_lone_pass()
         }
     };
     (@retune $to:tt) => {

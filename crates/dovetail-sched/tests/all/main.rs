@@ -42,6 +42,7 @@ mod grants_dead;
 mod grants_fair;
 mod grants_link;
 mod hostile_costs;
+mod lone;
 mod mr3;
 mod msf_rs;
 mod msf_rs_fairness;
