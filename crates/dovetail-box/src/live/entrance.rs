@@ -11,12 +11,13 @@ use super::{
     flows::Flows,
     frames::{Frame, Frames},
     intake::Intake,
+    lone::Lone,
     marks::marks,
     sys::{Bytes, Received},
     watch::{Arrived, Watch},
 };
 use crate::{
-    config::Segments,
+    config::{Marks, Segments},
     node::Node,
     wire::{self, Refused, offload::Offload, tag},
 };
@@ -36,6 +37,9 @@ pub(super) struct Entrance<'b> {
     pub(super) segments: Segments,
     pub(super) clamp: Option<(u16, u16)>,
     pub(super) now: Nanos,
+    /// Whether a frame that finds the box idle, and behind which there is none, is to be left there.
+    pub(super) leaves_lone: bool,
+    pub(super) lone: Option<Lone>,
 }
 
 impl Entrance<'_> {
@@ -50,11 +54,17 @@ impl Entrance<'_> {
     fn take_in(&mut self, received: Received<'_>) -> Result<bool, Refused> {
         let marks = marks(&received.bytes, received.tag, self.classes.look_for_names());
         let class = self.classes.of(&marks);
-        let Some(flow) = self.flows.of(&marks, class, self.now, self.node, self.classes) else {
-            self.oddities.no_flow += 1;
-            return Ok(false);
-        };
         let offload = Offload::parse(&received.offload)?;
+        if self.leaves_lone && received.is_last && offload.segmented.is_none() && self.node.passes_at_once() {
+            let frame = wire::received::Received::new(&received.bytes, offload, received.tag)?;
+            let mut bytes = self.frames.buffer(received.bytes.len());
+            if frame.write(0, &mut bytes) {
+                self.lone = Some(Lone { marks, class, bytes });
+                return Ok(true);
+            }
+            self.frames.give_back(bytes);
+        }
+        let Some(flow) = self.flow(&marks, class) else { return Ok(false) };
         if self.segments == Segments::Split || offload.segmented.is_none() {
             match wire::received::Received::new(&received.bytes, offload, received.tag) {
                 Ok(frames) => {
@@ -75,8 +85,15 @@ impl Entrance<'_> {
         Ok(self.admit(flow, class, bytes, |into| whole(received, into).ok()))
     }
 
+    /// The flow of a packet, if there is a place for it.
+    pub(super) fn flow(&mut self, marks: &Marks, class: u16) -> Option<FlowId> {
+        let flow = self.flows.of(marks, class, self.now, self.node, self.classes);
+        self.oddities.no_flow += u64::from(flow.is_none());
+        flow
+    }
+
     /// Offers a packet, and copies it if it is queued; whether it is.
-    fn admit(
+    pub(super) fn admit(
         &mut self,
         flow: FlowId,
         class: u16,

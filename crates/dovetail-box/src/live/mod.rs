@@ -7,7 +7,7 @@
 //! | file | what |
 //! |---|---|
 //! | `running` | the loop |
-//! | `plane`, `entrance` | what a frame passes through, and where it comes in |
+//! | `plane`, `entrance`, `lone` | what a frame passes through, where it comes in, and one that finds the box idle |
 //! | `intake` | how many frames are taken in at once |
 //! | `workers` | threads that do the work, where there are several |
 //! | `spawned` | a box on a thread of its own |
@@ -48,6 +48,7 @@ mod inbound;
 mod intake;
 pub mod lab;
 mod ledger;
+mod lone;
 mod marks;
 mod plane;
 mod port;

@@ -4,11 +4,13 @@
 //! | file | what |
 //! |---|---|
 //! | `work` | what comes of the work that the policy has chosen |
+//! | `early` | packets that find the box idle |
 //! | `back` | what leaves on the other side: frames that are passed on at once, and answers |
 //! | `changes` | another configuration, another beginning, the end; and what is told meanwhile |
 
 mod back;
 mod changes;
+mod early;
 mod work;
 
 use std::{os::fd::BorrowedFd, sync::Arc};
@@ -28,6 +30,7 @@ use super::{
     frames::Frames,
     inbound::Inbound,
     intake::{Intake, ROUND},
+    lone::Early,
     port::Port,
     start,
     watch::Watch,
@@ -81,6 +84,7 @@ pub(super) struct Plane {
     offered: u64,
     intake: Intake,
     answers: Answers,
+    early: Option<Early>,
 }
 
 impl Plane {
@@ -113,6 +117,7 @@ impl Plane {
             offered: 0,
             intake: Intake::default(),
             answers: Answers::default(),
+            early: None,
             classes,
         })
     }
@@ -259,11 +264,15 @@ impl Plane {
         let Some(frame) = self.frames.take(passage.handle) else { return };
         let (class, bytes) = (usize::from(frame.class), frame.bytes.len() as u64);
         self.watchers.left(frame.number, passage, &frame.bytes);
-        let port = &mut self.ports[self.toward];
-        port.push(frame.offload, frame.bytes, passage.link_start);
-        // No other can leave in the same call: what is still to be noted of this one can be noted when it is gone.
-        if self.node.is_empty() {
-            port.flush(&mut self.frames);
+        if self.has_left(passage.handle) {
+            self.frames.give_back(frame.bytes);
+        } else {
+            let port = &mut self.ports[self.toward];
+            port.push(frame.offload, frame.bytes, passage.link_start);
+            // No other can leave in the same call: what is still to be noted of this one can be noted when it is gone.
+            if self.node.is_empty() {
+                port.flush(&mut self.frames);
+            }
         }
         let counters = &mut self.counters[class];
         counters.sent += 1;
@@ -280,11 +289,23 @@ impl Plane {
 
     /// Takes in what has arrived by `now` on the side from which packets are scheduled; how many.
     fn receive(&mut self, from: usize, now: Nanos) -> usize {
+        let most = self.intake.most(now, self.frames.count());
+        let (ports, mut entrance) = self.entrance(now);
+        let mut taken = 0;
+        while taken < most && entrance.lone.is_none() && ports[from].receive(|received| entrance.take(received)) {
+            taken += 1;
+        }
+        if let Some(lone) = entrance.lone.take() {
+            self.let_pass(lone, now);
+        }
+        taken
+    }
+
+    fn entrance(&mut self, now: Nanos) -> (&mut [Port; 2], Entrance<'_>) {
         let Self { ports, node, flows, classes, frames, counters, oddities, segments, growth_bytes, intake, .. } = self;
-        let mtu = ports[1 - from].mtu_bytes;
+        let mtu = ports[self.toward].mtu_bytes;
         let (names, watchers, offered) = (&self.names, &mut self.watchers, &mut self.offered);
-        let most = intake.most(now, frames.count());
-        let mut entrance = Entrance {
+        let entrance = Entrance {
             intake,
             node,
             flows,
@@ -298,8 +319,11 @@ impl Plane {
             segments: *segments,
             clamp: clamp(mtu, *growth_bytes),
             now,
+            // One that grows may have to be kept as it came.
+            leaves_lone: *growth_bytes == 0,
+            lone: None,
         };
-        (0..most).take_while(|_| ports[from].receive(|received| entrance.take(received))).count()
+        (ports, entrance)
     }
 }
 

@@ -78,7 +78,7 @@ impl Port {
 
     /// Has the interface push back: it, or a shaper before it that lets `rate` through, holds about a millisecond of it, and
     /// some three packets where that is less.
-    pub(super) fn hold_little(&self, rate: Rate) -> Result<(), LiveError> {
+    pub(super) fn hold_little(&mut self, rate: Rate) -> Result<(), LiveError> {
         const MOST_UNSENT_S: f64 = 1e-3;
         let error = |source| LiveError::Socket { interface: self.name.clone(), source };
         self.socket.hold_unsent((rate.bps() / 8.0 * MOST_UNSENT_S) as u32).map_err(error)
@@ -89,6 +89,18 @@ impl Port {
         let had_one = self.socket.receive(take);
         self.counters.received += u64::from(had_one);
         had_one
+    }
+
+    /// Sends a frame before it is said that it sets out, if nothing is in its way; whether it has left.
+    pub(super) fn send_at_once(&mut self, bytes: &[u8]) -> bool {
+        let offload = Offload::NONE.bytes();
+        let is_free = self.outgoing.is_empty() && self.delay.is_none();
+        let has_left = is_free && matches!(self.socket.send(std::iter::once((&offload, bytes)), self.mtu_bytes), Ok(1));
+        if has_left {
+            self.counters.sent += 1;
+            self.counters.sent_bytes += bytes.len() as u64;
+        }
+        has_left
     }
 
     /// A frame sets out at `now`, and is to leave once it has come as far as the link is long.

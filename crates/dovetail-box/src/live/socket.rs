@@ -45,7 +45,7 @@ impl Socket {
     }
 
     /// See [`PacketSocket::hold_unsent`]; AF_XDP passes the queues that push back by.
-    pub(super) fn hold_unsent(&self, bytes: u32) -> io::Result<()> {
+    pub(super) fn hold_unsent(&mut self, bytes: u32) -> io::Result<()> {
         match self {
             Self::Packet(socket) => socket.hold_unsent(bytes),
             Self::Xdp(_) => Err(io::ErrorKind::Unsupported.into()),
@@ -74,7 +74,7 @@ impl Socket {
     /// The system's about the first frame; `EMSGSIZE` where it is too long.
     pub(super) fn send<'f>(
         &mut self,
-        frames: impl Iterator<Item = (&'f [u8; Offload::BYTES], &'f [u8])>,
+        frames: impl Iterator<Item = (&'f [u8; Offload::BYTES], &'f [u8])> + Clone,
         mtu: u32,
     ) -> io::Result<usize> {
         match self {

@@ -49,7 +49,7 @@ pub(super) fn open_ports(config: &Config) -> Result<(Switch, [Port; 2]), LiveErr
     let found = find_ports(config)?;
     let mut switch = Switch::open()?;
     let [inside, outside] = &found;
-    let ports = [Port::open(inside, config.io, &mut switch)?, Port::open(outside, config.io, &mut switch)?];
+    let mut ports = [Port::open(inside, config.io, &mut switch)?, Port::open(outside, config.io, &mut switch)?];
     if config.link.pace == Pace::Device {
         ports[config.toward.index()].hold_little(config.link.rate)?;
     }

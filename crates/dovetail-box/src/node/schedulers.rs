@@ -20,11 +20,16 @@ pub(super) struct Schedulers {
 struct Generation {
     number: u64,
     scheduler: Box<dyn Scheduler>,
+    lets_lone_pass: bool,
     /// Packets that it chose and that have not ended.
     passing: u64,
 }
 
 impl Generation {
+    fn new(number: u64, scheduler: Box<dyn Scheduler>) -> Self {
+        Self { number, lets_lone_pass: scheduler.lets_lone_pass(), scheduler, passing: 0 }
+    }
+
     fn is_over(&self) -> bool {
         self.passing == 0 && self.scheduler.backlog().packets == 0
     }
@@ -32,14 +37,13 @@ impl Generation {
 
 impl Schedulers {
     pub(super) fn new(scheduler: Box<dyn Scheduler>) -> Self {
-        let first = Generation { number: 0, scheduler, passing: 0 };
-        Self { generations: VecDeque::from([first]), in_force: 0 }
+        Self { generations: VecDeque::from([Generation::new(0, scheduler)]), in_force: 0 }
     }
 
     pub(super) fn replace(&mut self, scheduler: Box<dyn Scheduler>) {
         self.in_force += 1;
         self.generations.retain(|generation| !generation.is_over());
-        self.generations.push_back(Generation { number: self.in_force, scheduler, passing: 0 });
+        self.generations.push_back(Generation::new(self.in_force, scheduler));
     }
 
     pub(super) fn in_force(&mut self) -> &mut dyn Scheduler {
@@ -61,6 +65,11 @@ impl Schedulers {
 
     pub(super) fn is_empty(&self) -> bool {
         self.generations.iter().all(|one| one.scheduler.backlog().packets == 0)
+    }
+
+    /// Whether the one in force chooses a packet whenever there is any.
+    pub(super) fn let_lone_pass(&self) -> bool {
+        self.generations.back().is_some_and(|last| last.lets_lone_pass)
     }
 
     pub(super) fn forget(&mut self, flow: FlowId) -> bool {

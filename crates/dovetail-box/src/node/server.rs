@@ -278,6 +278,13 @@ impl Node {
             && self.schedulers.is_empty()
     }
 
+    /// Whether it is known what becomes of a packet that is offered now: the CPU works on it at once, and then it leaves at
+    /// once. The caller may do both before it offers the packet. O(1).
+    #[must_use]
+    pub fn passes_at_once(&self) -> bool {
+        matches!(self.wire, Wire::Free) && self.workers.is_none() && self.schedulers.let_lone_pass() && self.is_empty()
+    }
+
     /// What it has done so far.
     #[must_use]
     pub fn figures(&self) -> Figures {

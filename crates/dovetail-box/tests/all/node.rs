@@ -178,3 +178,39 @@ proptest! {
         }
     }
 }
+
+/// Who offers a packet that passes at once may have done all that the node is going to ask for.
+#[test]
+fn what_passes_at_once_is_worked_on_as_it_arrives_and_then_sent() {
+    const PACKETS: u64 = 40;
+    for entry in REGISTRY {
+        let mut node = Node::new(build(entry.name), link(), Room::DEFAULT);
+        let mut passed = 0;
+        for handle in 0..PACKETS {
+            let now = Nanos::from_micros(handle * 100);
+            let bytes = [100, 2000][usize::from(handle % 4 == 0)];
+            let forward = Outcome::Forward { bytes };
+            while let Some(action) = node.poll(now) {
+                if let Action::Work(_) = action {
+                    node.worked(Nanos(1), forward);
+                }
+            }
+            let passes = node.passes_at_once();
+            let demand = Demand::new(&[Nanos(1), link().time(bytes)]).unwrap();
+            let packet = Packet { flow: FlowId(handle as u32 % 3), bytes, arrival: now, handle, demand };
+            assert!(node.enqueue(&packet, 0, now).is_queued());
+            assert!(!node.passes_at_once(), "there is one");
+            if passes {
+                passed += 1;
+                let Some(Action::Work(work)) = node.poll(now) else { panic!("{}: no work", entry.name) };
+                assert_eq!((work.handle, work.start), (handle, now));
+                let took = Nanos(handle % 2 * 5_000);
+                node.worked(took, forward);
+                let Some(Action::Send(passage)) = node.poll(now + took) else { panic!("{} is not sent", entry.name) };
+                assert_eq!((passage.handle, passage.link_start), (handle, now + took));
+            }
+        }
+        assert_eq!(passed > 10, entry.name != "tradeoff", "{}: {passed} passed", entry.name);
+        assert!(passed < PACKETS, "{}: some find the link taken", entry.name);
+    }
+}

@@ -34,7 +34,7 @@ impl Raw {
     ///
     /// # Errors
     /// The system's about the first frame.
-    pub fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]>) -> io::Result<usize> {
+    pub fn send<'f>(&self, frames: impl Iterator<Item = &'f [u8]> + Clone) -> io::Result<usize> {
         let none = Offload::NONE.bytes();
         self.socket.send(frames.map(|frame| (&none, frame)))
     }

@@ -65,6 +65,7 @@ impl Plane {
             port.empty();
         }
         self.oddities.lapses += 1;
+        self.early = None;
         if let Some(workers) = &mut self.workers {
             workers.start_over();
         }

@@ -75,7 +75,10 @@ impl Plane {
         self.keep(handle);
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
         let counters = &mut self.counters[usize::from(frame.class)];
-        let worked = self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs);
+        let worked = match &self.early {
+            Some(early) if early.handle == handle => early.worked,
+            _ => self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs),
+        };
         let (took, outcome) = self.worked(work.flow, handle, worked);
         (took, outcome, worked.ended)
     }
@@ -113,6 +116,7 @@ impl Plane {
         *count += 1;
         had.dropped += 1;
         self.watchers.dropped(frame.number);
+        self.early.take_if(|early| early.handle == handle);
         if let Some(mut frame) = self.frames.take(handle) {
             if !frame.as_it_came.is_empty() {
                 std::mem::swap(&mut frame.bytes, &mut frame.as_it_came);

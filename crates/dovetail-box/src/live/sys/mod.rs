@@ -4,11 +4,14 @@
 #![allow(unsafe_code)]
 
 pub mod bpf;
+mod packet;
 mod ring;
+mod sending;
 #[cfg(feature = "af-xdp")]
 mod xdp;
 
-pub(crate) use ring::{BATCH, Bytes, LONGEST, Layout, PacketSocket, Received};
+pub(crate) use ring::{Bytes, LONGEST, Layout, PacketSocket, Received};
+pub(crate) use sending::BATCH;
 #[cfg(feature = "af-xdp")]
 pub(crate) use xdp::{Abilities, XdpSocket};
 

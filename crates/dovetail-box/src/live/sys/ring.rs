@@ -1,4 +1,4 @@
-//! Packet sockets: frames in through a ring that the kernel and this process share, frames out in batches.
+//! Packet sockets: frames in through a ring that the kernel and this process share.
 //!
 //! ```text
 //! ring        places of `place_bytes`, in the kernel's order; a place is the kernel's, or ours while its status says so
@@ -10,19 +10,21 @@
 
 use std::{
     io,
-    mem::{MaybeUninit, size_of, size_of_val, zeroed},
+    mem::{size_of, size_of_val, zeroed},
     ops::Deref,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     ptr::{self, NonNull},
     sync::atomic::{AtomicU8, AtomicU32, Ordering},
 };
 
-use super::super::ahead::{LINE, PACKET, ask_for};
+use super::{
+    super::ahead::{LINE, PACKET, ask_for},
+    packet::{bind, done, interface, packet_socket, promiscuous, set},
+    sending::Plain,
+};
 use crate::wire::{offload::Offload, tag::Tag};
 
 const OFFLOAD: usize = Offload::BYTES;
-/// Frames of one system call at most.
-pub(crate) const BATCH: usize = 64;
 /// The longest frame there is: an IP packet of 64 KiB, a link's header and two tags.
 pub(crate) const LONGEST: usize = (1 << 16) + 64;
 
@@ -33,7 +35,6 @@ const PACKET_VNET_HDR: libc::c_int = 15;
 const PACKET_IGNORE_OUTGOING: libc::c_int = 23;
 const PACKET_RX_RING: libc::c_int = 5;
 const PACKET_STATISTICS: libc::c_int = 6;
-const PACKET_ADD_MEMBERSHIP: libc::c_int = 1;
 const TPACKET_V2: libc::c_int = 1;
 const STATUS_KERNEL: u32 = 0;
 const STATUS_USER: u32 = 1;
@@ -90,12 +91,15 @@ pub(crate) struct Received<'r> {
     pub offload: [u8; OFFLOAD],
     /// The outer tag.
     pub tag: Option<Tag>,
+    /// Whether none has arrived behind it yet.
+    pub is_last: bool,
 }
 
 /// A packet socket on one interface.
 #[derive(Debug)]
 pub(crate) struct PacketSocket {
     socket: OwnedFd,
+    plain: Plain,
     ring: NonNull<u8>,
     layout: Layout,
     next: u32,
@@ -144,7 +148,17 @@ impl PacketSocket {
             return Err(io::Error::last_os_error());
         }
         let ring = NonNull::new(ring.cast()).ok_or_else(io::Error::last_os_error)?;
-        Ok(Self { socket, ring, layout, next: 0, is_read: false, long: Vec::new(), cut: 0, missed: 0 })
+        Ok(Self {
+            socket,
+            plain: Plain::open()?,
+            ring,
+            layout,
+            next: 0,
+            is_read: false,
+            long: Vec::new(),
+            cut: 0,
+            missed: 0,
+        })
     }
 
     /// Receives from now on whatever arrives at an interface, for whichever address, and sends there.
@@ -153,14 +167,8 @@ impl PacketSocket {
     /// The system's.
     pub(crate) fn bind(&self, interface: u32) -> io::Result<()> {
         promiscuous(self.as_fd(), interface)?;
-        // SAFETY: all zeros are an address.
-        let mut address: libc::sockaddr_ll = unsafe { zeroed() };
-        address.sll_family = libc::AF_PACKET as u16;
-        address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-        address.sll_ifindex = interface as i32;
-        let length = size_of_val(&address) as libc::socklen_t;
-        // SAFETY: the kernel reads `length` bytes of `address`.
-        done(unsafe { libc::bind(self.socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) })
+        self.plain.bind(interface)?;
+        bind(self.socket.as_raw_fd(), libc::ETH_P_ALL as u16, interface)
     }
 
     /// The oldest frame that has arrived, shown to `take`, which says whether it has read the whole of it; whether there was one.
@@ -171,6 +179,7 @@ impl PacketSocket {
             let at = self.next;
             self.next = self.after(at);
             self.ask_ahead();
+            let is_last = !self.has_arrived();
             let tag = Tag::of_slot(flags, header.tag, header.tag_type);
             let start = usize::from(header.mac);
             let end = start + header.held as usize;
@@ -186,7 +195,7 @@ impl PacketSocket {
                     self.cut += 1;
                     continue;
                 };
-                take(Received { bytes: Bytes::Own(&mut self.long), offload, tag });
+                take(Received { bytes: Bytes::Own(&mut self.long), offload, tag, is_last });
                 return true;
             }
             // SAFETY: within the place, which is ours; the kernel does not write to it until the status is given back.
@@ -195,7 +204,7 @@ impl PacketSocket {
             };
             let (offload, bytes) = held.split_at(OFFLOAD);
             let offload = offload.try_into().unwrap_or_default();
-            self.is_read = take(Received { bytes: Bytes::Shared(bytes), offload, tag });
+            self.is_read = take(Received { bytes: Bytes::Shared(bytes), offload, tag, is_last });
             self.give_back(at);
             return true;
         }
@@ -226,6 +235,10 @@ impl PacketSocket {
         let flags = self.status(at).load(Ordering::Acquire);
         // SAFETY: the place is ours until it is given back, and has a whole header.
         (flags & STATUS_USER != 0).then(|| (flags, unsafe { ptr::read(self.place(at).as_ptr().cast::<Header>()) }))
+    }
+
+    fn has_arrived(&self) -> bool {
+        self.status(self.next).load(Ordering::Relaxed) & STATUS_USER != 0
     }
 
     /// A place is the kernel's again.
@@ -268,50 +281,21 @@ impl PacketSocket {
         unsafe { self.ring.add(offset) }
     }
 
-    /// Sends up to [`BATCH`] frames in one call, each with what the kernel is to do to it; how many it took. Zero when the
-    /// interface, or a queue before it, has no room.
+    /// Sends up to [`BATCH`](super::BATCH) frames in one call, each with what the kernel is to do to it; how many it took. Zero
+    /// when the interface, or a queue before it, has no room: this socket says when there is.
     ///
     /// # Errors
     /// The system's about the first frame.
-    pub(crate) fn send<'f>(&self, frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])>) -> io::Result<usize> {
-        // Only what is used is written: all of it would be 6 kB for a single frame.
-        let mut parts = [const { MaybeUninit::<[libc::iovec; 2]>::uninit() }; BATCH];
-        let mut messages = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; BATCH];
-        let mut count = 0;
-        for (((offload, bytes), part), message) in frames.zip(&mut parts).zip(&mut messages) {
-            // The kernel only reads what it sends.
-            let part = part.write([
-                libc::iovec { iov_base: offload.as_ptr().cast_mut().cast(), iov_len: OFFLOAD },
-                libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() },
-            ]);
-            // SAFETY: all zeros are an empty message.
-            let message = message.write(unsafe { zeroed() });
-            message.msg_hdr.msg_iov = part.as_mut_ptr();
-            message.msg_hdr.msg_iovlen = part.len();
-            count += 1;
-        }
-        let (socket, messages, flags) = (self.socket.as_raw_fd(), messages.as_mut_ptr(), libc::MSG_DONTWAIT);
-        let sent = match count {
-            0 => return Ok(0),
-            // SAFETY: a header is what a message begins with, and this one is filled in, as below.
-            1 => match unsafe { libc::sendmsg(socket, messages.cast(), flags) } {
-                ..0 => -1,
-                _ => 1,
-            },
-            // SAFETY: `count` messages are filled in, with vectors and bytes that live until the call returns.
-            _ => unsafe { libc::sendmmsg(socket, messages.cast(), count, flags) },
-        };
-        if sent >= 0 {
-            return Ok(sent as usize);
-        }
-        match io::Error::last_os_error() {
-            wrong if matches!(wrong.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS)) => Ok(0),
-            wrong => Err(wrong),
-        }
+    pub(crate) fn send<'f>(
+        &self,
+        frames: impl Iterator<Item = (&'f [u8; OFFLOAD], &'f [u8])> + Clone,
+    ) -> io::Result<usize> {
+        self.plain.send(self.socket.as_fd(), frames)
     }
 
     /// How many bytes it may hold unsent.
-    pub(crate) fn hold_unsent(&self, bytes: u32) -> io::Result<()> {
+    pub(crate) fn hold_unsent(&mut self, bytes: u32) -> io::Result<()> {
+        self.plain.close();
         // The kernel doubles what it is told, for what it keeps beside each frame.
         set(self.socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUF, &(bytes as libc::c_int))
     }
@@ -363,15 +347,6 @@ struct Request {
     places: u32,
 }
 
-/// `struct packet_mreq`.
-#[repr(C)]
-struct Membership {
-    index: libc::c_int,
-    kind: u16,
-    length: u16,
-    address: [u8; 8],
-}
-
 /// `struct tpacket2_hdr`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -386,52 +361,4 @@ struct Header {
     tag: u16,
     tag_type: u16,
     padding: [u8; 4],
-}
-
-/// A packet socket at which nothing arrives.
-pub(super) fn packet_socket() -> io::Result<OwnedFd> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: no memory is involved. Protocol 0: nothing arrives.
-    let socket = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-    done(socket)?;
-    // SAFETY: the kernel has just given us this descriptor.
-    Ok(unsafe { OwnedFd::from_raw_fd(socket) })
-}
-
-/// Has an interface take frames to any address, as long as the packet socket is there.
-pub(super) fn promiscuous(socket: BorrowedFd<'_>, interface: u32) -> io::Result<()> {
-    let index = interface as libc::c_int;
-    let member = Membership { index, kind: libc::PACKET_MR_PROMISC as u16, length: 0, address: [0; 8] };
-    set(socket, libc::SOL_PACKET, PACKET_ADD_MEMBERSHIP, &member)
-}
-
-/// The index and the MTU of the interface that has this name now; see [`PacketSocket::interface`].
-pub(super) fn interface(socket: BorrowedFd<'_>, name: &str) -> io::Result<(u32, u32)> {
-    // SAFETY: all zeros are a request.
-    let mut request: libc::ifreq = unsafe { zeroed() };
-    // The last byte stays zero.
-    let places = request.ifr_name.len() - 1;
-    for (place, &byte) in request.ifr_name[..places].iter_mut().zip(name.as_bytes()) {
-        *place = byte as libc::c_char;
-    }
-    let fd = socket.as_raw_fd();
-    // SAFETY: the kernel reads the name and writes one number into the request.
-    done(unsafe { libc::ioctl(fd, libc::SIOCGIFINDEX, &raw mut request) })?;
-    // SAFETY: it has written this one.
-    let index = unsafe { request.ifr_ifru.ifru_ifindex };
-    // SAFETY: as before.
-    done(unsafe { libc::ioctl(fd, libc::SIOCGIFMTU, &raw mut request) })?;
-    // SAFETY: as before.
-    let mtu = unsafe { request.ifr_ifru.ifru_mtu };
-    Ok((index as u32, mtu as u32))
-}
-
-pub(super) fn set<T>(socket: BorrowedFd<'_>, level: libc::c_int, option: libc::c_int, value: &T) -> io::Result<()> {
-    let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel reads `length` bytes of `value`.
-    done(unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, ptr::from_ref(value).cast(), length) })
-}
-
-pub(super) fn done(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -21,7 +21,11 @@ use std::{
 };
 
 use super::super::ahead::{LINE, PACKET, ask_for};
-use super::ring::{BATCH, Bytes, Received, done, interface, packet_socket, promiscuous, set};
+use super::{
+    packet::{done, interface, packet_socket, promiscuous, set},
+    ring::{Bytes, Received},
+    sending::BATCH,
+};
 use crate::wire::offload::Offload;
 
 /// What the kernel keeps before a frame that it has received.
@@ -164,8 +168,9 @@ impl XdpSocket {
         }
         // SAFETY: the kernel has filled this part of a chunk, and does not touch the chunk until it gets it back.
         let bytes = unsafe { self.memory.part(frame.addr, frame.len) };
-        let received =
-            bytes.map(|bytes| Received { bytes: Bytes::Shared(bytes), offload: Offload::NONE.bytes(), tag: None });
+        let is_last = !self.received.has_next();
+        let offload = Offload::NONE.bytes();
+        let received = bytes.map(|bytes| Received { bytes: Bytes::Shared(bytes), offload, tag: None, is_last });
         self.is_read = received.is_some_and(take);
         self.fill.put(frame.addr & !u64::from(self.chunk_bytes - 1));
         self.unreturned += 1;
@@ -469,15 +474,20 @@ impl<T: Copy> Ring<T> {
 
     /// Reads the next entry, which stays this side's until it is [released](Self::release).
     fn next(&mut self) -> Option<T> {
-        if self.at == self.until {
-            self.until = self.index(self.producer).load(Ordering::Acquire);
-            if self.at == self.until {
-                return None;
-            }
+        if !self.has_next() {
+            return None;
         }
         let entry = self.peek();
         self.at = self.at.wrapping_add(1);
         entry
+    }
+
+    /// Whether there is an entry to read.
+    fn has_next(&mut self) -> bool {
+        if self.at == self.until {
+            self.until = self.index(self.producer).load(Ordering::Acquire);
+        }
+        self.at != self.until
     }
 
     /// What [`next`](Self::next) will read, if it is known to be there.
