@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Measures what the middlebox carries beside the kernel's bridge, as root, and prints one table. Arguments go to the program,
-# see --help. Other work on the machine gets less of it meanwhile. PROGRAM=… is one that is built already.
+# see --help. Click's userlevel driver is measured as well with --click click/userlevel/click: where libpcap's headers are
+# installed, 'git clone https://github.com/kohler/click && cd click && ./configure --disable-linuxmodule && make -C userlevel' makes
+# it. Other work on the machine gets less of it meanwhile. PROGRAM=… is one that is built already.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 if [ -z "${PROGRAM:-}" ]; then cargo build --release --package dovetail-bench-middlebox; fi

@@ -14,6 +14,7 @@
 //! | `changes` | what packets a start, changes and a stop cost; only with the feature `programs` |
 //! | `churn` | what it holds after minutes in which nothing stays as it is; only when asked for, with the feature `programs` |
 //! | `runaway` | how soon endless programs are stopped, and what they cost others; likewise |
+//! | [`click`] | another box, for the first of these |
 //! | [`numbered`] | packets that are told apart, for some of these |
 //!
 //! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
@@ -23,6 +24,8 @@
 mod changes;
 #[cfg(all(target_os = "linux", feature = "programs"))]
 mod churn;
+#[cfg(target_os = "linux")]
+mod click;
 #[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
@@ -75,6 +78,9 @@ struct Args {
     /// Another build of this program whose box is measured as well
     #[arg(long, value_name = "PROGRAM")]
     beside: Option<PathBuf>,
+    /// Click's userlevel driver, which is to carry packets as well under overload
+    #[arg(long, value_name = "PROGRAM")]
+    click: Option<PathBuf>,
     /// Run a box with this configuration, as the measurements do
     #[arg(long, hide = true, value_name = "FILE")]
     box_of: Option<PathBuf>,

@@ -25,6 +25,8 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     boxes.extend(BY_AF_XDP.iter().map(|policy| fast(policy).by_af_xdp()));
     let mut subjects = vec![Subject::bridge()];
     subjects.extend(Subject::beside(boxes, args.beside.as_ref()));
+    let boxes = subjects.len();
+    subjects.extend(args.click.as_deref().map(Subject::click));
     for bytes in BYTES {
         let mut kpps = vec![Vec::new(); subjects.len()];
         let mut offered = Vec::new();
@@ -49,11 +51,14 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
             table.push(format!("overload, {bytes} B"), &subject.label, of_subject, "kpps");
         }
         let what = || format!("overload, {bytes} B");
-        for (at, subject) in subjects.iter().enumerate().skip(1) {
+        for (at, subject) in subjects.iter().enumerate().take(boxes).skip(1) {
             table.push_ratio(what(), &subject.label, &kpps[at], &kpps[0], "the bridge's");
             // The first box, and the same policy by packet sockets.
             if at > 1 {
                 table.push_ratio(what(), &subject.label, &kpps[at], &kpps[1], "fifo's");
+            }
+            if let Some(click) = kpps.get(boxes) {
+                table.push_ratio(what(), &subject.label, &kpps[at], click, "Click's");
             }
             let other = subjects.iter().position(|other| other.by_af_xdp().label == subject.label);
             if let Some(other) = other {

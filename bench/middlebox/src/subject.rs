@@ -24,6 +24,8 @@ use rustix::{
     thread::{CpuSet, sched_setaffinity},
 };
 
+use crate::click::Click;
+
 pub type Failed = Box<dyn Error>;
 
 /// The box's core, and the source's.
@@ -33,9 +35,9 @@ pub const SOURCE_CORE: usize = 1;
 /// A lab of this process, whose hosts say nothing.
 pub fn lab() -> Result<Lab, Failed> {
     let lab = Lab::up(&LabSpec { name: format!("dvbench{}", process::id()), ..LabSpec::default() })?;
-    // Packets are counted: hosts are to say nothing of their own. There may be no IPv6 to switch off.
-    for side in [Place::Inside, Place::Outside] {
-        let _ = lab.namespace(side).set("ipv6/conf/all/disable_ipv6", "1");
+    // Packets are counted: neither hosts nor the bridge are to say anything of their own. There may be no IPv6 to switch off.
+    for place in [Place::Inside, Place::Box, Place::Outside] {
+        let _ = lab.namespace(place).set("ipv6/conf/all/disable_ipv6", "1");
     }
     Ok(lab)
 }
@@ -55,11 +57,18 @@ pub struct Subject {
     pub settings: Option<String>,
     /// The program that runs it; this one if not given.
     pub program: Option<PathBuf>,
+    /// The program that takes its place.
+    pub click: Option<PathBuf>,
 }
 
 impl Subject {
     pub fn bridge() -> Self {
-        Self { label: "bridge".into(), settings: None, program: None }
+        Self { label: "bridge".into(), settings: None, program: None, click: None }
+    }
+
+    /// Click, which goes by nothing but a queue.
+    pub fn click(program: &Path) -> Self {
+        Self { label: "Click".into(), click: Some(program.to_owned()), ..Self::bridge() }
     }
 
     /// A box before a link that nothing fills.
@@ -69,7 +78,7 @@ impl Subject {
             "policy = \"{policy}\"\nwait = \"{wait}\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"100Gbps\"\n\
              [[class]]\nname = \"measured\"\nports = [4500]\n{function}effect = \"discard\"\n"
         );
-        Self { label: policy.into(), settings: Some(settings), program: None }
+        Self { label: policy.into(), settings: Some(settings), ..Self::bridge() }
     }
 
     /// The same, and no processor sleeps.
@@ -82,7 +91,7 @@ impl Subject {
     pub fn by_af_xdp(&self) -> Self {
         let settings = self.settings.as_ref().map(|settings| format!("io = \"af-xdp\"\n{settings}"));
         let label = format!("{}, AF_XDP", self.label);
-        Self { label, settings, program: self.program.clone() }
+        Self { label, settings, ..self.clone() }
     }
 
     /// The same boxes, and after them those of another program, if there is one.
@@ -98,7 +107,10 @@ impl Subject {
 
     /// Puts it in charge.
     pub fn start(&self, lab: &Lab) -> Result<Running, Failed> {
-        let Some(settings) = &self.settings else { return Ok(Running { child: None, file: None }) };
+        if let Some(program) = &self.click {
+            return Ok(Running { child: None, file: None, _click: Some(Click::start(lab, program)?) });
+        }
+        let Some(settings) = &self.settings else { return Ok(Running { child: None, file: None, _click: None }) };
         let text = lab.spec().box_section() + settings;
         let file = env::temp_dir().join(format!("dovetail-bench-{}.toml", process::id()));
         fs::write(&file, text)?;
@@ -107,7 +119,7 @@ impl Subject {
         command.arg("--box-of").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let out = child.stdout.take().ok_or("no output")?;
-        let running = Running { child: Some(child), file: Some(file) };
+        let running = Running { child: Some(child), file: Some(file), _click: None };
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         if line.trim() != "runs" {
@@ -123,6 +135,7 @@ impl Subject {
 pub struct Running {
     child: Option<Child>,
     file: Option<PathBuf>,
+    _click: Option<Click>,
 }
 
 impl Running {

@@ -25,7 +25,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         settings: Some(format!(
             "policy = \"fifo\"\nsegments = \"{segments}\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"100Gbps\"\n"
         )),
-        program: None,
+        ..Subject::bridge()
     };
     let mut subjects = vec![Subject::bridge()];
     let boxes = vec![passing("whole"), passing("split"), passing("split").by_af_xdp()];
