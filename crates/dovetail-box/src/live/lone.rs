@@ -14,7 +14,8 @@ pub(super) struct Lone {
 /// What was done with it.
 #[derive(Debug)]
 pub(super) struct Early {
-    pub handle: u64,
+    /// Which packet it is: handles come again, and numbers do not.
+    pub number: u64,
     pub worked: Worked,
     pub has_left: bool,
 }

@@ -264,7 +264,7 @@ impl Plane {
         let Some(frame) = self.frames.take(passage.handle) else { return };
         let (class, bytes) = (usize::from(frame.class), frame.bytes.len() as u64);
         self.watchers.left(frame.number, passage, &frame.bytes);
-        if self.has_left(passage.handle) {
+        if self.has_left(frame.number) {
             self.frames.give_back(frame.bytes);
         } else {
             let port = &mut self.ports[self.toward];

@@ -65,7 +65,6 @@ impl Plane {
             port.empty();
         }
         self.oddities.lapses += 1;
-        self.early = None;
         if let Some(workers) = &mut self.workers {
             workers.start_over();
         }

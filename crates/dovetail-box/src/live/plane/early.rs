@@ -31,7 +31,7 @@ impl Plane {
         let is_due = now + worked.took <= ended;
         let goes_on = worked.ended_by.is_none() && wire::fits::socket_takes(&bytes, port.mtu_bytes);
         let has_left = is_due && goes_on && port.send_at_once(&bytes);
-        self.early = Some(Early { handle: self.frames.next_handle(), worked, has_left });
+        self.early = Some(Early { number: self.offered, worked, has_left });
         let (_, mut entrance) = self.entrance(now);
         let flow = entrance.flow(&marks, class);
         let offer = |into: &mut Vec<u8>| {
@@ -45,7 +45,7 @@ impl Plane {
     }
 
     /// Whether a packet that is to be sent has been sent already.
-    pub(super) fn has_left(&mut self, handle: u64) -> bool {
-        self.early.take_if(|early| early.handle == handle).is_some_and(|early| early.has_left)
+    pub(super) fn has_left(&self, number: u64) -> bool {
+        self.early.as_ref().is_some_and(|early| early.number == number && early.has_left)
     }
 }

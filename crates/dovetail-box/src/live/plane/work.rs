@@ -76,7 +76,7 @@ impl Plane {
         let Some(frame) = self.frames.get_mut(handle) else { return (Nanos::ZERO, Outcome::Drop, None) };
         let counters = &mut self.counters[usize::from(frame.class)];
         let worked = match &self.early {
-            Some(early) if early.handle == handle => early.worked,
+            Some(early) if early.number == frame.number => early.worked,
             _ => self.classes.work(frame.class, &mut frame.bytes, &mut counters.programs),
         };
         let (took, outcome) = self.worked(work.flow, handle, worked);
@@ -116,7 +116,6 @@ impl Plane {
         *count += 1;
         had.dropped += 1;
         self.watchers.dropped(frame.number);
-        self.early.take_if(|early| early.handle == handle);
         if let Some(mut frame) = self.frames.take(handle) {
             if !frame.as_it_came.is_empty() {
                 std::mem::swap(&mut frame.bytes, &mut frame.as_it_came);

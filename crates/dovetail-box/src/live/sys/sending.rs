@@ -2,7 +2,7 @@
 //!
 //! A socket that gives frames with a header of what the kernel is to do to them takes them with one as well. Most frames
 //! leave as they are. Those leave by a second socket, which knows no such header: a frame is one piece of memory there, and one
-//! that leaves alone needs no message around it. That is a sixth of what sending a short frame takes the kernel.
+//! that leaves alone needs no message around it, so that the kernel has less to read.
 
 use std::{
     io,
