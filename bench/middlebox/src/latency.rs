@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use dovetail_box::live::lab::{BRIDGE, Lab, PORTS, Place, Raw, datagram};
-use dovetail_netns::tool;
+use dovetail_box::live::lab::{Lab, PORTS, Place, Raw, datagram};
 use dovetail_stats::{Quantile, quantile};
 
 use crate::{
     Args,
+    off_bridge::OffBridge,
     subject::{BOX_CORE, Failed, SOURCE_CORE, Subject, lab, stay_on},
     table::Table,
 };
@@ -64,17 +64,17 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
 
 /// A thread that spins at two packet sockets and gives one what arrives at the other, in the place of box and bridge: what
 /// a box cannot be below.
-struct Alone<'l> {
-    lab: &'l Lab,
+struct Alone {
     ends: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
+    _ports: OffBridge,
 }
 
 const ALONE: &str = "two sockets, no box";
 
-impl<'l> Alone<'l> {
-    fn start(lab: &'l Lab) -> Result<Self, Failed> {
-        ip(lab, "nomaster")?;
+impl Alone {
+    fn start(lab: &Lab) -> Result<Self, Failed> {
+        let ports = OffBridge::take(lab)?;
         let open = |port| lab.namespace(Place::Box).within(|| Raw::open(port));
         let (mut inside, outside) = (open(PORTS[0])?, open(PORTS[1])?);
         let ends = Arc::new(AtomicBool::new(false));
@@ -88,24 +88,15 @@ impl<'l> Alone<'l> {
                 }
             }
         });
-        Ok(Self { lab, ends, thread: Some(thread) })
+        Ok(Self { ends, thread: Some(thread), _ports: ports })
     }
 }
 
-impl Drop for Alone<'_> {
+impl Drop for Alone {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
         let _ = self.thread.take().map(thread::JoinHandle::join);
-        let _ = ip(self.lab, &format!("master {BRIDGE}"));
-        // The bridge forwards there a little later.
-        thread::sleep(Duration::from_millis(200));
     }
-}
-
-/// Changes the box's port inside.
-fn ip(lab: &Lab, change: &str) -> Result<(), Failed> {
-    tool("ip", &format!("-n {} link set {} {change}", lab.namespace(Place::Box).name(), PORTS[0]))?;
-    Ok(())
 }
 
 /// Microseconds of each packet, in ascending order.

@@ -15,6 +15,7 @@
 //! | `churn` | what it holds after minutes in which nothing stays as it is; only when asked for, with the feature `programs` |
 //! | `runaway` | how soon endless programs are stopped, and what they cost others; likewise |
 //! | [`click`] | another box, for the first of these |
+//! | [`off_bridge`] | the bridge out of the way of what is no box |
 //! | [`numbered`] | packets that are told apart, for some of these |
 //!
 //! Needs root, and two cores that nothing else uses: the box has one, the source the other. Subjects take turns, round after
@@ -36,6 +37,8 @@ mod latency;
 mod memory;
 #[cfg(target_os = "linux")]
 mod numbered;
+#[cfg(target_os = "linux")]
+mod off_bridge;
 #[cfg(target_os = "linux")]
 mod overload;
 #[cfg(all(target_os = "linux", feature = "programs"))]

@@ -108,7 +108,7 @@ impl Subject {
     /// Puts it in charge.
     pub fn start(&self, lab: &Lab) -> Result<Running, Failed> {
         if let Some(program) = &self.click {
-            return Ok(Running { child: None, file: None, _click: Some(Click::start(lab, program)?) });
+            return Ok(Running { child: None, file: None, _click: Some(Click::start(lab, program, BOX_CORE)?) });
         }
         let Some(settings) = &self.settings else { return Ok(Running { child: None, file: None, _click: None }) };
         let text = lab.spec().box_section() + settings;

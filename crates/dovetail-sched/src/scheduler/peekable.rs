@@ -84,7 +84,7 @@ impl<S: Scheduler> Scheduler for Peekable<S> {
     }
 
     forward_scheduler!(
-        inner: enqueue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights, upcoming, lets_lone_pass, retune, figures,
-        learning, later_stages
+        inner: enqueue, poll_at, feedback, interest, poll_evicted, set_weight, set_resource_weights, upcoming, lets_lone_pass,
+        retune, figures, learning, later_stages
     );
 }
