@@ -27,7 +27,8 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
     let mut subjects = vec![Subject::bridge()];
     for wait in ["spin", "spin-then-sleep", "sleep"] {
-        let subject = Subject { label: format!("drfq, {wait}"), ..Subject::fast("drfq", wait, &args.function) };
+        let mut subject = Subject::fast("drfq", wait, &args.function);
+        subject.label = format!("drfq, {wait}");
         let other = subject.by_af_xdp();
         let awake = (wait == "sleep").then(|| subject.awake());
         subjects.extend([subject, other].into_iter().chain(awake));

@@ -14,8 +14,8 @@ pub fn measure(_: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
     // A link that takes days for them. 60 flows of 200 packets are the 12,000 that there is room for.
     let settings = format!("policy = \"drfq\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"1kbps\"\n");
-    let running = Subject { label: "drfq".into(), settings: Some(settings), ..Subject::bridge() }.start(&lab)?;
-    let id = running.id().ok_or("no box")?;
+    let running = Subject::configured("drfq", settings).start(&lab)?;
+    let id = running.id()?;
     table.push("memory, idle", "drfq", &[resident_mb(id)?], "MB");
     thread::scope(|scope| {
         let source = scope.spawn(|| {

@@ -30,7 +30,7 @@ pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
         "policy = \"drr\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"20Mbps\"\npace = \"device\"\n\
          [queues]\npackets_per_flow = 50\n"
     );
-    let subject = Subject { label: "drr".into(), settings: Some(settings), ..Subject::bridge() };
+    let subject = Subject::configured("drr", settings);
     let (mut used, mut dropped, mut queued) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..args.rounds {
         let running = subject.start(&lab)?;

@@ -1,4 +1,4 @@
-//! What is between the two sides of the lab: the bridge alone, or a box.
+//! What is between the two sides of the lab: the bridge alone, a box, or Click.
 
 use std::{
     env,
@@ -49,26 +49,39 @@ pub fn stay_on(core: usize) -> Result<(), Failed> {
     Ok(sched_setaffinity(None, &cores)?)
 }
 
-/// A box that is to be measured.
+/// What is to be measured.
 #[derive(Debug, Clone)]
 pub struct Subject {
     pub label: String,
-    /// What the configuration says after the interfaces; nothing: the bridge alone.
-    pub settings: Option<String>,
-    /// The program that runs it; this one if not given.
-    pub program: Option<PathBuf>,
-    /// The program that takes its place.
-    pub click: Option<PathBuf>,
+    between: Between,
+}
+
+/// What carries the packets.
+#[derive(Debug, Clone)]
+enum Between {
+    Bridge,
+    Box {
+        /// What the configuration says after the interfaces.
+        settings: String,
+        /// The program that runs it; this one if not given.
+        program: Option<PathBuf>,
+    },
+    /// Click's userlevel driver, which goes by nothing but a queue.
+    Click(PathBuf),
 }
 
 impl Subject {
     pub fn bridge() -> Self {
-        Self { label: "bridge".into(), settings: None, program: None, click: None }
+        Self { label: "bridge".into(), between: Between::Bridge }
     }
 
-    /// Click, which goes by nothing but a queue.
     pub fn click(program: &Path) -> Self {
-        Self { label: "Click".into(), click: Some(program.to_owned()), ..Self::bridge() }
+        Self { label: "Click".into(), between: Between::Click(program.to_owned()) }
+    }
+
+    /// A box with these settings after its interfaces.
+    pub fn configured(label: impl Into<String>, settings: String) -> Self {
+        Self { label: label.into(), between: Between::Box { settings, program: None } }
     }
 
     /// A box before a link that nothing fills.
@@ -78,48 +91,95 @@ impl Subject {
             "policy = \"{policy}\"\nwait = \"{wait}\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"100Gbps\"\n\
              [[class]]\nname = \"measured\"\nports = [4500]\n{function}effect = \"discard\"\n"
         );
-        Self { label: policy.into(), settings: Some(settings), ..Self::bridge() }
+        Self::configured(policy, settings)
     }
 
     /// The same, and no processor sleeps.
     pub fn awake(&self) -> Self {
-        let awake = |settings: &String| settings.replace("[cpu]\n", "[cpu]\nwake_latency = \"0s\"\n");
-        Self { label: format!("{}, awake", self.label), settings: self.settings.as_ref().map(awake), ..self.clone() }
+        self.but("awake", |settings| settings.replace("[cpu]\n", "[cpu]\nwake_latency = \"0s\"\n"))
     }
 
     /// The same by AF_XDP.
     pub fn by_af_xdp(&self) -> Self {
-        let settings = self.settings.as_ref().map(|settings| format!("io = \"af-xdp\"\n{settings}"));
-        let label = format!("{}, AF_XDP", self.label);
-        Self { label, settings, ..self.clone() }
+        self.but("AF_XDP", |settings| format!("io = \"af-xdp\"\n{settings}"))
+    }
+
+    /// The same with other settings, if it is a box.
+    fn but(&self, what: &str, settings: impl FnOnce(&str) -> String) -> Self {
+        let mut other = self.clone();
+        other.label = format!("{}, {what}", self.label);
+        if let Between::Box { settings: of_other, .. } = &mut other.between {
+            *of_other = settings(of_other);
+        }
+        other
     }
 
     /// The same boxes, and after them those of another program, if there is one.
-    pub fn beside(subjects: Vec<Self>, program: Option<&PathBuf>) -> Vec<Self> {
-        let other = |subject: &Self| Self {
-            label: format!("{}, the other", subject.label),
-            program: program.cloned(),
-            ..subject.clone()
+    pub fn beside(boxes: Vec<Self>, program: Option<&PathBuf>) -> Vec<Self> {
+        let of_other = |subject: &Self| {
+            let mut other = subject.clone();
+            other.label = format!("{}, the other", subject.label);
+            if let Between::Box { program: of_other, .. } = &mut other.between {
+                *of_other = program.cloned();
+            }
+            other
         };
-        let others: Vec<Self> = program.iter().flat_map(|_| subjects.iter().map(other)).collect();
-        subjects.into_iter().chain(others).collect()
+        let others: Vec<Self> = program.iter().flat_map(|_| boxes.iter().map(of_other)).collect();
+        boxes.into_iter().chain(others).collect()
     }
 
     /// Puts it in charge.
     pub fn start(&self, lab: &Lab) -> Result<Running, Failed> {
-        if let Some(program) = &self.click {
-            return Ok(Running { child: None, file: None, _click: Some(Click::start(lab, program, BOX_CORE)?) });
+        Ok(match &self.between {
+            Between::Bridge => Running::Bridge,
+            Between::Box { settings, program } => Running::Box(RunningBox::start(lab, settings, program.as_deref())?),
+            Between::Click(program) => Running::Click { _until_dropped: Click::start(lab, program, BOX_CORE)? },
+        })
+    }
+}
+
+/// A subject at work, until this is dropped.
+pub enum Running {
+    Bridge,
+    Box(RunningBox),
+    Click { _until_dropped: Click },
+}
+
+impl Running {
+    /// The box's process.
+    pub fn id(&self) -> Result<u32, Failed> {
+        Ok(self.as_box()?.child.id())
+    }
+
+    /// Sends the box a signal.
+    pub fn signal(&self, signal: Signal) -> Result<(), Failed> {
+        Ok(kill_process(Pid::from_child(&self.as_box()?.child), signal)?)
+    }
+
+    fn as_box(&self) -> Result<&RunningBox, Failed> {
+        match self {
+            Self::Box(running) => Ok(running),
+            Self::Bridge | Self::Click { .. } => Err("no box".into()),
         }
-        let Some(settings) = &self.settings else { return Ok(Running { child: None, file: None, _click: None }) };
+    }
+}
+
+/// A box in a process of its own.
+pub struct RunningBox {
+    child: Child,
+    file: PathBuf,
+}
+
+impl RunningBox {
+    fn start(lab: &Lab, settings: &str, program: Option<&Path>) -> Result<Self, Failed> {
         let text = lab.spec().box_section() + settings;
         let file = env::temp_dir().join(format!("dovetail-bench-{}.toml", process::id()));
         fs::write(&file, text)?;
-        let program = self.program.clone().map_or_else(env::current_exe, Ok)?;
+        let program = program.map_or_else(env::current_exe, |program| Ok(program.to_owned()))?;
         let mut command = Command::new(program);
         command.arg("--box-of").arg(&file).stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = command.spawn()?;
-        let out = child.stdout.take().ok_or("no output")?;
-        let running = Running { child: Some(child), file: Some(file), _click: None };
+        let mut running = Self { child: command.spawn()?, file };
+        let out = running.child.stdout.take().ok_or("no output")?;
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
         if line.trim() != "runs" {
@@ -131,35 +191,12 @@ impl Subject {
     }
 }
 
-/// A subject at work, until this is dropped.
-pub struct Running {
-    child: Option<Child>,
-    file: Option<PathBuf>,
-    _click: Option<Click>,
-}
-
-impl Running {
-    pub fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
-    /// Sends it a signal.
-    pub fn signal(&self, signal: Signal) -> Result<(), Failed> {
-        let child = self.child.as_ref().ok_or("no box")?;
-        Ok(kill_process(Pid::from_child(child), signal)?)
-    }
-}
-
-impl Drop for Running {
+impl Drop for RunningBox {
     fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            // One that has ended already has said why.
-            let _ = kill_process(Pid::from_child(child), Signal::TERM);
-            let _ = child.wait();
-        }
-        if let Some(file) = &self.file {
-            let _ = fs::remove_file(file);
-        }
+        // One that has ended already has said why.
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        let _ = self.child.wait();
+        let _ = fs::remove_file(&self.file);
     }
 }
 

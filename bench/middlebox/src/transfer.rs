@@ -20,12 +20,11 @@ const WARM_UP: Duration = Duration::from_millis(300);
 
 pub fn measure(args: &Args, table: &mut Table) -> Result<(), Failed> {
     let lab = lab()?;
-    let passing = |segments: &str| Subject {
-        label: format!("fifo, {segments}"),
-        settings: Some(format!(
+    let passing = |segments: &str| {
+        let settings = format!(
             "policy = \"fifo\"\nsegments = \"{segments}\"\n[cpu]\ncore = {BOX_CORE}\n[link]\nrate = \"100Gbps\"\n"
-        )),
-        ..Subject::bridge()
+        );
+        Subject::configured(format!("fifo, {segments}"), settings)
     };
     let mut subjects = vec![Subject::bridge()];
     let boxes = vec![passing("whole"), passing("split"), passing("split").by_af_xdp()];

@@ -55,6 +55,13 @@ pub struct PortCounters {
     pub missed: u64,
 }
 
+impl PortCounters {
+    fn count_sent(&mut self, bytes: &[u8]) {
+        self.sent += 1;
+        self.sent_bytes += bytes.len() as u64;
+    }
+}
+
 impl Port {
     /// Opens it; nothing arrives before it is [bound](Self::bind).
     pub(super) fn open(port: &ports::Port, io: Io, switch: &mut Switch) -> Result<Self, LiveError> {
@@ -97,8 +104,7 @@ impl Port {
         let is_free = self.outgoing.is_empty() && self.delay.is_none();
         let has_left = is_free && matches!(self.socket.send(std::iter::once((&offload, bytes)), self.mtu_bytes), Ok(1));
         if has_left {
-            self.counters.sent += 1;
-            self.counters.sent_bytes += bytes.len() as u64;
+            self.counters.count_sent(bytes);
         }
         has_left
     }
@@ -168,8 +174,7 @@ impl Port {
                 Ok(0) => return,
                 Ok(sent) => {
                     for frame in self.outgoing.drain(..sent) {
-                        self.counters.sent += 1;
-                        self.counters.sent_bytes += frame.bytes.len() as u64;
+                        self.counters.count_sent(&frame.bytes);
                         frames.give_back(frame.bytes);
                     }
                 }
