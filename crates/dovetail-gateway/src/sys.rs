@@ -50,8 +50,15 @@ pub(crate) fn acknowledged(socket: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(high << 32 | low)
 }
 
-/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_total_retrans`,
+/// Whether all that the other side sent has come, and that there will be no more (RFC 9293, section 3.3.2: CLOSE-WAIT).
+pub(crate) fn is_closed_by_peer(socket: BorrowedFd<'_>) -> bool {
+    tcp_info(socket).is_ok_and(|(info, _)| info[STATE].to_ne_bytes()[0] == CLOSE_WAIT)
+}
+
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_state`, of which
+/// it is the first byte, `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_total_retrans`,
 /// `tcpi_bytes_acked`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its end and moves nothing.
+const STATE: usize = 0;
 const RTT: usize = 17;
 const RCV_RTT: usize = 23;
 const TOTAL_RETRANS: usize = 25;
@@ -59,6 +66,8 @@ const BYTES_ACKED: usize = 30;
 const MIN_RTT: usize = 37;
 const RCV_WND: usize = 58;
 const WORDS: usize = RCV_WND + 1;
+/// TCP_CLOSE_WAIT (linux/tcp_states.h)
+const CLOSE_WAIT: u8 = 8;
 
 /// What the kernel knows of a connection, and how many words of it.
 fn tcp_info(socket: BorrowedFd<'_>) -> io::Result<([u32; WORDS], usize)> {

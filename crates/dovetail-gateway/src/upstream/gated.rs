@@ -17,7 +17,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::{connect::Upstream, offered::Offered};
+use super::{connect::Upstream, ending::Ending, offered::Offered};
 use crate::{
     place::Place,
     quota::Account,
@@ -57,6 +57,9 @@ pub(crate) struct Gate {
     received: Cell<u64>,
     // What the response has in all, if that is known.
     total: Cell<Option<u64>>,
+    // Whether that was told, if only about.
+    has_length: Cell<bool>,
+    ending: Ending,
     // Whether what comes is in TLS, which has bytes of its own.
     is_sealed: bool,
     // The task is woken when this many bytes are there.
@@ -92,6 +95,8 @@ impl Gated {
             head: Cell::default(),
             received: Cell::new(0),
             total: Cell::default(),
+            has_length: Cell::default(),
+            ending: Ending::default(),
             is_sealed,
             low_water: Cell::new(1),
             lately: Cell::new(0),
@@ -122,6 +127,8 @@ impl Gate {
         self.head.take();
         self.received.set(0);
         self.total.take();
+        self.has_length.set(false);
+        self.ending.forget();
         self.lately.set(0);
         if self.offered.bytes() != u64::MAX {
             ticket.offers(self.offered.bytes());
@@ -146,6 +153,7 @@ impl Gate {
 
     /// Tells how many bytes the response's body will have.
     pub(crate) fn length(&self, body_bytes: u64) {
+        self.has_length.set(true);
         if let Some(response) = &*self.response.borrow() {
             let total = self.head.get().bytes.saturating_add(body_bytes);
             if self.is_sealed {
@@ -155,6 +163,15 @@ impl Gate {
             }
             self.total.set(Some(total));
             response.ticket.length(total);
+        }
+    }
+
+    /// Tells the length of a response that has none, once all that is left of it is there.
+    fn finds_end(&self, stream: &TcpStream, response: &Response) {
+        if !self.has_length.get()
+            && let Some(rest) = self.ending.rest(stream)
+        {
+            response.ticket.length(self.received.get() + rest);
         }
     }
 
@@ -257,6 +274,7 @@ impl AsyncRead for Gated {
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ok(())),
                 Poll::Ready(waits) => drop(waits?),
             }
+            this.gate.finds_end(&this.stream, response);
             match response.ticket.poll_allowed(cx) {
                 Poll::Ready(turn) => (allowed, window) = turn,
                 Poll::Pending => {

@@ -5,6 +5,7 @@
 
 mod chain;
 mod connect;
+mod ending;
 mod gated;
 mod line;
 mod offered;

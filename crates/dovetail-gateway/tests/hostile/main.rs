@@ -13,6 +13,7 @@ mod browser;
 mod browser_tls;
 mod destinations;
 mod dns;
+mod endings;
 mod faults;
 mod framing;
 mod helper;

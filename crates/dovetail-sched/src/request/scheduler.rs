@@ -26,7 +26,8 @@ pub trait RequestScheduler: fmt::Debug + Send {
     /// A request arrived.
     fn enqueue(&mut self, request: &Request, now: Nanos);
 
-    /// The response's length in units, as its sender states it.
+    /// The response's length in units, as its sender states it, or as it is seen to be once all that is left waits. Of one that goes
+    /// on after that nothing is known again.
     fn length(&mut self, request: RequestId, units: u64, now: Nanos);
 
     /// This many more units of the response were taken in.

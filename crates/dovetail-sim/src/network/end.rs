@@ -230,7 +230,12 @@ impl End {
 
     /// Whether something waits to be read.
     pub(super) fn is_readable(&self) -> bool {
-        self.tcp().is_some_and(|tcp| tcp.readable_bytes() > 0)
+        self.readable_bytes() > 0
+    }
+
+    /// Bytes that wait to be read.
+    pub(super) fn readable_bytes(&self) -> u64 {
+        self.tcp().map_or(0, Tcp::readable_bytes)
     }
 
     /// Breaks the connection off; the other end learns it in the next turn.

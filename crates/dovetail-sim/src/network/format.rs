@@ -113,6 +113,7 @@ pub(super) struct AccessForm {
     pub(super) request: Option<Quantity<Bytes>>,
     pub(super) header: Option<Quantity<Bytes>>,
     pub(super) tells_length: Option<bool>,
+    pub(super) sees_end: Option<bool>,
     pub(super) warm_up: Option<Quantity<Nanos>>,
     pub(super) uplink: Option<Quantity<Rate>>,
     pub(super) users: Option<UsersForm>,

@@ -294,6 +294,7 @@ impl Nodes {
             request_bytes: bytes(form.request.as_ref(), DEFAULT_REQUEST_BYTES),
             header_bytes: bytes(form.header.as_ref(), DEFAULT_HEADER_BYTES),
             tells_length: form.tells_length.unwrap_or(true),
+            sees_end: form.sees_end.unwrap_or(false),
             warm_up: form.warm_up.as_ref().map_or(Nanos::ZERO, |warm_up| warm_up.0),
             uplink: form.uplink.as_ref().map(|rate| rate.0),
             users: form.users.as_ref().map(users).transpose()?,

@@ -49,6 +49,9 @@ pub struct Access {
     pub header_bytes: u32,
     /// Whether the header states the body's length.
     pub tells_length: bool,
+    /// Where it does not: whether the gateway sees that all that is left is there when it waits for a turn, as of a chunked
+    /// response.
+    pub sees_end: bool,
     /// Latencies and shares count from here on.
     pub warm_up: Nanos,
     /// What the gateway is told of the uplink's rate, headers and all: it paces uploads. `None`: it is told nothing, and

@@ -25,6 +25,7 @@ probe = @"50ms"@
 request = @400@
 header = @"1kB"@
 tells_length = @false@
+sees_end = @true@
 warm_up = @"10s"@
 uplink = @"512kbps"@
 [access.users]
@@ -87,6 +88,7 @@ fn every_key_is_read_as_it_is_meant() {
         request_bytes: 400,
         header_bytes: 1000,
         tells_length: false,
+        sees_end: true,
         warm_up: Nanos::from_secs(10),
         uplink: Some(Rate::from_bps(512e3).unwrap()),
         users: Some(UserConnections { most: 4, idle: Nanos::from_secs(30), buffer_bytes: 32_000 }),
@@ -186,6 +188,7 @@ fn what_is_not_said_is_the_default() {
         request_bytes: 330,
         header_bytes: 330,
         tells_length: true,
+        sees_end: false,
         warm_up: Nanos::ZERO,
         uplink: None,
         users: None,
@@ -249,6 +252,7 @@ const MISTAKES: &[Mistake] = &[
     ("gateway = \"g\"", "gateway = \"g\"\nrequest = \"5GB\"", 0, "a request is at least a byte and fits a packet"),
     ("gateway = \"g\"", "gateway = \"g\"\nheader = 1048577", 0, "a request is at least a byte and fits a packet"),
     ("gateway = \"g\"", "gateway = \"g\"\ntells_length = \"no\"", 6, "expected a boolean"),
+    ("gateway = \"g\"", "gateway = \"g\"\nsees_end = 1", 6, "expected a boolean"),
     (
         "gateway = \"g\"",
         "gateway = \"g\"\nusers = { connections = 0 }",

@@ -33,7 +33,7 @@ impl<K> fmt::Debug for Ticket<K> {
 }
 
 impl<K: Clone + Eq + Hash> Ticket<K> {
-    /// The response's length in units, as its sender states it.
+    /// The response's length in units, as its sender states it, or as it is seen to be once all that is left waits.
     pub fn length(&self, units: u64) {
         let (mut state, now) = self.shared.enter();
         state.live[self.id].length = Some(units);

@@ -27,7 +27,7 @@ impl Relay<'_> {
             return Ok(());
         }
         if let Some(downstreams) = &mut self.downstreams {
-            let lengths = [u64::from(self.access.request_bytes), u64::from(self.access.header_bytes) + bytes];
+            let lengths = [u64::from(self.access.request_bytes), self.access.whole(bytes)];
             return match downstreams.ask(exchange, (number, user), lengths, net)? {
                 Some(id) => self.turn(id, net),
                 None => Ok(()),

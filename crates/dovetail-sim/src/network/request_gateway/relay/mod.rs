@@ -48,6 +48,13 @@ pub(super) struct Relay<'a> {
     ask_again: AskAgain,
 }
 
+impl Access {
+    /// Bytes of a response with such a body.
+    fn whole(&self, body_bytes: u64) -> u64 {
+        u64::from(self.header_bytes) + body_bytes
+    }
+}
+
 impl<'a> Relay<'a> {
     pub(super) fn new(
         access: &'a Access,
@@ -83,7 +90,7 @@ impl<'a> Relay<'a> {
         if cancelled.is_some() || ended.is_some() {
             return;
         }
-        let whole = u64::from(self.access.header_bytes) + bytes;
+        let whole = self.access.whole(bytes);
         let live = self.live.insert(Live::new(exchange, whole, upload));
         self.users.arrived(exchange, live, now);
         if let Some(blame) = net.watch.blamed.requests() {
@@ -168,7 +175,7 @@ impl<'a> Relay<'a> {
         let header = u64::from(self.access.request_bytes);
         upstream.tls = None;
         upstream.asks = header + upload;
-        upstream.answers = u64::from(self.access.header_bytes) + bytes;
+        upstream.answers = self.access.whole(bytes);
         application.to_send += header;
         self.begin_upload(live, net);
     }
@@ -277,8 +284,7 @@ impl<'a> Relay<'a> {
             live.left = live.left.saturating_sub(bytes);
             if self.access.tells_length && !live.length_told {
                 live.length_told = true;
-                let whole = u64::from(self.access.header_bytes) + self.users.exchange(exchange).bytes;
-                self.scheduler.length(request, whole, now);
+                self.scheduler.length(request, self.access.whole(self.users.exchange(exchange).bytes), now);
             }
             self.scheduler.received(request, bytes, now);
             self.uplink.acknowledges(bytes, now);
@@ -302,6 +308,10 @@ impl<'a> Relay<'a> {
             }
         } else if starved && end.is_readable() {
             live.ready_told = true;
+            if self.access.sees_end && !live.length_told && end.readable_bytes() >= live.left {
+                live.length_told = true;
+                self.scheduler.length(request, self.access.whole(self.users.exchange(exchange).bytes), now);
+            }
             self.scheduler.ready(request, now);
         }
         self.pass_on(exchange, bytes, net)
