@@ -55,9 +55,9 @@ pub(crate) fn is_closed_by_peer(socket: BorrowedFd<'_>) -> bool {
     tcp_info(socket).is_ok_and(|(info, _)| info[STATE].to_ne_bytes()[0] == CLOSE_WAIT)
 }
 
-/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_state`, of which
-/// it is the first byte, `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_total_retrans`,
-/// `tcpi_bytes_acked`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its end and moves nothing.
+/// Places in `struct tcp_info` (linux/tcp.h), in words of 32 bits: `tcpi_state` (the first byte of it),
+/// `tcpi_rtt`, `tcpi_rcv_rtt`, `tcpi_total_retrans`, `tcpi_bytes_acked`, `tcpi_min_rtt`, `tcpi_rcv_wnd`. The kernel adds to its end and
+/// moves nothing.
 const STATE: usize = 0;
 const RTT: usize = 17;
 const RCV_RTT: usize = 23;

@@ -41,24 +41,30 @@ enum Said {
 impl Ending {
     /// Bytes that wait, if they are all that is left. Once for each sign of it.
     pub(super) fn rest(&self, socket: impl AsFd) -> Option<u64> {
-        let mut bytes = [0; MOST_EXAMINED];
-        let (waits, _) = recv(&socket, &mut bytes, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
-        let ends = || waits < MOST_EXAMINED && bytes[..waits].ends_with(EMPTY_CHUNK);
-        if self.0.get() == Said::Nothing && ends() {
+        if self.0.get() == Said::Nothing
+            && let Some(waits) = up_to_empty_chunk(&socket)
+        {
             self.0.set(Said::EmptyChunk);
-            Some(waits as u64)
-        } else if self.0.get() != Said::Closed && sys::is_closed_by_peer(socket.as_fd()) {
-            self.0.set(Said::Closed);
-            ioctl_fionread(socket).ok()
-        } else {
-            None
+            return Some(waits);
         }
+        if self.0.get() == Said::Closed || !sys::is_closed_by_peer(socket.as_fd()) {
+            return None;
+        }
+        self.0.set(Said::Closed);
+        ioctl_fionread(socket).ok()
     }
 
     /// Another response begins.
     pub(super) fn forget(&self) {
         self.0.take();
     }
+}
+
+/// Bytes that wait, where the last of them are an empty chunk.
+fn up_to_empty_chunk(socket: impl AsFd) -> Option<u64> {
+    let mut bytes = [0; MOST_EXAMINED];
+    let (waits, _) = recv(socket, &mut bytes, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
+    (waits < MOST_EXAMINED && bytes[..waits].ends_with(EMPTY_CHUNK)).then_some(waits as u64)
 }
 
 #[cfg(test)]
