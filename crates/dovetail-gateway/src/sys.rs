@@ -10,6 +10,8 @@ use std::{
     time::Duration,
 };
 
+use tokio::io::{Interest, unix::AsyncFd};
+
 /// The kernel's round-trip times of a connection, smoothed: of what was sent, and as the receiver sees it; zero if unknown.
 pub(crate) fn round_trips(socket: BorrowedFd<'_>) -> io::Result<(Duration, Duration)> {
     let (info, _) = tcp_info(socket)?;
@@ -112,6 +114,12 @@ fn set(socket: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int, value: u32
     // SAFETY: the kernel reads `length` bytes from `value`, which is that long and lives until the call returns.
     let done = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), length) };
     if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// A socket that says when something has come, and not when there is room to send.
+pub(crate) fn readable(socket: socket2::Socket) -> io::Result<AsyncFd<socket2::Socket>> {
+    // SAFETY: a `Socket` keeps its one descriptor open until it is dropped, and what is made of it gives it away to no one.
+    Ok(unsafe { AsyncFd::register_with_interest(socket, Interest::READABLE) }?)
 }
 
 /// The first descriptor that a service manager passes, and the most that are examined (sd_listen_fds(3)).

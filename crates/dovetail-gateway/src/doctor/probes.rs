@@ -70,7 +70,6 @@ async fn hop(hops: u8, towards: IpAddr) -> io::Result<IpAddr> {
     let echo = Echo::start(&Probe::Hop { hops, towards: Some(towards) })?;
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     let asked = async {
-        echo.ready().await?;
         // Routers that limit how often they answer may have said enough to another one's.
         for number in 0.. {
             echo.send(number, None)?;
@@ -141,8 +140,6 @@ type Series = Rc<RefCell<Vec<Echoed>>>;
 async fn echoes(echo: Echo, began: Instant, series: Series) {
     let places: RefCell<HashMap<u64, usize>> = RefCell::default();
     let send = async {
-        // One that never is has nothing answered.
-        let _ = echo.ready().await;
         for number in 0.. {
             let at = began.elapsed();
             places.borrow_mut().insert(number, series.borrow().len());

@@ -11,9 +11,8 @@ use std::{
 };
 
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::UdpSocket;
 
-use super::echo;
+use super::{datagrams::Datagrams, echo};
 
 const ECHO_REPLY_V4: u8 = 0;
 const ECHO_V4: u8 = 8;
@@ -24,8 +23,7 @@ const EXPIRED_V6: u8 = 3;
 
 #[derive(Debug)]
 pub(crate) struct Icmp {
-    // Any socket of datagrams will do for tokio.
-    socket: UdpSocket,
+    socket: Datagrams,
     is_v4: bool,
     // Towards whom probes expire; `None` of those that come back.
     expires: Option<Towards>,
@@ -66,9 +64,7 @@ impl Icmp {
     }
 
     fn new(socket: Socket, is_v4: bool, expires: Option<Towards>, is_raw: bool) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        let secret = echo::secret();
-        let socket = UdpSocket::from_std(socket.into())?;
+        let (socket, secret) = (Datagrams::new(socket)?, echo::secret());
         Ok(Self { socket, is_v4, expires, is_raw, identifier: secret as u16, secret, last: Cell::new(0) })
     }
 
@@ -80,33 +76,24 @@ impl Icmp {
         }
     }
 
-    pub(super) async fn ready(&self) -> io::Result<()> {
-        self.socket.writable().await
-    }
-
     /// `server` is one on whose way a probe may expire.
     pub(super) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         self.last.set(number);
         let packet = self.packet(number);
-        let Some(Towards(address)) = &self.expires else { return self.socket.try_send(&packet).map(drop) };
+        let Some(Towards(address)) = &self.expires else { return self.socket.send(&packet) };
         let to = address.or(server).filter(|to| to.is_ipv4() == self.is_v4);
         let to =
             to.ok_or_else(|| io::Error::other("responses come from IPv6 servers: name an address, as in hop:2@…"))?;
-        self.socket.try_send_to(&packet, SocketAddr::new(to, 0)).map(drop)
+        self.socket.send_to(&packet, to)
     }
 
     /// The number of one that is back, and who answered.
     pub(super) async fn back(&self) -> io::Result<(u64, IpAddr)> {
+        let mut bytes = [0; 256];
         loop {
-            self.socket.readable().await?;
-            let mut bytes = [0; 256];
-            let (length, from) = match self.socket.try_recv_from(&mut bytes) {
-                Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
-                Err(error) => return Err(error),
-            };
+            let (length, from) = self.socket.receive(&mut bytes).await?;
             if let Some(number) = self.number(&bytes[..length]) {
-                return Ok((number, from.ip()));
+                return Ok((number, from));
             }
         }
     }

@@ -5,6 +5,7 @@
 //!
 //! While a probe is silent ([`health`]), connections' round-trip times ([`tcp`]) are told in its place.
 
+mod datagrams;
 mod echo;
 mod health;
 mod icmp;

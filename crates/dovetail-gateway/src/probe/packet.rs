@@ -34,14 +34,6 @@ impl Echo {
         }
     }
 
-    /// Waits until something can be sent: a new socket is not known to be ready before it was waited for.
-    pub(crate) async fn ready(&self) -> io::Result<()> {
-        match self {
-            Self::Icmp(icmp) => icmp.ready().await,
-            Self::Udp(udp) => udp.ready().await,
-        }
-    }
-
     /// `server` is one on whose way a probe may expire.
     pub(crate) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         match self {

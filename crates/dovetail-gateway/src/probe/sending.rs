@@ -41,10 +41,6 @@ pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: 
 /// Sends one after the other.
 pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>) {
     let dispatcher = probes.dispatcher();
-    // Else the first is lost, which is the one that finds the link idle.
-    if let Err(error) = echo.ready().await {
-        health.failed(&error);
-    }
     for at in 0.. {
         let (is_idle, server) = (dispatcher.live() == 0, probes.server());
         if echo.has_target(server) {

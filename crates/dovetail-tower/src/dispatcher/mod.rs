@@ -132,7 +132,8 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
                         let Some(shared) = dispatcher.upgrade() else { return };
                         let mut state = shared.lock();
                         state.armed = Nanos::MAX;
-                        shared.pump(state);
+                        // It looks at when to wake next in any case.
+                        let _ = shared.give(state);
                     }
                     () = rearmed.notified() => {}
                 }

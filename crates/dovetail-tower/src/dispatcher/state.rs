@@ -151,8 +151,15 @@ impl<K> Shared<K> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives all turns that there are now, and wakes whom they concern.
-    pub(super) fn pump(&self, mut guard: MutexGuard<'_, State<K>>) {
+    /// Gives all turns that there are now, and wakes whom they concern, the driver if it is to wake earlier.
+    pub(super) fn pump(&self, guard: MutexGuard<'_, State<K>>) {
+        if self.give(guard) {
+            self.rearmed.notify_one();
+        }
+    }
+
+    /// Gives all turns that there are now, and wakes the tasks they concern. Says whether the driver is to wake earlier.
+    pub(super) fn give(&self, mut guard: MutexGuard<'_, State<K>>) -> bool {
         let now = self.now();
         let state = &mut *guard;
         let mut wake = Vec::<Waker>::new();
@@ -178,9 +185,7 @@ impl<K> Shared<K> {
             state.armed = next;
         }
         drop(guard);
-        if is_earlier {
-            self.rearmed.notify_one();
-        }
         wake.into_iter().for_each(Waker::wake);
+        is_earlier
     }
 }
