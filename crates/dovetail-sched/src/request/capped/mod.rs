@@ -77,17 +77,20 @@
 //! ```
 
 mod bucket;
+mod held;
 mod response;
 
 use alloc::{boxed::Box, collections::VecDeque, vec::Vec};
 
-use self::{bucket::Bucket, response::Response};
-use super::{
-    Accounts, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
-    accounts::place,
-    lines::{Line, Links},
+use self::{
+    bucket::Bucket,
+    held::{Held, Next},
+    response::Response,
 };
-use crate::{IndexedHeap, Knobs, Nanos, PolicyError, Weight};
+use super::{
+    Accounts, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId, accounts::place,
+};
+use crate::{Knobs, Nanos, PolicyError, Weight};
 
 /// A policy of requests, with rates that classes may not exceed.
 #[derive(Debug)]
@@ -98,40 +101,15 @@ pub struct Capped {
     responses: Vec<Response>,
     // By class; one without a rate has none.
     buckets: Vec<Option<Bucket>>,
-    // Users, and those of each class of whom something is held, by their service.
-    shares: Vec<Share>,
-    links: Links,
-    users: Vec<IndexedHeap<UserId, u64>>,
-    held: usize,
+    held: Held,
     // Turns of leave that the policy gave before.
     turns: VecDeque<Turn>,
-}
-
-/// What a user has.
-#[derive(Debug, Default)]
-struct Share {
-    // Units that were charged in a class with a rate.
-    service: u64,
-    in_flight: u32,
-    // What is held: requests, and responses of which units wait.
-    requests: Line,
-    responses: Line,
-}
-
-impl Share {
-    /// What is to go on first.
-    fn first(&self) -> Option<RequestId> {
-        let (request, response) = (self.requests.first(), self.responses.first());
-        if self.in_flight < FEW { request.or(response) } else { response.or(request) }
-    }
 }
 
 /// A turn of a class is of what its rate brings in this time, at most.
 const TURN: Nanos = Nanos::from_millis(100);
 /// And a window begins with this.
 const FIRST: Nanos = Nanos::from_millis(340);
-/// So many responses of a user are begun before those that have begun go first.
-const FEW: u32 = 4;
 
 impl Capped {
     /// Around a policy that was built with this setup. No class has a rate at first.
@@ -143,10 +121,7 @@ impl Capped {
             accounts: Accounts::default(),
             responses: Vec::new(),
             buckets: Vec::new(),
-            shares: Vec::new(),
-            links: Links::default(),
-            users: Vec::new(),
-            held: 0,
+            held: Held::default(),
             turns: VecDeque::new(),
         }
     }
@@ -174,7 +149,7 @@ impl Capped {
     /// Whether the request is held because its class has had what it may have.
     #[must_use]
     pub fn holds(&self, request: RequestId) -> bool {
-        self.links.contains(request)
+        self.held.contains(request)
     }
 
     fn bucket(&self, class: ClassId) -> Option<&Bucket> {
@@ -210,13 +185,7 @@ impl Capped {
     fn take(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) -> u64 {
         let Some(bucket) = self.bucket_mut(class) else { return 0 };
         bucket.take(units, now);
-        let share = place(&mut self.shares, user.0);
-        share.service = share.service.saturating_add(units);
-        let service = share.service;
-        let users = place(&mut self.users, class.0);
-        if users.contains(user) {
-            users.set(user, service);
-        }
+        self.held.charge(user, class, |service| service.saturating_add(units));
         units
     }
 
@@ -239,58 +208,32 @@ impl Capped {
     fn give_back(&mut self, user: UserId, class: ClassId, units: u64, now: Nanos) {
         if let Some(bucket) = self.bucket_mut(class).filter(|_| units > 0) {
             bucket.give(units, now);
-            let share = place(&mut self.shares, user.0);
-            share.service = share.service.saturating_sub(units);
-            let service = share.service;
-            let users = place(&mut self.users, class.0);
-            if users.contains(user) {
-                users.set(user, service);
-            }
+            self.held.charge(user, class, |service| service.saturating_sub(units));
         }
     }
 
     /// The request is held until it is its turn in its class.
     fn hold(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        if self.links.contains(request) {
-            return;
-        }
-        let has_begun = self.responses[request.0 as usize].is_told;
-        let share = place(&mut self.shares, user.0);
-        self.links.push(if has_begun { &mut share.responses } else { &mut share.requests }, request);
-        self.held += 1;
-        let users = place(&mut self.users, class.0);
-        if !users.contains(user) {
-            // A user who begins has no claim to what was before.
-            let least = users.peek().map(|(_, service)| service).or_else(|| self.bucket(class).map(Bucket::served));
-            let share = place(&mut self.shares, user.0);
-            share.service = share.service.max(least.unwrap_or(0));
-            let service = share.service;
-            place(&mut self.users, class.0).set(user, service);
+        if !self.held.contains(request) {
+            let has_begun = self.responses[request.0 as usize].is_told;
+            let served = self.bucket(class).map_or(0, Bucket::served);
+            self.held.add(request, user, class, has_begun, served);
         }
     }
 
     fn unhold(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        if !self.links.contains(request) {
-            return;
-        }
         let has_begun = self.responses[request.0 as usize].is_told;
-        let share = place(&mut self.shares, user.0);
-        self.links.remove(if has_begun { &mut share.responses } else { &mut share.requests }, request);
-        self.held -= 1;
-        if share.first().is_none() {
-            place(&mut self.users, class.0).remove(user);
-        }
+        self.held.remove(request, user, class, has_begun);
     }
 
     /// Serves what is held of classes whose buckets are open.
     fn serve(&mut self, now: Nanos) {
-        for class in (0..self.users.len() as u32).map(ClassId) {
+        for class in (0..self.held.classes() as u32).map(ClassId) {
             while self.bucket_mut(class).is_none_or(|bucket| bucket.is_open(now)) {
-                let Some((user, service)) = self.users[class.0 as usize].peek() else { break };
+                let Some(Next { request, user, service }) = self.held.next(class) else { break };
                 if let Some(bucket) = self.bucket_mut(class) {
                     bucket.serves(service);
                 }
-                let Some(request) = self.shares[user.0 as usize].first() else { break };
                 self.unhold(request, user, class);
                 self.go(request, user, class, now);
             }
@@ -354,8 +297,11 @@ impl Capped {
         let response = &mut self.responses[request.0 as usize];
         response.leave = response.leave.saturating_add(turn.units);
         response.is_released |= turn.releases;
-        place(&mut self.shares, user.0).in_flight += u32::from(turn.releases);
         response.window = response.window.max(window);
+        if turn.releases {
+            self.held.begun(user);
+        }
+        let response = &self.responses[request.0 as usize];
         if is_capped && !turn.releases && !response.is_asked {
             // It may go on without being asked for: when its class may.
             return None;
@@ -377,7 +323,9 @@ impl Capped {
         self.unhold(request, user, class);
         self.turns.retain(|turn| turn.request != request);
         let response = core::mem::take(&mut self.responses[request.0 as usize]);
-        place(&mut self.shares, user.0).in_flight -= u32::from(response.is_released);
+        if response.is_released {
+            self.held.over(user);
+        }
         let unused = if has_ended || !response.is_released {
             response.taken.min(response.charged.saturating_sub(response.received))
         } else {
@@ -401,24 +349,15 @@ impl RequestScheduler for Capped {
     }
 
     fn set_user(&mut self, user: UserId, class: ClassId, now: Nanos) {
-        let before = self.accounts.set_user(user, class);
-        if let Some(before) = before
-            && self.users.get(before.0 as usize).is_some_and(|users| users.contains(user))
-        {
-            self.users[before.0 as usize].remove(user);
-            let share = place(&mut self.shares, user.0);
-            let users = place(&mut self.users, class.0);
-            share.service = share.service.max(users.peek().map_or(0, |(_, least)| least));
-            users.set(user, share.service);
+        if let Some(before) = self.accounts.set_user(user, class) {
+            self.held.moves(user, before, class);
         }
         self.policy.set_user(user, class, now);
     }
 
     fn forget_user(&mut self, user: UserId) {
-        if self.accounts.forget_user(user)
-            && let Some(share) = self.shares.get_mut(user.0 as usize)
-        {
-            share.service = 0;
+        if self.accounts.forget_user(user) {
+            self.held.forget(user);
         }
         self.policy.forget_user(user);
     }
@@ -519,7 +458,7 @@ impl RequestScheduler for Capped {
 
     fn dequeue(&mut self, now: Nanos) -> Option<Turn> {
         loop {
-            if self.held > 0 {
+            if self.held.count() > 0 {
                 self.serve(now);
             }
             if let Some(turn) = self.turns.pop_front() {
@@ -534,9 +473,9 @@ impl RequestScheduler for Capped {
 
     fn poll_at(&self) -> Option<Nanos> {
         let mut next = self.policy.poll_at();
-        if self.held > 0 {
-            let waits = (0..).map(ClassId).zip(&self.users).filter(|(_, users)| !users.is_empty());
-            let opens = waits.map(|(class, _)| self.bucket(class).map_or(Nanos::ZERO, Bucket::opens)).min();
+        if self.held.count() > 0 {
+            let waits = (0..self.held.classes() as u32).map(ClassId).filter(|&class| self.held.next(class).is_some());
+            let opens = waits.map(|class| self.bucket(class).map_or(Nanos::ZERO, Bucket::opens)).min();
             next = match (next, opens) {
                 (Some(next), Some(opens)) => Some(next.min(opens)),
                 (next, opens) => next.or(opens),
@@ -548,7 +487,7 @@ impl RequestScheduler for Capped {
     fn figures(&self, report: &mut dyn FnMut(&'static str, f64)) {
         self.policy.figures(report);
         if self.buckets.iter().any(Option::is_some) {
-            report("held_by_rate", self.held as f64);
+            report("held_by_rate", self.held.count() as f64);
         }
     }
 

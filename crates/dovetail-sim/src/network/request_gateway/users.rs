@@ -117,13 +117,13 @@ impl<'a> Users<'a> {
         self.progress[exchange].live
     }
 
-    /// Some of a response is with the user; `header_bytes` of it come before the body.
-    pub(super) fn answered(&mut self, exchange: usize, bytes: u64, header_bytes: u32, net: &mut GatewayNet<'_>) {
+    /// Some of a response is with the user, of this many bytes with its header.
+    pub(super) fn answered(&mut self, exchange: usize, bytes: u64, whole: u64, net: &mut GatewayNet<'_>) {
         let progress = &mut self.progress[exchange];
         let done = &mut self.outcome.exchanges[exchange];
         progress.delivered += bytes;
         self.outcome.classes[done.traffic].received(bytes, net.now);
-        if progress.delivered < u64::from(header_bytes) + done.bytes || done.cancelled.is_some() {
+        if progress.delivered < whole || done.cancelled.is_some() {
             return;
         }
         done.ended = Some(net.now);

@@ -75,7 +75,8 @@ impl Relay<'_> {
 
     /// Some of a response is with the user.
     pub(in super::super) fn answered(&mut self, exchange: usize, bytes: u64, net: &mut GatewayNet<'_>) {
-        self.users.answered(exchange, bytes, self.access.header_bytes, net);
+        let whole = self.access.whole(self.users.exchange(exchange).bytes);
+        self.users.answered(exchange, bytes, whole, net);
     }
 
     /// The gateway's end of a user's connection had its turn: a request may be there, and room for more of a response.

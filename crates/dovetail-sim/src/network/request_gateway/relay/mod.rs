@@ -8,7 +8,12 @@
 mod down;
 mod up;
 
-use dovetail_sched::request::{ClassId, Request, RequestScheduler, RequestSetup, Turn, UserId};
+use std::mem;
+
+use dovetail_sched::{
+    Nanos,
+    request::{ClassId, Request, RequestScheduler, RequestSetup, Turn, UserId},
+};
 use slab::Slab;
 
 use super::{
@@ -263,7 +268,6 @@ impl<'a> Relay<'a> {
             return self.greeted(id, at, bytes, net);
         }
         let room = self.room(self.live[at].exchange, net).saturating_sub(bytes);
-        let upstream = self.upstreams.of(id);
         let (request, live) = (id_of(at), &mut self.live[at]);
         let end = &mut net.connections[id].opener.end;
         live.unread -= if live.unread == u64::MAX { 0 } else { bytes };
@@ -282,13 +286,13 @@ impl<'a> Relay<'a> {
         let exchange = live.exchange;
         if bytes > 0 {
             live.left = live.left.saturating_sub(bytes);
-            if self.access.tells_length && !live.length_told {
-                live.length_told = true;
-                self.scheduler.length(request, self.access.whole(self.users.exchange(exchange).bytes), now);
+            if self.access.tells_length {
+                self.tell_length(at, now);
             }
             self.scheduler.received(request, bytes, now);
             self.uplink.acknowledges(bytes, now);
         }
+        let live = &mut self.live[at];
         if live.left == 0 {
             self.scheduler.ended(request, now);
             let grown = live.window > 2 * self.setup.window && live.window != u64::MAX;
@@ -297,7 +301,7 @@ impl<'a> Relay<'a> {
             if let Some(blame) = net.watch.blamed.requests() {
                 blame.read_whole(exchange, now);
             }
-            upstream.live = None;
+            self.upstreams.of(id).live = None;
             end.application.to_read = 0;
             if grown || !self.upstreams.keeps() {
                 // A window cannot be taken back: the next response would come with it.
@@ -308,13 +312,21 @@ impl<'a> Relay<'a> {
             }
         } else if starved && end.is_readable() {
             live.ready_told = true;
-            if self.access.sees_end && !live.length_told && end.readable_bytes() >= live.left {
-                live.length_told = true;
-                self.scheduler.length(request, self.access.whole(self.users.exchange(exchange).bytes), now);
+            if self.access.sees_end && end.readable_bytes() >= live.left {
+                self.tell_length(at, now);
             }
             self.scheduler.ready(request, now);
         }
         self.pass_on(exchange, bytes, net)
+    }
+
+    /// The gateway knows how long the response is, and tells the scheduler once.
+    fn tell_length(&mut self, at: usize, now: Nanos) {
+        let live = &mut self.live[at];
+        if !mem::replace(&mut live.length_told, true) {
+            let length = self.access.whole(self.users.exchange(live.exchange).bytes);
+            self.scheduler.length(id_of(at), length, now);
+        }
     }
 
     /// The gateway read of the server's part of TLS's handshake: it is of no response, and goes on to no user.
