@@ -79,16 +79,21 @@ impl Held {
     /// Holds a request, or a response that has begun, of a user who begins with no less service than others, or than `served`
     /// if nothing else of the class is held. O(log users), as the following.
     pub(super) fn add(&mut self, request: RequestId, user: UserId, class: ClassId, has_begun: bool, served: u64) {
-        let share = place(&mut self.shares, user.0);
-        self.links.push(share.line(has_begun), request);
-        self.count += 1;
-        let users = place(&mut self.users, class.0);
-        if !users.contains(user) {
-            // A user who begins has no claim to what was before.
-            let least = users.peek().map_or(served, |(_, service)| service);
-            share.service = share.service.max(least);
-            users.set(user, share.service);
+        if self.contains(request) {
+            return;
         }
+        self.links.push(place(&mut self.shares, user.0).line(has_begun), request);
+        self.count += 1;
+        if !place(&mut self.users, class.0).contains(user) {
+            self.join(user, class, served);
+        }
+    }
+
+    /// A user who begins has no claim to what was before.
+    fn join(&mut self, user: UserId, class: ClassId, served: u64) {
+        let (share, users) = (place(&mut self.shares, user.0), place(&mut self.users, class.0));
+        share.service = share.service.max(users.peek().map_or(served, |(_, least)| least));
+        users.set(user, share.service);
     }
 
     /// What was held goes on, or is over.
@@ -128,9 +133,7 @@ impl Held {
     pub(super) fn moves(&mut self, user: UserId, before: ClassId, class: ClassId) {
         if let Some(users) = self.users.get_mut(before.0 as usize).filter(|users| users.contains(user)) {
             users.remove(user);
-            let (share, users) = (place(&mut self.shares, user.0), place(&mut self.users, class.0));
-            share.service = share.service.max(users.peek().map_or(0, |(_, least)| least));
-            users.set(user, share.service);
+            self.join(user, class, 0);
         }
     }
 

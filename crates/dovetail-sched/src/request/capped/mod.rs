@@ -214,11 +214,9 @@ impl Capped {
 
     /// The request is held until it is its turn in its class.
     fn hold(&mut self, request: RequestId, user: UserId, class: ClassId) {
-        if !self.held.contains(request) {
-            let has_begun = self.responses[request.0 as usize].is_told;
-            let served = self.bucket(class).map_or(0, Bucket::served);
-            self.held.add(request, user, class, has_begun, served);
-        }
+        let has_begun = self.responses[request.0 as usize].is_told;
+        let served = self.bucket(class).map_or(0, Bucket::served);
+        self.held.add(request, user, class, has_begun, served);
     }
 
     fn unhold(&mut self, request: RequestId, user: UserId, class: ClassId) {
@@ -301,7 +299,6 @@ impl Capped {
         if turn.releases {
             self.held.begun(user);
         }
-        let response = &self.responses[request.0 as usize];
         if is_capped && !turn.releases && !response.is_asked {
             // It may go on without being asked for: when its class may.
             return None;
