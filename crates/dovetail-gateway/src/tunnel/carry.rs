@@ -19,6 +19,10 @@
 //! be: also when the kernel says that it is closing, and when the server has been silent for a while that may be the window's
 //! doing. So no byte is left where it keeps others from coming.
 //!
+//! A window that grew for one response is the next one's too. What it lets in at once is then more than a far queue holds, and
+//! most of it is charged for nothing. Other connections with such a window are not used again; a tunnel's is halved with each
+//! burst, unless something came less than a round trip ago.
+//!
 //! Policies that hold no responses back have windows of requests instead. A tunnel that is silent for a second gives its
 //! place there back; what comes after belongs to its class and to no request.
 
@@ -402,8 +406,13 @@ impl Tunnel {
             self.came.set(0);
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
-        if (bytes < self.least_request || self.is_in_flight(server)) && !is_interactive && !is_first {
+        // Asked at most once.
+        let coming = LazyCell::new(|| self.coming_from(server));
+        if (bytes < self.least_request || coming.is_some_and(|least| least >= FAR)) && !is_interactive && !is_first {
             return Ok(false);
+        }
+        if coming.is_none() {
+            self.offered.narrow(server);
         }
         self.renew(server)?;
         if is_interactive {
@@ -416,11 +425,11 @@ impl Tunnel {
         Ok(true)
     }
 
-    /// Whether more of the response may be on its way from far off: something came less than a round trip ago. As another
-    /// response it would have back what it was charged for that.
-    fn is_in_flight(&self, server: &TcpStream) -> bool {
-        let Some(at) = self.came_at.get() else { return false };
-        sys::least_round_trip(server.as_fd()).is_some_and(|least| least >= FAR && at.elapsed() < least)
+    /// The least round trip, if something came since: more of the response may be on its way. Another response would have back
+    /// what this one was charged for that.
+    fn coming_from(&self, server: &TcpStream) -> Option<Duration> {
+        let at = self.came_at.get()?;
+        sys::least_round_trip(server.as_fd()).filter(|&least| at.elapsed() < least)
     }
 
     /// Waits until the burst may leave. What the client sends meanwhile goes with it; a client that ends or is gone meanwhile
