@@ -74,13 +74,14 @@ impl Exchanges {
     ) -> Result<Fetched, Refusal> {
         let is_upgrade = upgrade::is_asked(&request);
         let progress = flow.progress();
-        let is_named = request.uri().authority().is_some();
-        let mut ways = self.servers.ways(wanted, Some(request.headers()).filter(|_| !is_named))?;
         let (mut head, body) = request.into_parts();
         let asked_as = head.version;
         let hides_body = head.method == Method::HEAD;
         let stays = asked_as == Version::HTTP_10 && headers::keeps_alive(&head.headers);
         message::to_server(&self.settings, &mut head, &body, wanted, record.client)?;
+        // Host says by now what a parent would be asked for, whatever the client's target was.
+        let mut ways = self.servers.ways(wanted, Some(&head.headers))?;
+        let proves = headers::proves_connection(&head.headers, &header::AUTHORIZATION);
         if is_upgrade {
             upgrade::name(&mut head.headers);
         }
@@ -89,7 +90,7 @@ impl Exchanges {
 
         let mut way = ways.front().map_or(Way::Direct, |(way, _)| way.clone());
         // What may become a tunnel has a connection of its own.
-        let kept = if is_upgrade { None } else { self.keeps.pool.take(&Servers::server(&way, wanted)) };
+        let kept = if is_upgrade { None } else { self.keeps.pool.take(&Servers::server(&way, wanted), client) };
         let mut idle = kept.filter(|idle| way.parent().is_some() || self.servers.may_reach(idle.server));
         // Names are asked for before the request waits: one that leads nowhere takes nobody's turn.
         if idle.is_none() && way.parent().is_none() {
@@ -184,6 +185,9 @@ impl Exchanges {
                         // A client of HTTP/1.0 takes no other sign for it.
                         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
                     }
+                    if proves || headers::proves_connection(response.headers(), &header::WWW_AUTHENTICATE) {
+                        connection.pinned = Some(Arc::downgrade(client));
+                    }
                     let is_kept = !is_upgrade && framing != Framing::Both && !is_unwanted && rest.is_none();
                     let in_flight =
                         InFlight::new(self.keeps.clone(), connection, Servers::server(&way, wanted), is_kept, go);
@@ -266,7 +270,7 @@ impl Exchanges {
         builder.allow_spaces_after_header_name_in_responses(true).allow_obsolete_multiline_headers_in_responses(true);
         let (sender, connection) =
             builder.handshake(TokioIo::new(line)).await.map_err(|error| Refusal::Internal(error.to_string()))?;
-        let idle = Idle { sender, gate, server, since: Instant::now() };
+        let idle = Idle { sender, gate, server, since: Instant::now(), pinned: None };
         // How it ends is told to whoever waits for its answer.
         if !is_upgrade {
             tokio::task::spawn_local(async move { drop(connection.await) });

@@ -19,6 +19,7 @@ use crate::{
     greeting::{Greeting, greeting},
     permitted::in_hours,
     record::Record,
+    refusal::Refusal,
     serve::{Serving, serve},
     sys,
     wanted::{Asked, Wanted},
@@ -62,6 +63,11 @@ async fn tunnelled(
         record.goes_to(class);
     }
     let config = serving.settings.config();
+    if config.access.has_names() {
+        // As without TLS. What does not know of the proxy cannot say its name.
+        record.status.set(Refusal::WhoAreYou.status().as_u16());
+        return;
+    }
     let closed = config.classes.get(record.class.0 as usize);
     let closed = closed.and_then(|class| in_hours(class, || serving.settings.now()).err());
     if let Some(refusal) = closed {

@@ -45,7 +45,7 @@ fn what_may_be_a_mistake_is_named() {
             sound("", "passwords = \"p\"", "[proxy]\ntproxy = \"10.0.0.1:3130\""),
             &[
                 "passwords cross the network in clear: anyone who can listen on the users' side can read them",
-                "clients of redirect and tproxy do not know of the proxy, so they cannot authenticate",
+                "clients of redirect and tproxy do not know of the proxy, so they cannot authenticate and are refused",
             ],
         ),
         (sound("", "", "").replace("10.99.0.1", "off"), &["downlink.probe is off: the far queue is not measured"]),

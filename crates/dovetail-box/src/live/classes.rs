@@ -204,6 +204,7 @@ impl Classes {
         self.share = 1.0;
         for class in &mut self.classes {
             class.config.cost = 1.0;
+            class.config.time = None;
         }
     }
 

@@ -195,7 +195,7 @@ impl Live {
             let is_decided = decided.as_ref().map_or(true, thread::JoinHandle::is_finished);
             let now = clock::now();
             let is_busy = plane.round(now)?;
-            if now >= until + MOST_DRAIN || (is_decided && !is_busy) {
+            if now >= until + MOST_DRAIN || (is_decided && !is_busy && plane.is_empty()) {
                 break;
             }
             if !is_busy {

@@ -11,7 +11,7 @@ const UDP_ZERO: u16 = 0xffff;
 
 /// Of SCTP the kernel says "partial" as well, and means a CRC32c at the place that is only SCTP's.
 const SCTP: u8 = 132;
-const SCTP_OFFSET: u16 = 8;
+pub(crate) const SCTP_OFFSET: u16 = 8;
 
 /// Fills in a checksum whose field holds the pseudo-header's sum. Time grows with the bytes that are summed.
 ///

@@ -11,7 +11,7 @@ use std::{
 use dovetail_box::live::lab::{Lab, Place, Raw, datagram};
 use dovetail_netns::tool;
 use etherparse::{
-    Icmpv4Type, Icmpv6Type, NetSlice, PacketBuilder, SlicedPacket, TransportSlice,
+    Icmpv4Type, Icmpv6Type, IpHeaders, IpNumber, Ipv4Header, NetSlice, PacketBuilder, SlicedPacket, TransportSlice,
     icmpv4::{DestUnreachableHeader, TimeExceededCode},
     icmpv6,
 };
@@ -201,8 +201,39 @@ fn hosts_learn_how_much_fits_a_tunnel(io: &str) {
     }
 }
 
+/// Forwarding has given the frame the next station's addresses by then: its sender is told all the same, and of what they sent.
+fn what_is_too_long_is_told_of_behind_forwarding(io: &str) {
+    let Some(lab) = closed("long") else { return };
+    tool("ip", &format!("-n {} link set outside mtu 800", lab.namespace(Place::Box).name())).unwrap();
+    let mut host = lab.raw(Place::Inside).unwrap();
+    for workers in [1, 2] {
+        let workers = format!("policy = \"drfq\"\n[cpu]\nworkers = {workers}\n");
+        let running = Running::start(&lab, &settings(io, "0.0.0.0/0").replace("policy = \"drfq\"\n", &workers));
+        let mut sent = Vec::new();
+        let ends = ([10, 77, 0, 101], [10, 77, 0, 102]);
+        let mut ip = Ipv4Header::new(0, 9, IpNumber::UDP, ends.0, ends.1).unwrap();
+        ip.dont_fragment = true;
+        PacketBuilder::ethernet2(STATIONS[0], STATIONS[1])
+            .ip(IpHeaders::Ipv4(ip, Default::default()))
+            .udp(1, 2)
+            .write(&mut sent, &[5; 900])
+            .unwrap();
+        let told = answer(&mut host, &sent);
+        let sliced = SlicedPacket::from_ethernet(&told).unwrap();
+        let Some(TransportSlice::Icmpv4(message)) = sliced.transport else { panic!("no answer: {told:x?}") };
+        let next_hop_mtu = 800;
+        assert_eq!(
+            message.icmp_type(),
+            Icmpv4Type::DestinationUnreachable(DestUnreachableHeader::FragmentationNeeded { next_hop_mtu })
+        );
+        assert!(sent[14..].starts_with(message.payload()), "as it was sent, hop limit and all");
+        running.stop();
+    }
+}
+
 by_each_io!(
     programs_are_told,
+    what_is_too_long_is_told_of_behind_forwarding,
     the_packet_is_quoted_as_it_was_sent,
     a_flood_has_few_answers,
     hosts_learn_how_much_fits_a_tunnel

@@ -55,7 +55,10 @@ impl Config {
             warn("passwords cross the network in clear: anyone who can listen on the users' side can read them".into());
         }
         if access.has_names() && !(proxy.redirect.is_empty() && proxy.tproxy.is_empty()) {
-            warn("clients of redirect and tproxy do not know of the proxy, so they cannot authenticate".into());
+            warn(
+                "clients of redirect and tproxy do not know of the proxy, so they cannot authenticate and are refused"
+                    .into(),
+            );
         }
         for parent in self.parents.iter().filter(|parent| parent.user.is_some() && parent.tls.is_none()) {
             warn(format!("the password for the parent {} crosses the network in clear: it may offer tls", parent.name));

@@ -49,8 +49,10 @@ fn take_passwords(parts: &Parts, old: &Config, config: &mut Config) {
     match read_passwords(config.access.passwords.as_deref()) {
         Ok(passwords) => parts.identities.set_passwords(passwords),
         Err(error) => {
-            warn!("{error}: access.passwords are unchanged");
+            warn!("{error}: access.passwords and access.helper are unchanged");
             config.access.passwords.clone_from(&old.access.passwords);
+            // What the helper asked for the file would have: without both nobody would be.
+            config.access.helper.clone_from(&old.access.helper);
         }
     }
 }

@@ -19,10 +19,6 @@
 //! be: also when the kernel says that it is closing, and when the server has been silent for a while that may be the window's
 //! doing. So no byte is left where it keeps others from coming.
 //!
-//! A window that grew for one response is the next one's too. What it lets in at once is then more than a far queue holds, and
-//! most of it is charged for nothing. Other connections with such a window are not used again; a tunnel's is halved with each
-//! burst, unless something came less than a round trip ago.
-//!
 //! Policies that hold no responses back have windows of requests instead. A tunnel that is silent for a second gives its
 //! place there back; what comes after belongs to its class and to no request.
 
@@ -91,6 +87,8 @@ pub(super) struct Tunnel {
     came_at: Cell<Option<Instant>>,
     // Bytes that may come down without a turn.
     free: Cell<u64>,
+    // Whether a burst waits for its turn.
+    is_queued: Cell<bool>,
     // Whether bytes wait that may not be taken in.
     is_held: Cell<bool>,
     // Bytes that were passed on and are still in the kernel's buffer.
@@ -125,6 +123,7 @@ impl Tunnel {
             typical: Cell::new(FIRST_TYPICAL),
             came_at: Cell::default(),
             free: Cell::new(0),
+            is_queued: Cell::new(false),
             is_held: Cell::new(false),
             ahead: Cell::new(0),
             stale: Cell::new(0),
@@ -142,7 +141,9 @@ impl Tunnel {
     /// Carries bytes both ways until the tunnel ends. `first` came from the server already, with what made it a tunnel.
     pub(super) async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream, first: &[u8]) {
         let (mut from_client, mut to_client) = split(client);
-        let peeks_ahead = self.link.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
+        // An urgent byte out of line is skipped by a read and not by a peek.
+        let is_inline = SockRef::from(&upstream).set_out_of_band_inline(true).is_ok();
+        let peeks_ahead = is_inline && self.link.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
         let (mut from_server, mut to_server) = upstream.into_split();
         let both = async {
             tokio::try_join!(
@@ -155,9 +156,17 @@ impl Tunnel {
             () = self.watched.progress().stopped() => false,
         };
         self.record.is_whole.set(done);
+        self.gives_back();
+    }
+
+    /// The response is over.
+    fn gives_back(&self) {
         if let Some(place) = self.place.take() {
+            // What was passed on is had, wherever it is.
+            place.received(self.ahead.get());
             place.end();
         }
+        self.stale.set(self.stale.get() + self.ahead.take());
     }
 
     async fn up(&self, client: &mut (impl AsyncRead + Unpin), server: &mut OwnedWriteHalf) -> io::Result<()> {
@@ -251,7 +260,7 @@ impl Tunnel {
             let left = LazyCell::new(|| Offered::left(server.as_ref()));
             let wants_turn = self.wants_turn(server.as_ref(), || *left);
             let may_be_held = self.may_be_held(|| *left);
-            self.watched.progress().waits_for(if wants_turn { Phase::Turn } else { Phase::Tunnel });
+            self.says(wants_turn);
             let turn = select! {
                 came = server.peek(buffer) => {
                     let came = came?;
@@ -263,9 +272,14 @@ impl Tunnel {
                         // The server speaks first.
                         self.renew(server.as_ref())?;
                     }
+                    if self.is_unheld() {
+                        self.link.free().take(came as u64);
+                    }
                     self.came.set(self.came.get() + came as u64);
                     self.ahead.set(self.ahead.get() + came as u64);
                     self.came_at.set(Some(Instant::now()));
+                    // Passing it on waits for the client.
+                    self.says(false);
                     return Ok(came);
                 }
                 turn = poll_fn(|cx| self.poll_turn(cx)), if wants_turn => Some(turn),
@@ -304,6 +318,17 @@ impl Tunnel {
     fn may_be_held(&self, left: impl Fn() -> Option<u64>) -> bool {
         let is_unread = self.ahead.get() + self.stale.get() > 0;
         is_unread && !self.is_quiet.get() && self.offered.may_be_closed(left())
+    }
+
+    /// Whether this is an interactive tunnel's response that came before its turn.
+    fn is_unheld(&self) -> bool {
+        self.free.get() > 0 && self.place.borrow().as_ref().is_some_and(|place| !place.is_released())
+    }
+
+    /// What the tunnel waits for: a turn, where either way does.
+    fn says(&self, wants_turn: bool) {
+        let phase = if wants_turn || self.is_queued.get() { Phase::Turn } else { Phase::Tunnel };
+        self.watched.progress().waits_for(phase);
     }
 
     /// Takes out what is left of responses that are over.
@@ -379,6 +404,7 @@ impl Tunnel {
     }
 
     fn takes(&self, bytes: u64) {
+        self.came_at.set(Some(Instant::now()));
         self.came.set(self.came.get() + bytes);
         match &*self.place.borrow() {
             Some(place) => {
@@ -406,13 +432,8 @@ impl Tunnel {
             self.came.set(0);
         }
         let is_interactive = self.typical.get() <= SEGMENT as f64 && self.link.free().is_open();
-        // Asked at most once.
-        let coming = LazyCell::new(|| self.coming_from(server));
-        if (bytes < self.least_request || coming.is_some_and(|least| least >= FAR)) && !is_interactive && !is_first {
+        if (bytes < self.least_request || self.is_in_flight(server)) && !is_interactive && !is_first {
             return Ok(false);
-        }
-        if coming.is_none() {
-            self.offered.narrow(server);
         }
         self.renew(server)?;
         if is_interactive {
@@ -425,17 +446,18 @@ impl Tunnel {
         Ok(true)
     }
 
-    /// The least round trip, if something came since: more of the response may be on its way. Another response would have back
-    /// what this one was charged for that.
-    fn coming_from(&self, server: &TcpStream) -> Option<Duration> {
-        let at = self.came_at.get()?;
-        sys::least_round_trip(server.as_fd()).filter(|&least| at.elapsed() < least)
+    /// Whether more of the response may be on its way from far off: something came less than a round trip ago. As another
+    /// response it would have back what it was charged for that.
+    fn is_in_flight(&self, server: &TcpStream) -> bool {
+        let Some(at) = self.came_at.get() else { return false };
+        sys::least_round_trip(server.as_fd()).is_some_and(|least| least >= FAR && at.elapsed() < least)
     }
 
     /// Waits until the burst may leave. What the client sends meanwhile goes with it; a client that ends or is gone meanwhile
     /// wants no answer.
     async fn released(&self, client: &mut (impl AsyncRead + Unpin), buffer: &mut Vec<u8>) -> io::Result<()> {
-        self.watched.progress().waits_for(Phase::Turn);
+        self.is_queued.set(true);
+        self.says(true);
         let began = Instant::now();
         let mut turn = pin!(poll_fn(|cx| {
             self.place.borrow().as_ref().map_or(Poll::Ready(()), |place| place.poll_released(cx))
@@ -455,18 +477,14 @@ impl Tunnel {
             }
         }
         self.record.queue.set(self.record.queue.get() + began.elapsed());
-        self.watched.progress().waits_for(Phase::Tunnel);
+        self.is_queued.set(false);
+        self.says(false);
         Ok(())
     }
 
     /// Another response begins.
     fn renew(&self, server: &TcpStream) -> io::Result<()> {
-        if let Some(place) = self.place.take() {
-            // What was passed on is had, wherever it is.
-            place.received(self.ahead.get());
-            place.end();
-        }
-        self.stale.set(self.stale.get() + self.ahead.take());
+        self.gives_back();
         let Record { who, party, .. } = &self.record;
         let place = self.link.arrive((who, party), self.record.scheduled(), &self.label);
         let place = place.map_err(|refusal| io::Error::other(refusal.to_string()))?;

@@ -118,10 +118,9 @@ impl Offered {
         let socket = SockRef::from(stream);
         // A window that cannot be set stays as it is: slower, and nothing worse.
         if !self.is_free.get() {
-            // One that was made for a longer window still may have to hold that.
-            let is_so = || socket.recv_buffer_size().is_ok_and(|is| is >= wanted.saturating_mul(2));
-            let is_long = is_so() || socket.set_recv_buffer_size(wanted).is_ok() && is_so();
-            if !is_long && sys::fix_receive_buffer(stream.as_fd(), false).is_ok() {
+            let is_set = socket.set_recv_buffer_size(wanted).is_ok();
+            let is_so = is_set && socket.recv_buffer_size().is_ok_and(|is| is >= wanted.saturating_mul(2));
+            if !is_so && sys::fix_receive_buffer(stream.as_fd(), false).is_ok() {
                 // The kernel may make it longer than it lets anybody ask for, as more is read.
                 self.is_free.set(true);
             }
@@ -131,93 +130,8 @@ impl Offered {
         }
     }
 
-    /// Offers half as much from now on, and no less than at first. What was told stays told, so the window closes only as more
-    /// comes. Where the kernel does not tell how far it is open, or lengthens the buffer, it stays as it is.
-    pub(crate) fn narrow(&self, stream: &TcpStream) {
-        let Some(Window { begins, .. }) = self.window.filter(|_| !self.is_free.get()) else { return };
-        let is = self.bytes.get();
-        let least = if self.farthest().is_some() { begins.max(FIRST_FLIGHT) } else { begins };
-        if is <= least {
-            return;
-        }
-        let half = least.max(is / 2);
-        if let Some(left) = Self::left(stream)
-            && sys::set_window_clamp(stream.as_fd(), half).is_ok()
-        {
-            self.bytes.set(left.clamp(half, is));
-        }
-    }
-
     /// Whether it is much longer than at first. It cannot be withdrawn: the next response would come with it.
     pub(crate) fn is_grown(&self) -> bool {
         self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use tokio::{
-        io::{AsyncReadExt, AsyncWriteExt},
-        net::{TcpListener, TcpSocket},
-    };
-
-    use super::*;
-    use crate::segment::first_buffer;
-
-    const FIRST: u64 = 16 * 1_024;
-    const LONGEST: u64 = 96 * 1_024;
-
-    /// A connection of the gateway's, and the server's end.
-    async fn pair() -> (TcpStream, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let socket = TcpSocket::new_v4().expect("a socket");
-        socket.set_recv_buffer_size(first_buffer(FIRST) as u32).expect("a buffer");
-        let stream = socket.connect(listener.local_addr().expect("its address")).await.expect("a connection");
-        let (server, _) = listener.accept().await.expect("it");
-        server.set_nodelay(true).expect("a socket");
-        (stream, server)
-    }
-
-    /// This many bytes come, a packet at a time.
-    async fn come(stream: &mut TcpStream, server: &mut TcpStream, mut bytes: u64) {
-        let mut packet = [0; 1_000];
-        while bytes > 0 {
-            let most = bytes.min(packet.len() as u64) as usize;
-            server.write_all(&packet[..most]).await.expect("sent");
-            stream.read_exact(&mut packet[..most]).await.expect("read");
-            bytes -= most as u64;
-        }
-    }
-
-    #[tokio::test]
-    async fn a_window_that_grew_is_halved_as_more_comes_and_never_less_than_at_first() {
-        let (mut stream, mut server) = pair().await;
-        if Offered::left(&stream).is_none() {
-            dovetail_skip::skipped("needs Linux 6.2, which tells what is left of a receive window");
-            return;
-        }
-        let window = Window { first: FIRST, begins: FIRST, longest: LONGEST };
-        let offered = Offered::new(&stream, Some(window), false);
-        let left = |stream: &TcpStream| Offered::left(stream).expect("the kernel tells");
-        offered.narrow(&stream);
-        assert_eq!(offered.bytes(), FIRST);
-        offered.widen(&stream, LONGEST);
-        come(&mut stream, &mut server, 10 * LONGEST).await;
-        let open = left(&stream);
-        assert!(open > LONGEST / 2, "{open} is open");
-        offered.narrow(&stream);
-        assert!((LONGEST / 2..=LONGEST).contains(&offered.bytes()), "what was told stays told");
-        come(&mut stream, &mut server, LONGEST).await;
-        assert!(left(&stream) <= LONGEST / 2, "{} is open", left(&stream));
-        for _ in 0..4 {
-            offered.narrow(&stream);
-            come(&mut stream, &mut server, LONGEST).await;
-        }
-        offered.narrow(&stream);
-        assert_eq!(offered.bytes(), FIRST);
-        assert!(left(&stream) <= FIRST && left(&stream) > FIRST / 2, "{} is open", left(&stream));
-        offered.widen(&stream, LONGEST);
-        come(&mut stream, &mut server, 10 * LONGEST).await;
-        assert!(left(&stream) > LONGEST / 2, "it grows again");
     }
 }

@@ -6,14 +6,14 @@ use std::{
     hash::{Hash, Hasher},
     net::IpAddr,
     rc::Rc,
-    sync::Arc,
+    sync::{Arc, Weak},
     time::{Duration, Instant},
 };
 
 use hyper::client::conn::http1::SendRequest;
 
 use super::gated::Gate;
-use crate::{config::Parent, upload::Upload};
+use crate::{client::Activity, config::Parent, upload::Upload};
 
 /// The most connections that wait, in total.
 const MOST: usize = 2_048;
@@ -25,6 +25,19 @@ pub(crate) struct Idle {
     pub(crate) gate: Rc<Gate>,
     pub(crate) server: Option<IpAddr>,
     pub(crate) since: Instant,
+    /// The client's connection that it is for alone, because credentials were for the connection and not for a request.
+    pub(crate) pinned: Option<Weak<Activity>>,
+}
+
+impl Idle {
+    fn is_pinned_to(&self, client: &Arc<Activity>) -> bool {
+        self.pinned.as_ref().is_some_and(|of| of.as_ptr() == Arc::as_ptr(client))
+    }
+
+    /// Whether the client's connection that it is for is closed.
+    fn is_left(&self) -> bool {
+        self.pinned.as_ref().is_some_and(|of| of.strong_count() == 0)
+    }
 }
 
 /// Idle connections by host and port; the one used last goes first.
@@ -66,12 +79,14 @@ impl Hash for Server {
 }
 
 impl Pool {
-    /// One that is ready, or will be in a moment.
-    pub(crate) fn take(&self, server: &Server) -> Option<Idle> {
+    /// One that is ready, or will be in a moment: this client's own before any.
+    pub(crate) fn take(&self, server: &Server, client: &Arc<Activity>) -> Option<Idle> {
         let mut servers = self.servers.borrow_mut();
         let idle = servers.get_mut(server)?;
         let before = idle.len();
-        let found = std::iter::from_fn(|| idle.pop()).find(|idle| !idle.sender.is_closed());
+        idle.retain(|idle| !idle.sender.is_closed());
+        let own = idle.iter().rposition(|idle| idle.is_pinned_to(client));
+        let found = own.or_else(|| idle.iter().rposition(|idle| idle.pinned.is_none())).map(|at| idle.remove(at));
         self.count.set(self.count.get() - (before - idle.len()));
         if idle.is_empty() {
             servers.remove(server);
@@ -102,7 +117,7 @@ impl Pool {
         let now = Instant::now();
         let mut count = 0;
         self.servers.borrow_mut().retain(|_, idle| {
-            idle.retain(|idle| now - idle.since < longest && !idle.sender.is_closed());
+            idle.retain(|idle| now - idle.since < longest && !idle.sender.is_closed() && !idle.is_left());
             count += idle.len();
             !idle.is_empty()
         });

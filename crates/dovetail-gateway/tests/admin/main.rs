@@ -13,3 +13,4 @@ mod port;
 mod quota;
 mod running;
 mod spent;
+mod tunnels;

@@ -2,7 +2,6 @@
 
 use std::{
     io::{Read, Write},
-    net::TcpStream,
     path::PathBuf,
     time::Duration,
 };
@@ -241,14 +240,4 @@ fn the_store_has_what_the_access_log_says() {
     assert_eq!(stored, expected);
     std::fs::remove_file(store).unwrap();
     std::fs::remove_file(log).unwrap();
-}
-
-impl Running {
-    /// Asks for a tunnel to the origin.
-    fn connect_to(&self, client: &str) -> TcpStream {
-        let mut stream = self.proxy_from(client);
-        let origin = self.origin;
-        write!(stream, "CONNECT {origin} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n").unwrap();
-        stream
-    }
 }

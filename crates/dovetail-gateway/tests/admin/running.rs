@@ -86,6 +86,14 @@ impl Running {
         stream
     }
 
+    /// Asks by the proxy for a tunnel to the origin, from an address.
+    pub fn connect_to(&self, client: &str) -> TcpStream {
+        let mut stream = self.proxy_from(client);
+        let origin = self.origin;
+        write!(stream, "CONNECT {origin} HTTP/1.1\r\nHost: {origin}\r\nConnection: close\r\n\r\n").unwrap();
+        stream
+    }
+
     /// Asks, and waits for the whole response; its status.
     pub fn fetch(&self, client: &str, bytes: u64) -> u16 {
         Answer::read(self.ask(client, bytes)).status

@@ -56,6 +56,16 @@ fn names_are_asked_of_the_new_name_servers() {
     assert_eq!(gateway.get(&url).status, 200);
 }
 
+#[test]
+fn a_password_file_that_cannot_be_read_opens_no_door() {
+    let server = strict_server();
+    let gateway = Setup::access("helper = [\"/bin/false\"]").start();
+    let url = server.url("/");
+    assert_eq!(gateway.get(&url).status, 407);
+    reload(&gateway, &Setup::access("passwords = \"/nowhere/users\""));
+    assert_eq!(gateway.get(&url).status, 407, "the helper asks as before");
+}
+
 /// A new folder for logs.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("dovetail-reload-{name}-{}", std::process::id()));

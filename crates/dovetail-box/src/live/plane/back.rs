@@ -25,9 +25,9 @@ impl Plane {
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(received, &mut bytes) {
                 Ok(mut offload) => {
-                    // What goes by a checksum needs one that is filled in.
+                    // What goes by a checksum needs one that is filled in, and a packet socket cannot say that one is SCTP's.
                     if let (Some(partial), None) = (offload.partial, offload.segmented)
-                        && (clamp.is_some() || !inbound.is_empty())
+                        && (clamp.is_some() || !inbound.is_empty() || partial.offset == wire::checksum::SCTP_OFFSET)
                         && wire::checksum::complete(&mut bytes, partial).is_ok()
                     {
                         offload = Offload::NONE;

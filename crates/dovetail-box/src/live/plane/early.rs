@@ -24,14 +24,17 @@ impl Plane {
     pub(super) fn let_pass(&mut self, lone: Lone, now: Nanos) {
         let Lone { marks, class, mut bytes } = lone;
         let arrived_bytes = bytes.len();
-        let worked = self.classes.work(class, &mut bytes, &mut self.counters[usize::from(class)].programs);
-        let ended = worked.ended.unwrap_or_else(clock::now);
-        let port = &mut self.ports[self.toward];
-        // Where functions have a part of the CPU only, its time is not over yet.
-        let is_due = now + worked.took <= ended;
-        let goes_on = worked.ended_by.is_none() && wire::fits::socket_takes(&bytes, port.mtu_bytes);
-        let has_left = is_due && goes_on && port.send_at_once(&bytes);
-        self.early = Some(Early { number: self.offered, worked, has_left });
+        // One that may become too long is worked on as others are, which are kept as they came.
+        if self.stays_short(class, &bytes) {
+            let worked = self.classes.work(class, &mut bytes, &mut self.counters[usize::from(class)].programs);
+            let ended = worked.ended.unwrap_or_else(clock::now);
+            let port = &mut self.ports[self.toward];
+            // Where functions have a part of the CPU only, its time is not over yet.
+            let is_due = now + worked.took <= ended;
+            let goes_on = worked.ended_by.is_none() && wire::fits::socket_takes(&bytes, port.mtu_bytes);
+            let has_left = is_due && goes_on && port.send_at_once(&bytes);
+            self.early = Some(Early { number: self.offered, worked, has_left });
+        }
         let (_, mut entrance) = self.entrance(now);
         let flow = entrance.flow(&marks, class);
         let offer = |into: &mut Vec<u8>| {

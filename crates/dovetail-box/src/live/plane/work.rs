@@ -13,18 +13,29 @@ use super::{
     Plane,
 };
 use crate::{
-    functions::{Reason, frame::ETHERNET},
+    functions::Reason,
     node::{Outcome, Work},
     wire::{self, icmp_error::Message},
 };
 
 impl Plane {
-    /// Keeps a frame as it came if its work may make it too long. That of a stream is not: its hosts were told smaller segments.
+    /// Whether a frame is short enough for the link whatever its class's work makes of it.
+    pub(super) fn stays_short(&self, class: u16, bytes: &[u8]) -> bool {
+        let mtu = self.ports[self.toward].mtu_bytes.saturating_sub(self.classes.grows_by(class));
+        wire::fits::socket_takes(bytes, mtu)
+    }
+
+    /// Keeps a frame as it came if it may be too long after its work: its sender is told of what they sent. That of a stream is not:
+    /// its hosts were told smaller segments.
     fn keep(&mut self, handle: u64) {
         let Some(frame) = self.frames.get_mut(handle) else { return };
-        let growth_bytes = self.classes.grows_by(frame.class);
-        let most = self.ports[self.toward].mtu_bytes as usize + ETHERNET;
-        if growth_bytes > 0 && frame.bytes.len() + growth_bytes as usize > most {
+        let (class, is_single) = (frame.class, frame.offload.segmented.is_none());
+        let may_be_too_long = is_single
+            && !wire::fits::socket_takes(
+                &frame.bytes,
+                self.ports[self.toward].mtu_bytes.saturating_sub(self.classes.grows_by(class)),
+            );
+        if may_be_too_long {
             self.frames.keep(handle);
         }
     }

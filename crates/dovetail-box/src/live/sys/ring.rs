@@ -222,9 +222,13 @@ impl PacketSocket {
         // SAFETY: all zeros are an empty message.
         let mut message: libc::msghdr = unsafe { zeroed() };
         (message.msg_iov, message.msg_iovlen) = (parts.as_mut_ptr(), parts.len());
-        // SAFETY: the kernel writes at most as many bytes as there is room for in the two parts.
-        let got = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
-        let bytes = usize::try_from(got).ok()?.checked_sub(OFFLOAD)?;
+        // An error that was noted, such as that the link went down, is told once, and the frame is still there.
+        let got = (0..2).find_map(|_| {
+            // SAFETY: the kernel writes at most as many bytes as there is room for in the two parts.
+            let got = unsafe { libc::recvmsg(self.socket.as_raw_fd(), &raw mut message, libc::MSG_DONTWAIT) };
+            usize::try_from(got).ok()
+        });
+        let bytes = got?.checked_sub(OFFLOAD)?;
         // SAFETY: the kernel has written so many, of the room that was reserved.
         unsafe { self.long.set_len(bytes) };
         Some(offload)

@@ -41,6 +41,9 @@ const TRIES: u32 = 100;
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 /// linux/if_xdp.h
 const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// What the kernel sends in a call where it cannot be told (TX_BATCH_SIZE, net/xdp/xsk.c). Before Linux 6.17 it says how much it has
+/// taken only once it finds the ring empty.
+const USUAL_BATCH: usize = 32;
 /// How many chunks the kernel gets back at once: each time takes cache lines from the processor that receives.
 const RETURN_AT_ONCE: u32 = 16;
 /// An address beyond the memory: the kernel steps over such a frame.
@@ -58,8 +61,12 @@ pub(crate) struct XdpSocket {
     received: Ring<libc::xdp_desc>,
     sending: Ring<libc::xdp_desc>,
     sent: Ring<u64>,
-    /// Chunks for sending that are not the kernel's.
+    /// Chunks for sending that are not the kernel's, and whether each is: of some frames that it refuses for want of a carrier the
+    /// kernel gives the chunk back as sent, and says that it has not taken them.
     free: Vec<u64>,
+    is_free: Vec<bool>,
+    /// How many frames may be in the ring at once.
+    batch: usize,
     /// Chunks that were received and are in `fill`, which the kernel does not know yet.
     unreturned: u32,
     /// Whether the last frame was read as a whole: then the next may be.
@@ -107,7 +114,8 @@ impl XdpSocket {
         set(fd, libc::SOL_XDP, libc::XDP_RX_RING, &receiving)?;
         set(fd, libc::SOL_XDP, libc::XDP_TX_RING, &SENDING)?;
         // A whole batch in a call, where Linux is 6.17 or newer; else 32 frames.
-        let _ = set(fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &(BATCH as u32));
+        let batch =
+            if set(fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &(BATCH as u32)).is_ok() { BATCH } else { USUAL_BATCH };
         let offsets = option::<libc::xdp_mmap_offsets>(fd, libc::XDP_MMAP_OFFSETS)?;
         let mut fill = Ring::map(fd, &offsets.fr, receiving, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
         for chunk in 0..receiving {
@@ -148,6 +156,8 @@ impl XdpSocket {
             sending,
             sent,
             free,
+            is_free: vec![true; SENDING as usize],
+            batch,
             unreturned: 0,
             is_read: false,
             is_refusing: false,
@@ -198,7 +208,7 @@ impl XdpSocket {
         while let Some(chunk) = self.sent.next() {
             // Linux 6.18 gives back what it has stepped over as well.
             if chunk < self.memory.bytes as u64 {
-                self.free.push(chunk & !u64::from(self.chunk_bytes - 1));
+                self.freed(chunk & !u64::from(self.chunk_bytes - 1));
             }
         }
         if self.sent.at != before {
@@ -208,7 +218,7 @@ impl XdpSocket {
             return Ok(0);
         }
         let first = self.sending.at;
-        let most = if self.is_refusing { 1 } else { BATCH };
+        let most = if self.is_refusing { 1 } else { self.batch };
         for bytes in frames.take(most) {
             if bytes.len() > self.chunk_bytes as usize {
                 if self.sending.at == first {
@@ -217,6 +227,8 @@ impl XdpSocket {
                 break;
             }
             let Some(chunk) = self.free.pop() else { break };
+            let number = self.number(chunk);
+            self.is_free[number] = false;
             // SAFETY: the chunk is for sending and not the kernel's, and the frame is no longer than it.
             unsafe {
                 let to = self.memory.at.as_ptr().add(chunk as usize);
@@ -241,10 +253,25 @@ impl XdpSocket {
         };
         // The kernel would send the others whenever it is asked next: it is to step over them.
         for left in taken..count {
-            self.free.push(self.sending.leave_out(first.wrapping_add(left)));
+            let chunk = self.sending.leave_out(first.wrapping_add(left));
+            self.freed(chunk);
         }
         self.is_refusing = taken == 0 && answer.is_err();
         if taken == 0 { answer.map(|()| 0) } else { Ok(taken as usize) }
+    }
+
+    /// A chunk is not the kernel's any more.
+    fn freed(&mut self, chunk: u64) {
+        let number = self.number(chunk);
+        if self.is_free.get_mut(number).is_some_and(|is_free| !std::mem::replace(is_free, true)) {
+            self.free.push(chunk);
+        }
+    }
+
+    /// Which of the chunks for sending it is: they come after those for receiving.
+    fn number(&self, chunk: u64) -> usize {
+        let sending = self.memory.bytes as u64 - u64::from(SENDING) * u64::from(self.chunk_bytes);
+        (chunk.wrapping_sub(sending) / u64::from(self.chunk_bytes)) as usize
     }
 
     /// Has the kernel step over what was left in the ring; whether it has.

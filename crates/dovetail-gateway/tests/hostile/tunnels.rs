@@ -1,0 +1,71 @@
+//! Tunnels whose ends mean no good by the link.
+
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use socket2::SockRef;
+
+use crate::{
+    answer::answer_to,
+    server::Server,
+    support::{Running, Setup},
+};
+
+const QUESTION: usize = 100;
+const ANSWER: usize = 1_000;
+
+/// A gateway before a link of this rate, and a tunnel through it.
+fn tunnel<T>(server: &Server<T>, rate: &str) -> (Running, TcpStream) {
+    let access = format!("connect_ports = [{}]", server.address.port());
+    let gateway = Setup { downlink: format!("rate = \"{rate}\""), ..Setup::access(&access) }.start();
+    let mut client = gateway.connect();
+    write!(client, "CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address).unwrap();
+    assert_eq!(answer_to(&mut client, "CONNECT").status, 200);
+    (gateway, client)
+}
+
+#[test]
+fn short_answers_one_after_the_other_take_no_more_than_the_link() {
+    let server = Server::<()>::start(|mut connection| {
+        let mut question = [0; QUESTION];
+        while connection.stream.read_exact(&mut question).is_ok() {
+            if connection.stream.write_all(&[b'a'; ANSWER]).is_err() {
+                return;
+            }
+        }
+    });
+    let (gateway, mut client) = tunnel(&server, "200kbps");
+    let began = Instant::now();
+    for _ in 0..100 {
+        client.write_all(&[b'q'; QUESTION]).unwrap();
+        client.read_exact(&mut [0; ANSWER]).unwrap();
+    }
+    // 100 kB take 4 s, of which what is saved up is a good part of one. Without turns they come in no time.
+    let took = began.elapsed();
+    assert!(took > Duration::from_secs(2), "{took:?}");
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
+fn an_urgent_byte_comes_once_and_in_its_place() {
+    let server = Server::<()>::start(|mut connection| {
+        let mut asked = [0; QUESTION];
+        connection.stream.read_exact(&mut asked).unwrap();
+        for round in 0..3 {
+            connection.stream.write_all(format!("<{round}").as_bytes()).unwrap();
+            SockRef::from(&connection.stream).send_out_of_band(b"!").unwrap();
+            connection.stream.write_all(b">").unwrap();
+        }
+    });
+    let (gateway, mut client) = tunnel(&server, "1Mbps");
+    client.write_all(&[b'q'; QUESTION]).unwrap();
+    let mut came = String::new();
+    client.read_to_string(&mut came).unwrap();
+    assert_eq!(came, "<0!><1!><2!>");
+    drop(client);
+    gateway.quiet();
+}
