@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-const TRIES: u32 = 3;
+const TRIES: u32 = 5;
 /// What keeps a machine busy is often short, such as a link step of a build.
 const PAUSE: Duration = Duration::from_secs(10);
 
@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// moment depends on who else runs. What is wrong with a program is wrong every time.
 ///
 /// # Panics
-/// As `judge` does in the last of three tries.
+/// As `judge` does in the last of five tries.
 pub fn patiently(judge: impl Fn()) {
     with_pauses(PAUSE, judge);
 }
