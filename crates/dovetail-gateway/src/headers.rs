@@ -51,8 +51,8 @@ pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool 
 /// Whether credentials, or what asks for them, are of a scheme that proves who uses the connection, not who makes the request
 /// (RFC 4559, section 6): any request that comes next on it would be taken for the same user's.
 pub(crate) fn proves_connection(headers: &HeaderMap, name: &HeaderName) -> bool {
-    let scheme = |listed: &str| listed.split_whitespace().next().map(str::to_ascii_lowercase);
-    listed(headers, name).any(|listed| matches!(scheme(listed).as_deref(), Some("ntlm" | "negotiate")))
+    let is_one = |scheme: &str| ["ntlm", "negotiate"].iter().any(|one| scheme.eq_ignore_ascii_case(one));
+    listed(headers, name).filter_map(|listed| listed.split_whitespace().next()).any(is_one)
 }
 
 /// Whether a value of `Via` has this name: the message was here before.

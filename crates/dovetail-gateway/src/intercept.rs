@@ -58,16 +58,16 @@ async fn tunnelled(
     let target = format!("{}:{}", name.as_deref().unwrap_or(&wanted.bracketed()), wanted.port);
     let account = serving.quotas.account(&who, class);
     let mut record = Record::new(Rc::clone(&serving.notes), (account, client), Method::CONNECT, target);
+    if serving.settings.config().access.has_names() {
+        // As without TLS. What does not know of the proxy cannot say its name.
+        record.status.set(Refusal::WhoAreYou.status().as_u16());
+        return;
+    }
     let said = name.as_deref().map(|name| name.trim_end_matches('.').to_ascii_lowercase());
     if let Some(class) = serving.towards.class(&wanted, said.as_deref()).await {
         record.goes_to(class);
     }
     let config = serving.settings.config();
-    if config.access.has_names() {
-        // As without TLS. What does not know of the proxy cannot say its name.
-        record.status.set(Refusal::WhoAreYou.status().as_u16());
-        return;
-    }
     let closed = config.classes.get(record.class.0 as usize);
     let closed = closed.and_then(|class| in_hours(class, || serving.settings.now()).err());
     if let Some(refusal) = closed {

@@ -52,7 +52,7 @@ impl Servers {
         }
     }
 
-    /// The ways to what is wanted, the first to be tried first. `named`: the header of a request that names a host only there.
+    /// The ways to what is wanted, the first to be tried first. `named`: the header that a request goes on with; a tunnel has none.
     ///
     /// Of what goes by a parent, which resolves names itself, is checked what it names.
     pub(crate) fn ways(&self, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Ways, Refusal> {

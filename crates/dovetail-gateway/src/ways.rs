@@ -73,7 +73,8 @@ pub(crate) fn ways(settings: &Rc<Settings>, unreached: &Unreached, host: &str) -
     [by(first), direct, by(late)].concat()
 }
 
-/// What a parent is asked for: for a request whose connection was intercepted what its `Host` says, which the parent resolves.
+/// What a parent is asked for: by a tunnel what is wanted, by a request what its `Host` says, which the parent resolves. Of one whose
+/// connection was intercepted that may be another.
 pub(crate) fn asked_for(config: &Config, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Wanted, Refusal> {
     let bad = Refusal::BadRequest("its Host is no host");
     let Some(host) = named.and_then(|headers| headers.get(header::HOST)) else { return Ok(wanted.clone()) };

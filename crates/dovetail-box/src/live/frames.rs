@@ -139,6 +139,10 @@ impl Frames {
         }
     }
 
+    pub(super) fn get(&self, handle: u64) -> Option<&Frame> {
+        self.held.get(handle as usize)?.frame.as_ref()
+    }
+
     pub(super) fn get_mut(&mut self, handle: u64) -> Option<&mut Frame> {
         self.held.get_mut(handle as usize)?.frame.as_mut()
     }

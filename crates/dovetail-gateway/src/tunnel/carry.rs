@@ -362,10 +362,8 @@ impl Tunnel {
             if let Ok(there) = timeout(SILENT, server.peek(&mut first)).await {
                 return there;
             }
-            if self.place.borrow().as_ref().is_some_and(Place::is_released)
-                && let Some(place) = self.place.take()
-            {
-                place.end();
+            if self.place.borrow().as_ref().is_some_and(Place::is_released) {
+                self.gives_back();
             }
         }
         server.peek(&mut first).await

@@ -9,7 +9,7 @@ use std::{
 use socket2::SockRef;
 
 use crate::{
-    answer::answer_to,
+    parents::connect,
     server::Server,
     support::{Running, Setup},
 };
@@ -21,9 +21,8 @@ const ANSWER: usize = 1_000;
 fn tunnel<T>(server: &Server<T>, rate: &str) -> (Running, TcpStream) {
     let access = format!("connect_ports = [{}]", server.address.port());
     let gateway = Setup { downlink: format!("rate = \"{rate}\""), ..Setup::access(&access) }.start();
-    let mut client = gateway.connect();
-    write!(client, "CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", server.address).unwrap();
-    assert_eq!(answer_to(&mut client, "CONNECT").status, 200);
+    let (answer, client) = connect(&gateway, &server.address.to_string());
+    assert_eq!(answer.status, 200);
     (gateway, client)
 }
 

@@ -28,14 +28,10 @@ impl Plane {
     /// Keeps a frame as it came if it may be too long after its work: its sender is told of what they sent. That of a stream is not:
     /// its hosts were told smaller segments.
     fn keep(&mut self, handle: u64) {
-        let Some(frame) = self.frames.get_mut(handle) else { return };
-        let (class, is_single) = (frame.class, frame.offload.segmented.is_none());
-        let may_be_too_long = is_single
-            && !wire::fits::socket_takes(
-                &frame.bytes,
-                self.ports[self.toward].mtu_bytes.saturating_sub(self.classes.grows_by(class)),
-            );
-        if may_be_too_long {
+        if let Some(frame) = self.frames.get(handle)
+            && frame.offload.segmented.is_none()
+            && !self.stays_short(frame.class, &frame.bytes)
+        {
             self.frames.keep(handle);
         }
     }
