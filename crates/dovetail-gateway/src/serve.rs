@@ -188,22 +188,25 @@ impl Client {
         if let Some(refusal) = closed {
             return self.refuse(&refusal, record, self.flow(None, busy));
         }
+        let user = self.serving.users.of(&record.who, Share::default);
+        // This one included.
+        let count = Rc::strong_count(&user);
+        let most = config.limits.requests_per_user;
+        if count > most {
+            return self.refuse(&Refusal::TooManyRequests(most), record, self.flow(None, busy));
+        }
         if wanted.is_tunnel {
             let tunnels = &self.serving.tunnels;
-            return match tunnels.open(&wanted, &record, request.headers()).await {
+            let opened = tunnels.open(&wanted, &record, request.headers()).await;
+            // One that is there is a connection, and no request any more.
+            drop(user);
+            return match opened {
                 Ok(upstream) => {
                     record.status.set(StatusCode::OK.as_u16());
                     tunnels.begin(request, upstream, &wanted, record, (busy, Rc::clone(&self.seat)))
                 }
                 Err(refusal) => self.refuse(&refusal, record, self.flow(None, busy)),
             };
-        }
-        let user = self.serving.users.of(&record.who, Share::default);
-        // This one included.
-        let count = Rc::strong_count(&user);
-        let most = self.serving.settings.config().limits.requests_per_user;
-        if count > most {
-            return self.refuse(&Refusal::TooManyRequests(most), record, self.flow(None, busy));
         }
         let flow = self.flow(Some(user), busy);
         let has_body = !request.body().is_end_stream();

@@ -12,7 +12,7 @@ use crate::{
     message,
     refusal::Refusal,
     round_trips::{RoundTrips, Sampled},
-    state::{Destinations, Room, Settings},
+    state::{Destinations, Place, Room, Settings},
     upstream::{Failure, Gated, Line, Reached, Server, Unchained, Upstream, Window, chain},
     wanted::Wanted,
     ways::{Unreached, Way, asked_for, is_resolvable, ways},
@@ -132,7 +132,7 @@ impl Servers {
         let addresses = found.map_err(|refusal| Refusal::Parent { parent: name(), why: refusal.to_string() })?;
         let within = self.settings.config().timeouts.connect;
         let within = if is_last { within } else { within.min(PATIENCE) };
-        let upstream = Upstream::connect(&addresses, parent.address.1, window, within).await;
+        let upstream = self.race((&addresses, parent.address.1), window, within).await;
         let upstream = upstream.map_err(|failure| match failure {
             Failure::Timeout => Refusal::ParentTimeout(name()),
             Failure::Error(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::ParentTimeout(name()),
@@ -197,11 +197,21 @@ impl Servers {
     async fn dial(&self, addresses: &[IpAddr], wanted: &Wanted, window: Option<Window>) -> Result<Upstream, Refusal> {
         let host = wanted.host.clone();
         let within = self.settings.config().timeouts.connect;
-        Upstream::connect(addresses, wanted.port, window, within).await.map_err(|failure| match failure {
+        self.race((addresses, wanted.port), window, within).await.map_err(|failure| match failure {
             Failure::Timeout => Refusal::ConnectTimeout(host),
             Failure::Error(error) if error.kind() == io::ErrorKind::TimedOut => Refusal::ConnectTimeout(host),
             Failure::Error(error) => Refusal::Connect { host, why: error.to_string() },
         })
+    }
+
+    /// Several are tried at once where there is room.
+    async fn race(&self, to: (&[IpAddr], u16), window: Option<Window>, within: Duration) -> Result<Upstream, Failure> {
+        Upstream::connect(to, window, within, || self.room.beside()).await
+    }
+
+    /// A place for a connection that no request in flight has yet.
+    pub(crate) fn place(&self) -> Result<Place, Refusal> {
+        self.room.place().ok_or(Refusal::Full)
     }
 
     /// Where a connection's round-trip times go, if they are the probe or may have to be.

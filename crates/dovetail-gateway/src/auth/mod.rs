@@ -12,6 +12,7 @@
 //! costliest that there is.
 
 mod file;
+mod guesses;
 mod header;
 mod helper;
 mod memory;
@@ -32,6 +33,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use dovetail_toml::Fault;
 
 use crate::config::ConfigError;
+pub(crate) use guesses::Guesses;
 use header::{basic, decoded};
 pub(crate) use helper::{Helper, Known};
 use recent::{Fingerprint, RIGHT, Recent, WRONG};

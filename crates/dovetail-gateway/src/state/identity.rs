@@ -1,14 +1,14 @@
 //! The user of a request: a client's address, or the name that the client proves where there are passwords.
 
-use std::{cell::RefCell, collections::HashSet, net::IpAddr, rc::Rc, sync::Arc};
+use std::{cell::RefCell, net::IpAddr, rc::Rc, sync::Arc};
 
 use dovetail_sched::request::ClassId;
 use http::header::{self, HeaderMap, HeaderValue};
-use tokio::{task::spawn_blocking, time::sleep};
+use tokio::{sync::Semaphore, task::spawn_blocking, time::sleep};
 
 use super::settings::Settings;
 use crate::{
-    auth::{self, Check, Helper, Known, Passwords},
+    auth::{self, Check, Guesses, Helper, Known, Passwords},
     class::{class_id, class_of},
     config,
     refusal::Refusal,
@@ -21,7 +21,9 @@ pub(crate) struct Identities {
     settings: Rc<Settings>,
     passwords: RefCell<Option<Rc<Passwords>>>,
     helper: RefCell<Option<Rc<Helper>>>,
-    guessing: RefCell<HashSet<Who>>,
+    guesses: Guesses,
+    // Passwords that are examined at once, of all clients.
+    jobs: Semaphore,
 }
 
 impl Identities {
@@ -31,7 +33,8 @@ impl Identities {
             settings,
             passwords: RefCell::new(passwords.map(Rc::new)),
             helper: RefCell::default(),
-            guessing: RefCell::default(),
+            guesses: Guesses::default(),
+            jobs: Semaphore::new(auth::MOST_JOBS),
         }
     }
 
@@ -71,40 +74,18 @@ impl Identities {
         address: IpAddr,
         credentials: Option<&HeaderValue>,
     ) -> Result<(Who, ClassId), Refusal> {
-        let helper = self.helper.borrow().clone();
-        if let Some(helper) = helper {
-            let name = self.name_by(&helper, address, credentials).await?;
-            return Ok(self.by_name(name, address));
-        }
-        let Some(passwords) = self.passwords.borrow().clone() else { return Ok(self.by_address(address)) };
+        let (helper, passwords) = (self.helper.borrow().clone(), self.passwords.borrow().clone());
         let client = Who::at(&self.settings.config(), address);
-        loop {
-            // One guess at a time and client: no client keeps others from being known.
-            let is_guessing = self.guessing.borrow().contains(&client);
-            let known = match passwords.check(credentials) {
-                Check::Known(name) => Some(name),
-                Check::Missing => return Err(Refusal::WhoAreYou),
-                Check::Work(job) if !is_guessing => {
-                    let _guess = Guess::new(&self.guessing, client.clone());
-                    let known = spawn_blocking(move || job.run()).await.unwrap_or(None);
-                    if known.is_none() {
-                        sleep(auth::DELAY).await;
-                        return Err(Refusal::NotKnown);
-                    }
-                    known
-                }
-                Check::Unknown => None,
-                Check::Work(_) | Check::Busy => {
-                    sleep(auth::RETRY).await;
-                    continue;
-                }
-            };
-            let Some(name) = known else {
-                sleep(auth::DELAY).await;
-                return Err(Refusal::NotKnown);
-            };
-            return Ok(self.by_name(name, address));
-        }
+        let known = match (helper, passwords) {
+            (Some(helper), _) => self.name_by(&helper, &client, credentials).await?,
+            (None, Some(passwords)) => self.name_in(&passwords, &client, credentials).await?,
+            (None, None) => return Ok(self.by_address(address)),
+        };
+        let Some(name) = known else {
+            sleep(auth::DELAY).await;
+            return Err(Refusal::NotKnown);
+        };
+        Ok(self.by_name(name, address))
     }
 
     /// The user, by a name that was proved.
@@ -118,52 +99,78 @@ impl Identities {
         (who, class)
     }
 
-    /// The name that another program says is the client's.
-    async fn name_by(&self, helper: &Helper, address: IpAddr, said: Option<&HeaderValue>) -> Result<Arc<str>, Refusal> {
-        let client = Who::at(&self.settings.config(), address);
+    /// The name that a file of passwords says is the client's. `None`, as soon as that is known, if it is none's.
+    async fn name_in(
+        &self,
+        passwords: &Passwords,
+        client: &Who,
+        said: Option<&HeaderValue>,
+    ) -> Result<Option<Arc<str>>, Refusal> {
+        match passwords.check(said) {
+            Check::Known(name) => return Ok(Some(name)),
+            Check::Missing => return Err(Refusal::WhoAreYou),
+            Check::Unknown => return Ok(None),
+            Check::Work(_) | Check::Busy => {}
+        }
+        self.guesses.in_turn(client, async || self.examine(passwords, said).await).await?
+    }
+
+    /// Examines a client's credentials, unless others that waited with them were the same.
+    async fn examine(&self, passwords: &Passwords, said: Option<&HeaderValue>) -> Result<Option<Arc<str>>, Refusal> {
         loop {
-            match helper.known(said) {
-                Known::User(name) => return Ok(name),
-                Known::Missing => return Err(Refusal::WhoAreYou),
-                Known::Wrong => {
-                    sleep(auth::DELAY).await;
-                    return Err(Refusal::NotKnown);
+            let job = self.jobs.acquire().await;
+            match passwords.check(said) {
+                Check::Known(name) => return Ok(Some(name)),
+                Check::Missing => return Err(Refusal::WhoAreYou),
+                Check::Unknown => return Ok(None),
+                Check::Work(work) => {
+                    let known = spawn_blocking(move || work.run()).await.unwrap_or(None);
+                    drop(job);
+                    return told(known).await;
                 }
-                // One at a time and client, as for a file.
-                Known::Nothing(_) if self.guessing.borrow().contains(&client) => sleep(auth::RETRY).await,
-                Known::Nothing(credentials) => {
-                    let _guess = Guess::new(&self.guessing, client.clone());
-                    return match helper.ask(credentials).await {
-                        Ok(Some(name)) => Ok(name),
-                        Ok(None) => {
-                            sleep(auth::DELAY).await;
-                            Err(Refusal::NotKnown)
-                        }
-                        Err(()) => Err(Refusal::NoHelper),
-                    };
+                // Another client said the same, or the file was another one a moment ago.
+                Check::Busy => {
+                    drop(job);
+                    sleep(auth::RETRY).await;
                 }
             }
         }
     }
-}
 
-/// A client whose password is being examined.
-struct Guess<'a> {
-    all: &'a RefCell<HashSet<Who>>,
-    client: Who,
-}
-
-impl<'a> Guess<'a> {
-    fn new(all: &'a RefCell<HashSet<Who>>, client: Who) -> Self {
-        all.borrow_mut().insert(client.clone());
-        Self { all, client }
+    /// The name that another program says is the client's. `None`, as soon as that is known, if it is none's.
+    async fn name_by(
+        &self,
+        helper: &Helper,
+        client: &Who,
+        said: Option<&HeaderValue>,
+    ) -> Result<Option<Arc<str>>, Refusal> {
+        match helper.known(said) {
+            Known::User(name) => return Ok(Some(name)),
+            Known::Missing => return Err(Refusal::WhoAreYou),
+            Known::Wrong => return Ok(None),
+            Known::Nothing(_) => {}
+        }
+        let ask = async || match helper.known(said) {
+            Known::User(name) => Ok(Some(name)),
+            Known::Missing => Err(Refusal::WhoAreYou),
+            Known::Wrong => Ok(None),
+            Known::Nothing(credentials) => match helper.ask(credentials).await {
+                Ok(known) => told(known).await,
+                Err(()) => Err(Refusal::NotExamined),
+            },
+        };
+        self.guesses.in_turn(client, ask).await?
     }
 }
 
-impl Drop for Guess<'_> {
-    fn drop(&mut self) {
-        self.all.borrow_mut().remove(&self.client);
+/// What was found of credentials. A client that guessed wrong waits here, for as long as its turn lasts: it has no other guess
+/// meanwhile.
+async fn told(known: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refusal> {
+    if known.is_none() {
+        sleep(auth::DELAY).await;
+        return Err(Refusal::NotKnown);
     }
+    Ok(known)
 }
 
 #[cfg(test)]
@@ -213,7 +220,7 @@ mod tests {
         assert_eq!(known.who(office, &HeaderMap::new()).await, Err(Refusal::WhoAreYou));
         assert_eq!(known.who(office, &says("ann:a")).await, Ok((Who::Name("ann".into()), ClassId(1))));
         assert_eq!(known.who(office, &says("bob:b")).await, Ok((Who::Name("bob".into()), ClassId(0))), "by address");
-        assert!(known.guessing.borrow().is_empty(), "nothing is being examined any more");
+        assert!(known.guesses.is_empty(), "nothing is being examined any more");
         known.set_passwords(None);
         assert_eq!(known.who(office, &says("ann:a")).await, Ok(known.by_address(office)));
     }
@@ -222,13 +229,20 @@ mod tests {
     async fn a_client_has_one_password_examined_at_a_time() {
         let known = identities(passwords());
         let client = address("10.1.2.3");
-        let guess = Guess::new(&known.guessing, Who::Address(client));
         let (asked, other) = (says("ann:a"), says("bob:b"));
+        let (ends, end) = tokio::sync::oneshot::channel::<()>();
+        let who = Who::Address(client);
+        let look = known.guesses.in_turn(&who, async || end.await);
+        let mut look = std::pin::pin!(look);
         let mut waits = std::pin::pin!(known.who(client, &asked));
-        let soon = tokio::time::timeout(2 * auth::RETRY, &mut waits).await;
-        assert!(soon.is_err(), "another look is in flight");
-        assert!(known.who(address("10.1.2.4"), &other).await.is_ok(), "which delays no one else");
-        drop(guess);
+        tokio::select! {
+            biased;
+            _ = &mut look => panic!("it has not ended"),
+            _ = &mut waits => panic!("another look is in flight"),
+            found = known.who(address("10.1.2.4"), &other) => assert!(found.is_ok(), "which delays no other client"),
+        }
+        ends.send(()).expect("it waits");
+        assert!(look.await.is_ok());
         assert!(waits.await.is_ok());
     }
 }

@@ -28,6 +28,7 @@ pub(crate) struct Room {
     watch: Rc<Watch>,
     pool: Rc<Pool>,
     counters: Rc<Counters>,
+    places: Rc<Cell<usize>>,
     // When it was last said that there are none left.
     last_exhausted: Cell<Option<Instant>>,
 }
@@ -41,7 +42,7 @@ impl Room {
     ) -> Self {
         let (seats, watch) = (Rc::clone(seats), Rc::clone(watch));
         let (pool, counters) = (Rc::clone(pool), Rc::clone(counters));
-        Self { descriptors, seats, watch, pool, counters, last_exhausted: Cell::default() }
+        Self { descriptors, seats, watch, pool, counters, places: Rc::default(), last_exhausted: Cell::default() }
     }
 
     /// Clients' connections that there are descriptors for.
@@ -51,11 +52,32 @@ impl Room {
 
     /// Whether there are descriptors for one more connection. Those that are only kept give way.
     pub(crate) fn is_there(&self) -> bool {
-        let (busy, most) = (self.seats.taken() + self.watch.live(), self.descriptors.for_connections());
+        self.leaves(0)
+    }
+
+    /// A place for a connection that is being made and belongs to nothing that is in flight yet.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.takes(0)
+    }
+
+    /// A place for a connection that is tried beside another, where that leaves a quarter of all descriptors to what comes.
+    pub(crate) fn beside(&self) -> Option<Place> {
+        self.takes(self.descriptors.for_connections() / 4)
+    }
+
+    fn takes(&self, free: usize) -> Option<Place> {
+        let place = Place::new(&self.places);
+        self.leaves(free).then_some(place)
+    }
+
+    /// Whether so many descriptors are left by what is there.
+    fn leaves(&self, free: usize) -> bool {
+        let busy = self.seats.taken() + self.watch.live() + self.places.get();
+        let most = self.descriptors.for_connections();
         if busy + self.pool.len() > most {
             self.pool.clear();
         }
-        busy <= most
+        busy + free <= most
     }
 
     /// Accepting failed. Says so, at most once a minute, if descriptors are what is lacking.
@@ -70,6 +92,23 @@ impl Room {
             self.last_exhausted.set(Some(now));
             warn!("cannot accept a connection: {error}: raise the limit of open files or lower limits.connections");
         }
+    }
+}
+
+/// A descriptor that a connection takes while it is made.
+#[derive(Debug)]
+pub(crate) struct Place(Rc<Cell<usize>>);
+
+impl Place {
+    fn new(places: &Rc<Cell<usize>>) -> Self {
+        places.set(places.get() + 1);
+        Self(Rc::clone(places))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }
 
@@ -92,6 +131,24 @@ mod tests {
         assert!(!room.is_there());
         drop(taken);
         assert!(room.is_there());
+    }
+
+    #[test]
+    fn connections_that_are_being_made_have_places() {
+        let descriptors = Descriptors::of(256).expect("enough");
+        let watch = Rc::<Watch>::default();
+        let room = Room::new(descriptors, (&Rc::default(), &watch), &Rc::default(), &Rc::default());
+        let in_flight: Vec<_> = (0..90).map(|_| watch.begin(Phase::Transfer, None)).collect();
+        let beside: Vec<_> = std::iter::from_fn(|| room.beside()).take(1_000).collect();
+        assert_eq!(beside.len(), 6, "a quarter of 128 stays for others");
+        let places: Vec<_> = std::iter::from_fn(|| room.place()).take(1_000).collect();
+        assert_eq!((places.len(), room.is_there()), (32, true));
+        let one_more = watch.begin(Phase::Transfer, None);
+        assert!(!room.is_there() && room.place().is_none());
+        drop((in_flight, one_more));
+        assert_eq!((room.places.get(), room.beside().is_some()), (38, true));
+        drop((beside, places));
+        assert_eq!(room.places.get(), 0);
     }
 
     #[test]

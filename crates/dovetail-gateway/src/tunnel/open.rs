@@ -81,6 +81,7 @@ impl Tunnels {
         let mut ways = self.servers.ways(wanted, None)?;
         loop {
             let dials = self.turn(record).await;
+            let _place = self.servers.place()?;
             let (mut reached, way) = self.servers.connect(&mut ways, wanted, self.link.window_of(record.class)).await?;
             drop(dials);
             self.servers.goes_out(false);

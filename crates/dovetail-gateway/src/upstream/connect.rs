@@ -42,14 +42,14 @@ pub(crate) struct Upstream {
 
 impl Upstream {
     /// Connects to the first of these addresses that answers (RFC 8305): each is tried a quarter of a second after the one
-    /// before, or as soon as that failed.
-    pub(crate) async fn connect(
-        addresses: &[IpAddr],
-        port: u16,
+    /// before, or as soon as that failed. One is tried beside another that is silent if `beside` has a place for it.
+    pub(crate) async fn connect<P: 'static>(
+        (addresses, port): (&[IpAddr], u16),
         window: Option<Window>,
         within: Duration,
+        beside: impl Fn() -> Option<P>,
     ) -> Result<Self, Failure> {
-        match timeout(within, race(addresses, port, window)).await {
+        match timeout(within, race(addresses, port, window, beside)).await {
             Ok(Ok((stream, is_free))) => {
                 let server = stream.peer_addr().ok().map(|address| address.ip());
                 Ok(Self { server, offered: Offered::new(&stream, window, is_free), stream })
@@ -60,14 +60,25 @@ impl Upstream {
     }
 }
 
-async fn race(addresses: &[IpAddr], port: u16, window: Option<Window>) -> io::Result<(TcpStream, bool)> {
+async fn race<P: 'static>(
+    addresses: &[IpAddr],
+    port: u16,
+    window: Option<Window>,
+    beside: impl Fn() -> Option<P>,
+) -> io::Result<(TcpStream, bool)> {
     let mut left = alternating(addresses).into_iter();
     // Those that are late are given up with it.
     let mut attempts = JoinSet::new();
     let mut last = io::ErrorKind::AddrNotAvailable.into();
     loop {
-        if let Some(address) = left.next() {
-            attempts.spawn_local(to(SocketAddr::new(address, port), window));
+        let place = if attempts.is_empty() { None } else { beside() };
+        if (attempts.is_empty() || place.is_some())
+            && let Some(address) = left.next()
+        {
+            attempts.spawn_local(async move {
+                let _place = place;
+                to(SocketAddr::new(address, port), window).await
+            });
         }
         select! {
             done = attempts.join_next() => match done {
@@ -179,7 +190,8 @@ mod tests {
         let dead = [2, 3, 4].map(|last| Ipv4Addr::new(127, 0, 0, last));
         let _kept = dead.map(|address| silent(address, port));
         let mut addresses = dead.map(IpAddr::from).to_vec();
-        let connect = |addresses: &[IpAddr], within| run(Upstream::connect(addresses, port, None, within));
+        let connect =
+            |addresses: &[IpAddr], within| run(Upstream::connect((addresses, port), None, within, || Some(())));
         let timed_out = connect(&addresses, Duration::from_millis(300));
         assert!(matches!(timed_out, Err(Failure::Timeout)), "{timed_out:?}");
         addresses.push(Ipv4Addr::LOCALHOST.into());
@@ -190,11 +202,25 @@ mod tests {
     }
 
     #[test]
+    fn without_a_place_beside_it_a_silent_address_is_the_only_one_that_is_tried() {
+        let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
+        let port = live.local_addr().expect("an address").port();
+        let dead = Ipv4Addr::new(127, 0, 0, 5);
+        let _kept = silent(dead, port);
+        let addresses = [dead.into(), Ipv4Addr::LOCALHOST.into()];
+        let made = run(Upstream::connect((&addresses, port), None, 4 * APART, || None::<()>));
+        assert!(matches!(made, Err(Failure::Timeout)), "{made:?}");
+    }
+
+    #[test]
     fn addresses_that_refuse_delay_nothing() {
         let live = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a listener");
         let port = live.local_addr().expect("an address").port();
         let refusing = Ipv4Addr::new(127, 0, 0, 2).into();
-        let connect = |addresses: &[IpAddr]| run(Upstream::connect(addresses, port, None, Duration::from_secs(60)));
+        let room_for_one = || None::<()>;
+        let connect = |addresses: &[IpAddr]| {
+            run(Upstream::connect((addresses, port), None, Duration::from_secs(60), room_for_one))
+        };
         assert!(connect(&[refusing, refusing, Ipv4Addr::LOCALHOST.into()]).is_ok());
         let failed = connect(&[refusing, refusing]);
         assert!(matches!(&failed, Err(Failure::Error(error)) if error.kind() == io::ErrorKind::ConnectionRefused));

@@ -10,9 +10,12 @@ use std::{
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use dovetail_gateway::Control;
+use http::Request;
+use tokio::task::JoinSet;
 
 use crate::{
     answer::answer,
+    limits::{http2, run},
     server::strict_server,
     support::{Running, Setup},
 };
@@ -140,6 +143,37 @@ fn a_helper_that_fails_lets_nobody_in() {
         gateway.quiet();
     }
     assert!(server.rest().is_empty(), "a client was let in");
+}
+
+/// All wait for one look, in one place each, and no more than so many.
+#[test]
+fn a_clients_requests_wait_for_one_look_and_are_bounded() {
+    let script = Script::new(
+        "while read -r line; do\n  while [ ! -e go ]; do sleep 0.05; done\n  echo x >> asked; echo OK\ndone",
+    );
+    let server = strict_server();
+    let gateway = script.setup("helper_timeout = \"60s\"").start();
+    run(async {
+        let mut asked = JoinSet::new();
+        for _ in 0..3 {
+            let mut sender = http2(gateway.address).await;
+            for _ in 0..100 {
+                let says = format!("Basic {}", BASE64_STANDARD.encode("ann:a"));
+                let request = Request::get(server.url("/get")).header("proxy-authorization", says).body(()).unwrap();
+                sender = sender.ready().await.unwrap();
+                let (answer, _) = sender.send_request(request, true).unwrap();
+                asked.spawn(async move { answer.await.unwrap().status().as_u16() });
+            }
+        }
+        for _ in 0..44 {
+            assert_eq!(asked.join_next().await.unwrap().unwrap(), 503, "256 wait");
+        }
+        assert!(asked.try_join_next().is_none());
+        fs::write(script.folder.join("go"), "").unwrap();
+        assert_eq!(asked.join_all().await, [200; 256]);
+    });
+    assert_eq!(script.file("asked"), "x\n");
+    gateway.quiet();
 }
 
 #[test]

@@ -104,6 +104,29 @@ fn requests_by_user() {
     gateway.quiet();
 }
 
+/// While it is opened; then it is a connection.
+#[test]
+fn a_tunnel_that_is_opened_is_a_request_too() {
+    let ((server, lets), other) = (held(OK), echo());
+    let access = format!("connect_ports = [{}]", other.address.port());
+    let gateway = Setup { access, ..Setup::rest("[limits]\nrequests_per_user = 1") }.start();
+    let connect = format!("CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n", other.address);
+    let mut tunnels: Vec<_> = (0..3).map(|_| gateway.connect()).collect();
+    for tunnel in &mut tunnels {
+        tunnel.write_all(connect.as_bytes()).unwrap();
+        assert_eq!(answer_to(tunnel, "CONNECT").status, 200);
+    }
+    let mut client = gateway.connect();
+    client.write_all(get(&server.url("/")).as_bytes()).unwrap();
+    server.told();
+    assert_eq!(gateway.ask(&connect).status, 429);
+    lets.send(()).unwrap();
+    assert_eq!(answer(&mut client).text(), "ok");
+    drop(tunnels);
+    (0..3).for_each(|_| other.told());
+    gateway.quiet();
+}
+
 #[test]
 fn requests_over_http2() {
     let server = strict_server();
