@@ -25,6 +25,8 @@ pub const TYPE_IPV6: u16 = 0x86dd;
 const TYPE_VLAN: [u16; 2] = [0x8100, 0x88a8];
 const MOST_VLANS: usize = 2;
 
+const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
+
 /// Which IP it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
@@ -78,8 +80,23 @@ impl Ip {
     /// # Errors
     /// The verdict on a frame without one: untouched if it is of another protocol, dropped if its lengths are not so.
     pub fn find(frame: &[u8]) -> Result<Self, Verdict> {
-        const MALFORMED: Verdict = Verdict::Drop(Reason::Malformed);
-        let (at, kind) = behind_tags(frame).ok_or(MALFORMED)?;
+        Self::find_from(frame, 0)
+    }
+
+    /// Finds the IP packet of a frame that begins within another, as in a tunnel. Its places are those in the whole.
+    ///
+    /// # Errors
+    /// As of [`find`](Self::find).
+    pub(crate) fn find_from(frame: &[u8], ethernet: usize) -> Result<Self, Verdict> {
+        let (behind, kind) = frame.get(ethernet..).and_then(behind_tags).ok_or(MALFORMED)?;
+        Self::begins(frame, ethernet + behind, kind)
+    }
+
+    /// The IP packet that begins at a place, if it is the one of this EtherType.
+    ///
+    /// # Errors
+    /// As of [`find`](Self::find).
+    pub(crate) fn begins(frame: &[u8], at: usize, kind: u16) -> Result<Self, Verdict> {
         let packet = frame.get(at..).unwrap_or_default();
         let nibble = packet.first().map(|first| first >> 4);
         let found = match (kind, nibble) {

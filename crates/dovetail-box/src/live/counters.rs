@@ -147,7 +147,7 @@ impl TunnelCounters {
 /// What became of frames that are no packets of any class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Oddities {
-    /// Frames that contradict what the interface says of them.
+    /// Frames that contradict what the interface says of them, and long ones in tunnels of unknown kinds.
     pub malformed: u64,
     /// Packets for which the flow table had no place.
     pub no_flow: u64,

@@ -65,24 +65,36 @@ impl Entrance<'_> {
             self.frames.give_back(bytes);
         }
         let Some(flow) = self.flow(&marks, class) else { return Ok(false) };
-        if self.segments == Segments::Split || offload.segmented.is_none() {
-            match wire::received::Received::new(&received.bytes, offload, received.tag) {
-                Ok(frames) => {
-                    let mut has_any = false;
-                    for index in 0..frames.count() {
-                        let bytes = frames.length(index).unwrap_or_default();
-                        has_any |=
-                            self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
-                    }
-                    return Ok(has_any);
-                }
-                // One that cannot be split here, such as a stream within a tunnel, stays whole.
-                Err(_) if offload.segmented.is_some() => {}
-                Err(wrong) => return Err(wrong),
+        if let Some(frames) = self.parts(&received, offload)? {
+            let mut has_any = false;
+            for index in 0..frames.count() {
+                let bytes = frames.length(index).unwrap_or_default();
+                has_any |= self.admit(flow, class, bytes, |into| frames.write(index, into).then_some(Offload::NONE));
             }
+            return Ok(has_any);
         }
         let bytes = received.bytes.len() + tag::bytes(received.tag);
         Ok(self.admit(flow, class, bytes, |into| whole(received, into).ok()))
+    }
+
+    /// The frames that one is taken in as, unless it stays whole.
+    fn parts<'f>(
+        &self,
+        received: &'f Received<'_>,
+        offload: Offload,
+    ) -> Result<Option<wire::received::Received<'f>>, Refused> {
+        if let Some(frames) = wire::received::Received::in_tunnel(&received.bytes, offload, received.tag) {
+            return frames.map(Some);
+        }
+        let is_long = offload.segmented.is_some();
+        if is_long && self.segments == Segments::Whole {
+            return Ok(None);
+        }
+        match wire::received::Received::new(&received.bytes, offload, received.tag) {
+            // The kernel may know more.
+            Err(_) if is_long => Ok(None),
+            frames => frames.map(Some),
+        }
     }
 
     /// The flow of a packet, if there is a place for it.

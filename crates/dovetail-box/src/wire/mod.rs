@@ -12,6 +12,7 @@
 //! | [`checksum`] | fills in what was left out |
 //! | [`left_out`] | finds what was left out, where nothing says so |
 //! | [`segments`] | one long frame as many |
+//! | `tunnel` | what is around the packet that is split |
 //! | [`named`] | the name that a packet carries of what is to be done with it |
 //! | [`fits`] | what an interface's MTU lets through |
 //! | [`clamp`] | lets TCP hosts agree on segments that fit |
@@ -37,5 +38,6 @@ pub mod tag;
 mod testing;
 pub mod token_bucket;
 pub mod too_big;
+mod tunnel;
 
 pub use refused::Refused;

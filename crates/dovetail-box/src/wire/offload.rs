@@ -33,14 +33,24 @@ pub struct Partial {
 pub struct Segmented {
     /// By which protocol.
     pub kind: Kind,
-    /// CWR answers one mark (RFC 3168), and so belongs to the first segment only. Without this it is part of a count (RFC
-    /// 9768), and belongs to every segment that the frame is split into.
-    pub ecn: bool,
+    /// To which segments a CWR belongs.
+    pub cwr: Cwr,
     /// How many bytes lay together in the kernel: at least the headers. A hint for allocation: no header
     /// need end there.
     pub header_bytes: u16,
     /// What every segment but the last carries behind the transport's header. Bytes.
     pub payload_bytes: u16,
+}
+
+/// What is said of TCP's CWR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cwr {
+    /// Nothing. Where it is set it is part of a count all the same: kernels that do not say so have such frames.
+    Unsaid,
+    /// It answers one mark (RFC 3168), and so belongs to the first segment only.
+    InFirst,
+    /// It is part of a count (RFC 9768), and belongs to every segment that the frame is split into.
+    InAll,
 }
 
 /// What is split.
@@ -61,6 +71,8 @@ const TCP4: u8 = 1;
 const TCP6: u8 = 4;
 const UDP: u8 = 5;
 const ECN: u8 = 0x80;
+/// Kernels that have it go by it where both are set.
+const ACCURATE_ECN: u8 = 0x10;
 
 impl Offload {
     /// Bytes of the header.
@@ -80,15 +92,19 @@ impl Offload {
             return Err(unknown);
         }
         let [payload_bytes, start, offset] = [[a, b], [c, d], [e, f]].map(u16::from_ne_bytes);
-        let split = |kind, ecn| Segmented { kind, ecn, header_bytes: u16::from_ne_bytes(header_bytes), payload_bytes };
-        let ecn = kind & ECN != 0;
+        let split = |kind, cwr| Segmented { kind, cwr, header_bytes: u16::from_ne_bytes(header_bytes), payload_bytes };
+        let cwr = match (kind & ACCURATE_ECN != 0, kind & ECN != 0) {
+            (true, _) => Cwr::InAll,
+            (false, true) => Cwr::InFirst,
+            (false, false) => Cwr::Unsaid,
+        };
         Ok(Self {
             partial: (flags & NEEDS_CHECKSUM != 0).then_some(Partial { start, offset }),
-            segmented: match (kind & !ECN, ecn) {
-                (NONE, false) => None,
-                (TCP4, _) => Some(split(Kind::Tcp4, ecn)),
-                (TCP6, _) => Some(split(Kind::Tcp6, ecn)),
-                (UDP, false) => Some(split(Kind::Udp, false)),
+            segmented: match (kind & !(ECN | ACCURATE_ECN), cwr) {
+                (NONE, Cwr::Unsaid) => None,
+                (TCP4, _) => Some(split(Kind::Tcp4, cwr)),
+                (TCP6, _) => Some(split(Kind::Tcp6, cwr)),
+                (UDP, Cwr::Unsaid) => Some(split(Kind::Udp, cwr)),
                 _ => return Err(unknown),
             },
         })
@@ -105,7 +121,13 @@ impl Offload {
                 Kind::Tcp6 => TCP6,
                 Kind::Udp => UDP,
             };
-            (kind | if split.ecn { ECN } else { 0 }, split.header_bytes, split.payload_bytes)
+            // What this kernel has said it takes back; an older one never says it.
+            let cwr = match split.cwr {
+                Cwr::Unsaid => 0,
+                Cwr::InFirst => ECN,
+                Cwr::InAll => ACCURATE_ECN,
+            };
+            (kind | cwr, split.header_bytes, split.payload_bytes)
         });
         let [[a, b], [c, d], [e, f], [g, h]] = [header_bytes, payload_bytes, start, offset].map(u16::to_ne_bytes);
         [flags, kind, a, b, c, d, e, f, g, h]

@@ -21,7 +21,7 @@ use super::{
     Refused,
     checksum::complete,
     offload::{Offload, Partial},
-    segments::Segments,
+    segments::{Segments, is_of_inner},
     tag::{self, TAG, Tag},
 };
 
@@ -56,6 +56,16 @@ impl<'a> Received<'a> {
             partial => partial,
         };
         Ok(Self(Form::Whole { frame, tag, partial }))
+    }
+
+    /// A long frame in a tunnel, which is to be split even where others are not: the kernel does not take it back. Nothing if it
+    /// is another. Time does not grow with the frame's length.
+    ///
+    /// # Errors
+    /// It cannot be split here either, as of a tunnel of an unknown kind.
+    pub fn in_tunnel(frame: &'a [u8], offload: Offload, tag: Option<Tag>) -> Option<Result<Self, Refused>> {
+        let split = offload.segmented?;
+        is_of_inner(frame, offload.partial, split.kind).then(|| Self::new(frame, offload, tag))
     }
 
     /// How many frames it is: at least 1, at most [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS). Constant time.

@@ -16,7 +16,7 @@ pub enum Refused {
     Short,
     /// A checksum would have its place outside of the frame.
     Checksum,
-    /// To be split, but its headers are not those that the interface says, as those of a tunnel are not, or contradict
+    /// To be split, but its headers are not those that the interface says, as those of an unknown tunnel are not, or contradict
     /// themselves.
     Headers,
     /// To be split into parts of no bytes, or into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS).

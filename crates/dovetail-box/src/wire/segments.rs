@@ -8,21 +8,25 @@
 //! | IPv4 identification | the frame's + i |
 //! | TCP sequence number | the frame's + i · payload |
 //! | FIN, PSH | in the last only |
-//! | CWR | in the first only, or in all ([`Segmented::ecn`]) |
+//! | CWR | in the first only, or in all ([`Cwr`]) |
 //! | lengths, checksums | its own |
+//! | outer headers of a tunnel | the same, each its own (`wire::tunnel`) |
 //!
 //! Everything else is the frame's, options included. Where a segment begins and how long it is follows from its number, so one
 //! that a queue refuses is never copied.
+
+mod ip;
 
 use std::ops::Range;
 
 use super::{
     Refused,
     checksum::pseudo_header,
-    offload::{Kind, Partial, Segmented},
+    offload::{Cwr, Kind, Partial, Segmented},
     tag::{self, Tag},
+    tunnel::Outer,
 };
-use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write, write_length};
+use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write};
 
 /// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
 /// parts are a way to make one frame cost as much as tens of thousands.
@@ -42,6 +46,8 @@ const CWR: u8 = 0x80;
 pub struct Segments<'a> {
     frame: &'a [u8],
     tag: Option<Tag>,
+    /// What is around the packet, if it is in a tunnel.
+    outer: Option<Outer>,
     ip: Ip,
     /// Where TCP's or UDP's header begins.
     transport: usize,
@@ -57,16 +63,16 @@ impl<'a> Segments<'a> {
     /// packet's end is in no segment. Time does not grow with the frame's length.
     ///
     /// # Errors
-    /// The headers are not those that `segmented` and `partial` say, contradict themselves, or belong to a fragment; the
-    /// payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`]. Packets that are longer than their length
-    /// field can say ("BIG TCP") are refused.
+    /// The headers are not those that `segmented` and `partial` say, contradict themselves, belong to a fragment, or to a
+    /// tunnel of an unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`]. Packets that
+    /// are longer than their length field can say ("BIG TCP") are refused.
     pub fn new(
         frame: &'a [u8],
         partial: Option<Partial>,
         segmented: Segmented,
         tag: Option<Tag>,
     ) -> Result<Self, Refused> {
-        let ip = Ip::find(frame).map_err(|_| Refused::Headers)?;
+        let (outer, ip) = packet(frame, partial, segmented.kind)?;
         let (protocol, Some(transport)) = ip.transport(frame) else { return Err(Refused::Headers) };
         let (wanted, version, checksum) = match segmented.kind {
             Kind::Tcp4 => (PROTOCOL_TCP, Version::V4, 16),
@@ -94,7 +100,7 @@ impl<'a> Segments<'a> {
             Some(_) => return Err(Refused::Headers),
             None => pseudo_header(frame, &ip, protocol, 0),
         };
-        let split = Self { frame, tag, ip, transport, payload, segmented, pseudo };
+        let split = Self { frame, tag, outer, ip, transport, payload, segmented, pseudo };
         if segmented.payload_bytes == 0 || split.count() > MOST_SEGMENTS {
             return Err(Refused::Segments);
         }
@@ -123,15 +129,13 @@ impl<'a> Segments<'a> {
         }
         into.extend_from_slice(self.frame.get(part).unwrap_or_default());
         let shift = tag::bytes(self.tag);
-        let ip = Ip { at: self.ip.at + shift, body: self.ip.body + shift, end: into.len(), ..self.ip };
-        if ip.version == Version::V4 {
-            let first = read_u16(into, ip.at + 4).unwrap_or(0);
-            write(into, ip.at + 4, &first.wrapping_add(index as u16).to_be_bytes());
-        }
-        write_length(into, &ip);
+        self.ip.in_segment(shift, into.len()).write_segment(into, index);
         match self.segmented.kind {
             Kind::Tcp4 | Kind::Tcp6 => self.write_tcp(index, into, self.transport + shift),
             Kind::Udp => self.write_udp(into, self.transport + shift),
+        }
+        if let Some(outer) = &self.outer {
+            outer.write(into, index, shift);
         }
         true
     }
@@ -154,7 +158,7 @@ impl<'a> Segments<'a> {
         if index + 1 < self.count() {
             header[13] &= !(FIN | PUSH);
         }
-        if index > 0 && self.segmented.ecn {
+        if index > 0 && self.segmented.cwr == Cwr::InFirst {
             header[13] &= !CWR;
         }
         write(segment, transport + 16, &[0, 0]);
@@ -178,6 +182,29 @@ impl<'a> Segments<'a> {
         let packet = segment.get(transport..).unwrap_or_default();
         finish(sum(packet, self.pseudo + packet.len() as u64))
     }
+}
+
+/// Whether what is said of a long frame is about a packet in a tunnel. The kernel, which cannot be told of the tunnel, does not
+/// take such a frame back. Constant time.
+pub(crate) fn is_of_inner(frame: &[u8], partial: Option<Partial>, kind: Kind) -> bool {
+    Ip::find(frame).is_ok_and(|ip| is_within(frame, &ip, partial, kind))
+}
+
+/// Whether the packet that is split is within this one: it is of another protocol, or what is summed begins further behind.
+fn is_within(frame: &[u8], ip: &Ip, partial: Option<Partial>, kind: Kind) -> bool {
+    let (protocol, transport) = ip.transport(frame);
+    let wanted = if kind == Kind::Udp { PROTOCOL_UDP } else { PROTOCOL_TCP };
+    let is_behind = |at| partial.is_some_and(|partial| usize::from(partial.start) > at);
+    protocol != wanted || transport.is_some_and(is_behind)
+}
+
+/// The packet that is split, and what is around it.
+fn packet(frame: &[u8], partial: Option<Partial>, kind: Kind) -> Result<(Option<Outer>, Ip), Refused> {
+    let ip = Ip::find(frame).map_err(|_| Refused::Headers)?;
+    if !is_within(frame, &ip, partial, kind) {
+        return Ok((None, ip));
+    }
+    Outer::find(frame, ip).map(|(outer, inner)| (Some(outer), inner))
 }
 
 #[cfg(test)]

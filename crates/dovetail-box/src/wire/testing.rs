@@ -3,7 +3,9 @@
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use proptest::prelude::*;
 
-use super::offload::{Kind, Offload, Partial, Segmented};
+use super::offload::{Cwr, Kind, Offload, Partial, Segmented};
+
+pub(crate) mod tunnel;
 
 /// The sum of 16-bit words as RFC 1071 defines it, one by one.
 pub(crate) fn naive_sum(bytes: &[u8]) -> u16 {
@@ -31,7 +33,7 @@ pub(crate) struct Long {
     pub(crate) payload: Vec<u8>,
     pub(crate) payload_bytes: u16,
     pub(crate) is_partial: bool,
-    pub(crate) ecn: bool,
+    pub(crate) cwr: Cwr,
 }
 
 impl Long {
@@ -110,7 +112,8 @@ impl Long {
             (false, false) => Kind::Tcp4,
             (false, true) => Kind::Tcp6,
         };
-        Segmented { kind, ecn: self.ecn && !self.udp, header_bytes: 0, payload_bytes: self.payload_bytes }
+        let cwr = if self.udp { Cwr::Unsaid } else { self.cwr };
+        Segmented { kind, cwr, header_bytes: 0, payload_bytes: self.payload_bytes }
     }
 
     pub(crate) fn offload(&self) -> Offload {
@@ -118,12 +121,17 @@ impl Long {
     }
 }
 
+/// What may be said of a CWR.
+fn any_cwr() -> impl Strategy<Value = Cwr> {
+    prop_oneof![Just(Cwr::Unsaid), Just(Cwr::InFirst), Just(Cwr::InAll)]
+}
+
 /// Any frame that can be split.
 pub(crate) fn long() -> impl Strategy<Value = Long> {
     let tag = prop_oneof![Just([0x81, 0, 0x20, 7]), Just([0x88, 0xa8, 0, 9])];
     let payload = prop_oneof![4 => 0usize..5000, 1 => 60_000usize..65_000];
     (
-        any::<[bool; 5]>(),
+        (any::<[bool; 4]>(), any_cwr()),
         prop::collection::vec(tag, 0..=2),
         (0usize..=10, 0usize..=10),
         (prop_oneof![any::<u16>(), Just(0xffff)], prop_oneof![any::<u32>(), Just(u32::MAX - 5)], any::<u8>()),
@@ -133,29 +141,31 @@ pub(crate) fn long() -> impl Strategy<Value = Long> {
         }),
         1u16..3000,
     )
-        .prop_map(|(flags, tags, options, numbers, payload, payload_bytes): (_, _, _, _, Vec<u8>, u16)| Long {
-            v6: flags[0],
-            udp: flags[1],
-            is_partial: flags[2],
-            ecn: flags[3],
-            tags,
-            ip_options: if flags[4] { options.0 } else { 0 },
-            tcp_options: options.1,
-            identification: numbers.0,
-            sequence: numbers.1,
-            flags: numbers.2,
-            // A frame that is split into more is refused.
-            payload_bytes: payload_bytes.max(payload.len().div_ceil(super::segments::MOST_SEGMENTS) as u16),
-            payload,
+        .prop_map(|((flags, cwr), tags, options, numbers, payload, payload_bytes): (_, _, _, _, Vec<u8>, u16)| {
+            Long {
+                v6: flags[0],
+                udp: flags[1],
+                is_partial: flags[2],
+                cwr,
+                tags,
+                ip_options: if flags[3] { options.0 } else { 0 },
+                tcp_options: options.1,
+                identification: numbers.0,
+                sequence: numbers.1,
+                flags: numbers.2,
+                // A frame that is split into more is refused.
+                payload_bytes: payload_bytes.max(payload.len().div_ceil(super::segments::MOST_SEGMENTS) as u16),
+                payload,
+            }
         })
 }
 
 /// Bytes that are packets, damaged ones and others.
 pub(crate) fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let damage = prop::collection::vec((0usize..120, any::<u8>()), 0..4);
+    let frame = prop_oneof![long().prop_map(|long| long.frame()), tunnel::in_tunnel().prop_map(|made| made.frame())];
     let damaged =
-        (long(), damage, any::<prop::sample::Index>(), any::<bool>()).prop_map(|(long, damage, cut, whole)| {
-            let mut frame = long.frame();
+        (frame, damage, any::<prop::sample::Index>(), any::<bool>()).prop_map(|(mut frame, damage, cut, whole)| {
             for (at, byte) in damage {
                 if let Some(place) = frame.get_mut(at) {
                     *place = byte;
@@ -174,8 +184,9 @@ pub(crate) fn any_offload() -> impl Strategy<Value = Offload> {
     let near = || prop_oneof![3 => 0u16..120, 1 => any::<u16>()];
     let kind = prop_oneof![Just(Kind::Tcp4), Just(Kind::Tcp6), Just(Kind::Udp)];
     let partial = (near(), near()).prop_map(|(start, offset)| Partial { start, offset });
-    let segmented = (kind, any::<bool>(), any::<u16>(), near()).prop_map(|(kind, ecn, header_bytes, payload_bytes)| {
-        Segmented { kind, ecn: ecn && kind != Kind::Udp, header_bytes, payload_bytes }
+    let segmented = (kind, any_cwr(), any::<u16>(), near()).prop_map(|(kind, cwr, header_bytes, payload_bytes)| {
+        let cwr = if kind == Kind::Udp { Cwr::Unsaid } else { cwr };
+        Segmented { kind, cwr, header_bytes, payload_bytes }
     });
     (prop::option::of(partial), prop::option::of(segmented))
         .prop_map(|(partial, segmented)| Offload { partial, segmented })
@@ -236,7 +247,7 @@ pub(crate) fn long_datagram(v6: bool) -> Long {
         payload: vec![8; 1480],
         payload_bytes: 1,
         is_partial: true,
-        ecn: false,
+        cwr: Cwr::Unsaid,
     }
 }
 

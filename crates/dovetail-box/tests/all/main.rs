@@ -16,6 +16,7 @@
 //! | `links` | links that go down, or are narrower than others |
 //! | `long_link` | a link that is long |
 //! | `syn` | SYNs that are told smaller segments |
+//! | `joined` | packets in tunnels that an interface has joined |
 //! | `answers` | what senders of packets that are not forwarded are told |
 //! | `tunnel` | what is encrypted and routed for others |
 //! | `tunnel_in` | what others encrypted comes in decrypted |
@@ -44,6 +45,8 @@ mod firewall;
 mod frames;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod hostile;
+#[cfg(all(target_os = "linux", feature = "live"))]
+mod joined;
 mod key;
 #[cfg(all(target_os = "linux", feature = "live"))]
 mod links;

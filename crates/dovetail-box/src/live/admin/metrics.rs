@@ -163,7 +163,7 @@ impl Scrape {
         to.counter("dropped_packets", "Packets that were dropped, by reason", None, dropped)?;
         let help = "Packets for which the flow table had no place";
         to.counter("no_flow_packets", help, None, [(NOTHING, self.status.oddities.no_flow)])?;
-        let help = "Frames that contradict what the interface says of them";
+        let help = "Frames that contradict what the interface says of them, and long ones in tunnels of unknown kinds";
         to.counter("malformed_frames", help, None, [(NOTHING, self.status.oddities.malformed)])?;
         let answers = self.status.answers.by_kind();
         let sent = answers.map(|(kind, answers)| ([("reason", kind)], answers.sent));

@@ -2,7 +2,7 @@
 //! the senders of packets that end here.
 
 use super::{
-    super::{clock, entrance::whole, port::MOST_OUTGOING, sys::Received},
+    super::{clock, entrance::whole, frames::Frames, port::MOST_OUTGOING, sys::Received},
     Plane, ROUND, clamp,
 };
 use crate::wire::{
@@ -21,27 +21,45 @@ impl Plane {
         let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
         // Asked for with the first frame: while there is none, the time would be what the next one waits.
         let mut now = None;
-        let mut pass = |received: Received<'_>| {
+        let mut pass = |mut offload: Offload, mut bytes: Vec<u8>, frames: &mut Frames| {
+            // What goes by a checksum needs one that is filled in, and a packet socket cannot say that one is SCTP's.
+            if let (Some(partial), None) = (offload.partial, offload.segmented)
+                && (clamp.is_some() || !inbound.is_empty() || partial.offset == wire::checksum::SCTP_OFFSET)
+                && wire::checksum::complete(&mut bytes, partial).is_ok()
+            {
+                offload = Offload::NONE;
+            }
+            // Frames of many packets are of TCP or UDP.
+            if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
+                return frames.give_back(bytes);
+            }
+            if let Some((v4, v6)) = clamp {
+                wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
+            }
+            to.push(offload, bytes, *now.get_or_insert_with(clock::now));
+        };
+        let mut take = |received: Received<'_>| {
+            let in_tunnel = Offload::parse(&received.offload)
+                .ok()
+                .and_then(|offload| wire::received::Received::in_tunnel(&received.bytes, offload, received.tag));
+            match in_tunnel {
+                Some(Ok(segments)) => {
+                    for index in 0..segments.count() {
+                        let mut bytes = frames.buffer(segments.length(index).unwrap_or_default());
+                        segments.write(index, &mut bytes);
+                        pass(Offload::NONE, bytes, frames);
+                    }
+                    return true;
+                }
+                Some(Err(_)) => {
+                    oddities.malformed += 1;
+                    return true;
+                }
+                None => {}
+            }
             let mut bytes = frames.buffer(received.bytes.len());
             match whole(received, &mut bytes) {
-                Ok(mut offload) => {
-                    // What goes by a checksum needs one that is filled in, and a packet socket cannot say that one is SCTP's.
-                    if let (Some(partial), None) = (offload.partial, offload.segmented)
-                        && (clamp.is_some() || !inbound.is_empty() || partial.offset == wire::checksum::SCTP_OFFSET)
-                        && wire::checksum::complete(&mut bytes, partial).is_ok()
-                    {
-                        offload = Offload::NONE;
-                    }
-                    // Frames of many packets are of TCP or UDP.
-                    if !inbound.is_empty() && offload == Offload::NONE && !inbound.pass(&mut bytes) {
-                        frames.give_back(bytes);
-                        return true;
-                    }
-                    if let Some((v4, v6)) = clamp {
-                        wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
-                    }
-                    to.push(offload, bytes, *now.get_or_insert_with(clock::now));
-                }
+                Ok(offload) => pass(offload, bytes, frames),
                 Err(_) => {
                     oddities.malformed += 1;
                     frames.give_back(bytes);
@@ -49,7 +67,7 @@ impl Plane {
             }
             true
         };
-        (0..room).take_while(|_| from.receive(&mut pass)).count()
+        (0..room).take_while(|_| from.receive(&mut take)).count()
     }
 
     /// Tells the sender of a packet what became of it, where that may be told.

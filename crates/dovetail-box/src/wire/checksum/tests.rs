@@ -1,4 +1,5 @@
 use super::{super::testing::*, *};
+use crate::wire::offload::Cwr;
 use proptest::prelude::*;
 
 proptest! {
@@ -79,7 +80,7 @@ fn sctp_gets_its_crc_and_tcp_does_not() {
         payload: vec![3; 100],
         payload_bytes: 100,
         is_partial: true,
-        ecn: false,
+        cwr: Cwr::Unsaid,
     };
     let mut tcp = long.frame();
     complete(&mut tcp, Partial { start: 34, offset: 8 }).unwrap();

@@ -1,4 +1,5 @@
 use super::{super::testing::*, *};
+use crate::wire::offload::Cwr;
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 
@@ -17,7 +18,7 @@ fn syn(v6: bool, tags: usize, flags: u8, options: &[u8]) -> Vec<u8> {
         payload: vec![],
         payload_bytes: 1,
         is_partial: true,
-        ecn: false,
+        cwr: Cwr::Unsaid,
     };
     let mut frame = long.frame();
     let start = frame.len() - options.len();

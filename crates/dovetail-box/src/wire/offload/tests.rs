@@ -14,17 +14,31 @@ fn a_header_says_what_it_says() {
     assert_eq!(Offload::parse(&header(2, 0, [0; 4])), Ok(Offload::NONE));
     let partial = Some(Partial { start: 34, offset: 16 });
     assert_eq!(Offload::parse(&header(1, 0, [0, 0, 34, 16])), Ok(Offload { partial, segmented: None }));
-    for (number, kind, ecn) in
-        [(1, Kind::Tcp4, false), (0x81, Kind::Tcp4, true), (4, Kind::Tcp6, false), (5, Kind::Udp, false)]
-    {
-        let segmented = Some(Segmented { kind, ecn, header_bytes: 66, payload_bytes: 1448 });
-        assert_eq!(Offload::parse(&header(1, number, [66, 1448, 34, 16])), Ok(Offload { partial, segmented }));
+    let [unsaid, in_first, in_all] = [Cwr::Unsaid, Cwr::InFirst, Cwr::InAll];
+    for (number, kind, cwr) in [
+        (1, Kind::Tcp4, unsaid),
+        (0x81, Kind::Tcp4, in_first),
+        (0x11, Kind::Tcp4, in_all),
+        (4, Kind::Tcp6, unsaid),
+        (0x84, Kind::Tcp6, in_first),
+        (0x14, Kind::Tcp6, in_all),
+        (5, Kind::Udp, unsaid),
+    ] {
+        let segmented = Some(Segmented { kind, cwr, header_bytes: 66, payload_bytes: 1448 });
+        let said = header(1, number, [66, 1448, 34, 16]);
+        assert_eq!(Offload::parse(&said), Ok(Offload { partial, segmented }));
+        assert_eq!(Offload { partial, segmented }.bytes(), said, "the kernel is told what it has said");
+    }
+    // Where both are set, it is a count.
+    for (number, kind) in [(0x91, Kind::Tcp4), (0x94, Kind::Tcp6)] {
+        let offload = Offload::parse(&header(1, number, [66, 1448, 34, 16])).unwrap();
+        assert_eq!(offload.segmented.map(|split| (split.kind, split.cwr)), Some((kind, in_all)));
     }
 }
 
 #[test]
 fn what_is_not_known_is_refused() {
-    for kind in (0..=255).filter(|kind| ![0, 1, 4, 5, 0x81, 0x84].contains(kind)) {
+    for kind in (0..=255).filter(|kind| ![0, 1, 4, 5, 0x81, 0x84, 0x11, 0x14, 0x91, 0x94].contains(kind)) {
         assert_eq!(Offload::parse(&header(0, kind, [0; 4])), Err(Refused::Offload { flags: 0, kind }));
     }
     for flags in 4..=255 {

@@ -1,4 +1,7 @@
-use super::{super::testing::*, *};
+use super::{
+    super::testing::{tunnel::in_tunnel, *},
+    *,
+};
 use proptest::prelude::*;
 
 use crate::wire::segments::MOST_SEGMENTS;
@@ -32,6 +35,17 @@ proptest! {
         prop_assert_eq!((untouched, received.length(received.count())), (vec![1], None));
     }
 
+    /// What the kernel does not take back is split or refused even where other long frames stay whole.
+    #[test]
+    fn a_long_frame_in_a_tunnel_never_stays_whole(made in in_tunnel()) {
+        let (frame, outside) = (made.frame(), made.long.frame());
+        let in_tunnel = |frame, offload| Received::in_tunnel(frame, offload, None).map(|frames| frames.map(|it| it.count()));
+        let count = Received::new(&outside, made.long.offload(), None).unwrap().count();
+        prop_assert_eq!(in_tunnel(&frame, made.offload()), Some(Ok(count)));
+        prop_assert_eq!(in_tunnel(&outside, made.long.offload()), None);
+        prop_assert_eq!(in_tunnel(&frame, Offload { segmented: None, ..made.offload() }), None, "a short one");
+    }
+
     /// What is not refused can be written.
     #[test]
     fn any_bytes_are_received_or_refused(frame in hostile(), offload in any_offload(), is_tagged in any::<bool>()) {
@@ -61,4 +75,14 @@ fn what_is_said_of_a_frame_must_fit_it() {
     assert_eq!(new(11, 0, 0, false), Err(Refused::Short));
     assert_eq!(Received::new(&[0; 11], Offload::NONE, None).map(|_| ()), Err(Refused::Short));
     assert_eq!(Received::new(&[0; 12], Offload::NONE, None).map(|_| ()), Ok(()));
+}
+
+#[test]
+fn a_tunnel_of_an_unknown_kind_is_refused() {
+    const ENCRYPTED: u8 = 50;
+    let long = Long { udp: false, payload_bytes: 100, ..long_datagram(false) };
+    let mut frame = long.frame();
+    frame[23] = ENCRYPTED;
+    let refused = Received::in_tunnel(&frame, long.offload(), None).map(|frames| frames.map(|it| it.count()));
+    assert_eq!(refused, Some(Err(Refused::Headers)));
 }

@@ -1,0 +1,139 @@
+//! How the socket comes to be: memory and rings are told to the kernel, all chunks for receiving are given to it, and the socket
+//! is bound to the interface's queue.
+
+use std::{
+    io,
+    mem::{size_of, size_of_val, zeroed},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
+    ptr, thread,
+    time::Duration,
+};
+
+use super::{
+    super::{
+        packet::{done, packet_socket, promiscuous, set},
+        sending::BATCH,
+    },
+    SENDING, XdpSocket,
+    memory::Mapping,
+    rings::Ring,
+};
+
+/// What the kernel keeps before a frame that it has received.
+const HEADROOM: u32 = 256;
+/// Bytes of the chunks for receiving: as many as a packet socket's ring has.
+const RECEIVE_BYTES: u32 = 8 << 20;
+/// The only queue that an interface may have.
+const QUEUE: u32 = 0;
+/// How often a queue is asked for that another socket has, and how long to wait in between: two seconds in all.
+const TRIES: u32 = 100;
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+/// linux/if_xdp.h
+const XDP_MAX_TX_SKB_BUDGET: libc::c_int = 9;
+/// What the kernel sends in a call where it cannot be told (TX_BATCH_SIZE, net/xdp/xsk.c). Before Linux 6.17 it says how much it has
+/// taken only once it finds the ring empty.
+const USUAL_BATCH: usize = 32;
+
+impl XdpSocket {
+    /// The longest frame of a chunk of this size that can be received.
+    const fn room(chunk_bytes: u32) -> u32 {
+        chunk_bytes - HEADROOM
+    }
+
+    /// Opens a socket on an interface, at which nothing arrives until a program sends frames there. Needs `CAP_NET_RAW`, and
+    /// `CAP_IPC_LOCK` or as much in `RLIMIT_MEMLOCK`.
+    ///
+    /// # Errors
+    /// The system's; `EMSGSIZE` where frames of this many bytes do not fit a chunk.
+    pub(crate) fn open(index: u32, frame_bytes: u32) -> io::Result<Self> {
+        let chunk_bytes = [2048, 4096].into_iter().find(|&chunk| frame_bytes <= Self::room(chunk));
+        let chunk_bytes = chunk_bytes.ok_or_else(|| io::Error::from_raw_os_error(libc::EMSGSIZE))?;
+        let receiving = RECEIVE_BYTES / chunk_bytes;
+        let beside = packet_socket()?;
+        promiscuous(beside.as_fd(), index)?;
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: no memory is involved.
+        let socket = unsafe { libc::socket(libc::AF_XDP, kind, 0) };
+        done(socket)?;
+        // SAFETY: the kernel has just given us this descriptor.
+        let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+        let fd = socket.as_fd();
+        let memory = Mapping::anonymous(chunk_bytes as usize * (receiving + SENDING) as usize)?;
+        let region = libc::xdp_umem_reg {
+            addr: memory.at.as_ptr() as u64,
+            len: memory.bytes as u64,
+            chunk_size: chunk_bytes,
+            headroom: 0,
+            flags: 0,
+            tx_metadata_len: 0,
+        };
+        set(fd, libc::SOL_XDP, libc::XDP_UMEM_REG, &region)?;
+        set(fd, libc::SOL_XDP, libc::XDP_UMEM_FILL_RING, &receiving)?;
+        set(fd, libc::SOL_XDP, libc::XDP_UMEM_COMPLETION_RING, &SENDING)?;
+        set(fd, libc::SOL_XDP, libc::XDP_RX_RING, &receiving)?;
+        set(fd, libc::SOL_XDP, libc::XDP_TX_RING, &SENDING)?;
+        // A whole batch in a call, where Linux is 6.17 or newer; else 32 frames.
+        let batch =
+            if set(fd, libc::SOL_XDP, XDP_MAX_TX_SKB_BUDGET, &(BATCH as u32)).is_ok() { BATCH } else { USUAL_BATCH };
+        let offsets = option::<libc::xdp_mmap_offsets>(fd, libc::XDP_MMAP_OFFSETS)?;
+        let mut fill = Ring::map(fd, &offsets.fr, receiving, libc::XDP_UMEM_PGOFF_FILL_RING as libc::off_t)?;
+        for chunk in 0..receiving {
+            fill.put(u64::from(chunk) * u64::from(chunk_bytes));
+        }
+        fill.publish();
+        let sent = Ring::map(fd, &offsets.cr, SENDING, libc::XDP_UMEM_PGOFF_COMPLETION_RING as libc::off_t)?;
+        let received = Ring::map(fd, &offsets.rx, receiving, libc::XDP_PGOFF_RX_RING)?;
+        let sending = Ring::map(fd, &offsets.tx, SENDING, libc::XDP_PGOFF_TX_RING)?;
+        let address = libc::sockaddr_xdp {
+            sxdp_family: libc::AF_XDP as u16,
+            sxdp_flags: libc::XDP_COPY,
+            sxdp_ifindex: index,
+            sxdp_queue_id: QUEUE,
+            sxdp_shared_umem_fd: 0,
+        };
+        let length = size_of_val(&address) as libc::socklen_t;
+        // The kernel takes some milliseconds until it has parted from a socket that was closed.
+        let mut left = TRIES;
+        loop {
+            // SAFETY: the kernel reads `length` bytes of `address`.
+            match done(unsafe { libc::bind(socket.as_raw_fd(), ptr::from_ref(&address).cast(), length) }) {
+                Err(wrong) if wrong.raw_os_error() == Some(libc::EBUSY) && left > 0 => {
+                    left -= 1;
+                    thread::sleep(BETWEEN_TRIES);
+                }
+                answer => break answer?,
+            }
+        }
+        let free = (receiving..receiving + SENDING).map(|chunk| u64::from(chunk) * u64::from(chunk_bytes)).collect();
+        Ok(Self {
+            socket,
+            beside,
+            memory,
+            chunk_bytes,
+            fill,
+            received,
+            sending,
+            sent,
+            free,
+            is_free: vec![true; SENDING as usize],
+            batch,
+            unreturned: 0,
+            is_read: false,
+            is_refusing: false,
+        })
+    }
+}
+
+/// What the kernel answers to a question about an AF_XDP socket.
+pub(super) fn option<T>(socket: BorrowedFd<'_>, name: libc::c_int) -> io::Result<T> {
+    // SAFETY: the structures that are asked for here consist of numbers, which may be zero.
+    let mut value: T = unsafe { zeroed() };
+    let mut length = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `value`, which is that long.
+    done(unsafe {
+        let to = ptr::from_mut(&mut value).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::SOL_XDP, name, to, &raw mut length)
+    })?;
+    // Older kernels know less.
+    if length as usize == size_of::<T>() { Ok(value) } else { Err(io::ErrorKind::Unsupported.into()) }
+}

@@ -1,0 +1,151 @@
+//! What lies around a packet in a tunnel, where a long frame is one.
+//!
+//! Linux joins a stream's packets within GRE, IP in IP, VXLAN or Geneve as it does outside of them, and a sender on the same
+//! machine leaves them unsplit. What an interface then says of the frame is about the inner packet, and there is no way to say it
+//! of a tunnel: a kernel does not take such a frame back. Split here, every segment gets the outer headers too:
+//!
+//! | around the packet | found by | own to each segment |
+//! |---|---|---|
+//! | IPv4, IPv6 | the link's type | identification, length, checksum |
+//! | GRE (RFC 2784, 2890) | protocol 47, with a checksum or a key | checksum, if it has one |
+//! | VXLAN (RFC 7348) | UDP to 4789 or Linux's 8472 | UDP's length and checksum, if it has one |
+//! | Geneve (RFC 8926) | UDP to 6081 | the same |
+//!
+//! There is one tunnel: around two, Linux joins nothing.
+
+use super::{Refused, checksum::pseudo_header};
+use crate::functions::frame::{Ip, TYPE_IPV4, TYPE_IPV6, UDP, finish, read_u16, sum, write};
+
+const PROTOCOL_IPV4: u8 = 4;
+const PROTOCOL_UDP: u8 = 17;
+const PROTOCOL_IPV6: u8 = 41;
+const PROTOCOL_GRE: u8 = 47;
+
+/// EtherType of an Ethernet frame within GRE or Geneve.
+const TYPE_ETHERNET: u16 = 0x6558;
+
+const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const GENEVE_PORT: u16 = 6081;
+/// VXLAN's header, and Geneve's without options.
+const HEADER: usize = 8;
+
+/// The outer headers. All of them are in front of what is split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Outer {
+    ip: Ip,
+    by: By,
+}
+
+/// What lies between the two IP headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Nothing,
+    Gre { at: usize, has_checksum: bool },
+    Udp { at: usize, has_checksum: bool },
+}
+
+impl Outer {
+    /// Steps into a tunnel: what is around the inner packet, and that packet. Constant time.
+    ///
+    /// # Errors
+    /// It is no tunnel that is known here, a fragment, or not all of it is the inner packet.
+    pub(super) fn find(frame: &[u8], ip: Ip) -> Result<(Self, Ip), Refused> {
+        Self::read(frame, ip).filter(|(_, inner)| inner.end == ip.end).ok_or(Refused::Headers)
+    }
+
+    fn read(frame: &[u8], ip: Ip) -> Option<(Self, Ip)> {
+        let (protocol, at) = ip.transport(frame);
+        let at = at.filter(|_| !ip.is_fragment(frame))?;
+        let (by, inner) = match protocol {
+            PROTOCOL_IPV4 => (By::Nothing, packet(frame, at, TYPE_IPV4)?),
+            PROTOCOL_IPV6 => (By::Nothing, packet(frame, at, TYPE_IPV6)?),
+            PROTOCOL_GRE => within_gre(frame, at)?,
+            PROTOCOL_UDP => within_udp(frame, at, ip.end)?,
+            _ => return None,
+        };
+        Some((Self { ip, by }, inner))
+    }
+
+    /// Fills in what is own to one segment, that of this number, whose inner packet is as it is to be. Its frame is `shift`
+    /// bytes longer in front than the one that these headers were found in. Grows with the bytes, where there is an outer
+    /// checksum.
+    pub(super) fn write(&self, segment: &mut [u8], index: usize, shift: usize) {
+        let ip = self.ip.in_segment(shift, segment.len());
+        match self.by {
+            By::Nothing => {}
+            By::Gre { at, has_checksum } => {
+                if has_checksum {
+                    // Checksum, and reserved bytes that are zero.
+                    write(segment, at + shift + 4, &[0; 4]);
+                    let checksum = finish(sum(segment.get(at + shift..).unwrap_or_default(), 0));
+                    write(segment, at + shift + 4, &checksum.to_be_bytes());
+                }
+            }
+            By::Udp { at, has_checksum } => write_udp(segment, &ip, at + shift, has_checksum),
+        }
+        ip.write_segment(segment, index);
+    }
+}
+
+/// The IP packet that begins there, of this type.
+fn packet(frame: &[u8], at: usize, kind: u16) -> Option<Ip> {
+    Ip::begins(frame, at, kind).ok()
+}
+
+/// The IP packet of a tunnel that says what it carries: a packet, or a frame of one.
+fn carried(frame: &[u8], at: usize, kind: u16) -> Option<Ip> {
+    if kind == TYPE_ETHERNET { Ip::find_from(frame, at).ok() } else { packet(frame, at, kind) }
+}
+
+fn within_gre(frame: &[u8], at: usize) -> Option<(By, Ip)> {
+    const CHECKSUM: u16 = 0x8000;
+    const KEY: u16 = 0x2000;
+    let flags = read_u16(frame, at)?;
+    // Version 0. Sequence numbers would be those of packets that are not there any more.
+    if flags & !(CHECKSUM | KEY) != 0 {
+        return None;
+    }
+    let [has_checksum, has_key] = [CHECKSUM, KEY].map(|flag| flags & flag != 0);
+    let inside = at + 4 + 4 * usize::from(has_checksum) + 4 * usize::from(has_key);
+    Some((By::Gre { at, has_checksum }, carried(frame, inside, read_u16(frame, at + 2)?)?))
+}
+
+fn within_udp(frame: &[u8], at: usize, end: usize) -> Option<(By, Ip)> {
+    let [port, length, checksum] = [read_u16(frame, at + 2)?, read_u16(frame, at + 4)?, read_u16(frame, at + 6)?];
+    let body = at + UDP;
+    let first = read_u16(frame, body)?;
+    let inner = match port {
+        // Beside those of group policies, flags say that what follows is something else.
+        _ if VXLAN_PORTS.contains(&port) => {
+            const ITS_NETWORK: u16 = 0x0800;
+            const OF_POLICIES: u16 = 0x8048;
+            (first & !OF_POLICIES == ITS_NETWORK).then_some(())?;
+            carried(frame, body + HEADER, TYPE_ETHERNET)?
+        }
+        GENEVE_PORT => {
+            const VERSION: u16 = 0xc000;
+            (first & VERSION == 0).then_some(())?;
+            let options = usize::from(first >> 8 & 0x3f) * 4;
+            carried(frame, body + HEADER + options, read_u16(frame, body + 2)?)?
+        }
+        _ => return None,
+    };
+    let by = By::Udp { at, has_checksum: checksum != 0 };
+    (usize::from(length) == end - at).then_some((by, inner))
+}
+
+fn write_udp(segment: &mut [u8], ip: &Ip, at: usize, has_checksum: bool) {
+    let bytes = segment.len() - at;
+    write(segment, at + 4, &(bytes as u16).to_be_bytes());
+    if !has_checksum {
+        return;
+    }
+    write(segment, at + 6, &[0, 0]);
+    let pseudo = pseudo_header(segment, ip, PROTOCOL_UDP, bytes);
+    // Zero says that there is no checksum.
+    let checksum = match finish(sum(segment.get(at..).unwrap_or_default(), pseudo)) {
+        0 => 0xffff,
+        other => other,
+    };
+    write(segment, at + 6, &checksum.to_be_bytes());
+}
