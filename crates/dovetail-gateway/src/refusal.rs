@@ -21,7 +21,7 @@ pub(crate) enum Refusal {
     #[error(
         "Passwords cannot be examined at the moment. Try again shortly, and tell the gateway's operator if that does not help."
     )]
-    NotExamined,
+    NoHelper,
     #[error(
         "Requests such as this one, in the class '{class}', are let through only {hours}. Try again from {opens} on. This gateway's \
          operator has set these hours so that the link is free for other things until then."
@@ -123,7 +123,7 @@ impl Refusal {
             Self::Loop => StatusCode::LOOP_DETECTED,
             Self::NoName { .. } | Self::Connect { .. } | Self::BrokeOff { .. } => StatusCode::BAD_GATEWAY,
             Self::NameTimeout(_) | Self::ConnectTimeout(_) | Self::ResponseTimeout(_) => StatusCode::GATEWAY_TIMEOUT,
-            Self::Full | Self::NotExamined | Self::OutOfHours { .. } => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Full | Self::NoHelper | Self::OutOfHours { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Self::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
@@ -148,7 +148,7 @@ impl Refusal {
             Self::ResponseTimeout(_) => "connection_read_timeout",
             Self::OutOfHours { .. } => "http_request_denied",
             Self::Full => "connection_limit_reached",
-            Self::NotExamined => "proxy_internal_error",
+            Self::NoHelper => "proxy_internal_error",
             Self::Internal(_) => "proxy_internal_error",
         }
     }
@@ -197,7 +197,7 @@ impl Refusal {
         if matches!(self, Self::WhoAreYou | Self::NotKnown) {
             headers.insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"gateway\""));
         }
-        if matches!(self, Self::Full | Self::NotExamined | Self::TooManyRequests(_)) {
+        if matches!(self, Self::Full | Self::NoHelper | Self::TooManyRequests(_)) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         if let Self::Quota { wait_s, .. } = self {
@@ -268,7 +268,7 @@ mod tests {
                 "http_request_denied",
                 "Try again from 22:00 today on",
             ),
-            (Refusal::NotExamined, 503, "proxy_internal_error", "Passwords cannot be examined"),
+            (Refusal::NoHelper, 503, "proxy_internal_error", "Passwords cannot be examined"),
             (Refusal::TooManyRequests(7), 429, "http_request_denied", "7 requests"),
             (
                 Refusal::Quota {

@@ -112,7 +112,7 @@ pub enum Wait {
 pub enum Segments {
     /// They are split, so that policies see packets.
     Split,
-    /// They stay whole but in tunnels: a packet of up to 64 KiB to policy and functions.
+    /// They stay whole, except in tunnels: a packet of up to 64 KiB to policy and functions.
     Whole,
 }
 

@@ -31,6 +31,8 @@ use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write};
 /// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
 /// parts are a way to make one frame cost as much as tens of thousands.
 pub const MOST_SEGMENTS: usize = 2048;
+/// Bytes of headers that all of them have: 256 each, and those of longer headers are fewer.
+const MOST_HEADER_BYTES: usize = MOST_SEGMENTS * 256;
 
 /// TCP header without options.
 const TCP: usize = 20;
@@ -64,8 +66,8 @@ impl<'a> Segments<'a> {
     ///
     /// # Errors
     /// The headers are not those that `segmented` and `partial` say, contradict themselves, belong to a fragment, or to a
-    /// tunnel of an unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`]. Packets that
-    /// are longer than their length field can say ("BIG TCP") are refused.
+    /// tunnel of an unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`], or to more
+    /// headers than as many of 256 bytes. Packets that are longer than their length field can say ("BIG TCP") are refused.
     pub fn new(
         frame: &'a [u8],
         partial: Option<Partial>,
@@ -101,7 +103,8 @@ impl<'a> Segments<'a> {
             None => pseudo_header(frame, &ip, protocol, 0),
         };
         let split = Self { frame, tag, outer, ip, transport, payload, segmented, pseudo };
-        if segmented.payload_bytes == 0 || split.count() > MOST_SEGMENTS {
+        let count = split.count();
+        if segmented.payload_bytes == 0 || count > MOST_SEGMENTS || count * payload > MOST_HEADER_BYTES {
             return Err(Refused::Segments);
         }
         Ok(split)

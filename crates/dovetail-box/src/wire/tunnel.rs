@@ -131,7 +131,7 @@ fn within_udp(frame: &[u8], at: usize, end: usize) -> Option<(By, Ip)> {
         _ => return None,
     };
     let by = By::Udp { at, has_checksum: checksum != 0 };
-    (usize::from(length) == end - at).then_some((by, inner))
+    (end.checked_sub(at) == Some(usize::from(length))).then_some((by, inner))
 }
 
 fn write_udp(segment: &mut [u8], ip: &Ip, at: usize, has_checksum: bool) {

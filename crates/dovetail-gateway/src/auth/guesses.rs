@@ -1,17 +1,23 @@
 //! Clients whose credentials are examined: one request of each at a time, and the others wait for it in the order in which they
-//! came.
+//! came, or until what they said has become known.
 //!
-//! What waits costs a place in a queue and no time. So many may wait, and not more: a client could have a hundred requests on
-//! each of hundreds of connections, and who it is, on which every other limit depends, is not known before.
+//! What waits costs a place in a queue and no time. As many may wait as a user may have requests: who the user is, on which every
+//! other limit depends, is not known before. What is examined is examined to its end, also if its client has given up: a client
+//! that did so again and again would have many guesses at once.
 
-use std::{cell::Cell, rc::Rc};
+use std::{cell::Cell, pin::pin, rc::Rc, sync::Arc};
 
-use tokio::sync::Mutex;
+use tokio::{
+    select,
+    sync::{Mutex, Notify},
+    task::spawn_local,
+};
 
-use crate::{per_user::PerUser, refusal::Refusal, who::Who};
-
-/// Requests of one client that wait or are examined: more than the streams of two connections over HTTP/2.
-pub(crate) const MOST_WAITING: usize = 256;
+use crate::{
+    per_user::{Of, PerUser},
+    refusal::Refusal,
+    who::Who,
+};
 
 /// Requests that wait until nothing of their client's is examined.
 #[derive(Debug, Default)]
@@ -19,20 +25,43 @@ pub(crate) struct Guesses(Rc<PerUser<Queue>>);
 
 #[derive(Debug, Default)]
 struct Queue {
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
     waiting: Cell<usize>,
+    // Something was found.
+    found: Notify,
 }
 
 impl Guesses {
-    /// Does this when nothing else of the client's is examined.
+    /// Examines when nothing else of the client's is examined, unless it is `known` before.
     ///
     /// # Errors
-    /// When [`MOST_WAITING`] of the client's are there already.
-    pub(crate) async fn in_turn<T>(&self, client: &Who, examine: impl AsyncFnOnce() -> T) -> Result<T, Refusal> {
+    /// When `most` of the client's are there already.
+    pub(crate) async fn in_turn<T: 'static>(
+        &self,
+        (client, most): (&Who, usize),
+        known: impl Fn() -> Option<T>,
+        examine: impl Future<Output = T> + 'static,
+    ) -> Result<T, Refusal> {
         let queue = self.0.of(client, Queue::default);
-        let _place = Place::new(&queue.waiting).ok_or(Refusal::NotExamined)?;
-        let _turn = queue.turn.lock().await;
-        Ok(examine().await)
+        let place = Place::new(Rc::clone(&queue), most).ok_or(Refusal::TooManyRequests(most))?;
+        let mut turn = pin!(Arc::clone(&queue.turn).lock_owned());
+        let turn = loop {
+            let found = queue.found.notified();
+            if let Some(known) = known() {
+                return Ok(known);
+            }
+            select! {
+                turn = &mut turn => break turn,
+                () = found => {}
+            }
+        };
+        let looks = spawn_local(async move {
+            let found = examine.await;
+            drop(turn);
+            place.0.found.notify_waiters();
+            found
+        });
+        looks.await.map_err(|error| Refusal::Internal(error.to_string()))
     }
 
     #[cfg(test)]
@@ -42,21 +71,21 @@ impl Guesses {
 }
 
 /// One of those that wait.
-struct Place<'a>(&'a Cell<usize>);
+struct Place(Rc<Of<Queue>>);
 
-impl<'a> Place<'a> {
-    fn new(waiting: &'a Cell<usize>) -> Option<Self> {
-        let others = waiting.get();
-        (others < MOST_WAITING).then(|| {
-            waiting.set(others + 1);
-            Self(waiting)
+impl Place {
+    fn new(queue: Rc<Of<Queue>>, most: usize) -> Option<Self> {
+        let others = queue.waiting.get();
+        (others < most).then(|| {
+            queue.waiting.set(others + 1);
+            Self(queue)
         })
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
+        self.0.waiting.set(self.0.waiting.get() - 1);
     }
 }
 
@@ -72,6 +101,7 @@ mod tests {
     use super::*;
 
     const LOOK: Duration = Duration::from_secs(1);
+    const MOST: usize = 20;
 
     fn client(last: u8) -> Who {
         Who::Address([10, 0, 0, last].into())
@@ -83,42 +113,83 @@ mod tests {
         let (began, from) = (Rc::<RefCell<Vec<_>>>::default(), Instant::now());
         let mut asked = JoinSet::new();
         let examined = async {
-            for number in 0..8 {
+            for number in 0..10 {
                 let (guesses, began) = (Rc::clone(&guesses), Rc::clone(&began));
                 asked.spawn_local(async move {
-                    let client = client(1 + number % 2);
-                    let look = guesses.in_turn(&client, async || {
+                    let examine = async move {
                         began.borrow_mut().push((number, from.elapsed()));
                         sleep(LOOK).await;
-                    });
-                    // Two give up, and take no turn.
-                    timeout(if number >= 6 { LOOK / 2 } else { Duration::MAX }, look).await
+                    };
+                    let client = client(1 + number % 2);
+                    let look = guesses.in_turn((&client, MOST), || None, examine);
+                    // Two give up while they are examined, which goes on, and two before.
+                    timeout(if [0, 1, 8, 9].contains(&number) { LOOK / 2 } else { Duration::MAX }, look).await
                 });
             }
             asked.join_all().await
         };
         let ended = LocalSet::new().run_until(examined).await;
         assert_eq!(ended.into_iter().filter(Result::is_ok).count(), 6);
-        assert_eq!(*began.borrow(), [0, 1, 2, 3, 4, 5].map(|number| (number, LOOK * u32::from(number / 2))));
+        assert_eq!(*began.borrow(), [0, 1, 2, 3, 4, 5, 6, 7].map(|number| (number, LOOK * u32::from(number / 2))));
         assert!(guesses.is_empty(), "nothing is being examined any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_has_become_known_waits_no_longer() {
+        let (guesses, from) = (Rc::new(Guesses::default()), Instant::now());
+        let known = Rc::<Cell<bool>>::default();
+        let mut asked = JoinSet::new();
+        let examined = async {
+            // All others say what the first says, but for every second.
+            for number in 0..9 {
+                let (guesses, known) = (Rc::clone(&guesses), Rc::clone(&known));
+                asked.spawn_local(async move {
+                    let found = Rc::clone(&known);
+                    let examine = async move {
+                        sleep(LOOK).await;
+                        found.set(true);
+                    };
+                    let is_known = || (number % 2 == 0 && known.get()).then_some(());
+                    guesses.in_turn((&client(1), MOST), is_known, examine).await.expect("a place");
+                    (number, from.elapsed())
+                });
+            }
+            asked.join_all().await
+        };
+        let mut ended = LocalSet::new().run_until(examined).await;
+        ended.sort_unstable();
+        assert_eq!(
+            ended,
+            [0, 1, 0, 2, 0, 3, 0, 4, 0]
+                .iter()
+                .zip(0..)
+                .map(|(more, number)| (number, LOOK * (1 + more)))
+                .collect::<Vec<_>>()
+        );
     }
 
     #[tokio::test(start_paused = true)]
     async fn no_more_than_so_many_of_a_client_wait() {
         let guesses = Rc::new(Guesses::default());
         let mut asked = JoinSet::new();
+        let look = |last| {
+            let guesses = Rc::clone(&guesses);
+            async move { guesses.in_turn((&client(last), MOST), || None, sleep(LOOK)).await }
+        };
         let counted = async {
-            for _ in 0..MOST_WAITING + 3 {
-                let guesses = Rc::clone(&guesses);
-                asked.spawn_local(async move { guesses.in_turn(&client(1), async || sleep(LOOK).await).await });
+            for _ in 0..MOST + 3 {
+                asked.spawn_local(look(1));
             }
             sleep(LOOK / 2).await;
             let refused: Vec<_> = (0..3).filter_map(|_| asked.try_join_next()).collect();
-            assert!(refused.iter().all(|refused| matches!(refused, Ok(Err(Refusal::NotExamined)))), "{refused:?}");
+            assert!(
+                refused.iter().all(|refused| matches!(refused, Ok(Err(Refusal::TooManyRequests(MOST))))),
+                "{refused:?}"
+            );
             assert!(asked.try_join_next().is_none() && refused.len() == 3, "the others wait");
-            assert!(guesses.in_turn(&client(2), async || ()).await.is_ok(), "another client");
+            assert!(look(2).await.is_ok(), "another client");
             asked.join_next().await;
-            assert!(guesses.in_turn(&client(1), async || ()).await.is_ok(), "one that waited has gone");
+            assert!(look(1).await.is_ok(), "one that waited has gone");
         };
         LocalSet::new().run_until(counted).await;
     }

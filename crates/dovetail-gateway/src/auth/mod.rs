@@ -35,7 +35,7 @@ use dovetail_toml::Fault;
 use crate::config::ConfigError;
 pub(crate) use guesses::Guesses;
 use header::{basic, decoded};
-pub(crate) use helper::{Helper, Known};
+pub(crate) use helper::{Credentials, Helper, Known};
 use recent::{Fingerprint, RIGHT, Recent, WRONG};
 
 /// At most this many passwords are examined with bcrypt at once.

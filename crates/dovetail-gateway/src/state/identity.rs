@@ -8,7 +8,7 @@ use tokio::{sync::Semaphore, task::spawn_blocking, time::sleep};
 
 use super::settings::Settings;
 use crate::{
-    auth::{self, Check, Guesses, Helper, Known, Passwords},
+    auth::{self, Check, Credentials, Guesses, Helper, Known, Passwords},
     class::{class_id, class_of},
     config,
     refusal::Refusal,
@@ -23,7 +23,7 @@ pub(crate) struct Identities {
     helper: RefCell<Option<Rc<Helper>>>,
     guesses: Guesses,
     // Passwords that are examined at once, of all clients.
-    jobs: Semaphore,
+    jobs: Arc<Semaphore>,
 }
 
 impl Identities {
@@ -34,7 +34,7 @@ impl Identities {
             passwords: RefCell::new(passwords.map(Rc::new)),
             helper: RefCell::default(),
             guesses: Guesses::default(),
-            jobs: Semaphore::new(auth::MOST_JOBS),
+            jobs: Arc::new(Semaphore::new(auth::MOST_JOBS)),
         }
     }
 
@@ -74,18 +74,24 @@ impl Identities {
         address: IpAddr,
         credentials: Option<&HeaderValue>,
     ) -> Result<(Who, ClassId), Refusal> {
-        let (helper, passwords) = (self.helper.borrow().clone(), self.passwords.borrow().clone());
         let client = Who::at(&self.settings.config(), address);
-        let known = match (helper, passwords) {
-            (Some(helper), _) => self.name_by(&helper, &client, credentials).await?,
-            (None, Some(passwords)) => self.name_in(&passwords, &client, credentials).await?,
-            (None, None) => return Ok(self.by_address(address)),
-        };
-        let Some(name) = known else {
-            sleep(auth::DELAY).await;
-            return Err(Refusal::NotKnown);
-        };
-        Ok(self.by_name(name, address))
+        loop {
+            let (helper, passwords) = (self.helper.borrow().clone(), self.passwords.borrow().clone());
+            let known = match (&helper, &passwords) {
+                (Some(helper), _) => self.name_by(helper, &client, credentials).await?,
+                (None, Some(passwords)) => self.name_in(passwords, &client, credentials).await?,
+                (None, None) => return Ok(self.by_address(address)),
+            };
+            // A reload may have taken a user away meanwhile.
+            if !is_same(&helper, &self.helper) || !is_same(&passwords, &self.passwords) {
+                continue;
+            }
+            let Some(name) = known else {
+                sleep(auth::DELAY).await;
+                return Err(Refusal::NotKnown);
+            };
+            return Ok(self.by_name(name, address));
+        }
     }
 
     /// The user, by a name that was proved.
@@ -100,72 +106,91 @@ impl Identities {
     }
 
     /// The name that a file of passwords says is the client's. `None`, as soon as that is known, if it is none's.
-    async fn name_in(
-        &self,
-        passwords: &Passwords,
-        client: &Who,
-        said: Option<&HeaderValue>,
-    ) -> Result<Option<Arc<str>>, Refusal> {
-        match passwords.check(said) {
-            Check::Known(name) => return Ok(Some(name)),
-            Check::Missing => return Err(Refusal::WhoAreYou),
-            Check::Unknown => return Ok(None),
-            Check::Work(_) | Check::Busy => {}
+    async fn name_in(&self, passwords: &Rc<Passwords>, client: &Who, said: Option<&HeaderValue>) -> Found {
+        let known = || found_in(passwords, said);
+        if let Some(found) = known() {
+            return found;
         }
-        self.guesses.in_turn(client, async || self.examine(passwords, said).await).await?
-    }
-
-    /// Examines a client's credentials, unless others that waited with them were the same.
-    async fn examine(&self, passwords: &Passwords, said: Option<&HeaderValue>) -> Result<Option<Arc<str>>, Refusal> {
-        loop {
-            let job = self.jobs.acquire().await;
-            match passwords.check(said) {
-                Check::Known(name) => return Ok(Some(name)),
-                Check::Missing => return Err(Refusal::WhoAreYou),
-                Check::Unknown => return Ok(None),
-                Check::Work(work) => {
-                    let known = spawn_blocking(move || work.run()).await.unwrap_or(None);
-                    drop(job);
-                    return told(known).await;
-                }
-                // Another client said the same, or the file was another one a moment ago.
-                Check::Busy => {
-                    drop(job);
-                    sleep(auth::RETRY).await;
-                }
-            }
-        }
+        let examine = examine(Rc::clone(passwords), Arc::clone(&self.jobs), said.cloned());
+        self.guesses.in_turn((client, self.most_waiting()), known, examine).await?
     }
 
     /// The name that another program says is the client's. `None`, as soon as that is known, if it is none's.
-    async fn name_by(
-        &self,
-        helper: &Helper,
-        client: &Who,
-        said: Option<&HeaderValue>,
-    ) -> Result<Option<Arc<str>>, Refusal> {
-        match helper.known(said) {
-            Known::User(name) => return Ok(Some(name)),
-            Known::Missing => return Err(Refusal::WhoAreYou),
-            Known::Wrong => return Ok(None),
-            Known::Nothing(_) => {}
+    async fn name_by(&self, helper: &Rc<Helper>, client: &Who, said: Option<&HeaderValue>) -> Found {
+        let known = || found_by(helper, said).err();
+        if let Some(found) = known() {
+            return found;
         }
-        let ask = async || match helper.known(said) {
-            Known::User(name) => Ok(Some(name)),
-            Known::Missing => Err(Refusal::WhoAreYou),
-            Known::Wrong => Ok(None),
-            Known::Nothing(credentials) => match helper.ask(credentials).await {
-                Ok(known) => told(known).await,
-                Err(()) => Err(Refusal::NotExamined),
-            },
-        };
-        self.guesses.in_turn(client, ask).await?
+        let examine = ask(Rc::clone(helper), said.cloned());
+        self.guesses.in_turn((client, self.most_waiting()), known, examine).await?
+    }
+
+    fn most_waiting(&self) -> usize {
+        self.settings.config().limits.requests_per_user
+    }
+}
+
+/// Whose credentials are; `None` if they are no user's, which the client is not told at once.
+type Found = Result<Option<Arc<str>>, Refusal>;
+
+/// Whether a reload has left it.
+fn is_same<T>(then: &Option<Rc<T>>, now: &RefCell<Option<Rc<T>>>) -> bool {
+    then.as_ref().map(Rc::as_ptr) == now.borrow().as_ref().map(Rc::as_ptr)
+}
+
+/// What a file says without anything being examined.
+fn found_in(passwords: &Passwords, said: Option<&HeaderValue>) -> Option<Found> {
+    match passwords.check(said) {
+        Check::Known(name) => Some(Ok(Some(name))),
+        Check::Missing => Some(Err(Refusal::WhoAreYou)),
+        Check::Unknown => Some(Ok(None)),
+        Check::Work(_) | Check::Busy => None,
+    }
+}
+
+/// Examines a client's credentials, unless they have become known.
+async fn examine(passwords: Rc<Passwords>, jobs: Arc<Semaphore>, said: Option<HeaderValue>) -> Found {
+    let said = said.as_ref();
+    loop {
+        if let Some(found) = found_in(&passwords, said) {
+            return found;
+        }
+        let job = jobs.clone().acquire_owned().await;
+        if let Check::Work(work) = passwords.check(said) {
+            let run = move || {
+                let known = work.run();
+                drop(job);
+                known
+            };
+            return told(spawn_blocking(run).await.unwrap_or(None)).await;
+        }
+        drop(job);
+        // Another client says the same.
+        sleep(auth::RETRY).await;
+    }
+}
+
+/// What a helper is known to say, or what to ask it.
+fn found_by(helper: &Helper, said: Option<&HeaderValue>) -> Result<Credentials, Found> {
+    match helper.known(said) {
+        Known::User(name) => Err(Ok(Some(name))),
+        Known::Missing => Err(Err(Refusal::WhoAreYou)),
+        Known::Wrong => Err(Ok(None)),
+        Known::Nothing(credentials) => Ok(credentials),
+    }
+}
+
+/// Asks a helper, unless it is known what it says.
+async fn ask(helper: Rc<Helper>, said: Option<HeaderValue>) -> Found {
+    match found_by(&helper, said.as_ref()) {
+        Ok(credentials) => told(helper.ask(credentials).await.map_err(|()| Refusal::NoHelper)?).await,
+        Err(found) => found,
     }
 }
 
 /// What was found of credentials. A client that guessed wrong waits here, for as long as its turn lasts: it has no other guess
 /// meanwhile.
-async fn told(known: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refusal> {
+async fn told(known: Option<Arc<str>>) -> Found {
     if known.is_none() {
         sleep(auth::DELAY).await;
         return Err(Refusal::NotKnown);
@@ -176,6 +201,7 @@ async fn told(known: Option<Arc<str>>) -> Result<Option<Arc<str>>, Refusal> {
 #[cfg(test)]
 mod tests {
     use base64::{Engine, prelude::BASE64_STANDARD};
+    use tokio::task::LocalSet;
 
     use super::*;
     use crate::config::Config;
@@ -215,6 +241,10 @@ mod tests {
 
     #[tokio::test]
     async fn with_passwords_users_are_names_wherever_they_ask_from() {
+        LocalSet::new().run_until(names_wherever_they_ask_from()).await;
+    }
+
+    async fn names_wherever_they_ask_from() {
         let known = identities(passwords());
         let office = address("10.1.2.3");
         assert_eq!(known.who(office, &HeaderMap::new()).await, Err(Refusal::WhoAreYou));
@@ -227,12 +257,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_has_one_password_examined_at_a_time() {
+        LocalSet::new().run_until(one_at_a_time()).await;
+    }
+
+    async fn one_at_a_time() {
         let known = identities(passwords());
         let client = address("10.1.2.3");
         let (asked, other) = (says("ann:a"), says("bob:b"));
         let (ends, end) = tokio::sync::oneshot::channel::<()>();
         let who = Who::Address(client);
-        let look = known.guesses.in_turn(&who, async || end.await);
+        let look = known.guesses.in_turn((&who, 9), || None, end);
         let mut look = std::pin::pin!(look);
         let mut waits = std::pin::pin!(known.who(client, &asked));
         tokio::select! {

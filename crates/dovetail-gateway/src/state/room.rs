@@ -74,10 +74,12 @@ impl Room {
     fn leaves(&self, free: usize) -> bool {
         let busy = self.seats.taken() + self.watch.live() + self.places.get();
         let most = self.descriptors.for_connections();
-        if busy + self.pool.len() > most {
+        let are_left = busy + free <= most;
+        // What can be done without ends no connection that may be used again.
+        if busy + self.pool.len() > most && (are_left || free == 0) {
             self.pool.clear();
         }
-        busy + free <= most
+        are_left
     }
 
     /// Accepting failed. Says so, at most once a minute, if descriptors are what is lacking.

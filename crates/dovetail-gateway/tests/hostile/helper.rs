@@ -145,14 +145,15 @@ fn a_helper_that_fails_lets_nobody_in() {
     assert!(server.rest().is_empty(), "a client was let in");
 }
 
-/// All wait for one look, in one place each, and no more than so many.
+/// All wait for one look, and count as one user's.
 #[test]
 fn a_clients_requests_wait_for_one_look_and_are_bounded() {
     let script = Script::new(
         "while read -r line; do\n  while [ ! -e go ]; do sleep 0.05; done\n  echo x >> asked; echo OK\ndone",
     );
     let server = strict_server();
-    let gateway = script.setup("helper_timeout = \"60s\"").start();
+    let limits = "[limits]\nrequests_per_user = 256".to_owned();
+    let gateway = Setup { rest: limits, ..script.setup("helper_timeout = \"60s\"") }.start();
     run(async {
         let mut asked = JoinSet::new();
         for _ in 0..3 {
@@ -166,7 +167,7 @@ fn a_clients_requests_wait_for_one_look_and_are_bounded() {
             }
         }
         for _ in 0..44 {
-            assert_eq!(asked.join_next().await.unwrap().unwrap(), 503, "256 wait");
+            assert_eq!(asked.join_next().await.unwrap().unwrap(), 429, "256 wait");
         }
         assert!(asked.try_join_next().is_none());
         fs::write(script.folder.join("go"), "").unwrap();

@@ -1,6 +1,8 @@
 //! What leaves on the side that packets are scheduled from: frames of the other side, which no policy orders, and answers to
 //! the senders of packets that end here.
 
+use std::cell::Cell;
+
 use super::{
     super::{clock, entrance::whole, frames::Frames, port::MOST_OUTGOING, sys::Received},
     Plane, ROUND, clamp,
@@ -19,6 +21,8 @@ impl Plane {
         let [inside, outside] = ports;
         let (from, to) = if from == 0 { (inside, outside) } else { (outside, inside) };
         let room = if to.is_full() { 0 } else { MOST_OUTGOING.saturating_sub(to.outgoing()).min(ROUND) };
+        // One that is split is many.
+        let pushed = Cell::new(0);
         // Asked for with the first frame: while there is none, the time would be what the next one waits.
         let mut now = None;
         let mut pass = |mut offload: Offload, mut bytes: Vec<u8>, frames: &mut Frames| {
@@ -37,6 +41,7 @@ impl Plane {
                 wire::clamp::clamp_mss_to(&mut bytes, v4, v6);
             }
             to.push(offload, bytes, *now.get_or_insert_with(clock::now));
+            pushed.set(pushed.get() + 1);
         };
         let mut take = |received: Received<'_>| {
             let in_tunnel = Offload::parse(&received.offload)
@@ -67,7 +72,7 @@ impl Plane {
             }
             true
         };
-        (0..room).take_while(|_| from.receive(&mut take)).count()
+        (0..room).take_while(|_| pushed.get() < room && from.receive(&mut take)).count()
     }
 
     /// Tells the sender of a packet what became of it, where that may be told.

@@ -228,6 +228,23 @@ fn the_sum_that_the_sender_left_is_the_one_that_counts() {
     }
 }
 
+/// However little of a payload they carry, segments are no way to make one frame a hundred megabytes.
+#[test]
+fn headers_of_all_segments_are_bounded() {
+    let long = Long { v6: true, ..example() };
+    let mut frame = long.frame();
+    let bytes = u16::from_be_bytes([frame[18], frame[19]]) + 2048;
+    frame[18..20].copy_from_slice(&bytes.to_be_bytes());
+    // Options for the destination, all of them padding.
+    frame[20] = 60;
+    frame.splice(54..54, [6, 255].into_iter().chain([0; 2046]));
+    let count = |payload_bytes| {
+        let partial = long.partial().map(|partial| Partial { start: partial.start + 2048, ..partial });
+        Segments::new(&frame, partial, Segmented { payload_bytes, ..long.segmented() }, None).map(|split| split.count())
+    };
+    assert_eq!((count(1448), count(20), count(2)), (Ok(3), Ok(150), Err(Refused::Segments)));
+}
+
 type Change<'a> = dyn Fn(&mut Vec<u8>, &mut Option<Partial>, &mut Segmented) + 'a;
 
 #[test]
@@ -327,6 +344,10 @@ fn what_contradicts_itself_in_a_tunnel_is_refused() {
     assert_eq!(with(&vxlan, &|frame, _, _| frame[42..44].copy_from_slice(&[0x88, 0x48])), Ok(3), "a group policy");
     assert_eq!(with(&geneve, &|frame, _, _| frame[42] |= 0x40), headers, "version 1");
     assert_eq!(with(&geneve, &|frame, _, _| frame[42] += 1), headers, "more options than there are");
+    let behind_options = InTunnel { outer_v6: true, outer_options: 2, ..vxlan };
+    assert_eq!(with(&behind_options, &|_, _, _| ()), Ok(3));
+    let end = |frame: &mut Vec<u8>| frame[18..20].copy_from_slice(&[0, 8]);
+    assert_eq!(with(&behind_options, &|frame, _, _| end(frame)), headers, "it ends within what is before UDP");
 }
 
 /// Of a tunnel in a tunnel the outer is stepped into, and what is there is no stream.
