@@ -19,7 +19,8 @@ pub enum Refused {
     /// To be split, but its headers are not those that the interface says, as those of an unknown tunnel are not, or contradict
     /// themselves.
     Headers,
-    /// To be split into parts of no bytes, or into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS).
+    /// To be split into parts of no bytes, into more than [`MOST_SEGMENTS`](super::segments::MOST_SEGMENTS), or into
+    /// more bytes of headers than that many of 256.
     Segments,
 }
 

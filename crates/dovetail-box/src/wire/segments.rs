@@ -31,7 +31,7 @@ use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write};
 /// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
 /// parts are a way to make one frame cost as much as tens of thousands.
 pub const MOST_SEGMENTS: usize = 2048;
-/// Bytes of headers that all of them have: 256 each, and those of longer headers are fewer.
+/// Bytes of headers in all segments together: 256 each, and where headers are longer fewer segments.
 const MOST_HEADER_BYTES: usize = MOST_SEGMENTS * 256;
 
 /// TCP header without options.
@@ -67,7 +67,7 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// The headers are not those that `segmented` and `partial` say, contradict themselves, belong to a fragment, or to a
     /// tunnel of an unknown kind; the payload of a segment is zero bytes or leads to more than [`MOST_SEGMENTS`], or to more
-    /// headers than as many of 256 bytes. Packets that are longer than their length field can say ("BIG TCP") are refused.
+    /// bytes of headers than that many of 256. Packets that are longer than their length field can say ("BIG TCP") are refused.
     pub fn new(
         frame: &'a [u8],
         partial: Option<Partial>,

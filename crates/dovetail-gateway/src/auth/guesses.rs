@@ -2,7 +2,7 @@
 //! came, or until what they said has become known.
 //!
 //! What waits costs a place in a queue and no time. As many may wait as a user may have requests: who the user is, on which every
-//! other limit depends, is not known before. What is examined is examined to its end, also if its client has given up: a client
+//! other limit depends, is not known before. What is examined is examined to its end, even if its client has given up: a client
 //! that did so again and again would have many guesses at once.
 
 use std::{cell::Cell, pin::pin, rc::Rc, sync::Arc};
@@ -61,7 +61,7 @@ impl Guesses {
             place.0.found.notify_waiters();
             found
         });
-        looks.await.map_err(|error| Refusal::Internal(error.to_string()))
+        looks.await.map_err(|_| Refusal::Internal("a password was not examined".into()))
     }
 
     #[cfg(test)]
@@ -140,7 +140,7 @@ mod tests {
         let known = Rc::<Cell<bool>>::default();
         let mut asked = JoinSet::new();
         let examined = async {
-            // All others say what the first says, but for every second.
+            // Every second one says something else; the others say what the first says.
             for number in 0..9 {
                 let (guesses, known) = (Rc::clone(&guesses), Rc::clone(&known));
                 asked.spawn_local(async move {

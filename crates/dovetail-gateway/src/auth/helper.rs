@@ -66,7 +66,15 @@ pub(crate) enum Known {
 pub(crate) struct Credentials {
     whole: Vec<u8>,
     name: Arc<str>,
-    line: String,
+}
+
+impl Credentials {
+    /// What a process is told of them.
+    fn line(&self) -> String {
+        let text = str::from_utf8(&self.whole).unwrap_or_default();
+        let (name, password) = text.split_once(':').unwrap_or_default();
+        format!("{} {}", escaped(name), escaped(password))
+    }
 }
 
 /// The processes of a helper, and what was found of late.
@@ -120,20 +128,20 @@ impl Helper {
             Some(None) => return Known::Wrong,
             None => {}
         }
-        let Some((name, password)) = str::from_utf8(&whole).ok().and_then(|text| text.split_once(':')) else {
+        let Some((name, _)) = str::from_utf8(&whole).ok().and_then(|text| text.split_once(':')) else {
             return Known::Wrong;
         };
         let user = name.trim().to_lowercase();
         if user.is_empty() || user.len() > LONGEST_NAME || user.contains(char::is_control) {
             return Known::Wrong;
         }
-        let line = format!("{} {}", escaped(name), escaped(password));
-        Known::Nothing(Credentials { name: user.into(), line, whole })
+        Known::Nothing(Credentials { name: user.into(), whole })
     }
 
     /// Whose the credentials are, if they are a user's; an error if that could not be found out.
     pub(crate) async fn ask(&self, credentials: Credentials) -> Result<Option<Arc<str>>, ()> {
-        let Credentials { whole, name, line } = credentials;
+        let line = credentials.line();
+        let Credentials { whole, name } = credentials;
         let (sender, verdict) = oneshot::channel();
         {
             let mut looks = self.waiting.looks.borrow_mut();

@@ -4,7 +4,11 @@ use std::{cell::RefCell, net::IpAddr, rc::Rc, sync::Arc};
 
 use dovetail_sched::request::ClassId;
 use http::header::{self, HeaderMap, HeaderValue};
-use tokio::{sync::Semaphore, task::spawn_blocking, time::sleep};
+use tokio::{
+    sync::Semaphore,
+    task::spawn_blocking,
+    time::{sleep, timeout},
+};
 
 use super::settings::Settings;
 use crate::{
@@ -78,15 +82,15 @@ impl Identities {
         loop {
             let (helper, passwords) = (self.helper.borrow().clone(), self.passwords.borrow().clone());
             let known = match (&helper, &passwords) {
-                (Some(helper), _) => self.name_by(helper, &client, credentials).await?,
-                (None, Some(passwords)) => self.name_in(passwords, &client, credentials).await?,
+                (Some(helper), _) => self.name_by(helper, &client, credentials).await,
+                (None, Some(passwords)) => self.name_in(passwords, &client, credentials).await,
                 (None, None) => return Ok(self.by_address(address)),
             };
-            // A reload may have taken a user away meanwhile.
+            // A reload may have taken a user away meanwhile, or added one.
             if !is_same(&helper, &self.helper) || !is_same(&passwords, &self.passwords) {
                 continue;
             }
-            let Some(name) = known else {
+            let Some(name) = known? else {
                 sleep(auth::DELAY).await;
                 return Err(Refusal::NotKnown);
             };
@@ -122,18 +126,26 @@ impl Identities {
             return found;
         }
         let examine = ask(Rc::clone(helper), said.cloned());
-        self.guesses.in_turn((client, self.most_waiting()), known, examine).await?
+        // The requests before may each have waited in vain for an answer.
+        let patience = 2 * helper.config().timeout;
+        timeout(patience, self.guesses.in_turn((client, self.most_waiting()), known, examine))
+            .await
+            .unwrap_or(Err(Refusal::NoHelper))?
     }
 
+    /// Requests of one client that may wait. It may be an address that many users have.
     fn most_waiting(&self) -> usize {
-        self.settings.config().limits.requests_per_user
+        self.settings.config().limits.requests_per_user.max(LEAST_WAITING)
     }
 }
 
-/// Whose credentials are; `None` if they are no user's, which the client is not told at once.
+/// However few requests a user may have, so many of a client wait.
+const LEAST_WAITING: usize = 256;
+
+/// Whose the credentials are; `None` if they are no user's, which the client is not told at once.
 type Found = Result<Option<Arc<str>>, Refusal>;
 
-/// Whether a reload has left it.
+/// Whether no reload has replaced it.
 fn is_same<T>(then: &Option<Rc<T>>, now: &RefCell<Option<Rc<T>>>) -> bool {
     then.as_ref().map(Rc::as_ptr) == now.borrow().as_ref().map(Rc::as_ptr)
 }
@@ -156,6 +168,9 @@ async fn examine(passwords: Rc<Passwords>, jobs: Arc<Semaphore>, said: Option<He
             return found;
         }
         let job = jobs.clone().acquire_owned().await;
+        if let Some(found) = found_in(&passwords, said) {
+            return found;
+        }
         if let Check::Work(work) = passwords.check(said) {
             let run = move || {
                 let known = work.run();

@@ -75,7 +75,7 @@ impl Room {
         let busy = self.seats.taken() + self.watch.live() + self.places.get();
         let most = self.descriptors.for_connections();
         let are_left = busy + free <= most;
-        // What can be done without ends no connection that may be used again.
+        // A place that is refused, and can be done without, ends no connection that may be used again.
         if busy + self.pool.len() > most && (are_left || free == 0) {
             self.pool.clear();
         }

@@ -42,8 +42,8 @@ pub(crate) struct Upstream {
 
 impl Upstream {
     /// Connects to the first of these addresses that answers (RFC 8305): each is tried a quarter of a second after the one
-    /// before, or as soon as that failed. It is tried beside one that is silent if `beside` has a place for it, and otherwise
-    /// instead of it, once that has had its part of the time.
+    /// before, or as soon as that failed. The next is tried beside one that is silent if `beside` has a place for it; otherwise it
+    /// takes the silent one's place, once that has had its part of the time.
     pub(crate) async fn connect<P: 'static>(
         (addresses, port): (&[IpAddr], u16),
         window: Option<Window>,
@@ -90,13 +90,14 @@ async fn race<P: 'static>(
             }
         }
         select! {
+            biased;
             done = attempts.join_next() => match done {
                 None => return Err(last),
                 Some(Ok(Ok(made))) => return Ok(made),
                 Some(Ok(Err(error))) => last = error,
                 Some(Err(error)) => last = error.into(),
             },
-            () = sleep(APART), if left.len() > 0 => {}
+            () = sleep(APART.min(part.saturating_sub(began.elapsed()))), if left.len() > 0 => {}
         }
     }
 }
