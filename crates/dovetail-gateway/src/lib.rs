@@ -37,6 +37,7 @@ pub mod auth;
 mod class;
 mod client;
 pub mod config;
+mod counted;
 mod counters;
 mod descriptors;
 mod destination;

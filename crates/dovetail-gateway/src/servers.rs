@@ -8,11 +8,12 @@ use tracing::debug;
 
 use crate::{
     config::{Parent, Probe},
+    counted::Counted,
     counters::{Counters, add},
     message,
     refusal::Refusal,
     round_trips::{RoundTrips, Sampled},
-    state::{Destinations, Place, Room, Settings},
+    state::{Destinations, Room, Settings},
     upstream::{Failure, Gated, Line, Reached, Server, Unchained, Upstream, Window, chain},
     wanted::Wanted,
     ways::{Unreached, Way, asked_for, is_resolvable, ways},
@@ -210,7 +211,7 @@ impl Servers {
     }
 
     /// A place for a connection that no request in flight has yet.
-    pub(crate) fn place(&self) -> Result<Place, Refusal> {
+    pub(crate) fn place(&self) -> Result<Counted, Refusal> {
         self.room.place().ok_or(Refusal::Full)
     }
 

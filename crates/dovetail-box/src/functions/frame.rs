@@ -272,6 +272,30 @@ pub fn finish(sum: u64) -> u16 {
     !fold(sum)
 }
 
+/// Folds a sum into UDP's checksum: zero says that there is none, so a sum of zero is sent in its other form (RFC 768).
+pub(crate) fn finish_udp(sum: u64) -> u16 {
+    match finish(sum) {
+        0 => u16::MAX,
+        checksum => checksum,
+    }
+}
+
+/// The sum of the pseudo-header of a transport's checksum: both addresses, the protocol, and the transport's length in bytes.
+pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -> u64 {
+    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
+    sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
+}
+
+/// Writes the length and the checksum of a UDP datagram that begins there and ends with `packet`. `pseudo`: the sum of its
+/// pseudo-header but for the length.
+pub(crate) fn write_udp(packet: &mut [u8], at: usize, pseudo: u64) {
+    let bytes = packet.len().saturating_sub(at);
+    write(packet, at + 4, &(bytes as u16).to_be_bytes());
+    write(packet, at + 6, &[0, 0]);
+    let checksum = finish_udp(sum(packet.get(at..).unwrap_or_default(), pseudo + bytes as u64));
+    write(packet, at + 6, &checksum.to_be_bytes());
+}
+
 /// The checksum after one 16-bit word has changed (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').
 #[must_use]
 pub fn adjusted(checksum: u16, old: u16, new: u16) -> u16 {

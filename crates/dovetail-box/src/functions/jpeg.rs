@@ -9,7 +9,7 @@ use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType,
 
 use super::{
     NetworkFunction, Processing, Reason, Verdict,
-    frame::{Ip, UDP, Version, finish, sum, write, write_length},
+    frame::{Ip, UDP, Version, pseudo_header, write_length, write_udp},
 };
 
 /// As it is called on the command line.
@@ -110,24 +110,10 @@ impl NetworkFunction for Jpeg {
         frame.extend_from_slice(&self.file);
         ip.end = frame.len();
         write_length(frame, &ip);
-        write(frame, ip.body + 4, &((ip.end - ip.body) as u16).to_be_bytes());
-        write_udp_checksum(frame, &ip);
+        let pseudo = pseudo_header(frame, &ip, PROTOCOL_UDP, 0);
+        write_udp(frame.get_mut(..ip.end).unwrap_or_default(), ip.body, pseudo);
         Verdict::Forward
     }
-}
-
-/// UDP's checksum over addresses, protocol, length and all that it carries (RFC 768, RFC 8200).
-fn write_udp_checksum(frame: &mut [u8], ip: &Ip) {
-    write(frame, ip.body + 6, &[0, 0]);
-    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
-    let datagram = frame.get(ip.body..ip.end).unwrap_or_default();
-    let pseudo = sum(frame.get(addresses).unwrap_or_default(), u64::from(PROTOCOL_UDP) + datagram.len() as u64);
-    // 0 says that there is no checksum, so a sum of 0 is sent as its other form.
-    let checksum = match finish(sum(datagram, pseudo)) {
-        0 => u16::MAX,
-        checksum => checksum,
-    };
-    write(frame, ip.body + 6, &checksum.to_be_bytes());
 }
 
 #[cfg(test)]

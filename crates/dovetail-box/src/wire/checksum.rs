@@ -4,10 +4,7 @@
 //! anything else.
 
 use super::{Refused, offload::Partial};
-use crate::functions::frame::{Ip, Version, finish, sum, write};
-
-/// What a UDP checksum is that sums to zero: zero means that there is none.
-const UDP_ZERO: u16 = 0xffff;
+use crate::functions::frame::{Ip, finish_udp, sum, write};
 
 /// Of SCTP the kernel says "partial" as well, and means a CRC32c at the place that is only SCTP's.
 const SCTP: u8 = 132;
@@ -28,18 +25,9 @@ pub fn complete(frame: &mut [u8], partial: Partial) -> Result<(), Refused> {
     if let (SCTP_OFFSET, Some(end)) = (partial.offset, end_of_sctp(frame, start)) {
         return complete_sctp(frame, start, end);
     }
-    let checksum = match finish(sum(frame.get(start..).unwrap_or_default(), 0)) {
-        0 => UDP_ZERO,
-        other => other,
-    };
+    let checksum = finish_udp(sum(frame.get(start..).unwrap_or_default(), 0));
     write(frame, partial.at(), &checksum.to_be_bytes());
     Ok(())
-}
-
-/// The sum of the pseudo-header of a transport's checksum: both addresses, the protocol, and the transport's length in bytes.
-pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -> u64 {
-    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
-    sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
 }
 
 /// Where the packet ends if it is SCTP's that begins there.

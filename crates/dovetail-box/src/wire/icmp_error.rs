@@ -11,9 +11,7 @@
 //! Both RFCs demand a limit on the rate of such answers (RFC 1812, 4.3.2.8; RFC 4443, 2.4 f): a
 //! [`TokenBucket`](super::token_bucket::TokenBucket) of the caller's, as there is no clock here.
 
-use crate::functions::frame::{IPV4, IPV6, Ip, Version, finish, is_extension, sum, write, write_length};
-
-use super::checksum::pseudo_header;
+use crate::functions::frame::{IPV4, IPV6, Ip, Version, finish, is_extension, pseudo_header, sum, write, write_length};
 
 /// ICMP's header with the four bytes that the message says more in, of both versions (RFC 792; RFC 4443, 2.1).
 const ICMP: usize = 8;

@@ -5,8 +5,8 @@
 //! can be seen. To fill in a checksum that is there already, and has that value by chance, does not change it; one of 65,536
 //! wrong ones has it as well, and becomes right.
 
-use super::{checksum::pseudo_header, offload::Partial};
-use crate::functions::frame::{Ip, finish, read_u16};
+use super::offload::Partial;
+use crate::functions::frame::{Ip, finish, pseudo_header, read_u16};
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;

@@ -21,12 +21,11 @@ use std::ops::Range;
 
 use super::{
     Refused,
-    checksum::pseudo_header,
     offload::{Cwr, Kind, Partial, Segmented},
     tag::{self, Tag},
     tunnel::Outer,
 };
-use crate::functions::frame::{Ip, UDP, Version, finish, read_u16, sum, write};
+use crate::functions::frame::{Ip, UDP, Version, finish, pseudo_header, read_u16, sum, write, write_udp};
 
 /// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
 /// parts are a way to make one frame cost as much as tens of thousands.
@@ -135,7 +134,7 @@ impl<'a> Segments<'a> {
         self.ip.in_segment(shift, into.len()).write_segment(into, index);
         match self.segmented.kind {
             Kind::Tcp4 | Kind::Tcp6 => self.write_tcp(index, into, self.transport + shift),
-            Kind::Udp => self.write_udp(into, self.transport + shift),
+            Kind::Udp => write_udp(into, self.transport + shift, self.pseudo),
         }
         if let Some(outer) = &self.outer {
             outer.write(into, index, shift);
@@ -165,25 +164,9 @@ impl<'a> Segments<'a> {
             header[13] &= !CWR;
         }
         write(segment, transport + 16, &[0, 0]);
-        let checksum = self.checksum(segment, transport);
-        write(segment, transport + 16, &checksum.to_be_bytes());
-    }
-
-    fn write_udp(&self, segment: &mut [u8], transport: usize) {
-        let bytes = segment.len() - transport;
-        write(segment, transport + 4, &(bytes as u16).to_be_bytes());
-        write(segment, transport + 6, &[0, 0]);
-        // Zero says that there is no checksum.
-        let checksum = match self.checksum(segment, transport) {
-            0 => 0xffff,
-            other => other,
-        };
-        write(segment, transport + 6, &checksum.to_be_bytes());
-    }
-
-    fn checksum(&self, segment: &[u8], transport: usize) -> u16 {
         let packet = segment.get(transport..).unwrap_or_default();
-        finish(sum(packet, self.pseudo + packet.len() as u64))
+        let checksum = finish(sum(packet, self.pseudo + packet.len() as u64));
+        write(segment, transport + 16, &checksum.to_be_bytes());
     }
 }
 

@@ -13,8 +13,8 @@
 //!
 //! There is one tunnel: around two, Linux joins nothing.
 
-use super::{Refused, checksum::pseudo_header};
-use crate::functions::frame::{Ip, TYPE_IPV4, TYPE_IPV6, UDP, finish, read_u16, sum, write};
+use super::Refused;
+use crate::functions::frame::{Ip, TYPE_IPV4, TYPE_IPV6, UDP, finish, pseudo_header, read_u16, sum, write, write_udp};
 
 const PROTOCOL_IPV4: u8 = 4;
 const PROTOCOL_UDP: u8 = 17;
@@ -81,7 +81,14 @@ impl Outer {
                     write(segment, at + shift + 4, &checksum.to_be_bytes());
                 }
             }
-            By::Udp { at, has_checksum } => write_udp(segment, &ip, at + shift, has_checksum),
+            By::Udp { at, has_checksum: true } => {
+                let pseudo = pseudo_header(segment, &ip, PROTOCOL_UDP, 0);
+                write_udp(segment, at + shift, pseudo);
+            }
+            By::Udp { at, has_checksum: false } => {
+                let bytes = segment.len() - (at + shift);
+                write(segment, at + shift + 4, &(bytes as u16).to_be_bytes());
+            }
         }
         ip.write_segment(segment, index);
     }
@@ -132,20 +139,4 @@ fn within_udp(frame: &[u8], at: usize, end: usize) -> Option<(By, Ip)> {
     };
     let by = By::Udp { at, has_checksum: checksum != 0 };
     (end.checked_sub(at) == Some(usize::from(length))).then_some((by, inner))
-}
-
-fn write_udp(segment: &mut [u8], ip: &Ip, at: usize, has_checksum: bool) {
-    let bytes = segment.len() - at;
-    write(segment, at + 4, &(bytes as u16).to_be_bytes());
-    if !has_checksum {
-        return;
-    }
-    write(segment, at + 6, &[0, 0]);
-    let pseudo = pseudo_header(segment, ip, PROTOCOL_UDP, bytes);
-    // Zero says that there is no checksum.
-    let checksum = match finish(sum(segment.get(at..).unwrap_or_default(), pseudo)) {
-        0 => 0xffff,
-        other => other,
-    };
-    write(segment, at + 6, &checksum.to_be_bytes());
 }

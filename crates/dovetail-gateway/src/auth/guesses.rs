@@ -13,11 +13,7 @@ use tokio::{
     task::spawn_local,
 };
 
-use crate::{
-    per_user::{Of, PerUser},
-    refusal::Refusal,
-    who::Who,
-};
+use crate::{counted::Counted, per_user::PerUser, refusal::Refusal, who::Who};
 
 /// Requests that wait until nothing of their client's is examined.
 #[derive(Debug, Default)]
@@ -26,7 +22,7 @@ pub(crate) struct Guesses(Rc<PerUser<Queue>>);
 #[derive(Debug, Default)]
 struct Queue {
     turn: Arc<Mutex<()>>,
-    waiting: Cell<usize>,
+    waiting: Rc<Cell<usize>>,
     // Something was found.
     found: Notify,
 }
@@ -43,7 +39,10 @@ impl Guesses {
         examine: impl Future<Output = T> + 'static,
     ) -> Result<T, Refusal> {
         let queue = self.0.of(client, Queue::default);
-        let place = Place::new(Rc::clone(&queue), most).ok_or(Refusal::TooManyRequests(most))?;
+        if queue.waiting.get() >= most {
+            return Err(Refusal::TooManyRequests(most));
+        }
+        let place = Counted::new(&queue.waiting);
         let mut turn = pin!(Arc::clone(&queue.turn).lock_owned());
         let turn = loop {
             let found = queue.found.notified();
@@ -57,8 +56,8 @@ impl Guesses {
         };
         let looks = spawn_local(async move {
             let found = examine.await;
-            drop(turn);
-            place.0.found.notify_waiters();
+            drop((turn, place));
+            queue.found.notify_waiters();
             found
         });
         looks.await.map_err(|_| Refusal::Internal("a password was not examined".into()))
@@ -67,25 +66,6 @@ impl Guesses {
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-/// One of those that wait.
-struct Place(Rc<Of<Queue>>);
-
-impl Place {
-    fn new(queue: Rc<Of<Queue>>, most: usize) -> Option<Self> {
-        let others = queue.waiting.get();
-        (others < most).then(|| {
-            queue.waiting.set(others + 1);
-            Self(queue)
-        })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.waiting.set(self.0.waiting.get() - 1);
     }
 }
 

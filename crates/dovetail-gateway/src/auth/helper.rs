@@ -40,7 +40,7 @@ use super::{
     header::{basic, decoded},
     memory::Memory,
 };
-use crate::config::Helper as Configured;
+use crate::{config::Helper as Configured, counted::Counted};
 
 /// Looks that wait for a process, at most.
 const MOST_WAITING: usize = 256;
@@ -91,7 +91,7 @@ struct Waiting {
     more: Notify,
     is_closed: Cell<bool>,
     // How many processes wait for something to do, and how many tasks there are.
-    idle: Cell<usize>,
+    idle: Rc<Cell<usize>>,
     tasks: Cell<usize>,
 }
 
@@ -202,25 +202,9 @@ impl Waiting {
                 }
                 return Some(look);
             }
-            let _idle = Idle::new(&self.idle);
+            let _idle = Counted::new(&self.idle);
             more.await;
         }
-    }
-}
-
-/// One who waits for something to do.
-struct Idle<'a>(&'a Cell<usize>);
-
-impl<'a> Idle<'a> {
-    fn new(all: &'a Cell<usize>) -> Self {
-        all.set(all.get() + 1);
-        Self(all)
-    }
-}
-
-impl Drop for Idle<'_> {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::settings::Settings;
 use crate::{
-    auth::{self, Check, Credentials, Guesses, Helper, Known, Passwords},
+    auth::{self, Check, Credentials, Guesses, Helper, Job, Known, Passwords},
     class::{class_id, class_of},
     config,
     refusal::Refusal,
@@ -111,7 +111,7 @@ impl Identities {
 
     /// The name that a file of passwords says is the client's. `None`, as soon as that is known, if it is none's.
     async fn name_in(&self, passwords: &Rc<Passwords>, client: &Who, said: Option<&HeaderValue>) -> Found {
-        let known = || found_in(passwords, said);
+        let known = || found_in(passwords, said).err();
         if let Some(found) = known() {
             return found;
         }
@@ -150,37 +150,38 @@ fn is_same<T>(then: &Option<Rc<T>>, now: &RefCell<Option<Rc<T>>>) -> bool {
     then.as_ref().map(Rc::as_ptr) == now.borrow().as_ref().map(Rc::as_ptr)
 }
 
-/// What a file says without anything being examined.
-fn found_in(passwords: &Passwords, said: Option<&HeaderValue>) -> Option<Found> {
+/// What a file is known to say, or the job that says it: none while others have to be done first.
+fn found_in(passwords: &Passwords, said: Option<&HeaderValue>) -> Result<Option<Job>, Found> {
     match passwords.check(said) {
-        Check::Known(name) => Some(Ok(Some(name))),
-        Check::Missing => Some(Err(Refusal::WhoAreYou)),
-        Check::Unknown => Some(Ok(None)),
-        Check::Work(_) | Check::Busy => None,
+        Check::Known(name) => Err(Ok(Some(name))),
+        Check::Missing => Err(Err(Refusal::WhoAreYou)),
+        Check::Unknown => Err(Ok(None)),
+        Check::Work(job) => Ok(Some(job)),
+        Check::Busy => Ok(None),
     }
 }
 
 /// Examines a client's credentials, unless they have become known.
 async fn examine(passwords: Rc<Passwords>, jobs: Arc<Semaphore>, said: Option<HeaderValue>) -> Found {
-    let said = said.as_ref();
+    let found = || found_in(&passwords, said.as_ref());
     loop {
-        if let Some(found) = found_in(&passwords, said) {
+        if let Some(found) = found().err() {
             return found;
         }
-        let job = jobs.clone().acquire_owned().await;
-        if let Some(found) = found_in(&passwords, said) {
-            return found;
+        let place = Arc::clone(&jobs).acquire_owned().await;
+        match found() {
+            Err(found) => return found,
+            Ok(Some(job)) => {
+                let run = move || {
+                    let known = job.run();
+                    drop(place);
+                    known
+                };
+                return told(spawn_blocking(run).await.unwrap_or(None)).await;
+            }
+            // Another client says the same.
+            Ok(None) => drop(place),
         }
-        if let Check::Work(work) = passwords.check(said) {
-            let run = move || {
-                let known = work.run();
-                drop(job);
-                known
-            };
-            return told(spawn_blocking(run).await.unwrap_or(None)).await;
-        }
-        drop(job);
-        // Another client says the same.
         sleep(auth::RETRY).await;
     }
 }

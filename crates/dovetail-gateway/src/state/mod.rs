@@ -12,13 +12,6 @@ mod settings;
 mod towards;
 
 pub(crate) use self::{
-    calendar::Calendar,
-    destinations::Destinations,
-    identity::Identities,
-    last_server::LastServer,
-    link::Link,
-    notes::Notes,
-    room::{Place, Room},
-    settings::Settings,
-    towards::Towards,
+    calendar::Calendar, destinations::Destinations, identity::Identities, last_server::LastServer, link::Link,
+    notes::Notes, room::Room, settings::Settings, towards::Towards,
 };

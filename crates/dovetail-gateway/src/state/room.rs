@@ -11,6 +11,7 @@ use tracing::warn;
 
 use crate::{
     client::Seats,
+    counted::Counted,
     counters::{Counters, add},
     descriptors::{Descriptors, is_exhausted},
     upstream::Pool,
@@ -56,17 +57,17 @@ impl Room {
     }
 
     /// A place for a connection that is being made and belongs to nothing that is in flight yet.
-    pub(crate) fn place(&self) -> Option<Place> {
+    pub(crate) fn place(&self) -> Option<Counted> {
         self.takes(0)
     }
 
     /// A place for a connection that is tried beside another, where that leaves a quarter of all descriptors to what comes.
-    pub(crate) fn beside(&self) -> Option<Place> {
+    pub(crate) fn beside(&self) -> Option<Counted> {
         self.takes(self.descriptors.for_connections() / 4)
     }
 
-    fn takes(&self, free: usize) -> Option<Place> {
-        let place = Place::new(&self.places);
+    fn takes(&self, free: usize) -> Option<Counted> {
+        let place = Counted::new(&self.places);
         self.leaves(free).then_some(place)
     }
 
@@ -94,23 +95,6 @@ impl Room {
             self.last_exhausted.set(Some(now));
             warn!("cannot accept a connection: {error}: raise the limit of open files or lower limits.connections");
         }
-    }
-}
-
-/// A descriptor that a connection takes while it is made.
-#[derive(Debug)]
-pub(crate) struct Place(Rc<Cell<usize>>);
-
-impl Place {
-    fn new(places: &Rc<Cell<usize>>) -> Self {
-        places.set(places.get() + 1);
-        Self(Rc::clone(places))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.set(self.0.get() - 1);
     }
 }
 

@@ -1,0 +1,20 @@
+//! What counts for as long as it is there.
+
+use std::{cell::Cell, rc::Rc};
+
+/// One more, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(Rc<Cell<usize>>);
+
+impl Counted {
+    pub(crate) fn new(all: &Rc<Cell<usize>>) -> Self {
+        all.set(all.get() + 1);
+        Self(Rc::clone(all))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}
