@@ -1,39 +1,39 @@
-//! Explicit jobs: which user requests what, when and how, each measured on its own.
+//! Explicit jobs: which user requests what, when and how. Each job is measured on its own.
 
 use std::time::Duration;
 
 use crate::{BedError, BedSpec, Via, load::MOST_BYTES, spec};
 
-/// A stream's pieces, and bytes of each, at most.
+/// Maximum number of pieces of a stream, and of bytes in each.
 pub(crate) const MOST_PIECES: u64 = 1 << 24;
 pub(crate) const MOST_PIECE_BYTES: u64 = 1 << 20;
-/// Between two pieces, at most.
+/// Maximum time between two pieces.
 pub(crate) const MOST_GAP: Duration = Duration::from_secs(10);
 const MOST_JOBS: usize = 2000;
 const HOUR: Duration = Duration::from_secs(3600);
-/// Each look at the queue runs `tc`, which takes milliseconds.
+/// Each reading of the queue runs `tc`, which takes milliseconds.
 const LEAST_LOOK: Duration = Duration::from_millis(20);
 
 /// One job of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
-    /// A response with its length in its head, as fast as it comes; 64 MiB at most.
+    /// A response with a length, as fast as possible; 64 MiB at most.
     Get {
-        /// Of its body.
+        /// Length of its body.
         bytes: u64,
     },
-    /// A response in chunks, without a length: pieces that the server sends one by one.
+    /// A chunked response without a length: pieces that the server sends one by one.
     Stream {
-        /// How many; 2²⁴ at most.
+        /// Number of pieces; 2²⁴ at most.
         pieces: u64,
-        /// Of each; 1 MiB at most.
+        /// Bytes of each; 1 MiB at most.
         piece_bytes: u64,
-        /// Between two pieces, 10 s at most; the server does not fall behind to catch up later.
+        /// Time between two, 10 s at most. A server that falls behind does not catch up later.
         gap: Duration,
     },
-    /// An upload; the server answers with how much came.
+    /// An upload; the server answers with the number of bytes it received.
     Post {
-        /// Of the request's body; 64 MiB at most.
+        /// Length of the request's body; 64 MiB at most.
         bytes: u64,
     },
 }
@@ -49,52 +49,52 @@ impl What {
     }
 }
 
-/// How often a job sends the same request, one after another on one connection.
+/// How often a job sends the same request, one after another on the same connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// This many times, at least once.
     Times(u32),
-    /// Until the run's duration is over; what is in flight then has the drain to end in.
+    /// Until the run's duration is over; requests in flight then have the drain to finish in.
     UntilDuration,
 }
 
 /// One connection, or tunnel, of a user to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// From 0.
+    /// The class, from 0.
     pub class: usize,
-    /// Within the class, from 0.
+    /// The user within the class, from 0.
     pub user: u32,
-    /// Which of the servers, from 0.
+    /// The server's number, from 0.
     pub server: usize,
-    /// When it begins.
+    /// When the job starts.
     pub at: Duration,
     /// The requests.
     pub what: What,
-    /// How.
+    /// How they reach the server.
     pub via: Via,
-    /// How often.
+    /// How often they are sent.
     pub repeat: Repeat,
 }
 
 /// A run of jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlaySpec {
-    /// When the downlink's counters and the proxy's use begin to count.
+    /// When the downlink's counters and the proxy's resource usage start to count.
     pub warm_up: Duration,
-    /// When they end, and jobs that last until then send no more requests; an hour at most.
+    /// When they stop, and jobs still active send no more requests; an hour at most.
     pub duration: Duration,
-    /// How long answers may then still take; an hour at most.
+    /// How long outstanding answers may take after that; an hour at most.
     pub drain: Duration,
-    /// The downlink's rate from these times on, in bits of Ethernet frames a second; afterwards it is the testbed's
-    /// again. The proxy is not informed.
+    /// The downlink's rate from each of these times on, in bits of Ethernet frames per second; afterwards the testbed's rate is
+    /// restored. The proxy is not informed.
     pub rates: Vec<(Duration, u64)>,
-    /// How often the downlink's queue is read, every 20 ms at most; never where none.
+    /// How often the downlink's queue is read, every 20 ms at most; `None` means never.
     pub queue_every: Option<Duration>,
 }
 
 impl Default for PlaySpec {
-    /// 30 s, of which the first 5 do not count, 10 more for answers, and the queue every 100 ms.
+    /// 30 s, of which the first 5 are warm-up, a drain of 10 s, and the queue read every 100 ms.
     fn default() -> Self {
         Self {
             warm_up: Duration::from_secs(5),
@@ -107,10 +107,10 @@ impl Default for PlaySpec {
 }
 
 impl PlaySpec {
-    /// Whether these jobs can be played on this bed.
+    /// Checks whether these jobs can be played on this testbed.
     ///
     /// # Errors
-    /// In words, what is out of range.
+    /// What is out of range, in words.
     pub fn validate(&self, jobs: &[Job], bed: &BedSpec) -> Result<(), BedError> {
         let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));
         if self.warm_up >= self.duration || self.duration > HOUR || self.drain > HOUR {
@@ -153,7 +153,7 @@ impl PlaySpec {
         Ok(())
     }
 
-    /// Bits that the downlink could send between warm-up and duration.
+    /// Bits that the downlink could send between the end of the warm-up and the duration.
     pub(crate) fn capacity_bits(&self, bed_bps: u64) -> f64 {
         let (mut at, mut bps, mut bits) = (self.warm_up, bed_bps, 0.0);
         for (change, rate) in self.sorted_rates() {
@@ -166,7 +166,7 @@ impl PlaySpec {
         bits + self.duration.saturating_sub(at).as_secs_f64() * bps as f64
     }
 
-    /// The changes of the rate, in their order.
+    /// The rate changes, sorted by time.
     pub(crate) fn sorted_rates(&self) -> Vec<(Duration, u64)> {
         let mut rates = self.rates.clone();
         rates.sort_by_key(|&(at, _)| at);

@@ -1,4 +1,4 @@
-//! Judgements of a real link on a machine that may be busy.
+//! Retries measurements of a real link, since the machine may be busy.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -7,14 +7,14 @@ use std::{
 };
 
 const TRIES: u32 = 5;
-/// What keeps a machine busy is often short, such as a link step of a build.
+/// A machine is often busy only briefly, as with the link step of a build.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// Judges again, after a pause, when `judge` panics: a link of the testbed is made of processes, and what it carries in a
-/// moment depends on who else runs. What is wrong with a program is wrong every time.
+/// Runs `judge` again, after a pause, when it panics: a link of the testbed consists of processes, and its throughput at a
+/// given moment depends on what else runs. A real fault of a program fails every time.
 ///
 /// # Panics
-/// As `judge` does in the last of five tries.
+/// If `judge` panics in all of five tries.
 pub fn patiently(judge: impl Fn()) {
     with_pauses(PAUSE, judge);
 }

@@ -1,59 +1,61 @@
-//! The testbed: links, round trips and users.
+//! Specifies a testbed: links, round trips and users.
 
 use std::{ops::RangeInclusive, time::Duration};
 
 use crate::BedError;
 
-/// Bytes of TCP's payload in a full packet, with timestamps.
+/// TCP payload of a full packet with timestamps, in bytes.
 const PAYLOAD_BYTES: f64 = 1448.0;
-/// Bytes of the Ethernet frame that it travels in, as the downlink counts them.
+/// The Ethernet frame around it, in bytes, as the downlink counts it.
 const FRAME_BYTES: f64 = 1514.0;
-/// Bytes on the downlink of a response beside its body: head, acknowledgements, what opens and ends a connection, about.
+/// Approximate bytes on the downlink per response beside its body: head, acknowledgements, opening and closing the connection.
 const OVERHEAD_BYTES: f64 = 350.0;
 
-/// Bytes that a response takes on the downlink, about.
+/// Approximate bytes that a response takes on the downlink.
 pub(crate) fn wire_bytes(body_bytes: f64) -> f64 {
     body_bytes * FRAME_BYTES / PAYLOAD_BYTES + OVERHEAD_BYTES
 }
 
-/// Rates that a link of the testbed may have, in bits of Ethernet frames a second.
+/// The range of a testbed link's rate, in bits of Ethernet frames per second.
 pub(crate) const RATES_BPS: RangeInclusive<u64> = 10_000..=10_000_000_000;
 
 /// The link from the gateway to the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Uplink {
-    /// In bits of Ethernet frames a second.
+    /// In bits of Ethernet frames per second.
     pub rate_bps: u64,
-    /// Packets that may wait before it; what does not fit is dropped.
+    /// Packets that its queue holds; excess ones are dropped.
     pub buffer_packets: u32,
 }
 
-/// What a testbed is made of.
+/// Specification of a testbed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BedSpec {
-    /// The downlink, in bits of Ethernet frames a second.
+    /// The downlink's rate, in bits of Ethernet frames per second.
     pub rate_bps: u64,
-    /// Packets that may wait before the downlink; what does not fit is dropped.
+    /// Packets that the downlink's queue holds; excess ones are dropped.
     pub buffer_packets: u32,
-    /// The uplink; as fast as the machine where none.
+    /// The uplink; without one, uploads are as fast as the machine.
     pub uplink: Option<Uplink>,
-    /// Whether the gateway's device joins packets that arrive within 2 ms of each other, as network cards do (GRO), so that its
-    /// sockets hold few large pieces rather than many small ones; needs the program `ethtool`. The links carry and queue
-    /// packets of the wire's size all the same.
+    /// Whether the gateway's device merges packets that arrive within 2 ms of each other, like a network card with GRO, so that
+    /// its sockets hold a few large pieces rather than many small ones; needs the program `ethtool`. The links still carry and
+    /// queue packets of wire size.
     pub gso: bool,
-    /// The link from gateway to clients, in bits of Ethernet frames a second; as fast as the machine where none.
+    /// The rate of the link from gateway to clients, in bits of Ethernet frames per second; `None` means as fast as the
+    /// machine.
     pub lan_bps: Option<u64>,
-    /// One server each: 10.200.0.1 and so on.
+    /// Round-trip times, one server each: 10.200.0.1 and so on.
     pub round_trips: Vec<Duration>,
-    /// So many in each class: user 1 of class 1 is 10.0.1.1.
+    /// The number of users in each class: user 1 of class 1 is 10.0.1.1.
     pub users: Vec<u32>,
-    /// The congestion control of the servers, who send over the downlink, as the kernel calls it; the namespaces' default,
-    /// Reno, where the kernel does not have it.
+    /// The congestion control of the servers, which send over the downlink, by its kernel name; the namespaces' default, Reno,
+    /// if the kernel does not have it.
     pub congestion: String,
 }
 
 impl Default for BedSpec {
-    /// Three classes of four users at 2 Mbit/s with room for 25 packets; six servers 10 to 40 ms away and six 100 to 250 ms.
+    /// Three classes of four users at 2 Mbit/s with room for 25 packets; six servers with round trips of 10 to 40 ms and six
+    /// with 100 to 250 ms.
     fn default() -> Self {
         let round_trips = [10, 16, 22, 28, 34, 40, 100, 130, 160, 190, 220, 250];
         Self {
@@ -70,16 +72,16 @@ impl Default for BedSpec {
 }
 
 impl BedSpec {
-    /// The most that the downlink carries of TCP's payload, in bits a second.
+    /// The most TCP payload that the downlink carries, in bits per second.
     #[must_use]
     pub fn goodput_bps(&self) -> f64 {
         self.rate_bps as f64 * PAYLOAD_BYTES / FRAME_BYTES
     }
 
-    /// Whether there can be such a testbed.
+    /// Checks whether such a testbed is possible.
     ///
     /// # Errors
-    /// In words, what is out of range.
+    /// What is out of range, in words.
     pub fn validate(&self) -> Result<(), BedError> {
         let one_to_254 = |count: usize| (1..=254).contains(&count);
         let wrong = |what: &str| Err(BedError::Wrong(what.to_owned()));

@@ -202,9 +202,7 @@ fn silence_and_wrong_answers_are_told_apart() {
     let Some(mut bed) = bed(&small(1)) else { return };
     let load = LoadSpec { drain: Duration::from_secs(1), ..closed(500, 2) };
     let listener = bed.within(Place::Gateway, || TcpListener::bind(LISTEN)).unwrap();
-    let begun = Instant::now();
     let measured = measure(&mut bed, &load);
-    assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
     assert!(!measured.exchanges.is_empty());
     assert!(measured.exchanges.iter().all(|one| one.end == End::Unfinished));
     drop(listener);

@@ -211,7 +211,7 @@ impl Client {
         let flow = self.flow(Some(user), busy);
         let has_body = !request.body().is_end_stream();
         let upgrade = upgrade::is_asked(&request).then(|| hyper::upgrade::on(&mut request));
-        match self.serving.exchanges.fetch(request, &wanted, &record, (&flow, &self.activity)).await {
+        match self.serving.exchanges.fetch(request, &wanted, &record, &flow, &self.activity).await {
             Ok(Fetched::Answer(answer)) => answer.relay(record, flow),
             Ok(Fetched::Switched(response, switched)) => {
                 let Some(client) = upgrade else {

@@ -1,9 +1,9 @@
-//! Requests scheduled by what their responses bring, in tokio programs.
+//! Schedules requests by the size of their responses, in tokio programs.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`dispatcher`] | the scheduler of [`dovetail_sched::request`] with a clock, users's names and wakers: what a gateway drives |
-//! | [`schedule`] | a tower layer in front of any HTTP service, which takes a place at a dispatcher for each request |
+//! | [`dispatcher`] | the scheduler of [`dovetail_sched::request`] with a clock, named users and wakers, as used by the gateway |
+//! | [`schedule`] | a tower layer for any HTTP service that queues each request at a dispatcher |
 
 pub mod dispatcher;
 pub mod schedule;

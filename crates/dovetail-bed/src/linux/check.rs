@@ -1,4 +1,4 @@
-//! Whether a testbed can be made here.
+//! Checks whether a testbed can be created here.
 
 use std::{
     fs::OpenOptions,
@@ -10,10 +10,10 @@ use rustix::process::geteuid;
 
 use crate::BedError;
 
-/// Says whether this machine has what a testbed needs, without making one.
+/// Checks whether this machine has what a testbed needs, without creating one.
 ///
 /// # Errors
-/// The first thing that is missing, with how to get it.
+/// The first thing that is missing, and how to get it.
 pub fn check() -> Result<(), BedError> {
     if !geteuid().is_root() {
         return Err(BedError::NotRoot);

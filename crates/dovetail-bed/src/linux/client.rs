@@ -1,4 +1,4 @@
-//! A user: its connections, and one request.
+//! A user: their connections, and a single request.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{End, Exchange, Via};
 
-/// What all users of a run have in common.
+/// State shared by all users of a run.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) via: Via,
@@ -38,7 +38,7 @@ impl Run {
     }
 }
 
-/// A user's connections that wait for its next request, by server where they lead to one.
+/// A user's idle connections, by server where they lead to one.
 #[derive(Debug)]
 pub(super) struct Client {
     user: User,
@@ -46,7 +46,7 @@ pub(super) struct Client {
     idle: Mutex<HashMap<Option<usize>, Vec<Connection>>>,
 }
 
-/// A time when bytes arrived, and how many.
+/// Called with a time and the number of bytes that arrived then.
 pub(super) type Arrived<'a> = &'a dyn Fn(Duration, u64);
 
 impl Client {
@@ -62,7 +62,7 @@ impl Client {
         with(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks for the request with this number, wanted at this time, and reads its answer.
+    /// Sends the request with this number, due at `wanted`, and reads its answer.
     pub(super) fn exchange(
         &self,
         run: &Run,
@@ -107,7 +107,7 @@ impl Client {
         };
         let sent = send(run, &mut connection, asked, &id);
         if let Err(error) = sent {
-            // A kept connection that the other side had closed meanwhile: once more, on a new one.
+            // The other side had closed the kept connection meanwhile: retry once, on a new one.
             if !made.reused || Instant::now() >= run.ends {
                 return Err(error);
             }
@@ -135,10 +135,10 @@ impl Client {
     }
 }
 
-/// From a user's address to where the request goes, through a tunnel if there is to be one.
+/// Connects from a user's address to the request's destination, through a tunnel if `via` asks for one.
 ///
 /// # Errors
-/// The system's, or that there is no tunnel.
+/// Those of the system, and if the tunnel is refused.
 pub(super) fn reach(run: &Run, from: Ipv4Addr, origin: usize) -> io::Result<Connection> {
     let server = SocketAddrV4::new(server_address(origin), 80);
     let to = if run.via == Via::Direct { server } else { run.proxy };
@@ -155,10 +155,10 @@ pub(super) fn reach(run: &Run, from: Ipv4Addr, origin: usize) -> io::Result<Conn
     Ok(connection)
 }
 
-/// A connection from this address, if it is there before `ends`.
+/// Connects from this address, before `ends`.
 ///
 /// # Errors
-/// The system's.
+/// Those of the system.
 fn connect_from(from: Ipv4Addr, to: SocketAddrV4, ends: Instant) -> io::Result<TcpStream> {
     let left = ends.saturating_duration_since(Instant::now());
     if left.is_zero() {
@@ -166,7 +166,7 @@ fn connect_from(from: Ipv4Addr, to: SocketAddrV4, ends: Instant) -> io::Result<T
     }
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
     bind(&socket, &SocketAddrV4::new(from, 0))?;
-    // What limits writing limits connecting.
+    // The send timeout also limits connecting.
     set_socket_timeout(socket.as_fd(), Timeout::Send, Some(left))?;
     connect(&socket, &to)?;
     let stream = TcpStream::from(socket);
@@ -174,7 +174,7 @@ fn connect_from(from: Ipv4Addr, to: SocketAddrV4, ends: Instant) -> io::Result<T
     Ok(stream)
 }
 
-/// Sends the request, and waits for the first byte of its answer.
+/// Sends the request and waits for the first byte of its answer.
 fn send(run: &Run, connection: &mut Connection, asked: Asked, id: &str) -> io::Result<()> {
     let head = request_head(run.via, "GET", asked.origin, &format!("/{}/{id}", asked.bytes), None);
     connection.stream().write_all(head.as_bytes())?;

@@ -1,7 +1,7 @@
-//! The round trips: a delay line between two TUN devices, one on the provider's side and one on the servers'.
+//! Emulates round trips: a delay line between two TUN devices, one on the provider's side and one on the servers'.
 //!
-//! Each packet waits half of its server's round-trip time, and packets of a server keep their order. A thread for each way
-//! takes packets, another lets them go.
+//! Each packet waits half of its server's round-trip time, and packets of a server keep their order. In each direction, one
+//! thread takes packets and another releases them.
 
 use std::{
     cmp::Ordering as By,
@@ -23,27 +23,27 @@ use rustix::{
     io::Errno,
 };
 
-/// How often a thread without packets looks whether it is to end.
+/// How often a thread without packets checks whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Where an IPv4 header has its addresses.
+/// Offsets of the addresses in an IPv4 header.
 const SOURCE_AT: usize = 12;
 const DESTINATION_AT: usize = 16;
 const HEADER_BYTES: usize = 20;
 
-/// Runs until it is dropped.
+/// A delay line that runs until dropped.
 #[derive(Debug)]
 pub(super) struct DelayLine {
     stop: Arc<AtomicBool>,
-    // The longest that a packet left after its time, in nanoseconds.
+    // The longest delay of a packet beyond its due time, in nanoseconds.
     latest: Arc<AtomicU64>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl DelayLine {
-    /// Between the devices behind these files. `one_way` has the delays, each with its server's address.
+    /// Starts a line between the devices behind these files. `one_way` has each server's address and delay.
     ///
     /// # Errors
-    /// The system's, when files cannot be shared or threads not begun.
+    /// Those of the system, if files cannot be shared or threads not started.
     pub(super) fn new(provider: File, servers: File, one_way: &[(Ipv4Addr, Duration)]) -> io::Result<Self> {
         let mut line = Self { stop: Arc::default(), latest: Arc::default(), threads: Vec::new() };
         let ways = [(provider.try_clone()?, servers.try_clone()?, DESTINATION_AT), (servers, provider, SOURCE_AT)];
@@ -61,7 +61,7 @@ impl DelayLine {
         Ok(line)
     }
 
-    /// The longest that a packet was held beyond its time since this was last asked.
+    /// The longest delay of a packet beyond its due time since the last call.
     pub(super) fn latest(&self) -> Duration {
         Duration::from_nanos(self.latest.swap(0, Ordering::Relaxed))
     }
@@ -71,20 +71,20 @@ impl Drop for DelayLine {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
 }
 
-/// How long a packet waits; nothing else than IPv4 to or from a server goes through.
+/// How long a packet waits; `None` drops anything but IPv4 to or from a server.
 fn delay_of(packet: &[u8], address_at: usize, one_way: &[(Ipv4Addr, Duration)]) -> Option<Duration> {
     let header = packet.get(..HEADER_BYTES).filter(|header| header[0] >> 4 == 4)?;
     let address: [u8; 4] = header.get(address_at..address_at + 4)?.try_into().ok()?;
     one_way.iter().find(|(server, _)| server.octets() == address).map(|&(_, delay)| delay)
 }
 
-/// A packet on its way; the one that is due first is the greatest, and of two at once the one that came first.
+/// A packet on its way. The greatest is the one that is due first, and of two due at once the one that arrived first.
 struct Waiting {
     due: Instant,
     number: u64,
@@ -125,7 +125,7 @@ fn take(mut from: &File, stop: &AtomicBool, arrives: &Sender<Waiting>, delay: im
                 Err(_) => return,
             }
         }
-        // A device that is down answers with an error, soon to be up.
+        // A device that is down returns an error; it will be up soon.
         let Ok(length) = from.read(&mut buffer) else {
             thread::sleep(Duration::from_millis(1));
             continue;
@@ -138,7 +138,7 @@ fn take(mut from: &File, stop: &AtomicBool, arrives: &Sender<Waiting>, delay: im
     }
 }
 
-/// Ends when no more packets can arrive and all have left.
+/// Releases packets; ends when no more can arrive and all have left.
 fn let_go(mut to: File, leaves: &Receiver<Waiting>, latest: &AtomicU64) {
     let mut waiting = BinaryHeap::<Waiting>::new();
     loop {
@@ -156,7 +156,7 @@ fn let_go(mut to: File, leaves: &Receiver<Waiting>, latest: &AtomicU64) {
             let Some(first) = waiting.pop() else { break };
             let late = first.due.elapsed().as_nanos().try_into().unwrap_or(u64::MAX);
             latest.fetch_max(late, Ordering::Relaxed);
-            // A device that is going takes no packets.
+            // A device that is being removed takes no packets.
             let _ = to.write_all(&first.packet);
         }
     }

@@ -1,4 +1,4 @@
-//! All users of a run, in open or closed loop: a thread for each request that is in flight.
+//! Simulates all users of a run, in open or closed loop: a thread for each request in flight.
 
 use std::{
     io,
@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{BedError, BedSpec, End, Exchange, Load, LoadSpec};
 
-/// How long a user waits in closed loop after a request that failed.
+/// How long a closed-loop user waits after a failed request.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What users do, and what has come of it so far.
+/// What users do, and the results so far.
 pub(super) struct Generator {
     run: Run,
     from: Duration,
@@ -30,14 +30,14 @@ pub(super) struct Generator {
     plan: Plan,
     received_bytes: Vec<AtomicU64>,
     done: Mutex<Vec<Exchange>>,
-    /// No more requests are sent.
+    /// Whether to send no more requests.
     over: AtomicBool,
 }
 
 enum Plan {
-    /// When, by which of the clients, what.
+    /// Time, client and request of each arrival.
     Open(Vec<(Duration, usize, Asked)>),
-    /// Each client's own, and how many are outstanding.
+    /// Each client's own stream of requests, and the number that each keeps outstanding.
     Closed(Vec<Mutex<(u64, Stream)>>, u32),
 }
 
@@ -71,10 +71,10 @@ impl Generator {
         })
     }
 
-    /// Plays it, on this thread and others in its namespace; ends with the last answer, or with the run.
+    /// Plays it, on this thread and others in its namespace. Returns after the last answer, or at the end of the run.
     ///
     /// # Errors
-    /// When there is no thread for a request.
+    /// If a thread cannot be started.
     pub(super) fn play(&self) -> io::Result<()> {
         thread::scope(|scope| match &self.plan {
             Plan::Open(arrivals) => self.open(scope, arrivals),
@@ -82,12 +82,12 @@ impl Generator {
         })
     }
 
-    /// No more requests are sent.
+    /// Stops sending requests.
     pub(super) fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// All exchanges in the order of their wishes, and what each class received.
+    /// All exchanges in the order in which they were due, and the bytes that each class received.
     pub(super) fn into_parts(self) -> (Vec<Exchange>, Vec<u64>) {
         let mut exchanges = self.done.into_inner().unwrap_or_else(PoisonError::into_inner);
         exchanges.sort_by_key(|one| (one.wanted, one.class, one.user));
@@ -98,7 +98,7 @@ impl Generator {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Whether it was answered.
+    /// Sends a request and returns whether it was answered.
     fn ask(&self, client: usize, number: u64, wanted: Duration, asked: Asked) -> bool {
         let Some(client) = self.clients.get(client) else { return false };
         let class = client.class();

@@ -1,4 +1,4 @@
-//! HTTP/1.1 on a blocking connection, both sides: heads, and bodies by length, in chunks or up to the end.
+//! HTTP/1.1 on a blocking connection, both sides: heads, and bodies by length, in chunks or up to the connection's end.
 
 use std::{
     io::{self, ErrorKind, Read},
@@ -8,17 +8,17 @@ use std::{
 
 use httparse::{EMPTY_HEADER, Header, Request, Response, Status, parse_chunk_size};
 
-/// The header that says which request a response is of.
+/// The header that identifies a response's request.
 pub(super) const ID: &str = "X-Bed-Id";
-/// A longer head is refused.
+/// Longer heads are refused.
 const MOST_HEAD_BYTES: usize = 64 << 10;
 const MOST_HEADERS: usize = 64;
 
-/// A connection, and what was read of it but not yet used.
+/// A connection with its read buffer.
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    /// When reading fails; never where none.
+    /// When reads time out; `None` means never.
     until: Option<Instant>,
     buffer: Vec<u8>,
     at: usize,
@@ -28,11 +28,11 @@ pub(super) struct Connection {
 pub(super) struct Asked {
     pub(super) method: String,
     pub(super) target: String,
-    /// Of the body that follows.
+    /// Framing of the body that follows.
     pub(super) body: Body,
-    /// Whether the answer may come in chunks.
+    /// Whether the answer may be chunked.
     pub(super) chunks: bool,
-    /// Whether another may follow.
+    /// Whether another request may follow.
     pub(super) keep: bool,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Head {
     pub(super) status: u16,
     pub(super) id: Option<String>,
     pub(super) body: Body,
-    /// Whether another may follow.
+    /// Whether another response may follow.
     pub(super) keep: bool,
 }
 
@@ -68,17 +68,17 @@ impl Connection {
         &self.stream
     }
 
-    /// Reading fails from then on.
+    /// Makes reads fail from then on.
     pub(super) fn read_until(&mut self, until: Instant) {
         self.until = Some(until);
     }
 
-    /// Whether all that was read was used.
+    /// Whether everything that was read has been consumed.
     pub(super) fn is_empty(&self) -> bool {
         self.at == self.buffer.len()
     }
 
-    /// Reads more; 0 at the end.
+    /// Reads more; returns 0 at the end.
     pub(super) fn fill(&mut self) -> io::Result<usize> {
         if let Some(until) = self.until {
             let left = until.saturating_duration_since(Instant::now());
@@ -101,10 +101,10 @@ impl Connection {
         read
     }
 
-    /// The next request's head; none where the connection ends before one begins.
+    /// The next request's head, or `None` if the connection ends before one begins.
     ///
     /// # Errors
-    /// When it cannot be read or is none.
+    /// If it cannot be read or is not a request.
     pub(super) fn request(&mut self) -> io::Result<Option<Asked>> {
         self.head(|bytes| {
             let mut headers = [EMPTY_HEADER; MOST_HEADERS];
@@ -121,10 +121,10 @@ impl Connection {
         })
     }
 
-    /// The next response's head, to a request that is not a CONNECT.
+    /// The head of the next response, to a request other than CONNECT.
     ///
     /// # Errors
-    /// When it cannot be read or is none.
+    /// If it cannot be read or is not a response.
     pub(super) fn response(&mut self) -> io::Result<Head> {
         let head = self.head(|bytes| {
             let mut headers = [EMPTY_HEADER; MOST_HEADERS];
@@ -155,10 +155,10 @@ impl Connection {
         }
     }
 
-    /// Reads a body and shows each piece of it; the whole length.
+    /// Reads a body, passes each piece to `show`, and returns the body's length.
     ///
     /// # Errors
-    /// When it cannot be read or ends too early.
+    /// If it cannot be read or ends early.
     pub(super) fn body(&mut self, body: Body, mut show: impl FnMut(&[u8])) -> io::Result<u64> {
         match body {
             Body::Length(bytes) => self.pass(bytes, &mut show).map(|()| bytes),
@@ -208,7 +208,7 @@ impl Connection {
             };
             self.at += line;
             if bytes == 0 {
-                // Trailers are a head's lines without a first one.
+                // Trailers are a head without its first line.
                 let trailers = |bytes: &[u8]| {
                     let mut headers = [EMPTY_HEADER; MOST_HEADERS];
                     match httparse::parse_headers(bytes, &mut headers).map_err(|_| wrong("no trailers"))? {
@@ -236,7 +236,7 @@ fn says(headers: &[Header<'_>], name: &str, word: &str) -> bool {
     header(headers, name).is_some_and(|value| value.split(',').any(|one| one.trim().eq_ignore_ascii_case(word)))
 }
 
-/// How long the headers say that the body is.
+/// How the headers frame the body.
 fn framed(headers: &[Header<'_>]) -> io::Result<Option<Body>> {
     if says(headers, "transfer-encoding", "chunked") {
         return Ok(Some(Body::Chunked));
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection on which these pieces arrive, one after another, and then the end.
+    /// A connection on which these pieces arrive in order, followed by the end.
     fn arriving(pieces: Vec<&'static [u8]>) -> Connection {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -1,4 +1,4 @@
-//! What the downlink has carried so far.
+//! Reads what the downlink has carried so far.
 
 use std::time::Instant;
 
@@ -15,14 +15,16 @@ pub(super) struct Counters {
     bytes: u64,
     pub(super) packets: u64,
     drops: u64,
-    /// What waits.
+    /// What is queued.
     pub(super) queued_bytes: u64,
     pub(super) queued_packets: u64,
 }
 
 impl Counters {
+    /// Reads the counters.
+    ///
     /// # Errors
-    /// When `tc` fails or says nothing of the bucket.
+    /// If `tc` fails or its output has no token bucket.
     pub(super) fn read(provider: &Namespace) -> Result<Self, BedError> {
         let words = format!("-n {} -j -s qdisc show dev {DOWNLINK}", provider.name());
         let printed = tool("tc", &words)?;
@@ -52,7 +54,7 @@ impl Counters {
         self.at
     }
 
-    /// What was carried from an earlier reading to this one at a rate of this many bits a second.
+    /// What was carried from an earlier reading to this one, on a link of this many bits per second.
     pub(super) fn since(self, earlier: Self, rate_bps: f64) -> LinkUse {
         let seconds = (self.at - earlier.at).as_secs_f64();
         let bytes = self.bytes - earlier.bytes;

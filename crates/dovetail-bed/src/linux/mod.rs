@@ -1,4 +1,4 @@
-//! The testbed as Linux makes it.
+//! The testbed on Linux.
 
 mod check;
 mod client;
@@ -41,16 +41,16 @@ use process::{Folder, Running};
 use usage::Usage;
 use wires::{GATEWAY, Namespaces, PROVIDER, change_downlink, each_server, lay};
 
-/// Where the proxy has to listen.
+/// Where the proxy must listen.
 const LISTEN: SocketAddrV4 = SocketAddrV4::new(GATEWAY, 3128);
-/// How often the downlink is read to say how far a run is.
+/// How often the downlink is read to report progress.
 const TELL: Duration = Duration::from_secs(1);
 
-/// A bed, of this process alone; several may be at once. Its namespaces go with it, and those of processes that were killed
-/// when the next bed is made.
+/// A testbed that belongs to this process; there may be several at once. Its namespaces are removed when it is dropped; those
+/// of processes that were killed, when the next one is created.
 #[derive(Debug)]
 pub struct Bed {
-    // In the order in which they have to go: who uses a namespace before it.
+    // In drop order: users of a namespace before the namespace.
     _origins: Origins,
     line: DelayLine,
     clients: Namespace,
@@ -61,10 +61,11 @@ pub struct Bed {
 }
 
 impl Bed {
-    /// Makes it, which takes under a second.
+    /// Creates it, which takes less than a second.
     ///
     /// # Errors
-    /// What the specification has wrong, what is missing here, or what the kernel or its tools refuse. Nothing is left.
+    /// If the specification is invalid, something is missing on this machine, or the kernel or its tools refuse. Nothing is
+    /// left behind.
     pub fn new(spec: &BedSpec) -> Result<Self, BedError> {
         spec.validate()?;
         check()?;
@@ -81,17 +82,17 @@ impl Bed {
         Ok(Self { _origins: origins, line, clients, gateway, provider, servers, spec: spec.clone() })
     }
 
-    /// What it is made of.
+    /// The specification it was created from.
     #[must_use]
     pub fn spec(&self) -> &BedSpec {
         &self.spec
     }
 
-    /// What `work` does in one of the namespaces, on a thread of its own: sockets that it opens and threads and processes
-    /// that it begins stay there.
+    /// Runs `work` in one of the namespaces, on a thread of its own, and returns its result. Sockets that it opens and threads
+    /// and processes that it starts stay there.
     ///
     /// # Errors
-    /// What `work` answers, or the system's.
+    /// Those of `work` and of the system.
     pub fn within<T: Send>(&self, place: Place, work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
         let namespace = match place {
             Place::Clients => &self.clients,
@@ -102,11 +103,11 @@ impl Bed {
         namespace.within(work)
     }
 
-    /// Puts the load on the proxy, which takes the load's duration and as much of its drain as answers take. `tell` is told
-    /// every second how many more packets the downlink has sent.
+    /// Puts the load on the proxy. Takes the load's duration, plus as much of its drain as outstanding answers need. `tell` is
+    /// called every second with the number of packets that the downlink has sent since the last call.
     ///
     /// # Errors
-    /// What the load has wrong, that the proxy does not listen or ends too early, or what the system refuses.
+    /// If the load is invalid, the proxy does not listen or ends early, or the system fails.
     pub fn measure(
         &mut self,
         proxy: &Proxy<'_>,
@@ -128,7 +129,7 @@ impl Bed {
             });
             let watched = self.watch(begins, load, running.as_mut(), tell, || played.is_finished());
             generator.stop();
-            // Requests in flight at a proxy that has ended fail by themselves.
+            // If the proxy has ended, requests in flight there fail on their own.
             let played = played.join().unwrap_or_else(|panic| resume_unwind(panic));
             played.map_err(BedError::system("the users"))?;
             watched
@@ -159,11 +160,11 @@ impl Bed {
         }
     }
 
-    /// Gives the downlink another rate, which [`Bed::spec`] and proxies that are begun from now on are told of. For changes
-    /// during a run see [`PlaySpec::rates`](crate::PlaySpec::rates).
+    /// Changes the downlink's rate. [`Bed::spec`] and proxies started afterwards get the new one. For changes during a run see
+    /// [`PlaySpec::rates`](crate::PlaySpec::rates).
     ///
     /// # Errors
-    /// If there is no such link, or `tc` refuses.
+    /// If the rate is out of range, or `tc` fails.
     pub fn set_rate(&mut self, rate_bps: u64) -> Result<(), BedError> {
         let spec = BedSpec { rate_bps, ..self.spec.clone() };
         spec.validate()?;
@@ -172,7 +173,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Reads the counters after the warm-up and after the duration, and looks after the proxy until the users are through.
+    /// Reads the counters after the warm-up and after the duration, and checks on the proxy until the users are done.
     fn watch(
         &self,
         begins: Instant,
@@ -225,14 +226,14 @@ impl Watched {
     }
 }
 
-/// Removes the namespaces of processes that were killed before they could.
+/// Removes the namespaces of processes that were killed before they could do so.
 fn sweep() {
     for name in owner::left_in(Path::new(FOLDER)) {
         remove(&name);
     }
 }
 
-/// A number that no other bed or run of this process has.
+/// A number that is unique among the testbeds and runs of this process.
 fn number() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

@@ -1,6 +1,6 @@
-//! The servers. `GET /BYTES/ID` is answered with this many bytes; `GET /stream/COUNT/SIZE/GAP_US/ID` with this many
-//! pieces in chunks, each sent on its own and this many microseconds after the one before; `POST /take/ID` with how
-//! many bytes the request's body had. The id is in a header of the response.
+//! The servers. `GET /BYTES/ID` is answered with this many bytes; `GET /stream/COUNT/SIZE/GAP_US/ID` with this many pieces in
+//! chunks, each sent on its own and this many microseconds after the one before; `POST /take/ID` with the length of the
+//! request's body. The response repeats the id in a header.
 
 use std::{
     collections::HashMap,
@@ -22,25 +22,25 @@ use super::{
     target::{Wanted, wanted},
 };
 
-/// How often a server that waits between two pieces looks whether it is to end.
+/// How often a server checks, between two pieces, whether it is to end.
 const LOOK: Duration = Duration::from_millis(100);
-/// Enough for what threads of connections do.
+/// Enough for the threads of connections.
 pub(super) const STACK_BYTES: usize = 128 << 10;
 
-/// A server's socket with this congestion control, or the namespace's where the kernel does not have it.
+/// A server's socket with this congestion control, or the namespace's default if the kernel does not have it.
 ///
 /// # Errors
-/// The system's.
+/// Those of the system.
 pub(super) fn listen(address: Ipv4Addr, congestion: &str) -> io::Result<TcpListener> {
     let listener = TcpListener::bind((address, 80))?;
-    // Connections have that of the socket that they were accepted by.
+    // Connections inherit it from the socket that accepts them.
     match set_tcp_congestion(&listener, congestion) {
         Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(listener),
         Err(error) => Err(error.into()),
     }
 }
 
-/// All servers, until they are dropped.
+/// All servers; they end when this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Origins {
     listeners: Vec<Arc<TcpListener>>,
@@ -48,7 +48,7 @@ pub(super) struct Origins {
     open: Arc<Open>,
 }
 
-/// Connections that are open, to be closed at the end.
+/// Open connections, to be closed at the end.
 #[derive(Debug, Default)]
 struct Open {
     ends: AtomicBool,
@@ -62,8 +62,10 @@ impl Open {
 }
 
 impl Origins {
+    /// Starts the servers.
+    ///
     /// # Errors
-    /// When threads cannot be begun.
+    /// If threads cannot be started.
     pub(super) fn serve(listeners: Vec<TcpListener>) -> io::Result<Self> {
         let mut origins = Self::default();
         for listener in listeners {
@@ -81,22 +83,22 @@ impl Drop for Origins {
     fn drop(&mut self) {
         self.open.ends.store(true, Ordering::Relaxed);
         for listener in &self.listeners {
-            // Wakes the thread that accepts; a socket that is not listening needs no waking.
+            // Wakes the accepting thread; a socket that is not listening needs no waking.
             let _ = shutdown(listener.as_fd(), Half::Both);
         }
         for thread in self.threads.drain(..) {
-            // One that panicked has said so.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
 }
 
-/// Serves until the listener is shut, then closes what is open.
+/// Accepts connections until the listener is shut down, then closes those that are open.
 fn accept(listener: &TcpListener, open: &Open) {
     thread::scope(|scope| {
         while !open.ends.load(Ordering::Relaxed) {
             let Ok((stream, _)) = listener.accept() else {
-                // Out of files, or a peer that was gone too soon.
+                // Out of descriptors, or a peer that left too early.
                 thread::sleep(Duration::from_millis(1));
                 continue;
             };
@@ -109,24 +111,24 @@ fn accept(listener: &TcpListener, open: &Open) {
                 number
             };
             let connection = move || {
-                // Who breaks a connection off will miss nothing.
+                // A client that aborts its connection misses nothing.
                 let _ = serve(stream, &open.ends);
                 open.lock().1.remove(&number);
             };
-            // Without a thread for it the connection is closed, which its user sees.
+            // Without a thread the connection is closed, which its user notices.
             if thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, connection).is_err() {
                 open.lock().1.remove(&number);
             }
         }
         for stream in open.lock().1.values() {
-            // One that its peer has closed is closed.
+            // A connection that its peer has closed needs no closing.
             let _ = stream.shutdown(Shutdown::Both);
         }
     });
 }
 
 fn serve(stream: TcpStream, ends: &AtomicBool) -> io::Result<()> {
-    // The last packet of a response does not wait for the acknowledgement of the one before.
+    // The last packet of a response must not wait for the acknowledgement of the one before.
     stream.set_nodelay(true)?;
     let mut connection = Connection::new(stream);
     while let Some(asked) = connection.request()? {
@@ -136,7 +138,7 @@ fn serve(stream: TcpStream, ends: &AtomicBool) -> io::Result<()> {
                 .write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         };
         let taken = connection.body(asked.body, |_| ())?;
-        // Who cannot read chunks sees the end by the connection's.
+        // For a client that cannot read chunks, the end of the connection is the end of the body.
         let keep = asked.keep && (asked.chunks || !matches!(wanted, Wanted::Stream(..)));
         let stream = connection.stream();
         match wanted {
@@ -161,7 +163,7 @@ fn serve(stream: TcpStream, ends: &AtomicBool) -> io::Result<()> {
     Ok(())
 }
 
-/// A response's head, with the header that says how long the body is.
+/// A response's head; `length` is the header that gives the body's length.
 fn head(length: &str, id: &str, keep: bool) -> String {
     let close = if keep { "" } else { "Connection: close\r\n" };
     format!(
@@ -177,7 +179,7 @@ fn write(mut stream: &TcpStream, text: impl AsRef<[u8]>) -> io::Result<()> {
 fn answer(mut stream: &TcpStream, bytes: u64, id: &str, keep: bool) -> io::Result<()> {
     static BLOCK: [u8; 1 << 16] = [b'.'; 1 << 16];
     let mut first = head(&format!("Content-Length: {bytes}\r\n"), id, keep).into_bytes();
-    // The head goes with what fits beside it.
+    // The head is sent together with the start of the body.
     let beside = bytes.min(BLOCK.len() as u64);
     first.extend_from_slice(&BLOCK[..beside as usize]);
     stream.write_all(&first)?;
@@ -193,7 +195,7 @@ fn answer(mut stream: &TcpStream, bytes: u64, id: &str, keep: bool) -> io::Resul
     Ok(())
 }
 
-/// A piece of a stream, as a chunk where it is to be one.
+/// A piece of a stream, framed as a chunk if asked for.
 fn piece(bytes: usize, chunk: bool) -> Vec<u8> {
     let mut piece = if chunk { format!("{bytes:x}\r\n").into_bytes() } else { Vec::new() };
     piece.resize(piece.len() + bytes, b'.');
@@ -203,7 +205,7 @@ fn piece(bytes: usize, chunk: bool) -> Vec<u8> {
     piece
 }
 
-/// Sends this many pieces; one that could not be sent in time puts off those that follow.
+/// Sends this many pieces; one that cannot be sent in time delays those that follow.
 fn pieces_apart(mut stream: &TcpStream, pieces: u64, piece: &[u8], gap: Duration, ends: &AtomicBool) -> io::Result<()> {
     let mut due = Instant::now();
     for _ in 0..pieces {
@@ -227,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// All that a server answers to this, and how long that took.
+    /// A server's complete answer to this, and how long it took.
     fn answered(request: &str) -> (String, Duration) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut stream = TcpStream::connect(listener.local_addr().unwrap()).unwrap();

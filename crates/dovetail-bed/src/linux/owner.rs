@@ -1,4 +1,4 @@
-//! Names that say whose something is, so that what a killed process left can be told from what is in use.
+//! Names that contain their owner's process ID, so that what a killed process left behind can be told from what is in use.
 
 use std::{fs, path::Path, process};
 
@@ -7,15 +7,15 @@ use rustix::{
     process::{Pid, test_kill_process},
 };
 
-/// Names begin with this, the process's number and a dash.
+/// Names begin with this, the process ID and a dash.
 const PREFIX: &str = "dovetail-bed";
 
-/// A name of this process's.
+/// A name owned by this process.
 pub(super) fn name(what: &str) -> String {
     format!("{PREFIX}{}-{what}", process::id())
 }
 
-/// The names in a folder whose processes are gone.
+/// The names in a directory whose owners are gone.
 pub(super) fn left_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());

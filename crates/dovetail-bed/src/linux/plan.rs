@@ -1,7 +1,7 @@
-//! Which user requests what, fixed by the seed.
+//! Which user requests what, determined by the seed.
 //!
-//! Each user has a stream of random numbers of its own, so what a user asks for does not depend on what others do, on which
-//! classes ask or on how long anything takes.
+//! Each user has a random number stream of their own, so their requests do not depend on what other users do, which classes are
+//! active or how long anything takes.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ pub(crate) struct User {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Asked {
     pub(crate) bytes: u64,
-    /// Which of the servers, from 0.
+    /// The server's number, from 0.
     pub(crate) origin: usize,
-    /// Until the next, in units of the mean time between two.
+    /// Time until the next request, in units of the mean.
     pub(crate) gap: f64,
 }
 
-/// One user's requests, one after another.
+/// One user's requests in order.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {
     random: Xoshiro256PlusPlus,
@@ -73,16 +73,16 @@ impl Stream {
     }
 }
 
-/// The users that ask.
+/// The active users.
 pub(crate) fn users(bed: &BedSpec, load: &LoadSpec) -> Vec<User> {
     let asking = load.asking(bed.users.len());
     asking.into_iter().flat_map(|class| (0..bed.users[class]).map(move |number| User { class, number })).collect()
 }
 
-/// All that is asked for in open loop at `fraction` of the downlink, in order of time.
+/// All requests in open loop at `fraction` of the downlink, in order of time.
 ///
 /// # Errors
-/// As [`Stream::new`].
+/// Those of [`Stream::new`].
 pub(crate) fn arrivals(
     bed: &BedSpec,
     load: &LoadSpec,
@@ -144,7 +144,7 @@ mod tests {
         let user = User { class: 2, number: 1 };
         let first = of(&of_all, user);
         assert!(first.len() > 20);
-        // As long as the shorter of both goes: with fewer users each asks more often.
+        // Compared up to the end of the shorter one: with fewer users each sends requests more often.
         for other in [arrivals(&bed, &last, 0.9).unwrap(), arrivals(&more, &all, 0.9).unwrap()] {
             let other = of(&other, user);
             let both = first.len().min(other.len());

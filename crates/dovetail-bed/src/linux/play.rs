@@ -1,4 +1,4 @@
-//! A run of jobs, and what is examined and changed meanwhile.
+//! Plays a set of jobs while watching and changing the link.
 
 use std::{
     panic::resume_unwind,
@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{BedError, Job, PlaySpec, Played, Proxy, Queued};
 
-/// How often it is looked whether all jobs are through.
+/// How often to check whether all jobs are done.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Bed {
-    /// Has users play these jobs at the proxy, which takes the duration and as much of the drain as answers take.
+    /// Lets users play these jobs at the proxy. Takes the duration, plus as much of the drain as outstanding answers need.
     ///
     /// # Errors
-    /// What jobs or run have wrong, that the proxy does not listen or ends too early, or what the system refuses.
+    /// If the jobs or the run are invalid, the proxy does not listen or ends early, or the system fails.
     pub fn play(&mut self, proxy: &Proxy<'_>, jobs: &[Job], play: &PlaySpec) -> Result<Played, BedError> {
         play.validate(jobs, &self.spec)?;
         let folder = Folder::new(number())?;
@@ -40,7 +40,7 @@ impl Bed {
             });
             let seen = self.look_on(begins, play, running.as_mut(), || playing.is_finished());
             player.stop();
-            // Requests in flight at a proxy that has ended fail by themselves.
+            // If the proxy has ended, requests in flight there fail on their own.
             let jobs = playing.join().unwrap_or_else(|panic| resume_unwind(panic));
             Ok::<_, BedError>((jobs.map_err(BedError::system("the users"))?, seen?))
         });
@@ -64,8 +64,7 @@ impl Bed {
         })
     }
 
-    /// Changes the rate when it is to change, reads the counters and the queue, and looks after the proxy until the users are
-    /// through.
+    /// Changes the rate when due, samples the counters and the queue, and checks on the proxy until the users are done.
     fn look_on(
         &self,
         begins: Instant,

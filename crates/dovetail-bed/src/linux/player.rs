@@ -1,4 +1,4 @@
-//! Users with explicit jobs: a thread and a connection for each.
+//! Plays explicit jobs: a thread and a connection for each.
 
 use std::{
     io::{self, ErrorKind, Write},
@@ -17,23 +17,23 @@ use super::{
 };
 use crate::{End, Job, PlayedJob, Repeat, Round, Timeline, What};
 
-/// How often a user that waits looks whether the run is over.
+/// How often a waiting user checks whether the run is over.
 const LOOK: Duration = Duration::from_millis(100);
-/// What a user hands to its socket at once; longer answers to an upload than this are wrong.
+/// What a user hands to its socket at a time.
 const BLOCK: [u8; 1 << 14] = [b'.'; 1 << 14];
-/// Digits of a number of bytes.
+/// Digits of a byte count; a longer answer to an upload is wrong.
 const MOST_ANSWER_BYTES: usize = 20;
 
-/// What all jobs of a run have in common.
+/// State shared by all jobs of a run.
 pub(super) struct Player {
     proxy: SocketAddrV4,
     /// Time 0.
     begins: Instant,
-    /// When jobs ask no more.
+    /// When jobs stop sending requests.
     until: Duration,
     /// When unanswered requests are cancelled.
     ends: Instant,
-    /// The run has failed.
+    /// Whether the run has failed.
     over: AtomicBool,
 }
 
@@ -42,15 +42,15 @@ impl Player {
         Self { proxy, begins, until, ends: begins + until + drain, over: AtomicBool::new(false) }
     }
 
-    /// No more requests are sent.
+    /// Stops sending requests.
     pub(super) fn stop(&self) {
         self.over.store(true, Ordering::Relaxed);
     }
 
-    /// Plays them all, on threads in this one's namespace; ends with the last answer, or with the run.
+    /// Plays all jobs, on threads in this thread's namespace. Returns after the last answer, or at the end of the run.
     ///
     /// # Errors
-    /// When there is no thread for a job.
+    /// If a thread cannot be started.
     pub(super) fn play(&self, jobs: &[Job]) -> io::Result<Vec<PlayedJob>> {
         thread::scope(|scope| {
             let begun: Vec<_> = (0..)

@@ -1,4 +1,4 @@
-//! A proxy as a program: begun in the gateway's namespace, watched, ended.
+//! Runs a proxy as a process in the gateway's namespace: starts, watches and ends it.
 
 use std::{
     env,
@@ -17,21 +17,21 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::owner;
 use crate::{BedError, Proxy, Site};
 
-/// How long a proxy may take until it listens, and to end.
+/// How long a proxy may take to listen, and to end.
 const TO_LISTEN: Duration = Duration::from_secs(20);
 const TO_END: Duration = Duration::from_secs(10);
-/// How often it is examined meanwhile.
+/// How often it is checked meanwhile.
 const LOOK: Duration = Duration::from_millis(50);
-/// What is shown of what it printed.
+/// How many lines of its output an error shows.
 const SHOWN_LINES: usize = 12;
 
-/// A folder that goes with the value, which every user may write to: proxies give up root.
+/// A temporary directory that is removed when dropped. Every user may write to it, since proxies drop root.
 #[derive(Debug)]
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
     /// # Errors
-    /// The system's.
+    /// Those of the system.
     pub(super) fn new(number: u32) -> Result<Self, BedError> {
         let path = env::temp_dir().join(owner::name(&number.to_string()));
         let make = || {
@@ -42,11 +42,11 @@ impl Folder {
         Ok(Self(path))
     }
 
-    /// Removes the folders of processes that were killed before they could.
+    /// Removes the directories of processes that were killed before they could do so.
     pub(super) fn sweep() {
         let folder = env::temp_dir();
         for name in owner::left_in(&folder) {
-            // Nothing can be done about one that does not go.
+            // If it cannot be removed, nothing more can be done.
             let _ = fs::remove_dir_all(folder.join(name));
         }
     }
@@ -58,12 +58,12 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nothing can be done about one that does not go.
+        // If it cannot be removed, nothing more can be done.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// A program that runs; ended when dropped.
+/// A running program, which is ended when dropped.
 #[derive(Debug)]
 pub(super) struct Running<'a> {
     name: &'a str,
@@ -73,10 +73,10 @@ pub(super) struct Running<'a> {
 }
 
 impl<'a> Running<'a> {
-    /// Begins the proxy, and waits until it listens; none where it is to listen already.
+    /// Starts the proxy and waits until it listens. `None` if it is already running.
     ///
     /// # Errors
-    /// When it cannot be begun, ends, or does not listen in time.
+    /// If it cannot be started, ends, or does not listen in time.
     pub(super) fn new(
         proxy: &'a Proxy<'_>,
         site: &Site,
@@ -107,6 +107,8 @@ impl<'a> Running<'a> {
         }
     }
 
+    /// Checks that it is still running.
+    ///
     /// # Errors
     /// If it has ended.
     pub(super) fn still(&mut self) -> Result<(), BedError> {
@@ -123,10 +125,10 @@ impl<'a> Running<'a> {
         BedError::Proxy { name: self.name.to_owned(), what, said }
     }
 
-    /// Asks it to end, and makes it if it does not; how it ended.
+    /// Asks it to end, kills it if it does not, and returns how it ended.
     ///
     /// # Errors
-    /// The system's, when it cannot be waited for.
+    /// Those of the system, if it cannot be waited for.
     pub(super) fn end(mut self) -> Result<String, BedError> {
         let what = || format!("wait for {}", self.name);
         signal(&self.child, Signal::TERM);
@@ -145,7 +147,7 @@ impl<'a> Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        // What it began may outlive it.
+        // Its child processes may outlive it.
         self.gateway.end_processes();
         let _ = self.child.wait();
     }
@@ -153,7 +155,7 @@ impl Drop for Running<'_> {
 
 fn signal(child: &Child, signal: Signal) {
     if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // One that has just ended needs no signal.
+        // A process that has just ended needs no signal.
         let _ = kill_process(pid, signal);
     }
 }

@@ -1,4 +1,4 @@
-//! What a request's target asks a server for: `/BYTES/ID`, `/stream/COUNT/SIZE/GAP_US/ID` or `/take/ID`.
+//! Parses and writes request targets: `/BYTES/ID`, `/stream/COUNT/SIZE/GAP_US/ID` or `/take/ID`.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::{
     load::MOST_BYTES,
 };
 
-/// A longer id is refused.
+/// Longer ids are refused.
 const MOST_ID_BYTES: usize = 64;
 
-/// What a server is asked for.
+/// What a request asks of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// This many bytes, with their length.
+    /// This many bytes, with a length.
     Bytes(u64),
-    /// This many pieces of this many bytes so far apart, without a length.
+    /// A number of pieces, bytes of each, and the time between two, without a length.
     Stream(u64, u64, Duration),
-    /// That it takes the request's body and says how long that was.
+    /// To read the request's body and answer with its length.
     Take,
 }
 
-/// What is asked for and the request's id, also after a scheme and a host; none where it is not a server's.
+/// The request and its id, from a path or an absolute URL; `None` if no server has such a path.
 pub(super) fn wanted<'a>(method: &str, target: &'a str) -> Option<(Wanted, &'a str)> {
     let path = match target.strip_prefix("http://") {
         Some(rest) => &rest[rest.find('/')?..],
@@ -45,7 +45,7 @@ pub(super) fn wanted<'a>(method: &str, target: &'a str) -> Option<(Wanted, &'a s
     (method == means && plain).then_some((wanted, id))
 }
 
-/// The method and the path of a request for this.
+/// The method and path of a request for `what`.
 pub(super) fn asking(what: What, id: &str) -> (&'static str, String) {
     match what {
         What::Get { bytes } => ("GET", format!("/{bytes}/{id}")),

@@ -1,14 +1,14 @@
-//! What processes have taken so far, as /proc has it.
+//! Resources used by processes so far, according to /proc.
 
 use std::fs;
 
 use dovetail_netns::Namespace;
 use rustix::param::{clock_ticks_per_second, page_size};
 
-/// Of all processes of a namespace.
+/// The total over all processes of a namespace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// User and system time, in ticks of the kernel's clock, with that of children that have ended.
+    /// User and system time in clock ticks, including that of children that have ended.
     ticks: u64,
     pages: u64,
     pub(super) processes: usize,
@@ -25,7 +25,7 @@ impl Usage {
         })
     }
 
-    /// A line of /proc/PID/stat: fields are counted after the name, which may hold anything but ends with the last ')'.
+    /// Parses a line of /proc/PID/stat. Fields are counted after the name, which may contain anything but ends at the last ')'.
     fn parse(stat: &str) -> Option<Self> {
         const NAME: usize = 2;
         const TIMES: [usize; 4] = [14, 15, 16, 17];

@@ -7,28 +7,28 @@ use dovetail_netns::{Namespace, run, tool};
 use super::{delay::DelayLine, tun};
 use crate::{BedError, BedSpec};
 
-/// The gateway as users see it.
+/// The gateway's address towards users.
 pub(super) const GATEWAY: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-/// The provider as the gateway sees it.
+/// The provider's address towards the gateway.
 pub(super) const PROVIDER: Ipv4Addr = Ipv4Addr::new(10, 99, 0, 1);
-/// The provider's device that the downlink's queue is before.
+/// The provider's device in front of which the downlink's queue is.
 pub(super) const DOWNLINK: &str = "down0";
 /// The gateway's device towards the provider.
 const UPLINK: &str = "up0";
-/// Users from which on there are too many for a neighbour each.
+/// With more users than this, the gateway cannot have a neighbour entry for each.
 const CROWD: u32 = 500;
 
-/// A user's address, both counted from 0.
+/// A user's address; class and user are counted from 0.
 pub(super) fn user_address(class: usize, user: u32) -> Ipv4Addr {
     Ipv4Addr::new(10, 0, class as u8 + 1, user as u8 + 1)
 }
 
-/// A server's address, counted from 0.
+/// A server's address; servers are counted from 0.
 pub(super) fn server_address(origin: usize) -> Ipv4Addr {
     Ipv4Addr::new(10, 200, 0, origin as u8 + 1)
 }
 
-/// The four, in the order of [`crate::Place`].
+/// The four namespaces, in the order of [`crate::Place`].
 pub(super) struct Namespaces<'a> {
     pub(super) clients: &'a Namespace,
     pub(super) gateway: &'a Namespace,
@@ -40,16 +40,16 @@ fn ip(namespace: &Namespace, words: &str) -> Result<(), BedError> {
     Ok(tool("ip", &format!("-n {} {words}", namespace.name())).map(drop)?)
 }
 
-/// Lays everything out; the delay line runs as long as it is kept.
+/// Sets up all links; the delay line runs until the returned value is dropped.
 ///
 /// # Errors
-/// What the kernel or its tools do not allow.
+/// If the kernel or its tools refuse.
 pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedError> {
     let Namespaces { clients, gateway, provider, servers } = *all;
     for namespace in [clients, gateway, provider, servers] {
         settle(namespace)?;
     }
-    // Of many users the gateway is to see one neighbour: the kernel has a thousand, of all namespaces together.
+    // With many users, the gateway sees a single neighbour: the kernel allows a thousand, for all namespaces together.
     let is_crowd = bed.users.iter().sum::<u32>() > CROWD;
     let lan = if is_crowd { "10.0.0.1/24" } else { "10.0.0.1/16" };
     veth((clients, "lan0", "10.0.0.254/16"), (gateway, "lan0", lan))?;
@@ -89,41 +89,41 @@ pub(super) fn lay(bed: &BedSpec, all: &Namespaces<'_>) -> Result<DelayLine, BedE
     Ok(line)
 }
 
-/// What all namespaces have in common.
+/// Settings common to all namespaces.
 fn settle(namespace: &Namespace) -> Result<(), BedError> {
     ip(namespace, "link set lo up")?;
     for (key, value) in [
         ("ipv4/ip_forward", "1"),
         ("ipv4/conf/all/rp_filter", "0"),
         ("ipv4/conf/default/rp_filter", "0"),
-        // What a run learnt of a path is not to help the next.
+        // Nothing learnt about a path may carry over to the next run.
         ("ipv4/tcp_no_metrics_save", "1"),
-        // The only one that every namespace may have by default; servers choose theirs by socket.
+        // The only one that every namespace may use by default; servers choose theirs per socket.
         ("ipv4/tcp_congestion_control", "reno"),
         ("ipv4/ip_local_port_range", "10240 65000"),
     ] {
         namespace.set(key, value)?;
     }
-    // There may be no IPv6 to switch off.
+    // There may be no IPv6 to disable.
     let _ = namespace.set("ipv6/conf/all/disable_ipv6", "1");
     Ok(())
 }
 
 type End<'a> = (&'a Namespace, &'a str, &'a str);
 
-/// A link between two namespaces.
+/// Links two namespaces.
 fn veth(one: End<'_>, other: End<'_>) -> Result<(), BedError> {
     let peer = other.0.name();
     ip(one.0, &format!("link add {} type veth peer name {} netns {peer}", one.1, other.1))?;
     for (namespace, device, address) in [one, other] {
-        // Packets of the wire's size from the start: the queue counts packets, and a train of them would be one.
+        // Packets have wire size from the start: the queue counts packets, and would count a train of them as one.
         ip(namespace, &format!("link set dev {device} gso_max_segs 1 up"))?;
         ip(namespace, &format!("address add {address} dev {device}"))?;
     }
     Ok(())
 }
 
-/// Servers as far away as they are to be.
+/// Puts the delays of their round trips between provider and servers.
 fn delay(bed: &BedSpec, provider: &Namespace, servers: &Namespace) -> Result<DelayLine, BedError> {
     let open = |namespace: &Namespace, device: &'static str| {
         namespace.within(move || tun::open(device)).map_err(BedError::NoTun)
@@ -137,25 +137,25 @@ fn delay(bed: &BedSpec, provider: &Namespace, servers: &Namespace) -> Result<Del
     DelayLine::new(far, near, &one_way).map_err(BedError::system("the delay line"))
 }
 
-/// What a bucket may send at once: two full frames, or what a fast link sends in a millisecond, so that it can keep its rate
-/// between two ticks of the kernel.
+/// The bucket's burst: two full frames, or what a fast link sends in a millisecond, so that it can keep its rate between two
+/// kernel ticks.
 fn burst_bytes(bps: u64) -> u64 {
     (2 * 1514).max(bps / 8000)
 }
 
-/// A token bucket before a device, and a queue that drops what does not fit.
+/// Puts a token bucket in front of a device, and a queue that drops packets that do not fit.
 fn bottleneck(namespace: &Namespace, device: &str, bps: u64, burst: u64, packets: u32) -> Result<(), BedError> {
     tc(namespace, &format!("add dev {device} {}", bucket(bps, burst)))?;
     tc(namespace, &format!("add dev {device} {}", queue(packets)))
 }
 
-/// Gives the downlink another rate; what waits goes on waiting.
+/// Changes the downlink's rate; queued packets stay queued.
 ///
 /// # Errors
-/// What `tc` says.
+/// Those of `tc`.
 pub(super) fn change_downlink(provider: &Namespace, bps: u64, packets: u32) -> Result<(), BedError> {
     tc(provider, &format!("change dev {DOWNLINK} {}", bucket(bps, burst_bytes(bps))))?;
-    // With its rate the kernel gives the bucket's limit in bytes to the queue, which counts packets.
+    // A change of rate makes the kernel apply the bucket's limit in bytes to the queue, which counts packets.
     tc(provider, &format!("change dev {DOWNLINK} {}", queue(packets)))
 }
 
@@ -163,7 +163,7 @@ fn tc(namespace: &Namespace, words: &str) -> Result<(), BedError> {
     Ok(tool("tc", &format!("-n {} qdisc {words}", namespace.name())).map(drop)?)
 }
 
-/// The bucket's own limit, in bytes, is never met: the queue's is.
+/// The bucket's own limit, in bytes, is never reached: the queue's is.
 fn bucket(bps: u64, burst: u64) -> String {
     format!("root handle 1: tbf rate {bps}bit burst {burst} limit 1000000000")
 }
@@ -172,8 +172,8 @@ fn queue(packets: u32) -> String {
     format!("parent 1:1 handle 10: pfifo limit {packets}")
 }
 
-/// Has the gateway's device join packets that arrive within two milliseconds, as a network card's interrupts would have them.
-/// A veth device joins only what comes from one that could not have sent it in one piece.
+/// Makes the gateway's device merge packets that arrive within two milliseconds, like interrupt coalescing in a network card. A
+/// veth device merges only packets from a sender that could not have sent them as one.
 fn join(provider: &Namespace, gateway: &Namespace) -> Result<(), BedError> {
     const FLUSH: &str = "2000000";
     for (namespace, command) in [
@@ -182,14 +182,14 @@ fn join(provider: &Namespace, gateway: &Namespace) -> Result<(), BedError> {
         (gateway, format!("echo {FLUSH} > /sys/class/net/{UPLINK}/gro_flush_timeout")),
         (gateway, format!("echo 1 > /sys/class/net/{UPLINK}/napi_defer_hard_irqs")),
     ] {
-        // /sys has a namespace's devices only for processes that `ip` begins there.
+        // /sys shows a namespace's devices only to processes that `ip` starts there.
         run("ip", &["netns", "exec", namespace.name(), "sh", "-c", &command])?;
     }
     Ok(())
 }
 
-/// Lets servers keep as much unacknowledged as is on the way to the farthest of them and back, and again as much for losses;
-/// the kernel counts twice the bytes.
+/// Lets servers keep as much unacknowledged data as is in flight to the farthest of them and back, and the same again for
+/// losses; the kernel counts twice the bytes.
 fn deepen(bed: &BedSpec, servers: &Namespace) -> Result<(), BedError> {
     const KEY: &str = "ipv4/tcp_wmem";
     let farthest = bed.round_trips.iter().max().copied().unwrap_or_default();
@@ -204,10 +204,10 @@ fn deepen(bed: &BedSpec, servers: &Namespace) -> Result<(), BedError> {
     }
 }
 
-/// Sockets of the namespace's servers, by address.
+/// Opens a socket for each server in their namespace.
 ///
 /// # Errors
-/// What `listen` answers.
+/// Those of `listen`.
 pub(super) fn each_server<T: Send>(
     bed: &BedSpec,
     servers: &Namespace,

@@ -123,7 +123,7 @@ impl Helper {
     pub(crate) fn known(&self, header: Option<&HeaderValue>) -> Known {
         let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Known::Missing };
         let Some(whole) = decoded(encoded) else { return Known::Wrong };
-        match self.memory.seen(&whole, Instant::now()) {
+        match self.memory.seen(self.memory.fingerprint(&whole), Instant::now()) {
             Some(Some(name)) => return Known::User(name),
             Some(None) => return Known::Wrong,
             None => {}
@@ -157,17 +157,13 @@ impl Helper {
             spawn_local(work(self.config.clone(), Rc::clone(waiting)));
         }
         waiting.more.notify_one();
-        match timeout(self.config.timeout, verdict).await {
-            Ok(Ok(Verdict::Right)) => {
-                self.memory.right(&whole, &name, Instant::now());
-                Ok(Some(name))
-            }
-            Ok(Ok(Verdict::Wrong)) => {
-                self.memory.wrong(&whole, Instant::now());
-                Ok(None)
-            }
-            Ok(Ok(Verdict::Failed) | Err(_)) | Err(_) => Err(()),
-        }
+        let user = match timeout(self.config.timeout, verdict).await {
+            Ok(Ok(Verdict::Right)) => Some(name),
+            Ok(Ok(Verdict::Wrong)) => None,
+            Ok(Ok(Verdict::Failed) | Err(_)) | Err(_) => return Err(()),
+        };
+        self.memory.insert(self.memory.fingerprint(&whole), user.clone(), Instant::now());
+        Ok(user)
     }
 }
 

@@ -31,6 +31,7 @@ impl Memory {
         Ok(Self { key, found: Mutex::new(Found { right: Recent::new(RIGHT), wrong: Recent::new(WRONG) }) })
     }
 
+    /// What credentials are remembered under.
     pub(super) fn fingerprint(&self, credentials: &[u8]) -> Fingerprint {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write(credentials);
@@ -38,8 +39,7 @@ impl Memory {
     }
 
     /// Whose they were, or that they were no user's, if that is remembered.
-    pub(super) fn seen(&self, credentials: &[u8], now: Instant) -> Option<Option<Arc<str>>> {
-        let fingerprint = self.fingerprint(credentials);
+    pub(super) fn seen(&self, fingerprint: Fingerprint, now: Instant) -> Option<Option<Arc<str>>> {
         let found = self.found();
         match found.right.get(&fingerprint, now) {
             Some(name) => Some(Some(Arc::clone(name))),
@@ -47,14 +47,13 @@ impl Memory {
         }
     }
 
-    pub(super) fn right(&self, credentials: &[u8], name: &Arc<str>, now: Instant) {
-        let fingerprint = self.fingerprint(credentials);
-        self.found().right.insert(fingerprint, Arc::clone(name), now);
-    }
-
-    pub(super) fn wrong(&self, credentials: &[u8], now: Instant) {
-        let fingerprint = self.fingerprint(credentials);
-        self.found().wrong.insert(fingerprint, (), now);
+    /// Remembers whose they are, or that they are no user's.
+    pub(super) fn insert(&self, fingerprint: Fingerprint, user: Option<Arc<str>>, now: Instant) {
+        let mut found = self.found();
+        match user {
+            Some(name) => found.right.insert(fingerprint, name, now),
+            None => found.wrong.insert(fingerprint, (), now),
+        }
     }
 
     /// Each change of it is whole, also after a panic elsewhere.

@@ -21,22 +21,20 @@ mod recent;
 use std::{
     collections::HashMap,
     fmt,
-    hash::Hasher,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
-use http::HeaderValue;
-use siphasher::sip128::{Hasher128, SipHasher24};
-
 use dovetail_toml::Fault;
+use http::HeaderValue;
 
 use crate::config::ConfigError;
 pub(crate) use guesses::Guesses;
 use header::{basic, decoded};
 pub(crate) use helper::{Credentials, Helper, Known};
-use recent::{Fingerprint, RIGHT, Recent, WRONG};
+use memory::Memory;
+use recent::Fingerprint;
 
 /// At most this many passwords are examined with bcrypt at once.
 pub const MOST_JOBS: usize = 4;
@@ -55,14 +53,8 @@ struct Shared {
     hashes: HashMap<Arc<str>, Arc<str>>,
     /// For names that there are not.
     decoy: Arc<str>,
-    key: [u8; 16],
-    state: Mutex<State>,
-}
-
-struct State {
-    right: Recent<Fingerprint, Arc<str>>,
-    wrong: Recent<Fingerprint, ()>,
-    in_flight: Vec<Fingerprint>,
+    memory: Memory,
+    in_flight: Mutex<Vec<Fingerprint>>,
 }
 
 /// What is known of a client's credentials.
@@ -116,13 +108,11 @@ impl Passwords {
     }
 
     fn new(file::Users { hashes, decoy }: file::Users) -> Result<Self, ConfigError> {
-        let mut key = [0; 16];
-        getrandom::fill(&mut key).map_err(|why| {
+        let memory = Memory::new().map_err(|why| {
             let what = format!("the system provides no random numbers: {why}");
             Fault::whole(what).located("", "passwords")
         })?;
-        let state = State { right: Recent::new(RIGHT), wrong: Recent::new(WRONG), in_flight: Vec::new() };
-        Ok(Self { shared: Arc::new(Shared { hashes, decoy, key, state: Mutex::new(state) }) })
+        Ok(Self { shared: Arc::new(Shared { hashes, decoy, memory, in_flight: Mutex::default() }) })
     }
 
     /// How many users there are.
@@ -143,18 +133,15 @@ impl Passwords {
         let Some(colon) = credentials.iter().position(|&byte| byte == b':') else { return Check::Unknown };
         let (name, password) = (&credentials[..colon], &credentials[colon + 1..]);
 
-        let fingerprint = self.shared.fingerprint(&credentials);
-        let mut state = self.shared.state();
-        if let Some(name) = state.right.get(&fingerprint, now) {
-            return Check::Known(name.clone());
+        let fingerprint = self.shared.memory.fingerprint(&credentials);
+        // A job is remembered before it is no longer in flight, so none is started twice.
+        let mut in_flight = self.shared.in_flight();
+        match self.shared.memory.seen(fingerprint, now) {
+            Some(Some(name)) => return Check::Known(name),
+            Some(None) => return Check::Unknown,
+            None if in_flight.len() == MOST_JOBS || in_flight.contains(&fingerprint) => return Check::Busy,
+            None => in_flight.push(fingerprint),
         }
-        if state.wrong.get(&fingerprint, now).is_some() {
-            return Check::Unknown;
-        }
-        if state.in_flight.len() == MOST_JOBS || state.in_flight.contains(&fingerprint) {
-            return Check::Busy;
-        }
-        state.in_flight.push(fingerprint);
         let user = str::from_utf8(name).ok().and_then(|name| self.shared.hashes.get_key_value(name));
         Check::Work(Job {
             shared: self.shared.clone(),
@@ -177,11 +164,7 @@ impl Job {
     fn run_at(self, now: Instant) -> Option<Arc<str>> {
         let fits = bcrypt::verify(&self.password, &self.hash).unwrap_or(false);
         let user = self.name.clone().filter(|_| fits);
-        let mut state = self.shared.state();
-        match &user {
-            Some(name) => state.right.insert(self.fingerprint, name.clone(), now),
-            None => state.wrong.insert(self.fingerprint, (), now),
-        }
+        self.shared.memory.insert(self.fingerprint, user.clone(), now);
         user
     }
 }
@@ -189,20 +172,14 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         let fingerprint = self.fingerprint;
-        self.shared.state().in_flight.retain(|other| *other != fingerprint);
+        self.shared.in_flight().retain(|other| *other != fingerprint);
     }
 }
 
 impl Shared {
-    fn fingerprint(&self, credentials: &[u8]) -> Fingerprint {
-        let mut hasher = SipHasher24::new_with_key(&self.key);
-        hasher.write(credentials);
-        hasher.finish128().as_u128()
-    }
-
-    /// What was found of late, also after a panic elsewhere: each change of it is whole.
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The credentials of jobs. A panic elsewhere leaves them whole.
+    fn in_flight(&self) -> MutexGuard<'_, Vec<Fingerprint>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

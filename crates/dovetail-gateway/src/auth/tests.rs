@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use base64::Engine;
 
-use super::{header::BASE64, *};
+use super::{header::BASE64, recent::Recent, *};
 
 const ALADDIN: &str = "aladdin:$2y$05$abcdefghijklmnopqrstuupx2xBUC4954936wVIjyyPHmUBFu0wCW";
 const BERTA: &str = "berta:$2b$04$012345678901234567890uFYCmJtmcHOoQdnqXlIpQFPVj0MVeiZC";

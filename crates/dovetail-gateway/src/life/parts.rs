@@ -102,7 +102,7 @@ impl Parts {
         let (reach, round_trips) = ((&self.destinations, &self.room), &self.round_trips);
         let servers = Rc::new(Servers::new(&self.settings, reach, &self.counters, round_trips));
         let serving = Serving {
-            exchanges: Exchanges::new(&self.settings, &servers, &self.link, (&self.pool, &self.last_server)),
+            exchanges: Exchanges::new(&self.settings, &servers, &self.link, &self.pool, &self.last_server),
             tunnels: Rc::new(Tunnels::new(&self.settings, &servers, &self.link, &self.watch)),
             towards: Rc::new(Towards::new(&self.settings, &self.destinations)),
             settings: Rc::clone(&self.settings),

@@ -228,6 +228,8 @@ impl Head {
         for &byte in bytes {
             self.bytes += 1;
             match byte {
+                // hyper skips empty lines before a status line.
+                b'\n' if self.line == 0 && self.status == 0 => {}
                 b'\n' if self.line == 0 => {
                     if self.status != b'1' {
                         self.is_whole = true;
@@ -354,7 +356,7 @@ mod tests {
     fn a_header_ends_at_the_empty_line() {
         let count = |text: &str, step: usize| {
             let mut head = Head::default();
-            text.as_bytes().chunks(step).filter(|_| true).for_each(|part| {
+            text.as_bytes().chunks(step).for_each(|part| {
                 if !head.is_whole {
                     head.read(part);
                 }
@@ -366,6 +368,7 @@ mod tests {
             assert_eq!(count(&format!("{head}\r\n\r\nbody"), step), (head.len() as u64, true));
             let interim = "HTTP/1.1 100 Continue\r\n\r\n";
             assert_eq!(count(&format!("{interim}{head}xx"), step), ((interim.len() + head.len()) as u64, true));
+            assert_eq!(count(&format!("\r\n\n{head}xx"), step), (3 + head.len() as u64, true));
             assert_eq!(count("HTTP/1.1 200 OK\r\nA: b\r\n", step), (23, false));
         }
     }

@@ -13,6 +13,8 @@ use crate::{
     support::{LONG, Running, Setup},
 };
 
+/// How long a body waits for a server that says nothing, but for what timers are early.
+const SECOND: Duration = Duration::from_millis(900);
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
 /// What comes up to an empty line.
@@ -109,21 +111,26 @@ fn asked_for_after(gateway: &Running, first: &'static str) -> Duration {
 
 #[test]
 fn a_body_that_is_wanted_is_asked_for() {
-    let waited = asked_for_after(&Setup::default().start(), "HTTP/1.1 100 Continue\r\n\r\n");
-    println!("asked for after {waited:?}");
+    // Without the server's word it would be asked for after a second each time; a busy machine may take as long once.
+    let gateway = Setup::default().start();
+    let waited = || asked_for_after(&gateway, "HTTP/1.1 100 Continue\r\n\r\n");
+    assert!((0..20).any(|_| waited() < SECOND), "it is asked for although the server says nothing");
 }
 
 #[test]
 fn a_server_that_does_not_say_that_it_wants_a_body_gets_it_after_a_while() {
     let gateway = Setup::default().start();
     let waited = asked_for_after(&gateway, "");
-    assert!(waited > Duration::from_millis(900), "{waited:?}");
+    assert!(waited > SECOND, "{waited:?}");
     // What HTTP/1.0 expects means nothing.
-    let server = says("", OK);
-    let began = Instant::now();
-    assert_eq!(gateway.ask(expecting(&server.url("/"), "1.0", "abc")).text(), "ok");
-    assert!(!server.told().to_ascii_lowercase().contains("expect"));
-    assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
+    let waited = || {
+        let server = says("", OK);
+        let began = Instant::now();
+        assert_eq!(gateway.ask(expecting(&server.url("/"), "1.0", "abc")).text(), "ok");
+        assert!(!server.told().to_ascii_lowercase().contains("expect"));
+        began.elapsed()
+    };
+    assert!((0..20).any(|_| waited() < SECOND), "a body of HTTP/1.0 waits");
 }
 
 #[test]

@@ -278,6 +278,29 @@ fn what_a_parent_says_to_a_request() {
 }
 
 #[test]
+fn a_body_that_a_parent_asked_a_password_for_is_not_sent() {
+    let up = Server::<String>::start(|mut connection| {
+        let stream = &mut connection.stream;
+        let mut asked = [0; 1024];
+        let _ = stream.read(&mut asked).unwrap();
+        stream.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n").unwrap();
+        let mut rest = String::new();
+        drop(stream.read_to_string(&mut rest));
+        connection.tell(rest);
+    });
+    let gateway = with(&parent("up", up.address.port(), "")).start();
+    let mut client = gateway.connect();
+    let asked =
+        "POST http://a.example/ HTTP/1.1\r\nHost: a.example\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
+    client.write_all(asked.as_bytes()).unwrap();
+    assert_eq!(answer(&mut client).status, 502);
+    drop(client.write_all(b"abc"));
+    assert_eq!(up.told(), "");
+    drop(client);
+    gateway.quiet();
+}
+
+#[test]
 fn a_silent_parent_times_out() {
     let up: Server<()> =
         Server::start(|mut connection| while connection.stream.read(&mut [0; 1024]).is_ok_and(|came| came > 0) {});

@@ -1,13 +1,13 @@
-//! How many requests may wait, so that a crowd cannot fill the memory.
+//! Limits on queued requests, which bound memory under overload.
 
 use thiserror::Error;
 
 /// How many requests may wait for their release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitLimits {
-    /// Of one user.
+    /// Limit for one user.
     pub user: u32,
-    /// Of all users together.
+    /// Limit for all users together.
     pub all: u32,
 }
 
@@ -15,7 +15,7 @@ impl WaitLimits {
     /// No limit.
     pub const UNLIMITED: Self = Self { user: u32::MAX, all: u32::MAX };
 
-    /// Whether one more request may be queued beside these.
+    /// Whether one more request may be queued on top of these.
     pub(super) fn check(&self, of_user: u32, of_all: u32) -> Result<(), Overloaded> {
         if of_user >= self.user {
             return Err(Overloaded::User);
@@ -30,10 +30,10 @@ impl WaitLimits {
 /// Too many requests are queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum Overloaded {
-    /// Of the request's user.
+    /// The request's user has too many.
     #[error("too many requests of this user are queued")]
     User,
-    /// Of all users together.
+    /// All users together have too many.
     #[error("too many requests are queued")]
     All,
 }

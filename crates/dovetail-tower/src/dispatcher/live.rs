@@ -1,4 +1,4 @@
-//! A request while it lasts.
+//! The state of a request from arrival to end.
 
 use std::{
     sync::Arc,
@@ -9,7 +9,7 @@ use dovetail_sched::{Nanos, request::UserId};
 
 use super::spent::{Doing, Spending, Timesheet};
 
-/// What the dispatcher knows of a request.
+/// The dispatcher's record of a request.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) user: UserId,
@@ -18,17 +18,17 @@ pub(super) struct Live {
     pub(super) released: Option<Nanos>,
     pub(super) length: Option<u64>,
     pub(super) received: u64,
-    /// When units came last.
+    /// When units last arrived.
     pub(super) moved: Option<Nanos>,
-    /// Units that may be taken in and were not.
+    /// Units that may be taken in and have not been yet.
     pub(super) allowed: u64,
     pub(super) window: u64,
-    /// Whether the scheduler knows that units wait.
+    /// Whether the scheduler has been told that units wait.
     pub(super) ready: bool,
-    /// Whether its client has not taken what it received.
+    /// Whether its client has yet to take what was received.
     pub(super) untaken: bool,
     pub(super) timesheet: Timesheet,
-    /// Where that goes when it is over.
+    /// Where its time is added when it ends.
     pub(super) spending: Option<Arc<Spending>>,
     pub(super) waker: Option<Waker>,
 }
@@ -55,7 +55,7 @@ impl Live {
 }
 
 impl Live {
-    /// What it is doing.
+    /// What it is doing now.
     pub(super) fn doing(&self) -> Doing {
         match self.released {
             None => Doing::Waiting,
@@ -66,8 +66,8 @@ impl Live {
         }
     }
 
-    /// The task is to be woken at the next turn. What it was to be woken by before: dropped, that may be the end of a task with
-    /// a ticket, so the dispatcher has to be free then.
+    /// Registers the task to be woken at the next turn. Returns the waker it replaces: dropping that may end a task that holds
+    /// a ticket, so drop it only after unlocking the dispatcher.
     #[must_use]
     pub(super) fn wait(&mut self, cx: &Context<'_>) -> Option<Waker> {
         match &self.waker {

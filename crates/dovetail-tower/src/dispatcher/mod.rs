@@ -1,15 +1,14 @@
-//! A request scheduler at work: with tokio's clock, users' names, and the tasks that wait.
+//! A request scheduler at work: connects it to tokio's clock, named users, and waiting tasks.
 //!
-//! A [`RequestScheduler`] is informed of events and decides whose turn it is. A
-//! [`Dispatcher`] connects it to a program: a task with a request takes a [`Ticket`], waits until it is released, reports
-//! what it received and asks how much more it may take. Dropping a ticket cancels its request, so nothing that a program
-//! forgets stays counted.
+//! A [`RequestScheduler`] is informed of events and decides which request is next. A [`Dispatcher`] connects it to a program: a
+//! task with a request takes a [`Ticket`], waits until it is released, reports what it received and asks how much more it may
+//! take. Dropping a ticket cancels its request, so nothing stays counted because a program forgot it.
 //!
 //! ```text
 //! Dispatcher::arrive -> Ticket::released().await -> Ticket::{length, allowed, received, ready} -> Ticket::end, or dropped
 //! ```
 //!
-//! The time is tokio's, so that tests may stop it. One mutex guards all; it is never held while a task is woken.
+//! Time is tokio's, so that tests can pause it. A single mutex guards everything; it is never held while a task is woken.
 //!
 //! ```
 //! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
@@ -87,7 +86,7 @@ impl<K> fmt::Debug for Dispatcher<K> {
 }
 
 impl<K: Clone + Eq + Hash> Dispatcher<K> {
-    /// A dispatcher with classes of these weights, numbered from 0.
+    /// A dispatcher with one class per weight, numbered from 0.
     ///
     /// # Errors
     /// [`PolicyError`] if the policy cannot be built from the setup, or there is no class.
@@ -114,9 +113,9 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         Ok(Self(Arc::new(Shared { began: Instant::now(), state: Mutex::new(state), rearmed: Arc::default() })))
     }
 
-    /// Gives turns that become due with time. Spawn it once; it ends when the dispatcher and its tickets are dropped.
+    /// Hands out turns as they become due. Spawn it once; it ends when the dispatcher and its tickets are dropped.
     pub fn drive(&self) -> impl Future<Output = ()> + use<K> {
-        // It waits without a hold on the dispatcher, which may go away meanwhile, and says so.
+        // It holds no strong reference while waiting, so the dispatcher can be dropped meanwhile, which also wakes it.
         let dispatcher = Arc::downgrade(&self.0);
         let began = self.0.began;
         let rearmed = Arc::clone(&self.0.rearmed);
@@ -132,7 +131,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
                         let Some(shared) = dispatcher.upgrade() else { return };
                         let mut state = shared.lock();
                         state.armed = Nanos::MAX;
-                        // It looks at when to wake next in any case.
+                        // The loop reads the next wake-up time in any case.
                         let _ = shared.give(state);
                     }
                     () = rearmed.notified() => {}
@@ -141,21 +140,21 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// A user of a class has a request, of this many units if that is known. `label` is for monitoring.
+    /// Adds a request of a user, of `length` units if that is known. `label` is for monitoring.
     ///
-    /// The class is the user's from now on, with all their requests; a class that does not exist counts as the last. O(log
-    /// n), as the policy.
+    /// The user is in `class` from now on, with all their requests; a class that does not exist counts as the last. O(log n),
+    /// like the policy.
     #[must_use]
     pub fn arrive(&self, who: &K, class: ClassId, length: Option<u64>, label: Arc<str>) -> Ticket<K> {
         let (guard, now) = self.0.enter();
         self.admit(guard, now, who, class, length, label)
     }
 
-    /// As [`arrive`](Self::arrive), unless too many requests are queued. A refused request leaves no trace.
+    /// Like [`arrive`](Self::arrive), unless too many requests are queued. A refused request leaves no trace.
     ///
     /// # Errors
-    /// [`Overloaded`] if the user, or all users together, have as many requests queued as the limits permit. O(classes)
-    /// on top.
+    /// [`Overloaded`] if the user, or all users together, have as many requests queued as the limits permit. Costs O(classes)
+    /// more.
     pub fn arrive_within(
         &self,
         limits: &WaitLimits,
@@ -203,7 +202,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         Ticket::new(Arc::clone(&self.0), id)
     }
 
-    /// The dispatcher's time: since it was created.
+    /// The time since the dispatcher was created.
     #[must_use]
     pub fn now(&self) -> Nanos {
         self.0.now()
@@ -219,8 +218,8 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// The rate that a class may not exceed, in units per second, or none. Does nothing if there is no such class or the rate is
-    /// out of range. What requests in flight were let have before, they have.
+    /// Limits a class to a rate in units per second, or lifts the limit. Does nothing if there is no such class or the rate is
+    /// out of range. Allowances that requests in flight already have remain valid.
     pub fn set_cap(&self, class: ClassId, units_per_s: Option<f64>) {
         let (mut state, now) = self.0.enter();
         if (class.0 as usize) < state.classes.len() {
@@ -239,7 +238,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         class
     }
 
-    /// Puts a user into another class, with all their requests, if both are known. O(log n), as the policy.
+    /// Moves a user to another class, with all their requests, if both are known. O(log n), like the policy.
     pub fn place(&self, who: &K, class: ClassId) {
         let (mut state, now) = self.0.enter();
         if let Some(user) = state.users.number(who).filter(|_| (class.0 as usize) < state.classes.len()) {
@@ -248,9 +247,9 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         }
     }
 
-    /// Puts every known user into the class that `class_of` says, if there is such a class. O(users).
+    /// Moves every known user to the class that `class_of` returns, if there is such a class. O(users).
     pub fn reclassify(&self, class_of: impl Fn(&K) -> ClassId) {
-        // Whoever decides may look at the dispatcher, so it is not locked meanwhile.
+        // `class_of` may use the dispatcher, so it is not locked meanwhile.
         let users: Vec<K> = self.0.enter().0.users.iter().map(|user| user.who.clone()).collect();
         let decided: Vec<_> = users.iter().map(|who| (who, class_of(who))).collect();
         let (mut guard, now) = self.0.enter();
@@ -273,7 +272,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// Unrequested units came down the link.
+    /// Records unrequested units that came down the link.
     pub fn stray(&self, class: Option<ClassId>, units: u64) {
         let (mut state, now) = self.0.enter();
         state.units = state.units.saturating_add(units);
@@ -285,7 +284,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(state);
     }
 
-    /// A probe of the far queue is sent; returns its number.
+    /// Records that a probe of the far queue is being sent; returns its number.
     #[must_use]
     pub fn probe(&self) -> u64 {
         let (mut guard, now) = self.0.enter();
@@ -296,7 +295,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         number
     }
 
-    /// A probe of the far queue was answered.
+    /// Records the answer to a probe of the far queue.
     pub fn probed(&self, number: u64) {
         let (mut guard, now) = self.0.enter();
         let state = &mut *guard;
@@ -305,7 +304,7 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// Probes take another path from now on: earlier measurements do not apply to it.
+    /// Discards earlier measurements: probes take another path from now on.
     pub fn forget_probes(&self) {
         let (mut guard, now) = self.0.enter();
         let state = &mut *guard;
@@ -314,33 +313,33 @@ impl<K: Clone + Eq + Hash> Dispatcher<K> {
         self.0.pump(guard);
     }
 
-    /// Sets the far queue's delay, measured otherwise than by probes.
+    /// Sets the far queue's delay, measured by other means than probes.
     pub fn far_queue(&self, delay: Option<Nanos>) {
         let (mut state, now) = self.0.enter();
         state.scheduler.far_queue(delay.map(FarDelay::of), now);
         self.0.pump(state);
     }
 
-    /// Whether so much is sent up the link unpaced that what probes see may be the uplink's queue.
+    /// Tells whether enough is sent up the link unpaced that probes may be measuring the uplink's queue.
     pub fn uplink(&self, is_busy: bool) {
         let (mut state, now) = self.0.enter();
         state.scheduler.uplink(is_busy, now);
         self.0.pump(state);
     }
 
-    /// A user's tickets, queued and released. O(1).
+    /// The number of a user's tickets, queued and released. O(1).
     #[must_use]
     pub fn requests(&self, who: &K) -> usize {
         self.0.lock().users.requests(who)
     }
 
-    /// All tickets, queued and released.
+    /// The number of all tickets, queued and released.
     #[must_use]
     pub fn live(&self) -> usize {
         self.0.lock().live.len()
     }
 
-    /// Its policy, and the setup that it was built with.
+    /// The policy, and the setup that it was built with.
     #[must_use]
     pub fn policy(&self) -> (RequestSpec, RequestSetup) {
         let state = self.0.lock();

@@ -1,11 +1,11 @@
 //! Whose units the link carries, as far as that can be known at its end.
 //!
-//! A dispatcher sees units when they are taken in, not the link itself. So it keeps a *shadow* of the link: units that were
-//! taken in occupy it from then on, after those before them, for as long as they take at the rate that is set. What is
-//! then found at any instant is whose units the shadow carries, or that it is idle. It is never more than
-//! [`LONGEST`] behind: what would take longer, where the link is faster than the rate that is set, is left out.
+//! A dispatcher sees units when they are taken in, but not the link itself. So it keeps a *shadow* of the link: units that were
+//! taken in occupy it from then on, queued behind those before them, for as long as they take at the configured rate. At any
+//! instant, the shadow tells whose units the link carries, or that it is idle. It is never more than [`LONGEST`] behind: on a
+//! link that is faster than the configured rate, anything beyond that is left out.
 //!
-//! Cost: O(1) for each event, amortised; at most [`MOST`] entries.
+//! Cost: O(1) per event, amortised; at most [`MOST`] entries.
 
 use std::collections::VecDeque;
 
@@ -17,15 +17,15 @@ use dovetail_sched::{
 /// The shadow is at most this far behind.
 const LONGEST: Nanos = Nanos::from_millis(100);
 
-/// And has at most so many entries.
+/// Maximum number of entries.
 const MOST: usize = 256;
 
 /// Units that occupy the shadow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
-    /// The class, unless it is unknown.
+    /// The class, if known.
     pub(super) class: Option<ClassId>,
-    /// The user, unless they are unknown.
+    /// The user, if known.
     pub(super) user: Option<UserId>,
 }
 
@@ -35,12 +35,12 @@ pub(super) struct Shadow {
     queue: VecDeque<(Owner, Nanos)>,
     queued: Nanos,
     as_of: Nanos,
-    /// How long it was occupied since the start.
+    /// Total time occupied since the start.
     pub(super) busy: Nanos,
 }
 
 impl Shadow {
-    /// Tells `each` owner's time until `now`.
+    /// Advances to `now` and calls `each` with every owner and the time that it occupied.
     pub(super) fn settle(&mut self, now: Nanos, mut each: impl FnMut(Owner, Nanos)) {
         let mut spent = now - self.as_of;
         self.as_of = self.as_of.max(now);
@@ -59,7 +59,7 @@ impl Shadow {
         }
     }
 
-    /// Units that take so long on the link were taken in.
+    /// Appends units that take this long on the link.
     pub(super) fn carries(&mut self, owner: Owner, time: Nanos) {
         let time = time.min(LONGEST - self.queued);
         if time == Nanos::ZERO {
@@ -109,7 +109,7 @@ mod tests {
         for round in 0..1_000 {
             shadow.carries(if round % 2 == 0 { ANN } else { BOB }, Nanos::from_micros(100));
         }
-        // What comes for the last owner is counted on, and what comes for others is left out.
+        // Time of the last owner still accumulates; other owners are left out.
         let counted = Nanos::from_micros(100 * (MOST as u64 + (1_000 - MOST as u64) / 2));
         assert_eq!((shadow.queue.len(), shadow.queued), (MOST, counted));
         shadow.carries(BOB, Nanos::from_secs(9));

@@ -1,18 +1,18 @@
-//! What a request waited for, counted while it lasts.
+//! Accounts for what a request spends its time on, from its arrival to its end.
 //!
-//! From its arrival to its end a request is at every instant in the first of these states that applies:
+//! At every instant, a request is in the first of these states that applies:
 //!
 //! | state | its time goes to |
 //! |---|---|
-//! | it is queued for release | its own user, another user of its class, or another class: that whose units the link carries, as its [`Shadow`](super::shadow::Shadow) has it; or *pace* if it is idle |
-//! | what it received has not been taken by its client | *client* |
-//! | units of its response wait for a turn | as while it is queued |
+//! | queued for release | its own user, another user of its class, or another class: whichever has its units on the link, according to its [`Shadow`](super::shadow::Shadow); or *pace* if the link is idle |
+//! | its client has not taken what was received | *client* |
+//! | units of its response wait for a turn | the same as while it is queued |
 //! | nothing of its response has been received | *server*: the way up, the connection, the server |
-//! | otherwise | *receiving*: units come, or its server pauses |
+//! | otherwise | *receiving*: units arrive, or its server pauses |
 //!
-//! which divides its time without remainder. For whom it waits is counted by three sums, of the shadow's time for its user, for
-//! its class and in all: they are noted as it begins to wait and subtracted as it ends to. So an event costs O(1),
-//! and a request 104 bytes.
+//! The states divide its time without remainder. To attribute waiting time, the shadow keeps three sums: the time that the link
+//! spent on its user, on its class and in total. They are noted when a wait begins and subtracted when it ends, so an event
+//! costs O(1), and a request takes 104 bytes.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -21,31 +21,31 @@ use dovetail_sched::{Nanos, request::ClassId};
 /// What a request's time was spent on, without remainder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Spent {
-    /// Waiting at the dispatcher while units came for other requests of the same user.
+    /// Waiting at the dispatcher while units arrived for other requests of the same user.
     pub own_user: Nanos,
-    /// Waiting while units came for other users of the same class.
+    /// Waiting while units arrived for other users of the same class.
     pub own_class: Nanos,
-    /// Waiting while units came for other classes, or unrequested ones of no known class.
+    /// Waiting while units arrived for other classes, or unrequested ones of no known class.
     pub other_classes: Nanos,
-    /// Waiting while no units came.
+    /// Waiting while no units arrived.
     pub pace: Nanos,
-    /// Released, and nothing received.
+    /// Released, with nothing received yet.
     pub server: Nanos,
-    /// Waiting until its client took what had been received.
+    /// Waiting for its client to take what had been received.
     pub client: Nanos,
-    /// Receiving, or waiting for its server to go on.
+    /// Receiving, or waiting for its server to continue.
     pub receiving: Nanos,
 }
 
 impl Spent {
-    /// From the arrival on.
+    /// The time since arrival.
     #[must_use]
     pub fn total(&self) -> Nanos {
         let Self { own_user, own_class, other_classes, pace, server, client, receiving } = *self;
         own_user + own_class + other_classes + pace + server + client + receiving
     }
 
-    /// Together with another's.
+    /// The sum of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         Self {
@@ -60,12 +60,12 @@ impl Spent {
     }
 }
 
-/// Where requests leave what their time was spent on when they are over.
+/// Collects what finished requests spent their time on.
 #[derive(Debug, Default)]
 pub struct Spending(Mutex<Spent>);
 
 impl Spending {
-    /// Of all requests so far.
+    /// The total over all finished requests.
     #[must_use]
     pub fn sum(&self) -> Spent {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -87,7 +87,7 @@ pub(super) enum Doing {
     Receiving,
 }
 
-/// The shadow's time so far: for a user, for their class, and in all.
+/// The link time counted by the shadow so far: for a user, for their class, and in total.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Carried {
     pub(super) class: ClassId,
@@ -96,35 +96,35 @@ pub(super) struct Carried {
     pub(super) all: Nanos,
 }
 
-/// A request's timesheet.
+/// A request's account of its time.
 #[derive(Debug)]
 pub(super) struct Timesheet {
     spent: Spent,
     doing: Doing,
-    // Since when it is doing that, and what the shadow had carried by then.
+    // Since when it has been doing that, and what the shadow had counted by then.
     since: Nanos,
     before: Carried,
 }
 
 impl Timesheet {
-    /// It waits from now on.
+    /// A timesheet for a request that starts out waiting.
     pub(super) fn new(carried: Carried, now: Nanos) -> Self {
         Self { spent: Spent::default(), doing: Doing::Waiting, since: now, before: carried }
     }
 
-    /// The class whose time it needs to be told.
+    /// The class whose [`Carried`] it needs at its next change.
     pub(super) fn class(&self) -> ClassId {
         self.before.class
     }
 
-    /// What it spent until now. `carried`: of the [`class`](Self::class) that it began to wait in.
+    /// What it has spent until now. `carried` is that of the [`class`](Self::class) in which the wait began.
     pub(super) fn spent(&self, carried: &Carried, now: Nanos) -> Spent {
         let time = now - self.since;
         let mut spent = self.spent;
         match self.doing {
             Doing::Waiting => {
                 let Carried { user, of_class, all, .. } = self.before;
-                // A user who changes class meanwhile takes what came for them along.
+                // If the user has changed class meanwhile, `carried.user` includes time that `carried.of_class` does not.
                 let all = (carried.all - all).min(time);
                 let own_user = (carried.user - user).min(all);
                 let own_class = ((carried.of_class - of_class) - own_user).min(all - own_user);
@@ -140,7 +140,7 @@ impl Timesheet {
         spent
     }
 
-    /// It does this from now on. `until`: of the class that it began to wait in, `from`: of the one that it is of.
+    /// Switches to `doing`. `until` is that of the class in which the wait began, `from` that of the current one.
     pub(super) fn turns(&mut self, doing: Doing, [until, from]: [&Carried; 2], now: Nanos) {
         self.spent = self.spent(until, now);
         self.doing = doing;

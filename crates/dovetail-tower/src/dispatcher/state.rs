@@ -1,4 +1,4 @@
-//! What all tickets and handles of a dispatcher share.
+//! State shared by all tickets and handles of a dispatcher.
 
 use std::{
     hash::Hash,
@@ -23,7 +23,7 @@ use super::{
 pub(super) struct Shared<K> {
     pub(super) began: Instant,
     pub(super) state: Mutex<State<K>>,
-    /// The driver is to look again when to wake.
+    /// Tells the driver to recompute its wake-up time.
     pub(super) rearmed: Arc<Notify>,
 }
 
@@ -36,13 +36,13 @@ pub(super) struct State<K> {
     pub(super) classes: Vec<Account>,
     pub(super) far: FarQueue,
     pub(super) shadow: Shadow,
-    // When the driver wakes.
+    // When the driver wakes up next.
     pub(super) armed: Nanos,
-    // Units that came, in total.
+    // Units received, in total.
     pub(super) units: u64,
 }
 
-/// What a class has, and had.
+/// A class's current and past counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Account {
     pub(super) weight: Weight,
@@ -50,14 +50,14 @@ pub(super) struct Account {
     pub(super) units: u64,
     pub(super) requested: u64,
     pub(super) cancelled: u64,
-    /// How long the link carried units for it, as its shadow has it.
+    /// How long the link carried units for it, according to the shadow.
     pub(super) carried: Nanos,
-    /// What its requests that are over spent their time on.
+    /// What its finished requests spent their time on.
     pub(super) spent: Spent,
 }
 
 impl<K: Clone + Eq + Hash> State<K> {
-    /// Frees the numbers of users who had nothing to do for long.
+    /// Frees the numbers of users who have been idle for long enough.
     pub(super) fn forget(&mut self, now: Nanos) {
         while let Some(user) = self.users.forgotten(now) {
             self.scheduler.forget_user(user);
@@ -66,7 +66,7 @@ impl<K: Clone + Eq + Hash> State<K> {
 }
 
 impl<K> State<K> {
-    /// Counts whose units the link carried until now.
+    /// Attributes the link's time until now to the users and classes whose units it carried.
     pub(super) fn settle(&mut self, now: Nanos) {
         let Self { shadow, users, classes, .. } = self;
         shadow.settle(now, |owner, time| {
@@ -79,30 +79,30 @@ impl<K> State<K> {
         });
     }
 
-    /// Units were taken in.
+    /// Records units that were received.
     pub(super) fn carries(&mut self, owner: Owner, units: u64, now: Nanos) {
         self.settle(now);
         self.shadow.carries(owner, Nanos::from_f64(units as f64 / self.setup.rate * 1e9));
     }
 
-    /// What the link carried so far, as its shadow has it; it is settled.
+    /// What the link has carried so far, according to the shadow, which must be settled.
     fn carried(&self, user: UserId, class: ClassId) -> Carried {
         let of_class = self.classes.get(class.0 as usize).map_or(Nanos::ZERO, |account| account.carried);
         Carried { class, user: self.users.at(user).carried, of_class, all: self.shadow.busy }
     }
 
-    /// A timesheet for a request of a user, which waits from now on.
+    /// A timesheet for a user's request that starts out waiting.
     pub(super) fn timesheet(&mut self, user: UserId, now: Nanos) -> Timesheet {
         self.settle(now);
         Timesheet::new(self.carried(user, self.users.at(user).class), now)
     }
 
-    /// What a request spent its time on until now; the shadow is settled.
+    /// What a request has spent its time on until now. The shadow must be settled.
     pub(super) fn spent(&self, live: &Live, now: Nanos) -> Spent {
         live.timesheet.spent(&self.carried(live.user, live.timesheet.class()), now)
     }
 
-    /// A request may do something else from now on.
+    /// Updates a request's timesheet if what it does has changed.
     pub(super) fn turn(&mut self, id: usize, now: Nanos) {
         let Some(live) = self.live.get(id).filter(|live| live.doing() != live.timesheet.doing()) else { return };
         let (user, before, doing) = (live.user, live.timesheet.class(), live.doing());
@@ -111,7 +111,7 @@ impl<K> State<K> {
         self.live[id].timesheet.turns(doing, [&until, &from], now);
     }
 
-    /// The user is of this class from now on, with all their requests.
+    /// Moves the user to this class, with all their requests.
     pub(super) fn place(&mut self, user: UserId, class: ClassId, now: Nanos) {
         let entry = self.users.at_mut(user);
         let before = std::mem::replace(&mut entry.class, class);
@@ -140,25 +140,26 @@ impl<K> Shared<K> {
         self.began.elapsed().into()
     }
 
-    /// The state, and what time it is once no one else holds it, so that time never runs back between events.
+    /// Locks the state and then reads the clock, so that time never runs backwards between events.
     pub(super) fn enter(&self) -> (MutexGuard<'_, State<K>>, Nanos) {
         let guard = self.lock();
         (guard, self.now())
     }
 
-    // A panic elsewhere leaves the state as it was before an event or after it.
+    // A panic elsewhere cannot leave the state in the middle of an event.
     pub(super) fn lock(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Gives all turns that there are now, and wakes whom they concern, the driver if it is to wake earlier.
+    /// Hands out all turns that are due, wakes the tasks concerned, and the driver too if it has to wake earlier than planned.
     pub(super) fn pump(&self, guard: MutexGuard<'_, State<K>>) {
         if self.give(guard) {
             self.rearmed.notify_one();
         }
     }
 
-    /// Gives all turns that there are now, and wakes the tasks they concern. Says whether the driver is to wake earlier.
+    /// Hands out all turns that are due and wakes the tasks concerned. Returns whether the driver has to wake earlier than
+    /// planned.
     pub(super) fn give(&self, mut guard: MutexGuard<'_, State<K>>) -> bool {
         let now = self.now();
         let state = &mut *guard;
@@ -178,7 +179,7 @@ impl<K> Shared<K> {
             state.turn(turn.request.0 as usize, now);
         }
         let next = state.scheduler.poll_at().unwrap_or(Nanos::MAX);
-        // A policy that says "now" again would never let time pass.
+        // A policy that keeps answering "now" would never let time pass.
         let next = next.max(now + Nanos(1));
         let is_earlier = next < state.armed;
         if is_earlier {

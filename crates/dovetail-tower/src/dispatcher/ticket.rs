@@ -33,7 +33,7 @@ impl<K> fmt::Debug for Ticket<K> {
 }
 
 impl<K: Clone + Eq + Hash> Ticket<K> {
-    /// The response's length in units, as its sender states it, or as it is seen to be once all that is left waits.
+    /// Sets the response's length in units, as stated by its sender, or as observed once all that is left is waiting.
     pub fn length(&self, units: u64) {
         let (mut state, now) = self.shared.enter();
         state.live[self.id].length = Some(units);
@@ -51,7 +51,7 @@ impl<K> Ticket<K> {
         RequestId(self.id as u32)
     }
 
-    /// The response's connection offers its sender a window of this many units, whatever turns permit.
+    /// Reports that the response's connection offers its sender a window of this many units, whatever turns permit.
     pub fn offers(&self, window: u64) {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
@@ -60,7 +60,7 @@ impl<K> Ticket<K> {
         self.shared.pump(state);
     }
 
-    /// A round trip on the response's connection takes so long.
+    /// Reports the round-trip time of the response's connection.
     pub fn round_trip(&self, takes: Nanos) {
         let (mut state, now) = self.shared.enter();
         state.scheduler.round_trip(self.request(), takes, now);
@@ -91,20 +91,20 @@ impl<K> Ticket<K> {
         self.shared.lock().live[self.id].released.is_some()
     }
 
-    /// Units of the response that may be taken in now; [`u64::MAX`] for all there will be.
+    /// Units of the response that may be taken in now; [`u64::MAX`] means all of it.
     #[must_use]
     pub fn allowed(&self) -> u64 {
         self.shared.lock().live[self.id].allowed
     }
 
-    /// Units that may be on their way beyond those that may be taken in.
+    /// Units that may be in flight beyond those that may be taken in.
     #[must_use]
     pub fn window(&self) -> u64 {
         self.shared.lock().live[self.id].window
     }
 
-    /// Units of the response that may be taken in, and the window. If there are none, the scheduler is informed that
-    /// units wait, and the task is woken at the next turn.
+    /// Units of the response that may be taken in, and the window. If there are none, tells the scheduler that units wait and
+    /// registers the task to be woken at the next turn.
     pub fn poll_allowed(&self, cx: &mut Context<'_>) -> Poll<(u64, u64)> {
         let (mut state, now) = self.shared.enter();
         let live = &mut state.live[self.id];
@@ -124,7 +124,7 @@ impl<K> Ticket<K> {
         Poll::Pending
     }
 
-    /// So many more units of the response were taken in.
+    /// Reports that this many more units of the response were taken in.
     pub fn received(&self, units: u64) {
         if units == 0 {
             return;
@@ -150,14 +150,14 @@ impl<K> Ticket<K> {
         self.shared.pump(guard);
     }
 
-    /// Whether units that were received wait for the request's client to take them: then its time is the client's.
+    /// Reports whether received units are waiting for the request's client to take them; that time counts as the client's.
     pub fn untaken(&self, is_untaken: bool) {
         let (mut state, now) = self.shared.enter();
         state.live[self.id].untaken = is_untaken;
         state.turn(self.id, now);
     }
 
-    /// What the request spent its time on until now.
+    /// What the request has spent its time on so far.
     #[must_use]
     pub fn spent(&self) -> Spent {
         let (mut state, now) = self.shared.enter();
@@ -165,12 +165,12 @@ impl<K> Ticket<K> {
         state.spent(&state.live[self.id], now)
     }
 
-    /// When the request is over, what it spent its time on is added there.
+    /// Adds the request's time to `spending` when it ends.
     pub fn tells(&self, spending: &Arc<Spending>) {
         self.shared.lock().live[self.id].spending = Some(Arc::clone(spending));
     }
 
-    /// The response is over: whole, or broken off by its sender.
+    /// Ends the response: complete, or aborted by its sender.
     pub fn end(mut self) {
         self.over(true);
     }
@@ -189,7 +189,7 @@ impl<K> Ticket<K> {
         }
         let (mut guard, now) = self.shared.enter();
         let state = &mut *guard;
-        // Its waker goes with it, but not before the dispatcher is free: that may be the end of a task with a ticket of its own.
+        // Its waker is dropped only after unlocking the dispatcher: that may end a task that holds a ticket of its own.
         let live = state.live.remove(self.id);
         state.settle(now);
         let spent = state.spent(&live, now);

@@ -1,4 +1,4 @@
-//! Who is known by which number. Numbers are used again a minute after their owner had nothing to do any more.
+//! Maps users to numbers. A number is reused once its owner has been idle for a minute.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -14,12 +14,12 @@ use slab::Slab;
 /// How long a user without requests is remembered.
 pub(super) const REMEMBERED: Nanos = Nanos::from_secs(60);
 
-/// Users by name and by number. Names are hashed with a key: the network chooses them.
+/// Users by name and by number. Names are hashed with a secret key, since they come from the network.
 #[derive(Debug)]
 pub(super) struct Users<K> {
     numbers: HashMap<K, UserId>,
     users: Slab<User<K>>,
-    // Who has no requests, by when the last was over. Nobody is here twice, however often he comes and goes.
+    // Users without requests, by when their last one ended. Each is listed once at most, however often they come and go.
     idle: BTreeSet<(Nanos, UserId)>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct User<K> {
     pub(super) requests: Requests,
     pub(super) units: u64,
     pub(super) requested: u64,
-    /// How long the link carried units for them, as its shadow has it.
+    /// How long the link carried units for them, according to the shadow.
     pub(super) carried: Nanos,
     idle_since: Nanos,
 }
@@ -47,13 +47,13 @@ impl Requests {
         self.waiting + self.outstanding
     }
 
-    /// One of those that wait does so no longer.
+    /// Moves one request from queued to in flight.
     pub(super) fn release(&mut self) {
         self.waiting -= 1;
         self.outstanding += 1;
     }
 
-    /// One is over.
+    /// Removes a finished request.
     pub(super) fn over(&mut self, was_released: bool) {
         let count = if was_released { &mut self.outstanding } else { &mut self.waiting };
         *count -= 1;
@@ -67,7 +67,7 @@ impl<K> Default for Users<K> {
 }
 
 impl<K: Clone + Eq + Hash> Users<K> {
-    /// The number by which the user is known.
+    /// The user's number, if they are known.
     pub(super) fn number(&self, who: &K) -> Option<UserId> {
         self.numbers.get(who).copied()
     }
@@ -83,12 +83,12 @@ impl<K: Clone + Eq + Hash> Users<K> {
         user
     }
 
-    /// Requests that a user has.
+    /// The number of requests that a user has.
     pub(super) fn requests(&self, who: &K) -> usize {
         self.number(who).map_or(0, |user| self.at(user).requests.in_all() as usize)
     }
 
-    /// A number that is free again, if there is one.
+    /// Forgets a user whose time is over and returns their number, if there is one.
     pub(super) fn forgotten(&mut self, now: Nanos) -> Option<UserId> {
         let &(since, user) = self.idle.first()?;
         if since + REMEMBERED > now {
@@ -102,7 +102,7 @@ impl<K: Clone + Eq + Hash> Users<K> {
 }
 
 impl<K> Users<K> {
-    /// The user has one more request, which is queued.
+    /// Counts one more request of the user, which is queued.
     pub(super) fn arrived(&mut self, user: UserId) {
         let entry = &mut self.users[user.0 as usize];
         if entry.requests.in_all() == 0 {
@@ -112,7 +112,7 @@ impl<K> Users<K> {
         entry.requested += 1;
     }
 
-    /// A request of the user is over.
+    /// Removes a finished request of the user.
     pub(super) fn over(&mut self, user: UserId, was_released: bool, now: Nanos) {
         let entry = &mut self.users[user.0 as usize];
         entry.requests.over(was_released);
@@ -122,12 +122,12 @@ impl<K> Users<K> {
         }
     }
 
-    /// A user who has requests, or had one within a minute.
+    /// A user who has requests, or had one within the last minute.
     pub(super) fn at(&self, user: UserId) -> &User<K> {
         &self.users[user.0 as usize]
     }
 
-    /// The user of this number, unless they were forgotten.
+    /// The user with this number, unless forgotten.
     pub(super) fn get_mut(&mut self, user: UserId) -> Option<&mut User<K>> {
         self.users.get_mut(user.0 as usize)
     }

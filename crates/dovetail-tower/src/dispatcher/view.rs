@@ -34,9 +34,9 @@ pub struct Totals {
     pub classes: Vec<ClassView>,
     /// The policy's own figures by name.
     pub figures: Vec<(&'static str, f64)>,
-    /// The far queue, as probes see it.
+    /// The far queue, as measured by probes.
     pub far: Option<FarDelay>,
-    /// Probes that were not answered.
+    /// Probes that went unanswered.
     pub lost_probes: u64,
     /// Units received in total.
     pub units: u64,
@@ -57,7 +57,7 @@ pub struct ClassView {
     pub requests: u64,
     /// Requests cancelled since the start.
     pub cancelled: u64,
-    /// What its requests that are over spent their time on.
+    /// What its finished requests spent their time on.
     pub spent: Spent,
 }
 
@@ -70,9 +70,9 @@ pub struct UserView<K> {
     pub class: ClassId,
     /// Their requests that are queued or in flight.
     pub live: u32,
-    /// Units received for them since they were first known.
+    /// Units received for them since they first became known.
     pub units: u64,
-    /// Their requests since then.
+    /// Their requests in the same period.
     pub requests: u64,
 }
 
@@ -87,11 +87,11 @@ pub struct LiveView<K> {
     pub label: Arc<str>,
     /// What it is waiting for.
     pub stage: Stage,
-    /// Whether it waits because its class has had what its [rate](Dispatcher::set_cap) lets it have.
+    /// Whether it is held back because its class has reached its [rate](Dispatcher::set_cap).
     pub is_at_cap: bool,
     /// How long ago it arrived.
     pub age: Nanos,
-    /// How long it was queued, or has been.
+    /// How long it was queued, or has been so far.
     pub waited: Nanos,
     /// Units received.
     pub received: u64,
@@ -99,7 +99,7 @@ pub struct LiveView<K> {
     pub still: Option<Nanos>,
     /// The response's length in units, if it is known.
     pub length: Option<u64>,
-    /// What its time was spent on so far.
+    /// What its time has been spent on so far.
     pub spent: Spent,
 }
 
@@ -112,7 +112,7 @@ pub enum Stage {
     Requested,
     /// Its response is being received.
     Receiving,
-    /// Its response waits for a turn.
+    /// Its response is waiting for a turn.
     Throttled,
 }
 

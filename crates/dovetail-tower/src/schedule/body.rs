@@ -1,4 +1,4 @@
-//! A response's body, read no further than its turns allow.
+//! A response body that is read no further than its turns allow.
 
 use std::{
     fmt,
@@ -13,21 +13,21 @@ use super::Meter;
 use crate::dispatcher::Ticket;
 
 pin_project! {
-    /// A response's body, read no further than its turns allow. Frames are passed on as they arrive.
+    /// A response body that is read no further than its turns allow. Frames are passed on as they arrive.
     pub struct ScheduledBody<R, K, M> {
-        // None where the service was not asked.
+        // `None` if the service was not called.
         #[pin]
         inner: Option<R>,
         meter: M,
-        // Until the response is over.
+        // `None` once the response has ended.
         ticket: Option<Ticket<K>>,
-        // Units to come, while what was said of them may be true.
+        // Units to come, as long as the announced length may be true.
         left: Option<u64>,
     }
 
     impl<R, K, M> PinnedDrop for ScheduledBody<R, K, M> {
         fn drop(this: Pin<&mut Self>) {
-            // Whoever knows a length does not ask for the end.
+            // A reader that knows the length does not poll for the end.
             let this = this.project();
             if let Some(ticket) = this.ticket.take_if(|_| *this.left == Some(0)) {
                 ticket.end();
@@ -39,7 +39,7 @@ pin_project! {
 impl<R: Body, K, M> ScheduledBody<R, K, M> {
     pub(super) fn new(inner: R, ticket: Ticket<K>, length: Option<u64>, meter: M) -> Self {
         let mut ticket = Some(ticket);
-        // Nobody polls a body that is over as it begins.
+        // A body that has already ended is never polled.
         if inner.is_end_stream() {
             end(&mut ticket);
         }
@@ -64,7 +64,7 @@ where
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<R::Data>, R::Error>>> {
         let this = self.project();
         let Some(mut inner) = this.inner.as_pin_mut() else { return Poll::Ready(None) };
-        // After the last unit there is only the end, which costs nothing.
+        // After the last unit only the end is left, which costs nothing.
         if let Some(ticket) = this.ticket.as_ref().filter(|_| *this.left != Some(0)) {
             ready!(ticket.poll_allowed(cx));
         }

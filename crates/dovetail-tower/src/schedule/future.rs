@@ -1,4 +1,4 @@
-//! A response that comes once its request was released.
+//! A response that starts once its request is released.
 
 use std::{
     future::Future,
@@ -16,14 +16,14 @@ use super::{Meter, ScheduledBody, Settings, Units, timing};
 use crate::dispatcher::{Overloaded, Ticket};
 
 pin_project! {
-    /// The response to a request, once that is released. Dropped before, the request is cancelled.
+    /// The response to a request, once that is released. Dropping this earlier cancels the request.
     pub struct Scheduled<S, B, K, M>
     where
         S: Service<Request<B>>,
     {
         #[pin]
         stage: Stage<S, B, K, S::Future>,
-        // Units that the response was said to bring before anybody was asked.
+        // Expected units of the response, as announced before the service is called.
         expected: Option<u64>,
         settings: Settings<M>,
     }

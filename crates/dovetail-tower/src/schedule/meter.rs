@@ -1,19 +1,19 @@
-//! What a response brings, in units.
+//! Counts a response's units.
 
 use bytes::Buf;
 use http_body::SizeHint;
 
-/// How many units a response will bring in all, put into its extensions by the service, or into its request's by a layer
-/// that knows it before.
+/// The total number of units of a response. Put into its extensions by the service, or into its request's by a layer that knows
+/// it earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Units(pub u64);
 
-/// Counts the units of a response. Any `Fn(&D) -> u64` is one, which takes a frame's data.
+/// Counts the units of a response. Any `Fn(&D) -> u64` that takes a frame's data is one.
 pub trait Meter<D> {
-    /// Units that this frame brings.
+    /// Units in this frame.
     fn units(&self, data: &D) -> u64;
 
-    /// Units that a body will bring in all, from what is known of its length in bytes, if that says it.
+    /// Total units of a body, if that follows from what is known of its length in bytes.
     fn length(&self, _bytes: &SizeHint) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! A tower layer that lets requests to an HTTP service go when it is their turn, and responses as far as they may.
+//! A tower layer that releases requests to an HTTP service in turn and reads their responses as far as permitted.
 //!
 //! ```text
 //! request -> classify -> Dispatcher::arrive -> wait for the release -> inner service -> response
@@ -6,21 +6,21 @@
 //!                           meter each frame <- read no further than is allowed <- body
 //! ```
 //!
-//! What is scheduled is what bodies bring, in *units* that a [`Meter`] counts: bytes, tokens, rows. A body is polled only while
-//! units of it may be taken in, so a service whose bodies do their work when they are polled works for whose turn it is, and
-//! one that feeds them from elsewhere feels that they are not read. A frame that is longer than what may be taken in is passed
-//! whole, and charged whole: the class waits for it afterwards.
+//! The layer schedules the *units* that bodies carry, as counted by a [`Meter`]: bytes, tokens, rows. A body is polled only
+//! while units of it may be taken in, so a service whose bodies work when polled works for the request whose turn it is, and
+//! one that feeds bodies from elsewhere sees backpressure. A frame longer than the allowance is passed on and charged in full:
+//! the class waits for it afterwards.
 //!
-//! How many units there will be is known from the body where units are bytes, and else if the service says so: it puts
-//! [`Units`] into the response's extensions, or a layer outside of this one into the request's. It need not be true.
-//! A response whose length is known may end without a turn; where it is not, the end may cost one.
+//! The number of units is known from the body where units are bytes, and otherwise if the service announces it: it puts
+//! [`Units`] into the response's extensions, or a layer outside this one puts them into the request's. It need not be accurate.
+//! A response of known length may end without a turn; for one of unknown length, the end may cost one.
 //!
-//! A response that ends, breaks off or never comes is over for the dispatcher; one that its client drops is
-//! cancelled. For a response whose units have all come the drop is the end.
+//! A response that ends, is aborted or never starts is finished for the dispatcher; one dropped by its client is cancelled.
+//! Dropping a response after its last unit ends it.
 //!
-//! The service asks for nothing before its call: requests have to be at the dispatcher to be put in order there, not queued in
-//! front of it. So [`Schedule`] is always ready, and [`Scheduled`] makes a clone of the inner service ready once the request is
-//! released. What waits is bounded by [`WaitLimits`].
+//! The service is not reserved before its call: requests have to be at the dispatcher to be ordered there, not queued in front
+//! of it. So [`Schedule`] is always ready, and [`Scheduled`] makes a clone of the inner service ready once the request is
+//! released. [`WaitLimits`] bound the queue.
 //!
 //! ```
 //! use dovetail_sched::{Weight, request::{ClassId, RequestSetup, RequestSpec}};
@@ -77,14 +77,14 @@ pub use self::{
 };
 use crate::dispatcher::{Dispatcher, WaitLimits};
 
-/// Puts a [`Schedule`] in front of services.
+/// A layer that puts a [`Schedule`] in front of services.
 pub struct ScheduleLayer<K, C, M = ByteMeter> {
     dispatcher: Dispatcher<K>,
     classify: C,
     settings: Settings<M>,
 }
 
-/// An HTTP service that is asked when it is each request's turn.
+/// An HTTP service that calls the inner one when it is each request's turn.
 pub struct Schedule<S, K, C, M = ByteMeter> {
     inner: S,
     dispatcher: Dispatcher<K>,
@@ -101,8 +101,8 @@ struct Settings<M> {
 }
 
 impl<K, C> ScheduleLayer<K, C> {
-    /// Requests wait at this dispatcher, whose [driver](Dispatcher::drive) has to run. `classify` gives the user and
-    /// their class; since any client can write any header, it should use what was authenticated. Units are bytes.
+    /// Queues requests at this dispatcher, whose [driver](Dispatcher::drive) has to run. `classify` returns the user and their
+    /// class; since any client can write any header, it should use authenticated data. Units are bytes.
     #[must_use]
     pub fn new(dispatcher: Dispatcher<K>, classify: C) -> Self
     where
@@ -115,7 +115,7 @@ impl<K, C> ScheduleLayer<K, C> {
 }
 
 impl<K, C, M> ScheduleLayer<K, C, M> {
-    /// Counts other units than bytes: the dispatcher's rate, and its policy's sizes, are then in these units.
+    /// Counts units other than bytes: the dispatcher's rate and its policy's sizes are then in these units.
     #[must_use]
     pub fn meter<N>(self, meter: N) -> ScheduleLayer<K, C, N> {
         let Settings { limits, retry_after_s, tells_timing, .. } = self.settings;

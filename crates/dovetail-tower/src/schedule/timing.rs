@@ -1,16 +1,16 @@
-//! How long a request waited, as browsers show it: a metric of the `Server-Timing` header (W3C Server Timing).
+//! Reports how long a request was queued as a metric of the `Server-Timing` header (W3C Server Timing), which browsers display.
 
 use dovetail_sched::Nanos;
 use http::{HeaderMap, HeaderName, HeaderValue, header::Entry};
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
 
-/// Adds `queue;dur=12.3`, in milliseconds, to what the response says already.
+/// Adds `queue;dur=12.3`, in milliseconds, to the metrics already in the response.
 pub(super) fn tell(headers: &mut HeaderMap, waited: Nanos) {
     let metric = format!("queue;dur={:.1}", waited.as_secs_f64() * 1e3);
     match headers.entry(SERVER_TIMING) {
         Entry::Occupied(mut entry) => {
-            // Of several lines the last goes on, so that metrics keep their order.
+            // With several header lines, the last one is extended, so that metrics keep their order.
             if let Some(last) = entry.iter_mut().next_back() {
                 let joined = [last.as_bytes(), b", ", metric.as_bytes()].concat();
                 if let Ok(value) = HeaderValue::from_bytes(&joined) {

@@ -1,0 +1,136 @@
+//! What a server answered: a response to forward, another protocol, or nothing that a client may see.
+
+use std::{rc::Rc, sync::Arc};
+
+use http::{HeaderValue, Response, StatusCode, Version, header};
+use hyper::body::{Body, Incoming};
+use tokio::{select, sync::oneshot::Receiver};
+
+use super::{Connected, Exchange, Fetched, Left};
+use crate::{
+    headers::{self, Framing},
+    held::Flow,
+    message,
+    record::Record,
+    refusal::Refusal,
+    relay::{InFlight, Relay},
+    servers::Servers,
+    upgrade,
+    uplink::Uplink,
+    upstream::{Idle, Switched},
+    watch::Phase,
+    ways::Way,
+};
+
+/// A server's response, and the connection that it comes on.
+pub(crate) struct Answer {
+    response: Response<Incoming>,
+    in_flight: InFlight,
+    // Bytes of its body, where its connection does not say when it ends.
+    rest: Option<u64>,
+    uplink: Rc<Uplink>,
+}
+
+impl Answer {
+    /// The response as it goes to the client.
+    pub(crate) fn relay(self, record: Record, flow: Rc<Flow>) -> Response<Relay> {
+        let Self { response, in_flight, rest, uplink } = self;
+        record.status.set(response.status().as_u16());
+        response.map(|body| Relay::response((body, rest), in_flight, uplink, (record, flow)))
+    }
+}
+
+impl Exchange<'_> {
+    pub(super) async fn answered(
+        &self,
+        mut response: Response<Incoming>,
+        Connected { mut connection, way, left }: Connected,
+    ) -> Result<Fetched, Refusal> {
+        self.progress.waits_for(Phase::Transfer);
+        self.exchanges.last_server.answered(connection.server);
+        if let Some(left) = left.filter(|_| upgrade::is_granted(&response)) {
+            let switched = self.switched(connection, left).await?;
+            return Ok(Fetched::Switched(self.switching(response), switched));
+        }
+        let is_body_unwanted = self.go.as_ref().is_some_and(|go| go.stay());
+        let (framing, rest) = match self.checked(&mut response, &way) {
+            Ok(checked) => checked,
+            Err(refusal) => {
+                drop(connection.gate.finish());
+                if let Some(go) = &self.go {
+                    go.end();
+                }
+                return Err(refusal);
+            }
+        };
+        let known = rest.or(response.body().size_hint().exact());
+        let is_empty = self.is_head || response.body().is_end_stream();
+        if let Some(bytes) = if is_empty { Some(0) } else { known } {
+            connection.gate.length(bytes);
+        }
+        let has_end = known.is_some() || response.body().is_end_stream();
+        self.to_client(&mut response, framing, is_body_unwanted, has_end);
+        if self.proves_connection || headers::proves_connection(response.headers(), &header::WWW_AUTHENTICATE) {
+            connection.pinned = Some(Arc::downgrade(self.client));
+        }
+        let is_kept = !self.is_upgrade && framing != Framing::Both && !is_body_unwanted && rest.is_none();
+        let server = Servers::server(&way, self.wanted);
+        let in_flight = InFlight::new(self.exchanges.keeps.clone(), connection, server, is_kept, self.go.clone());
+        let uplink = Rc::clone(self.exchanges.link.uplink());
+        Ok(Fetched::Answer(Answer { response, in_flight, rest, uplink }))
+    }
+
+    /// How a response is framed, and the bytes of its body where its connection does not say when it ends.
+    ///
+    /// # Errors
+    /// It is not for the client: a parent's demand for a password, or a message whose end is ambiguous.
+    fn checked(&self, response: &mut Response<Incoming>, way: &Way) -> Result<(Framing, Option<u64>), Refusal> {
+        match way.parent() {
+            Some(parent) if response.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                Err(Refusal::ParentAsks(Arc::clone(&parent.name)))
+            }
+            _ => message::framing(response, self.is_head)
+                .map_err(|why| Refusal::BrokeOff { host: Arc::clone(&self.wanted.host), why: why.into() }),
+        }
+    }
+
+    /// Rewrites a response's header for the client.
+    fn to_client(&self, response: &mut Response<Incoming>, framing: Framing, is_body_unwanted: bool, has_end: bool) {
+        message::to_client(&self.exchanges.settings, response, self.client_version, self.record.queue.get());
+        let headers = response.headers_mut();
+        headers::reframe(headers, framing);
+        if is_body_unwanted && self.client_version < Version::HTTP_2 {
+            // The client may send the body or its next request: the connection cannot tell.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+            self.client.linger();
+        }
+        if self.keeps_alive && has_end {
+            // HTTP/1.0 has no other way to say so.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("keep-alive"));
+        }
+    }
+
+    /// The answer to a client whose connection becomes a tunnel.
+    fn switching(&self, mut response: Response<Incoming>) -> Response<()> {
+        message::to_client(&self.exchanges.settings, &mut response, self.client_version, self.record.queue.get());
+        response.headers_mut().remove(header::CONTENT_LENGTH);
+        upgrade::name(response.headers_mut());
+        response.map(drop)
+    }
+
+    /// The connection as it is after its last byte of HTTP.
+    async fn switched(&self, connection: Idle, left: Receiver<Left>) -> Result<Switched, Refusal> {
+        let host = || Arc::clone(&self.wanted.host);
+        let left = select! {
+            left = left => left,
+            () = self.progress.stopped() => return Err(Refusal::ResponseTimeout(host())),
+        };
+        // The ticket was the request's: each burst of the tunnel has its own.
+        if let Some(ticket) = connection.gate.finish() {
+            ticket.end();
+        }
+        let why = || "it closed the connection when it had switched to another protocol".into();
+        let (line, first) = left.map_err(|_| Refusal::BrokeOff { host: host(), why: why() })?;
+        Ok(Switched { ungated: line.ungated(), first, server: connection.server })
+    }
+}
