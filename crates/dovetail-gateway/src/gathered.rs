@@ -1,10 +1,10 @@
-//! Pieces of a long response that are passed on together.
+//! Batches pieces of a long response.
 //!
-//! On a narrow link a packet or two arrive at a time. To pass on each piece as it comes costs a write and the client's
-//! acknowledgement, and in the middle of a download gains nothing. So once [`FROM_BYTES`] of a response of known length
-//! have been passed on, its pieces wait for each other: until there are [`MOST_BYTES`] or [`MOST_PIECES`], or the first has
-//! waited for [`MOST_TIME`], or the response is over. A response of unknown length may be a stream of events, and never waits.
-//! Reading goes on meanwhile, so neither windows nor servers are affected.
+//! On a narrow link a packet or two arrive at a time. Passing on each piece at once costs a write and the client's
+//! acknowledgement, and gains nothing in the middle of a download. So once [`FROM_BYTES`] of a response of known length have
+//! been passed on, its pieces are batched: until there are [`MOST_BYTES`] or [`MOST_PIECES`], the first has waited for
+//! [`MOST_TIME`], or the response ends. A response of unknown length may be a stream of events and is never batched. Reading
+//! continues meanwhile, so neither windows nor servers are affected.
 
 use std::{
     collections::VecDeque,
@@ -17,21 +17,21 @@ use bytes::Buf;
 use hyper::body::Frame;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// What a response passes on at once: a browser begins to draw with what fits a first window of ten segments (RFC 6928).
+/// Passed on without batching: a browser starts rendering with what fits a first window of ten segments (RFC 6928).
 pub(crate) const FROM_BYTES: u64 = 16 * 1024;
-/// As many bytes as one read takes at most.
+/// The maximum length of a read.
 const MOST_BYTES: usize = 16 * 1024;
-/// hyper writes so many at once.
+/// hyper writes this many at once.
 const MOST_PIECES: usize = 16;
-/// Below what users notice in the middle of a transfer.
+/// Too short for users to notice in the middle of a transfer.
 const MOST_TIME: Duration = Duration::from_millis(100);
 
-/// Pieces of one response.
+/// Batched pieces of one response.
 #[derive(Debug)]
 pub(crate) struct Gathered<D> {
     pieces: VecDeque<Frame<D>>,
     bytes: usize,
-    // When the first of them has waited for long enough.
+    // When the first of them is due.
     until: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
     goes_on: bool,
@@ -46,12 +46,12 @@ impl<D: Buf> Gathered<D> {
         self.pieces.is_empty()
     }
 
-    /// How many bytes have not been passed on.
+    /// Bytes not passed on yet.
     pub(crate) const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Adds a piece, which may wait for others or not.
+    /// Adds a piece; `may_wait` allows batching it.
     pub(crate) fn add(&mut self, piece: Frame<D>, may_wait: bool) {
         self.bytes += length(&piece);
         self.pieces.push_back(piece);
@@ -64,12 +64,12 @@ impl<D: Buf> Gathered<D> {
         }
     }
 
-    /// Has all of them passed on.
+    /// Releases all pieces.
     pub(crate) fn go_on(&mut self) {
         self.goes_on = true;
     }
 
-    /// The next piece to be passed on.
+    /// The next released piece.
     pub(crate) fn next(&mut self) -> Option<Frame<D>> {
         let piece = if self.goes_on { self.pieces.pop_front() } else { None };
         self.bytes -= piece.as_ref().map_or(0, length);
@@ -79,11 +79,11 @@ impl<D: Buf> Gathered<D> {
         piece
     }
 
-    /// Waits until the first piece has waited for long enough; for good, where there is none.
+    /// Waits until the first piece is due; forever if there is none.
     pub(crate) fn poll_due(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let Some(until) = self.until else { return Poll::Pending };
         let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(until)));
-        // A timer that was set for earlier pieces is set anew when it fires: to do so for each would cost more.
+        // A timer set for earlier pieces is reset only when it fires: resetting it for each piece would cost more.
         while timer.as_mut().poll(cx).is_ready() {
             if timer.deadline() >= until {
                 return Poll::Ready(());
@@ -110,7 +110,7 @@ mod tests {
         Frame::data(Bytes::from(vec![0; length]))
     }
 
-    /// The lengths of those that are passed on now.
+    /// Lengths of the pieces released now.
     fn passed_on(gathered: &mut Gathered<Bytes>) -> Vec<usize> {
         let next = || gathered.next().map(|piece| piece.into_data().unwrap().len());
         std::iter::from_fn(next).collect()
@@ -153,7 +153,7 @@ mod tests {
     async fn the_first_waits_no_longer_than_it_may() {
         let mut gathered = Gathered::<Bytes>::new();
         for round in 0..4 {
-            // Some are passed on before their timer fires.
+            // Some are released before their timer fires.
             if round % 2 == 1 {
                 gathered.add(piece(1), true);
                 tokio::time::sleep(MOST_TIME / 2).await;
@@ -170,7 +170,7 @@ mod tests {
             gathered.go_on();
             assert_eq!(passed_on(&mut gathered), [1, 1]);
         }
-        // Where more comes, no timer is needed.
+        // If more arrives, no timer is needed.
         gathered.add(piece(1), true);
         tokio::time::sleep(MOST_TIME).await;
         gathered.add(piece(1), true);

@@ -1,13 +1,13 @@
 //! What a full packet carries.
 
-/// Ethernet's payload of TCP in a full frame, in bytes.
+/// TCP payload of a full Ethernet frame, in bytes.
 pub(crate) const SEGMENT: u64 = 1_448;
 
-/// What it would carry without timestamps.
+/// The same without timestamps.
 const WITHOUT_TIMESTAMPS: u64 = 1_460;
 
-/// The buffer to ask for, so that a connection begins with a window of this many bytes: the kernel makes it whole segments, and does
-/// not know yet that each will carry a timestamp (`tcp_select_initial_window`).
+/// The buffer to request so that a connection begins with a window of this many bytes: the kernel makes it whole segments, and
+/// does not know yet that each will carry a timestamp (`tcp_select_initial_window`).
 pub(crate) const fn first_buffer(window_bytes: u64) -> u64 {
     window_bytes.div_ceil(SEGMENT).saturating_mul(WITHOUT_TIMESTAMPS)
 }

@@ -1,12 +1,12 @@
-//! What goes up the link: requests' bodies and what clients send through tunnels.
+//! Schedules uplink traffic: request bodies and what clients send through tunnels.
 //!
-//! An uplink that is full holds up everything: requests, acknowledgements of what comes down, probes. Where its rate is known
-//! the gateway sends a little less than that, so that the queue is here and not there, and shares it by class and user as it
-//! does the downlink: a scheduler of its own, whose turns are leave to send. The first 20 kB of each upload go before the rest of
-//! others. Acknowledgements are not scheduled but counted: a segment of 66 bytes for two full ones.
+//! A full uplink delays everything: requests, acknowledgements of downloads, probes. If its rate is known, the gateway sends
+//! slightly less than that, so that the queue builds up here rather than there, and shares it by class and user like the
+//! downlink: with a scheduler of its own, whose turns are permission to send. The first 20 kB of each upload go ahead of the
+//! rest of others. Acknowledgements are not scheduled but counted: a segment of 66 bytes for two full ones.
 //!
-//! Where the rate is not known nothing is held back. What a probe waits may then be the uplink's queue, and where the rate is not
-//! what it is said to be it may as well: the downlink's scheduler is told while much is sent.
+//! If the rate is unknown, nothing is held back. Probes may then measure the uplink's queue, as they may where the configured
+//! rate is wrong: the downlink's scheduler is told while much is being sent.
 
 use std::{
     cell::{Cell, RefCell},
@@ -25,22 +25,22 @@ use crate::{place::Place, who::Who};
 
 /// An acknowledgement's frame.
 const ACK_BYTES: f64 = 66.0;
-/// What is shorter is no upload: a request's header, a keystroke, acknowledgements within TLS.
+/// Anything shorter is not an upload: a request's header, a keystroke, acknowledgements within TLS.
 const LEAST: usize = 256;
 
 /// The uplink.
 #[derive(Debug)]
 pub(crate) struct Uplink {
-    // Where its rate is known.
+    // `Some` if its rate is known.
     dispatcher: Option<Dispatcher<Who>>,
-    // The downlink's, to be told.
+    // The downlink's, which is told while the uplink is busy.
     told: Dispatcher<Who>,
     began: Instant,
     used: RefCell<UplinkUse>,
 }
 
 impl Uplink {
-    /// `rate`: bytes of payload a second, if known. Classes as the downlink's.
+    /// `rate` is the payload in bytes per second, if known. Classes are the downlink's.
     pub(crate) fn new(rate: Option<f64>, classes: &[Weight], downlink: &Dispatcher<Who>) -> Result<Self, PolicyError> {
         let dispatcher =
             |rate: f64| Dispatcher::new(&UPLOADS.parse::<RequestSpec>()?, &RequestSetup::for_uplink(rate), classes);
@@ -52,14 +52,14 @@ impl Uplink {
         })
     }
 
-    /// Where uploads wait.
+    /// The scheduler of uploads, if the rate is known.
     pub(crate) const fn dispatcher(&self) -> Option<&Dispatcher<Who>> {
         self.dispatcher.as_ref()
     }
 
-    /// A way up for this many bytes, or for an upload of unknown length.
+    /// A lane for this many bytes, or for an upload of unknown length.
     ///
-    /// `uploaded` counts what goes.
+    /// `uploaded` counts what is sent.
     pub(crate) fn lane(
         self: &Rc<Self>,
         (who, class): (&Who, ClassId),
@@ -70,7 +70,7 @@ impl Uplink {
         Lane { uplink: Rc::clone(self), who: who.clone(), class, uploaded: Rc::clone(uploaded), is_upload, place: None }
     }
 
-    /// This many bytes came down, and are acknowledged.
+    /// Counts the acknowledgements of this many bytes received.
     pub(crate) fn acknowledges(&self, bytes: usize) {
         if let Some(dispatcher) = &self.dispatcher
             && let Some(acked) = self.used.borrow_mut().acknowledges(bytes as u64)
@@ -79,13 +79,13 @@ impl Uplink {
         }
     }
 
-    /// Bytes were sent.
+    /// Counts bytes that were sent.
     fn sent(&self, bytes: usize) {
         let news = self.used.borrow_mut().sent(bytes as u64, self.now());
         self.tell(news);
     }
 
-    /// Whether a spell is over, and another begins. To be called once a second.
+    /// Checks whether a measuring interval has ended and the next begins. To be called once a second.
     pub(crate) fn look(&self) {
         let news = self.used.borrow_mut().look(self.now());
         self.tell(news);
@@ -102,20 +102,20 @@ impl Uplink {
     }
 }
 
-/// A way up. Dropped, its upload is over.
+/// Permission to send, per upload. Dropping it ends the upload.
 #[derive(Debug)]
 pub(crate) struct Lane {
     uplink: Rc<Uplink>,
     who: Who,
     class: ClassId,
     uploaded: Rc<Cell<u64>>,
-    // What is none is counted and not held back.
+    // If false, its bytes are counted but not held back.
     is_upload: bool,
     place: Option<Place>,
 }
 
 impl Lane {
-    /// How many of these bytes may be sent now, not none; the task is woken when some may.
+    /// How many of these bytes may be sent now, at least one; the task is woken when some may.
     pub(crate) fn poll_room(&mut self, cx: &mut Context<'_>, bytes: usize) -> Poll<usize> {
         let Some(dispatcher) = self.uplink.dispatcher().filter(|_| self.is_upload) else { return Poll::Ready(bytes) };
         let place = self.place.get_or_insert_with(|| dispatcher.arrive(&self.who, self.class, None, "upload".into()));
@@ -123,7 +123,7 @@ impl Lane {
         place.poll_allowed(cx).map(|(most, _)| usize::try_from(most).unwrap_or(usize::MAX).min(bytes))
     }
 
-    /// So many were.
+    /// Reports that this many were sent.
     pub(crate) fn sent(&self, bytes: usize) {
         self.uploaded.set(self.uploaded.get() + bytes as u64);
         match (&self.place, self.uplink.dispatcher()) {
@@ -134,7 +134,7 @@ impl Lane {
         self.uplink.sent(bytes);
     }
 
-    /// There is no more for now.
+    /// Ends the upload; another may follow.
     pub(crate) fn close(&mut self) {
         if let Some(place) = self.place.take() {
             place.end();

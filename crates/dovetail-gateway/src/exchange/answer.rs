@@ -6,7 +6,10 @@ use http::{HeaderValue, Response, StatusCode, Version, header};
 use hyper::body::{Body, Incoming};
 use tokio::{select, sync::oneshot::Receiver};
 
-use super::{Connected, Exchange, Fetched, Left};
+use super::{
+    connect::{Connected, Left},
+    request::Exchange,
+};
 use crate::{
     headers::{self, Framing},
     held::Flow,
@@ -21,6 +24,13 @@ use crate::{
     watch::Phase,
     ways::Way,
 };
+
+/// What became of a request.
+pub(crate) enum Fetched {
+    Answer(Answer),
+    /// The server has switched to another protocol, as requested.
+    Switched(Response<()>, Switched),
+}
 
 /// A server's response, and the connection that it comes on.
 pub(crate) struct Answer {

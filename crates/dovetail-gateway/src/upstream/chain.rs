@@ -1,5 +1,5 @@
-//! A tunnel through a parent proxy: its answer to our `CONNECT` is read to the last byte of its header and no further, for what
-//! follows is the tunnel's.
+//! Opens a tunnel through a parent proxy. Its response to our `CONNECT` is read up to the last byte of its header and no
+//! further, since what follows belongs to the tunnel.
 
 use std::io;
 
@@ -7,20 +7,20 @@ use tokio::io::AsyncWriteExt;
 
 use super::line::Line;
 
-/// The most that a parent may say before the tunnel begins, interim responses included.
+/// Maximum number of bytes that a parent may send before the tunnel begins, including interim responses.
 const MOST_BYTES: usize = 16 * 1024;
 
 /// Why there is no tunnel.
 #[derive(Debug)]
 pub(crate) enum Unchained {
     Error(io::Error),
-    /// What it said was no answer.
+    /// Its response was not HTTP.
     Garbage,
-    /// It answered with this status.
+    /// It responded with this status.
     Status(u16),
 }
 
-/// Asks a parent for a tunnel; `request` is its whole header.
+/// Requests a tunnel from a parent; `request` is the complete header.
 pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), Unchained> {
     line.write_all(request).await.map_err(Unchained::Error)?;
     line.flush().await.map_err(Unchained::Error)?;
@@ -28,7 +28,7 @@ pub(crate) async fn chain(line: &mut Line, request: &[u8]) -> Result<(), Unchain
     loop {
         let status = status(&head(line, &mut left).await?).ok_or(Unchained::Garbage)?;
         match status {
-            // Nothing of HTTP is switched to that was not asked for.
+            // No switch of protocols was requested.
             101 => return Err(Unchained::Garbage),
             100..200 => {}
             200..300 => return Ok(()),
@@ -62,7 +62,7 @@ async fn head(line: &mut Line, left: &mut usize) -> Result<Vec<u8>, Unchained> {
     }
 }
 
-/// Where a header ends: after an empty line, whose CR may lack (RFC 9112, section 2.2).
+/// Where a header ends: after an empty line, whose CR may be missing (RFC 9112, section 2.2).
 fn end(bytes: &[u8]) -> Option<usize> {
     let after = |what: &[u8]| bytes.windows(what.len()).position(|window| window == what).map(|at| at + what.len());
     [after(b"\r\n\r\n"), after(b"\n\n"), after(b"\n\r\n")].into_iter().flatten().min()

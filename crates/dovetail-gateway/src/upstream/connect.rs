@@ -1,15 +1,14 @@
-//! Makes connections with a receive window that is known.
+//! Makes connections with a known receive window.
 //!
-//! The kernel offers half of a buffer as window, and `SO_RCVBUF` takes what it is given twice. So a socket that is given `R`
-//! offers about `R`, and 65,535 bytes at most before the connection is made. What is set by then also fixes the scale of all
-//! windows that it may offer later (RFC 7323, section 2.3), for as long as the buffer is said to stay as it is. So it is not
-//! said before the connection is made (`SO_BUF_LOCK`), and the window can grow from any length to any other. (Before Linux 5.15
-//! one under 64 KiB stays under that.)
+//! The kernel offers half of a buffer as window, and `SO_RCVBUF` doubles what it is given. So a socket that is given `R` offers
+//! about `R`, and at most 65,535 bytes before it is connected. The buffer at that time also fixes the scale of all windows that
+//! it may offer later (RFC 7323, section 2.3), if the buffer is locked. So it is locked (`SO_BUF_LOCK`) only after connecting,
+//! and the window can grow from any length to any other. (Before Linux 5.15 one under 64 KiB stays under that.)
 //!
-//! The scale would then be that of the longest buffer that the kernel may make: with 32 MiB, windows of whole KiB. A window that
-//! is no multiple of a segment has senders fill it with parts of segments, and far queues count packets: a twentieth more of
-//! these doubled what a short queue dropped. So the longest window is said before the connection is made (`TCP_WINDOW_CLAMP`),
-//! and the scale is no coarser than that takes.
+//! The scale would then be that of the longest buffer that the kernel may create: with 32 MiB, windows of whole KiB. A window
+//! that is not a multiple of a segment makes senders fill it with partial segments, and far queues count packets: a twentieth
+//! more of these doubled the drops of a short queue. So the longest window is set before connecting (`TCP_WINDOW_CLAMP`), and
+//! the scale is no coarser than that needs.
 
 use std::{
     io,
@@ -28,22 +27,22 @@ use tokio::{
 use super::{offered::Offered, window::Window};
 use crate::{segment::first_buffer, sys};
 
-/// How long after one attempt the next begins (RFC 8305, section 8).
+/// Delay between the start of one attempt and the next (RFC 8305, section 8).
 const APART: Duration = Duration::from_millis(250);
 
-/// A connection that was made.
+/// An established connection.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     pub(crate) stream: TcpStream,
-    /// Where it leads, as far as that is known.
+    /// The server's address, if known.
     pub(crate) server: Option<IpAddr>,
     pub(crate) offered: Offered,
 }
 
 impl Upstream {
-    /// Connects to the first of these addresses that answers (RFC 8305): each is tried a quarter of a second after the one
-    /// before, or as soon as that failed. The next is tried beside one that is silent if `beside` has a place for it; otherwise it
-    /// takes the silent one's place, once that has had its part of the time.
+    /// Connects to the first of these addresses that answers (RFC 8305): each attempt starts a quarter of a second after the
+    /// one before, or as soon as that has failed. It runs in parallel with a silent one if `beside` returns a place for it;
+    /// otherwise it replaces the silent one once that has had its share of the time.
     pub(crate) async fn connect<P: 'static>(
         (addresses, port): (&[IpAddr], u16),
         window: Option<Window>,
@@ -69,7 +68,7 @@ async fn race<P: 'static>(
 ) -> io::Result<(TcpStream, bool)> {
     let part = within / u32::try_from(addresses.len().max(1)).unwrap_or(u32::MAX);
     let mut left = alternating(addresses).into_iter();
-    // Those that are late are given up with it.
+    // Dropping the set aborts the attempts that are late.
     let mut attempts = JoinSet::new();
     let mut began = Instant::now();
     let mut last = io::ErrorKind::AddrNotAvailable.into();
@@ -102,7 +101,7 @@ async fn race<P: 'static>(
     }
 }
 
-/// One of each family after the other, IPv6 first (RFC 8305, section 4).
+/// Alternates between families, IPv6 first (RFC 8305, section 4).
 pub(crate) fn alternating(addresses: &[IpAddr]) -> Vec<IpAddr> {
     let (mut six, mut four): (Vec<_>, Vec<_>) = addresses.iter().copied().partition(IpAddr::is_ipv6);
     six.reverse();
@@ -120,13 +119,13 @@ pub(crate) enum Failure {
     Timeout,
 }
 
-/// A connection, and whether the kernel lengthens its buffer, as it would not make one as long as the window asks for.
+/// A connection, and whether the kernel resizes its buffer, since it would not grant one as long as the window needs.
 async fn to(address: SocketAddr, window: Option<Window>) -> io::Result<(TcpStream, bool)> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_nodelay(true)?;
     let Some(window) = window else { return Ok((socket.connect(address).await?, false)) };
     socket.set_recv_buffer_size(u32::try_from(first_buffer(window.begins)).unwrap_or(u32::MAX))?;
-    // `net.core.rmem_max` bounds what can be asked for; the kernel itself may go further, as more is read.
+    // `net.core.rmem_max` limits what can be requested; the kernel itself may go further as more is read.
     let is_short = u64::from(socket.recv_buffer_size()?) < window.begins.saturating_mul(2);
     let can_be_free = sys::fix_receive_buffer(socket.as_fd(), false).is_ok();
     if can_be_free {
@@ -171,7 +170,7 @@ mod tests {
         assert_eq!(alternating(&[]), parse(&[]));
     }
 
-    /// A place where connections are neither made nor refused, and what keeps it so.
+    /// An address where connections are neither accepted nor refused, and the sockets that keep it so.
     fn silent(address: Ipv4Addr, port: u16) -> impl Sized {
         let socket = |address: SocketAddr| {
             let socket = socket2::Socket::new(socket2::Domain::for_address(address), socket2::Type::STREAM, None);
@@ -181,7 +180,7 @@ mod tests {
         let listener = socket(at);
         listener.bind(&at.into()).expect("a port");
         listener.listen(0).expect("a listener");
-        // Beyond what nobody accepted the kernel answers nothing.
+        // Once the backlog is full, the kernel does not answer.
         let full: Vec<_> = (0..4)
             .map(|_| {
                 let client = socket(at);

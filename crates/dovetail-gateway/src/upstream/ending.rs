@@ -1,14 +1,15 @@
-//! Whether all that is left of a response is here.
+//! Detects that all that is left of a response has arrived.
 //!
-//! Where nothing says how long a response is, its sender is let send more than there is, and its last bytes wait for turns that
-//! let in nothing while others wait for them. But its end can be seen in what waits, before it is read:
+//! If the length of a response is unknown, its sender is allowed more than is left, and its last bytes wait for turns that
+//! bring nothing while others wait for them. But the end can be seen in the waiting bytes before they are read:
 //!
-//! * The server has closed the connection. Then what waits is all.
-//! * What waits ends as chunked responses do, with a chunk of no bytes and no trailers (RFC 9112, section 7.1). A response can
-//!   look so and go on: then more comes, and the scheduler believes no length that was passed. It is said once of a response: one that
-//!   looks so again and again would never wait for turns.
+//! * The server has closed the connection. Then the waiting bytes are all.
+//! * The waiting bytes end like a chunked response, with a chunk of no bytes and no trailers (RFC 9112, section 7.1). A
+//!   response can look so and go on: then more arrives, and the scheduler disregards a length that was exceeded. This is
+//!   reported once per response: one that kept looking so would never wait for turns.
 //!
-//! Within TLS only the first can be seen. It is looked for when a turn is asked for: what comes later is seen at the next.
+//! Within TLS only the first can be seen. The check is made when a turn is requested: what arrives later is seen at the next
+//! request.
 
 use std::{cell::Cell, os::fd::AsFd};
 
@@ -19,17 +20,17 @@ use rustix::{
 
 use crate::sys;
 
-/// The end of the last chunk but one, and the empty chunk.
+/// The end of the last chunk before it, and the empty chunk.
 const EMPTY_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 
-/// Where as much waits, its end is not looked for: it is copied for that.
+/// With this much waiting, the end is not checked, since that copies it.
 const MOST_EXAMINED: usize = 16 * 1024;
 
-/// What was seen of a response so far.
+/// What was reported for a response so far.
 #[derive(Debug, Default)]
 pub(super) struct Ending(Cell<Said>);
 
-/// Why it was said that what waits is all.
+/// The last reason for reporting that the waiting bytes are all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Said {
     #[default]
@@ -39,7 +40,7 @@ enum Said {
 }
 
 impl Ending {
-    /// Bytes that wait, if they are all that is left. Once for each sign of it.
+    /// The number of waiting bytes, if they are all that is left. Reported once for each sign of it.
     pub(super) fn rest(&self, socket: impl AsFd) -> Option<u64> {
         if self.0.get() == Said::Nothing
             && let Some(waits) = up_to_empty_chunk(&socket)
@@ -54,13 +55,13 @@ impl Ending {
         ioctl_fionread(socket).ok()
     }
 
-    /// Another response begins.
+    /// Resets for another response.
     pub(super) fn forget(&self) {
         self.0.take();
     }
 }
 
-/// Bytes that wait, where the last of them are an empty chunk.
+/// The number of waiting bytes, if they end with an empty chunk.
 fn up_to_empty_chunk(socket: impl AsFd) -> Option<u64> {
     let mut bytes = [0; MOST_EXAMINED];
     let (waits, _) = recv(socket, &mut bytes, RecvFlags::PEEK | RecvFlags::DONTWAIT).ok()?;
@@ -82,7 +83,7 @@ mod tests {
         (listener.accept().expect("it").0, server)
     }
 
-    /// What is said once so much waits.
+    /// The result once this many bytes wait.
     fn seen(ending: &Ending, gateway: &TcpStream, waits: u64) -> Option<u64> {
         while ioctl_fionread(gateway).expect("a socket") < waits {
             std::thread::yield_now();
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(ending.rest(&gateway), None);
         server.write_all(b"5\r\nab\r\n0\r\n").expect("sent");
         assert_eq!(seen(&ending, &gateway, 10), None);
-        // Five bytes of a body are "ab\r\n0", and as yet nothing tells what comes next from the end.
+        // Five bytes of body are "ab\r\n0", and nothing yet distinguishes what follows from the end.
         server.write_all(b"\r\n").expect("sent");
         assert_eq!(seen(&ending, &gateway, 12), Some(12));
         server.write_all(b"3\r\nabc\r\n").expect("sent");

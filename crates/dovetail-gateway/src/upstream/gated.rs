@@ -1,7 +1,7 @@
 //! A connection to a server that is read only as far as the scheduler allows.
 //!
-//! While a response is in flight every byte that comes is its, header and all: HTTP/1.1 without pipelining. Where none
-//! may be taken in the socket is only examined: what waits there is told, and the task sleeps until there is a turn.
+//! While a response is in flight, every byte that arrives belongs to it, header and all: HTTP/1.1 without pipelining. When none
+//! may be taken in, the socket is only peeked: the scheduler is told that bytes wait, and the task sleeps until its next turn.
 
 use std::{
     cell::{Cell, RefCell},
@@ -26,28 +26,28 @@ use crate::{
     watch::{Phase, Progress},
 };
 
-/// The most that one read takes, and so the most of one part of a response.
+/// Maximum length of a read, and so of one part of a response.
 const MOST_READ: u64 = 16 * 1024;
 
-/// The most of a header, interim responses included: what never comes to its end is no answer.
+/// Maximum length of a header, including interim responses: one that never ends is not a response.
 const MOST_HEAD: u64 = 2 * 1024 * 1024;
 
-/// TLS adds 22 bytes to each record. Senders make records of a segment at first: a sixty-fourth; and there are tickets for later
-/// connections. A response ends before the length that is told, never after it.
+/// TLS adds 22 bytes to each record. Senders start with records of a segment, which adds a sixty-fourth; and there are tickets
+/// for later connections. A response ends before the announced length, never after it.
 const SEALED_PART: u64 = 64;
 const SEALED_MORE: u64 = 1_024;
 
-/// More than is ever there: the kernel takes half of the buffer for it.
+/// More than can ever arrive: the kernel reduces it to half of the buffer.
 const HELD: u64 = 1 << 30;
 
-/// A connection whose reads the gate allows.
+/// A connection whose reads are limited by its gate.
 #[derive(Debug)]
 pub(crate) struct Gated {
     stream: TcpStream,
     gate: Rc<Gate>,
 }
 
-/// What response is in flight on a connection.
+/// The response in flight on a connection.
 #[derive(Debug)]
 pub(crate) struct Gate {
     response: RefCell<Option<Response>>,
@@ -55,16 +55,16 @@ pub(crate) struct Gate {
     sampled: Option<Sampled>,
     head: Cell<Head>,
     received: Cell<u64>,
-    // What the response has in all, if that is known.
+    // The response's total length, if known.
     total: Cell<Option<u64>>,
-    // Whether that was told, if only about.
+    // Whether a length was announced, if only approximately.
     has_length: Cell<bool>,
     ending: Ending,
-    // Whether what comes is in TLS, which has bytes of its own.
+    // Whether the connection is in TLS, which adds bytes of its own.
     is_sealed: bool,
-    // The task is woken when this many bytes are there.
+    // The low-water mark: the task is woken when this many bytes are readable.
     low_water: Cell<u64>,
-    // What the last read brought.
+    // Bytes of the last read.
     lately: Cell<u64>,
 }
 
@@ -75,7 +75,7 @@ struct Response {
     account: Rc<Account>,
 }
 
-/// Where a response's header ends.
+/// Tracks where a response's header ends.
 #[derive(Debug, Clone, Copy, Default)]
 struct Head {
     bytes: u64,
@@ -86,7 +86,7 @@ struct Head {
 }
 
 impl Gated {
-    /// A connection without a response, in TLS or not; its round-trip times are noted if they are wanted.
+    /// A connection without a response, in TLS or not. Its round-trip times are sampled if `sampled` is given.
     pub(crate) fn new(upstream: Upstream, is_sealed: bool, sampled: Option<Sampled>) -> (Self, Rc<Gate>) {
         let gate = Rc::new(Gate {
             response: RefCell::default(),
@@ -114,7 +114,7 @@ impl Gated {
         &self.gate
     }
 
-    /// The connection, which no gate is before any more, and the window that it offers.
+    /// The bare connection without its gate, and the window that it offers.
     pub(crate) fn ungated(self) -> (TcpStream, Offered) {
         self.gate.wake_at(&self.stream, 1);
         (self.stream, self.gate.offered.clone())
@@ -122,7 +122,7 @@ impl Gated {
 }
 
 impl Gate {
-    /// A response is in flight from now on.
+    /// Begins a response, which is in flight from now on.
     pub(crate) fn begin(&self, ticket: Place, progress: Rc<Progress>, account: Rc<Account>) {
         self.head.take();
         self.received.set(0);
@@ -139,25 +139,25 @@ impl Gate {
         *self.response.borrow_mut() = Some(Response { ticket, progress, account });
     }
 
-    /// Whether what was read waits for the client to take it.
+    /// Reports whether received bytes are waiting for the client to take them.
     pub(crate) fn untaken(&self, is_untaken: bool) {
         if let Some(response) = &*self.response.borrow() {
             response.ticket.untaken(is_untaken);
         }
     }
 
-    /// What comes belongs to no response any more.
+    /// Detaches the response: what arrives later does not belong to it.
     pub(crate) fn finish(&self) -> Option<Place> {
         self.response.take().map(|response| response.ticket)
     }
 
-    /// Tells how many bytes the response's body will have.
+    /// Reports the length of the response's body.
     pub(crate) fn length(&self, body_bytes: u64) {
         self.has_length.set(true);
         if let Some(response) = &*self.response.borrow() {
             let total = self.head.get().bytes.saturating_add(body_bytes);
             if self.is_sealed {
-                // What TLS adds is known only when it is there.
+                // What TLS adds is known only on arrival.
                 response.ticket.length(total.saturating_add(total / SEALED_PART).saturating_add(SEALED_MORE));
                 return;
             }
@@ -166,7 +166,7 @@ impl Gate {
         }
     }
 
-    /// Tells the length of a response that has none, once all that is left of it is there.
+    /// Reports the length of a response of unknown length, once all that is left of it has arrived.
     fn finds_end(&self, stream: &TcpStream, response: &Response) {
         if !self.has_length.get()
             && let Some(rest) = self.ending.rest(stream)
@@ -175,7 +175,7 @@ impl Gate {
         }
     }
 
-    /// Bytes of the response that came, header and all.
+    /// Bytes received of the response, header and all.
     pub(crate) const fn received(&self) -> u64 {
         self.received.get()
     }
@@ -192,7 +192,7 @@ impl Gate {
         response.account.came(bytes);
     }
 
-    /// Bytes of messages were read: the response's, if there is one.
+    /// Reports message bytes that were read: the response's, if there is one.
     pub(super) fn reads(&self, bytes: &[u8]) -> io::Result<()> {
         let mut head = self.head.get();
         if head.is_whole || self.response.borrow().is_none() {
@@ -206,8 +206,8 @@ impl Gate {
         Ok(())
     }
 
-    /// Sleeps until a batch is there, where it is sure to come soon: of a response whose length is known and that comes in
-    /// pieces of that order, as far as it may be taken in. Waking up costs more than reading does.
+    /// Sleeps until a batch has arrived if it is sure to do so soon: for a response of known length that arrives in pieces of
+    /// that order, and as far as it may be taken in. Waking up costs more than reading.
     fn batch(&self, stream: &TcpStream, allowed: u64) {
         let rest = self.total.get().map_or(0, |total| total.saturating_sub(self.received.get()));
         self.wake_at(stream, rest.min(allowed).min(self.offered.batch()).min(2 * self.lately.get()).max(1));
@@ -215,7 +215,7 @@ impl Gate {
 
     fn wake_at(&self, stream: &TcpStream, bytes: u64) {
         let bytes = if self.offered.is_free() { 1 } else { bytes };
-        // One that cannot be set wakes the task earlier, and nothing worse.
+        // If it cannot be set, the task wakes earlier, which is harmless.
         if bytes != self.low_water.get() && sys::set_low_water(stream.as_fd(), bytes as u32).is_ok() {
             self.low_water.set(bytes);
         }
@@ -223,7 +223,7 @@ impl Gate {
 }
 
 impl Head {
-    /// Counts up to the empty line; interim responses (RFC 9110, section 15.2) count too.
+    /// Counts bytes up to the empty line; interim responses (RFC 9110, section 15.2) count too.
     fn read(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.bytes += 1;
@@ -260,7 +260,7 @@ impl AsyncRead for Gated {
             return Pin::new(&mut this.stream).poll_read(cx, buffer);
         };
         if response.account.is_refused() {
-            // Who waits for it is told, and drops it.
+            // The exchange is notified and drops the response.
             response.progress.stop();
             return Poll::Pending;
         }
@@ -281,7 +281,7 @@ impl AsyncRead for Gated {
                 Poll::Ready(turn) => (allowed, window) = turn,
                 Poll::Pending => {
                     response.progress.waits_for(Phase::Turn);
-                    // What comes meanwhile is of no use.
+                    // What arrives meanwhile cannot be used.
                     this.gate.wake_at(&this.stream, HELD);
                     return Poll::Pending;
                 }

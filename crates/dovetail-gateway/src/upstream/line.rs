@@ -1,6 +1,6 @@
-//! A connection to a server or a parent proxy as messages go over it: in clear, or in TLS.
+//! A connection to a server or a parent proxy, in clear or in TLS.
 //!
-//! What the scheduler counts is what the link carries: the gate is below TLS.
+//! The scheduler counts what the link carries, so the gate is below TLS.
 
 use std::{
     io::{self, IoSlice},
@@ -21,29 +21,29 @@ use super::{
     offered::Offered,
 };
 
-/// A connection, gated.
+/// A gated connection.
 #[derive(Debug)]
 pub(crate) enum Line {
     Clear(Gated),
-    // It has buffers and keys, which the others need no room for.
+    // Boxed: buffers and keys would make every variant large.
     Tls(Box<TlsStream<Gated>>),
 }
 
-/// A connection that was made, and what is known of it.
+/// An established connection.
 #[derive(Debug)]
 pub(crate) struct Reached {
     pub(crate) line: Line,
     pub(crate) gate: Rc<Gate>,
-    /// Where it leads, as far as that is known.
+    /// The server's address, if known.
     pub(crate) server: Option<IpAddr>,
 }
 
-/// A connection that no gate is before any more.
+/// A connection without its gate.
 #[derive(Debug)]
 pub(crate) struct Ungated {
     pub(crate) stream: TcpStream,
     pub(crate) offered: Offered,
-    /// What opens and seals its bytes, if they are in TLS.
+    /// The TLS state, if it is in TLS.
     pub(crate) seal: Option<Box<ClientConnection>>,
 }
 
@@ -60,7 +60,7 @@ impl Line {
         Ungated { stream, offered, seal }
     }
 
-    /// Bytes that are there, which stay; 0 at the end.
+    /// Copies available bytes without consuming them; returns 0 at the end.
     pub(super) async fn peek(&mut self, seen: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Clear(gated) => gated.stream().peek(seen).await,
@@ -73,7 +73,7 @@ impl Line {
         }
     }
 
-    /// Takes bytes that are there.
+    /// Consumes available bytes.
     pub(super) async fn skip(&mut self, bytes: usize) -> io::Result<()> {
         match self {
             Self::Clear(gated) => gated.read_exact(&mut vec![0; bytes]).await.map(drop),

@@ -1,7 +1,7 @@
 //! Connections to servers.
 //!
-//! The scheduler owns when they are read: [`gated`] lets a response in only as far as it may come. What is not read closes
-//! the receive window, which [`connect`] made small before the connection was and [`offered`] lengthens.
+//! The scheduler decides when they are read: [`gated`] lets a response in only as far as permitted. Unread bytes close the
+//! receive window, which [`connect`] makes small before connecting and [`offered`] enlarges.
 
 mod chain;
 mod connect;

@@ -1,8 +1,8 @@
-//! The receive window of a connection, as it was asked for and as it is.
+//! The receive window of a connection, as requested and as it is.
 //!
-//! What a window is asked to be is seldom what it is. The kernel counts a buffer in the memory that packets take, which for
-//! short ones is many times their bytes; `net.core.rmem_max` bounds what `SO_RCVBUF` can ask for; and a window that was asked
-//! for opens only as more comes. So a task that waits for a window to fill asks the kernel what is left of it.
+//! The actual window is seldom the requested one. The kernel charges a buffer for the memory that packets take, which for short
+//! ones is many times their bytes; `net.core.rmem_max` limits what `SO_RCVBUF` can request; and a requested window opens only
+//! as more arrives. So a task that waits for a window to fill asks the kernel how much of it is left.
 
 use std::{cell::Cell, os::fd::AsFd, time::Duration};
 
@@ -12,33 +12,33 @@ use tokio::net::TcpStream;
 use super::window::Window;
 use crate::{segment::SEGMENT, sys};
 
-/// Four segments, and what a read takes.
+/// Four segments, and the size of a read.
 const LEAST_BATCH: u64 = 4 * SEGMENT;
 const MOST_BATCH: u64 = 64 * 1_024;
 
-/// From so far away the link would be idle for longer than a first window takes on it: three times the 34 ms of a first window
+/// At this distance the link would be idle for longer than a first window takes on it: three times the 34 ms of a first window
 /// (`RequestSetup::for_bytes`).
 pub(crate) const FAR: Duration = Duration::from_millis(100);
 
-/// From so far away a dozen responses do not fill the link with their first windows, which are made for that.
+/// At this distance a dozen responses do not fill the link with their first windows, which are sized for that.
 const FARTHEST: Duration = Duration::from_millis(12 * 34);
-/// What senders send before they hear of anything (RFC 6928): a window that holds less costs a round trip from there. The kernel
-/// opens it as the first of it comes, so it helps the second flight.
+/// What senders send before the first acknowledgement (RFC 6928): a smaller window costs a round trip at that distance. The
+/// kernel opens it as the first of it arrives, so it helps the second flight.
 const FIRST_FLIGHT: u64 = 10 * SEGMENT;
 
 /// The window that a connection offers.
 #[derive(Debug, Clone)]
 pub(crate) struct Offered {
     window: Option<Window>,
-    /// The round trip when the connection was made, if that is known.
+    /// The round trip when connecting, if known.
     trip: Option<Duration>,
     bytes: Cell<u64>,
-    // The buffer is the kernel's to lengthen.
+    // Whether the kernel may resize the buffer.
     is_free: Cell<bool>,
 }
 
 impl Offered {
-    /// As it is on a connection that was just made; `is_free` where the kernel lengthens the buffer.
+    /// The window of a new connection; `is_free` if the kernel resizes the buffer.
     pub(crate) fn new(stream: &TcpStream, window: Option<Window>, is_free: bool) -> Self {
         let bytes = window.map_or(u64::MAX, |window| window.begins);
         let trip = sys::handshake(stream.as_fd());
@@ -49,21 +49,21 @@ impl Offered {
         offered
     }
 
-    /// The round trip to a server so far away that its windows have to grow fast, where windows are offered at all. When the
-    /// connection was made the far queue was in it: from nearer it would say more of that.
+    /// The round trip to a server so far away that its windows have to grow fast, if windows are limited at all. It includes
+    /// the far queue at the time of connecting: for nearer servers that would dominate.
     pub(crate) fn farthest(&self) -> Option<Duration> {
         self.trip.filter(|&trip| self.window.is_some() && trip >= FARTHEST)
     }
 
-    /// The window as it was asked for.
+    /// The requested window.
     pub(crate) const fn bytes(&self) -> u64 {
         self.bytes.get()
     }
 
-    /// What may lie unread before more is let come, of a response of which this many bytes came: a quarter of a window,
-    /// so that the rest is on its way meanwhile. Of one that is no longer than the first window all but two segments,
-    /// as what is let come at a response's end is let come for nothing; but from far away it would be a round trip in which
-    /// hardly anything comes.
+    /// How much may lie unread before more is let in, for a response of which `came` bytes have arrived: a quarter of a window,
+    /// so that the rest is in flight meanwhile. For one no longer than the first window it is all but two segments, since an
+    /// allowance at a response's end is wasted; but for a distant server that would cost a round trip in which hardly anything
+    /// arrives.
     pub(crate) fn enough(&self, came: u64, stream: &TcpStream) -> u64 {
         let Some(Window { first, .. }) = self.window else { return u64::MAX };
         let window = self.bytes.get().min(self.most(stream));
@@ -72,42 +72,42 @@ impl Offered {
         if came <= first && is_near() { quarter.max(first.min(window).saturating_sub(2 * SEGMENT)) } else { quarter }
     }
 
-    /// The most that the kernel offers, where it lengthens the buffer: half of that, however long the window was asked to be.
+    /// The most that the kernel offers if it resizes the buffer: half of that, whatever window was requested.
     fn most(&self, stream: &TcpStream) -> u64 {
         let buffer = if self.is_free.get() { SockRef::from(stream).recv_buffer_size().ok() } else { None };
         buffer.map_or(u64::MAX, |bytes| bytes as u64 / 2)
     }
 
-    /// What is left of the window, where the kernel says (Linux 6.2).
+    /// What is left of the window, if the kernel tells (Linux 6.2).
     pub(crate) fn left(stream: &TcpStream) -> Option<u64> {
         sys::receive_window(stream.as_fd())
     }
 
-    /// Whether the sender may send so little that it will wait for more. A sender waits with less than a segment, and the
-    /// kernel's word may be two segments old.
+    /// Whether so little is left that the sender will wait for more. A sender waits with less than a segment, and the kernel's
+    /// figure may be two segments old.
     pub(crate) fn is_closing(left: Option<u64>) -> bool {
         left.is_some_and(|left| left < 3 * SEGMENT)
     }
 
-    /// Whether the sender may send so little that silence can be the window's doing, whatever is thought of as little there
-    /// (RFC 9293, section 3.8.6.2.1).
+    /// Whether so little is left that the window may explain silence, whatever the sender considers little (RFC 9293, section
+    /// 3.8.6.2.1).
     pub(crate) fn may_be_closed(&self, left: Option<u64>) -> bool {
         left.is_none_or(|left| left < (self.bytes.get() / 2).max(6 * SEGMENT))
     }
 
-    /// Whether the kernel lengthens the buffer. It would do so at once for a task that is to be woken by much.
+    /// Whether the kernel resizes the buffer. It would do so at once for a task with a large low-water mark.
     pub(super) const fn is_free(&self) -> bool {
         self.is_free.get()
     }
 
-    /// What may be waited for at once: a quarter of the window, and four segments. More than half would stop the sender, also
-    /// where the window is the kernel's affair, which then begins with 64 KiB and would never lengthen it.
+    /// How many bytes to wait for at once: a quarter of the window, at least four segments. More than half would stop the
+    /// sender, also where the kernel manages the window, which then begins with 64 KiB and would never be enlarged.
     pub(super) fn batch(&self) -> u64 {
         let window = self.bytes.get().min(MOST_BATCH);
         (window / 4).clamp(LEAST_BATCH, MOST_BATCH).min(window / 2)
     }
 
-    /// Offers at least this many bytes from now on, and no more than the longest.
+    /// Offers at least this many bytes from now on, up to the longest window.
     pub(crate) fn widen(&self, stream: &TcpStream, bytes: u64) {
         let Some(Window { longest, .. }) = self.window else { return };
         let bytes = bytes.min(longest);
@@ -116,12 +116,12 @@ impl Offered {
         }
         let wanted = usize::try_from(bytes).unwrap_or(usize::MAX);
         let socket = SockRef::from(stream);
-        // A window that cannot be set stays as it is: slower, and nothing worse.
+        // If it cannot be set, it stays as it is, which is slower but harmless.
         if !self.is_free.get() {
             let is_set = socket.set_recv_buffer_size(wanted).is_ok();
             let is_so = is_set && socket.recv_buffer_size().is_ok_and(|is| is >= wanted.saturating_mul(2));
             if !is_so && sys::fix_receive_buffer(stream.as_fd(), false).is_ok() {
-                // The kernel may make it longer than it lets anybody ask for, as more is read.
+                // The kernel may make it longer than a process may request, as more is read.
                 self.is_free.set(true);
             }
         }
@@ -130,7 +130,7 @@ impl Offered {
         }
     }
 
-    /// Whether it is much longer than at first. It cannot be withdrawn: the next response would come with it.
+    /// Whether it is much longer than at first. A window cannot be withdrawn: the next response would get it too.
     pub(crate) fn is_grown(&self) -> bool {
         self.window.is_some_and(|window| self.bytes.get() >= 3 * window.first)
     }

@@ -1,4 +1,4 @@
-//! Connections to servers that wait for the next request.
+//! A pool of idle connections to servers.
 
 use std::{
     cell::{Cell, RefCell},
@@ -15,7 +15,7 @@ use hyper::client::conn::http1::SendRequest;
 use super::gated::Gate;
 use crate::{client::Activity, config::Parent, upload::Upload};
 
-/// The most connections that wait, in total.
+/// Maximum number of idle connections in total.
 const MOST: usize = 2_048;
 
 /// An HTTP connection to a server.
@@ -25,7 +25,7 @@ pub(crate) struct Idle {
     pub(crate) gate: Rc<Gate>,
     pub(crate) server: Option<IpAddr>,
     pub(crate) since: Instant,
-    /// The client's connection that it is for alone, because credentials were for the connection and not for a request.
+    /// The only client connection that may use it, because credentials applied to the connection rather than to a request.
     pub(crate) pinned: Option<Weak<Activity>>,
 }
 
@@ -34,26 +34,26 @@ impl Idle {
         self.pinned.as_ref().is_some_and(|of| of.as_ptr() == Arc::as_ptr(client))
     }
 
-    /// Whether the client's connection that it is for is closed.
+    /// Whether the client connection that it is pinned to is closed.
     fn is_left(&self) -> bool {
         self.pinned.as_ref().is_some_and(|of| of.strong_count() == 0)
     }
 }
 
-/// Idle connections by host and port; the one used last goes first.
+/// Idle connections by host and port; the last one used goes first.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     servers: RefCell<HashMap<Server, Vec<Idle>>>,
-    // How many connections they are together.
+    // Total number of connections.
     count: Cell<usize>,
 }
 
-/// What a connection leads to.
+/// Where a connection leads.
 #[derive(Debug, Clone)]
 pub(crate) enum Server {
     /// A host and a port.
     Direct(Arc<str>, u16),
-    /// A parent proxy as it is configured now: connections to it as it was before are another's.
+    /// A parent proxy with its current configuration: connections made under an earlier one do not match.
     By(Arc<Parent>),
 }
 
@@ -79,7 +79,7 @@ impl Hash for Server {
 }
 
 impl Pool {
-    /// One that is ready, or will be in a moment: this client's own before any.
+    /// A connection that is ready or about to be; one pinned to this client goes first.
     pub(crate) fn take(&self, server: &Server, client: &Arc<Activity>) -> Option<Idle> {
         let mut servers = self.servers.borrow_mut();
         let idle = servers.get_mut(server)?;
@@ -94,7 +94,7 @@ impl Pool {
         found
     }
 
-    /// Keeps one for later, unless there are enough: of one server, or in all.
+    /// Keeps a connection for later, unless its server, or the pool, has enough.
     pub(crate) fn keep(&self, server: Server, idle: Idle, most: usize) {
         if most == 0 || idle.sender.is_closed() {
             return;
@@ -112,7 +112,7 @@ impl Pool {
         }
     }
 
-    /// Closes those unused for this long.
+    /// Closes connections that have been idle for this long.
     pub(crate) fn sweep(&self, longest: Duration) {
         let now = Instant::now();
         let mut count = 0;
@@ -124,7 +124,7 @@ impl Pool {
         self.count.set(count);
     }
 
-    /// Closes all.
+    /// Closes all connections.
     pub(crate) fn clear(&self) {
         self.servers.borrow_mut().clear();
         self.count.set(0);

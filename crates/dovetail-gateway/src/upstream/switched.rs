@@ -1,4 +1,4 @@
-//! A connection to a server that speaks another protocol than HTTP from now on.
+//! A connection to a server that has switched to another protocol than HTTP.
 
 use std::net::IpAddr;
 
@@ -10,7 +10,7 @@ use super::line::Ungated;
 #[derive(Debug)]
 pub(crate) struct Switched {
     pub(crate) ungated: Ungated,
-    /// What came of the other protocol with the last of HTTP.
+    /// The first bytes of the other protocol, which arrived with the last of HTTP.
     pub(crate) first: Bytes,
     pub(crate) server: Option<IpAddr>,
 }
