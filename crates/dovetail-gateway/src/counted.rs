@@ -1,8 +1,8 @@
-//! What counts for as long as it is there.
+//! A counter of live values.
 
 use std::{cell::Cell, rc::Rc};
 
-/// One more, until it is dropped.
+/// Counts as one until dropped.
 #[derive(Debug)]
 pub(crate) struct Counted(Rc<Cell<usize>>);
 

@@ -1,14 +1,14 @@
-//! Which addresses a gateway reaches for its clients.
+//! Decides which addresses a gateway connects to for its clients.
 //!
-//! A client of a gateway could reach through it what only the gateway can: itself, its network, the machines beside it.
-//! So addresses that are not of the public internet are refused unless the configuration allows them. The check is of the
-//! address that is connected to, after names were resolved: a name may be anything.
+//! Through a gateway, clients could reach what only the gateway can: itself, its network, the machines next to it. So addresses
+//! that are not on the public internet are refused unless the configuration allows them. The check applies to the address that
+//! is connected to, after name resolution: a name may resolve to anything.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::config::Access;
 
-/// Why an address may not be reached; `own` are the gateway's.
+/// Checks whether an address may be reached; `own` are the gateway's addresses.
 ///
 /// # Errors
 /// A phrase for the client.
@@ -31,7 +31,7 @@ pub(crate) fn check(address: IpAddr, access: &Access, own: &[IpAddr]) -> Result<
     special(address).map_or(Ok(()), Err)
 }
 
-/// The IPv4 address that an IPv6 one leads to: IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC
+/// The IPv4 address embedded in an IPv6 one: IPv4-translated addresses (RFC 2765, section 2.1), NAT64 (RFC 6052) and 6to4 (RFC
 /// 3056).
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
@@ -43,9 +43,9 @@ fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low)))
 }
 
-/// What an address is that is not of the public internet.
+/// Describes an address that is not on the public internet.
 ///
-/// Registries of RFC 6890, 8190 and their updates.
+/// According to the registries of RFC 6890, 8190 and their updates.
 fn special(address: IpAddr) -> Option<&'static str> {
     match address {
         IpAddr::V4(address) => special_v4(address),
@@ -80,11 +80,11 @@ fn special_v6(address: Ipv6Addr) -> Option<&'static str> {
         [0, 0, 0, 0, 0, 0, ..] => Some("that is not a host's address"),
         [0x64, 0xff9b, 1, ..] => Some("that is a private network"),
         [0x100, 0, 0, 0, ..] => Some("that address is discarded"),
-        // Teredo, benchmarks, ORCHID, documents.
+        // Teredo, benchmarking, ORCHID, documentation.
         [0x2001, 0x0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0x0..=0xfff, ..] => {
             Some("that address is for documents and tests")
         }
-        // Segments of IPv6 routes (RFC 9602).
+        // Segment routing (RFC 9602).
         [0x5f00, ..] => Some("that is a provider's own network"),
         [0xfc00..=0xfdff, ..] => Some("that is a private network"),
         [0xfe80..=0xfebf, ..] => Some("that is a link-local address"),
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(at("::ffff:10.200.0.1"), Ok(()));
         assert_eq!(at("127.0.0.1"), Ok(()));
         assert!(at("127.0.0.2").is_err() && at("10.200.9.1").is_err() && at("1.1.1.1").is_err());
-        // An address that leads to another is as good as that.
+        // An address that embeds another is treated like that one.
         for (prefix, suffix) in [("64:ff9b::", ""), ("::ffff:0:", ""), ("2002:", "::1")] {
             let of = |v4: &str| format!("{prefix}{v4}{suffix}");
             assert_eq!(at(&of("ac8:1")), Ok(()), "10.200.0.1 by {prefix}");

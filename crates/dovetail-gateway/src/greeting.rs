@@ -1,14 +1,14 @@
-//! What a client's first bytes say: HTTP, or TLS with a server's name in it.
+//! Identifies a protocol by a client's first bytes: HTTP, or TLS with a server name.
 
 use std::{io, time::Duration};
 
 use tls_parser::{TlsExtension, TlsMessage, TlsMessageHandshake, parse_tls_extensions, parse_tls_plaintext};
 use tokio::{net::TcpStream, time::sleep};
 
-/// The longest greeting that is looked into: a TLS record's length (RFC 8446, section 5.1).
+/// Maximum length of a greeting that is parsed: that of a TLS record (RFC 8446, section 5.1).
 const MOST_GREETING: usize = 16 * 1024 + 5;
 
-/// What a client's first bytes are.
+/// The protocol that a client speaks.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Greeting {
     Http,
@@ -16,7 +16,7 @@ pub(crate) enum Greeting {
     Other,
 }
 
-/// Waits for the first bytes, which stay to be read.
+/// Waits for the first bytes without consuming them.
 pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
     let mut bytes = vec![0; 64];
     loop {
@@ -25,7 +25,7 @@ pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
             None => return Ok(Greeting::Other),
             // Methods are words (RFC 9110, section 9.1).
             Some(first) if first.is_ascii_uppercase() => return Ok(Greeting::Http),
-            // A handshake's record (RFC 8446, section 5.1).
+            // A handshake record (RFC 8446, section 5.1).
             Some(22) => bytes.get(3..5).map_or(0, |length| usize::from(u16::from_be_bytes([length[0], length[1]])) + 5),
             Some(_) => return Ok(Greeting::Other),
         };
@@ -35,14 +35,14 @@ pub(crate) async fn greeting(stream: &TcpStream) -> io::Result<Greeting> {
         if there == bytes.len() {
             bytes.resize(MOST_GREETING, 0);
         } else {
-            // Peeking again at once would find the same.
+            // Peeking again at once would return the same.
             sleep(Duration::from_millis(10)).await;
         }
     }
 }
 
-/// The server's name in a TLS greeting (RFC 6066, section 3), in small letters: at most 253 letters, digits, `-`, `.` and
-/// `_`. `None` for anything else. O(bytes).
+/// The server name in a TLS greeting (RFC 6066, section 3), in lower case: at most 253 letters, digits, `-`, `.` and `_`.
+/// `None` for anything else. O(bytes).
 #[must_use]
 pub fn server_name(bytes: &[u8]) -> Option<String> {
     let (_, record) = parse_tls_plaintext(bytes).ok()?;

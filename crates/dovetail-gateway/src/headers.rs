@@ -1,4 +1,4 @@
-//! Header fields that a proxy takes off and puts on (RFC 9110, section 7.6).
+//! Header fields that a proxy removes and adds (RFC 9110, section 7.6).
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use http::{
 
 use crate::config::Forwarded;
 
-/// Fields that are for the next hop only, whether `Connection` names them or not.
+/// Hop-by-hop fields, which are removed even if `Connection` does not list them.
 const HOP_BY_HOP: [HeaderName; 6] = [
     header::CONNECTION,
     header::TE,
@@ -19,13 +19,13 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     HeaderName::from_static("proxy-connection"),
 ];
 
-/// Takes off what was for this hop: the fields above, and those that `Connection` names. `Transfer-Encoding` stays off
-/// too: the next hop's framing is written anew.
+/// Removes the fields for this hop: those above, and those listed in `Connection`. `Transfer-Encoding` is not restored either:
+/// the next hop is framed anew.
 pub(crate) fn strip(headers: &mut HeaderMap) {
     if headers.contains_key(header::CONNECTION) {
         let named: Vec<HeaderName> = listed(headers, &header::CONNECTION)
             .filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok())
-            // Naming these would change what the message is.
+            // Removing these would change the message.
             .filter(|name| ![header::CONTENT_LENGTH, header::HOST].contains(name))
             .collect();
         for name in named {
@@ -38,7 +38,7 @@ pub(crate) fn strip(headers: &mut HeaderMap) {
     headers.remove(header::TRANSFER_ENCODING);
 }
 
-/// Whether a client of HTTP/1.0 wants its connection to stay (RFC 9112, appendix C.2.2).
+/// Whether an HTTP/1.0 client asks to keep its connection open (RFC 9112, appendix C.2.2).
 pub(crate) fn keeps_alive(headers: &HeaderMap) -> bool {
     lists(headers, &header::CONNECTION, "keep-alive")
 }
@@ -48,32 +48,32 @@ pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool 
     listed(headers, name).any(|listed| listed.eq_ignore_ascii_case(word))
 }
 
-/// Whether credentials, or what asks for them, are of a scheme that proves who uses the connection, not who makes the request
-/// (RFC 4559, section 6): any request that comes next on it would be taken for the same user's.
+/// Whether credentials, or a challenge, belong to a scheme that authenticates the connection rather than the request (RFC 4559,
+/// section 6): any later request on it would be taken for the same user's.
 pub(crate) fn proves_connection(headers: &HeaderMap, name: &HeaderName) -> bool {
     let is_one = |scheme: &str| ["ntlm", "negotiate"].iter().any(|one| scheme.eq_ignore_ascii_case(one));
     listed(headers, name).filter_map(|listed| listed.split_whitespace().next()).any(is_one)
 }
 
-/// Whether a value of `Via` has this name: the message was here before.
+/// Whether `Via` contains this name: the message has passed through here before.
 pub(crate) fn was_here(headers: &HeaderMap, name: &str) -> bool {
     listed(headers, &header::VIA).any(|hop| hop.split_whitespace().nth(1) == Some(name))
 }
 
-/// What a field lists, in one line or in many (RFC 9110, section 5.3).
+/// The items of a list field, in one line or in several (RFC 9110, section 5.3).
 fn listed<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
-/// Whether a field is there once, and is this word.
+/// Whether a field occurs once, with this word as its value.
 pub(crate) fn is_only(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let mut values = headers.get_all(name).iter();
     let is_it = values.next().is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(word.as_bytes()));
     is_it && values.next().is_none()
 }
 
-/// Takes off a transfer coding that is none: `identity`, of RFC 2616. False if there is another.
+/// Removes the transfer coding `identity` of RFC 2616, which is none. Returns false if there is another.
 pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
     let is_identity = is_only(headers, &header::TRANSFER_ENCODING, "identity");
     if is_identity {
@@ -82,23 +82,23 @@ pub(crate) fn take_identity(headers: &mut HeaderMap) -> bool {
     is_identity
 }
 
-/// How a message's body ends (RFC 9112, section 6.3), as far as its header says.
+/// How a message's body is delimited (RFC 9112, section 6.3), according to its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// With the message's header, or the connection.
+    /// There is no body, or it ends with the connection.
     Unsaid,
-    /// After this many bytes.
+    /// It has this many bytes.
     Length(u64),
-    /// With the last chunk.
+    /// It ends with the last chunk.
     Chunked,
-    /// With the last chunk, though there is a length too: another proxy may have read it otherwise.
+    /// It ends with the last chunk, although a length is given too: another proxy may have read it differently.
     Both,
 }
 
-/// What a header says of its body's end.
+/// How a header delimits its body.
 ///
 /// # Errors
-/// A phrase, when it says nothing that can be passed on: codings besides `chunked`, and lengths that differ or are none.
+/// A phrase, if the framing cannot be passed on: codings other than `chunked`, and lengths that are invalid or differ.
 pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
     if headers.contains_key(header::TRANSFER_ENCODING) {
         if !is_only(headers, &header::TRANSFER_ENCODING, "chunked") {
@@ -122,7 +122,7 @@ pub(crate) fn framing(headers: &HeaderMap) -> Result<Framing, &'static str> {
     Ok(found)
 }
 
-/// Says once how long a message's body is, or not at all where its chunks do.
+/// Leaves a single `Content-Length`, or none if the body is chunked.
 pub(crate) fn reframe(headers: &mut HeaderMap, framing: Framing) {
     match framing {
         Framing::Length(length) => drop(headers.insert(header::CONTENT_LENGTH, length.into())),
@@ -131,12 +131,12 @@ pub(crate) fn reframe(headers: &mut HeaderMap, framing: Framing) {
     }
 }
 
-/// Says that the message came this way.
+/// Adds this gateway to `Via`.
 pub(crate) fn add_via(headers: &mut HeaderMap, version: Version, via: &Via) {
     headers.append(header::VIA, if version == Version::HTTP_2 { via.http2.clone() } else { via.http1.clone() });
 }
 
-/// What `Via` says of this gateway.
+/// This gateway's entries in `Via`.
 #[derive(Debug, Clone)]
 pub(crate) struct Via {
     http1: HeaderValue,
@@ -152,7 +152,7 @@ impl Via {
     }
 }
 
-/// Says who asked, as far as that is to be said (RFC 7239, section 4).
+/// Adds `Forwarded` for the client, as far as configured (RFC 7239, section 4).
 pub(crate) fn add_forwarded(headers: &mut HeaderMap, how: Forwarded, client: IpAddr) {
     let value = match (how, client.to_canonical()) {
         (Forwarded::Off, _) => return,

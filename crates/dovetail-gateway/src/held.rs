@@ -1,9 +1,9 @@
-//! What came from servers and clients have not taken yet.
+//! Limits data received from servers that clients have not taken yet.
 //!
-//! hyper and h2 keep what a client does not take, for each stream of HTTP/2 as much as they may. So each part of a response
-//! is counted until it is written to the client's socket: by response, by connection and by user. Where that is too much the
-//! response's body is not asked for more, nor its server's connection read. One part of each response is always let through,
-//! so that none waits for another's client.
+//! hyper and h2 buffer what a client does not take, for each HTTP/2 stream as much as the stream permits. So each part of a
+//! response is counted until it is written to the client's socket: by response, by connection and by user. Beyond a limit the
+//! response's body is not polled, nor its server's connection read. One part of each response is always permitted, so that no
+//! response waits for another's client.
 
 use std::{
     cell::{Cell, RefCell},
@@ -19,17 +19,17 @@ use crate::{
     watch::{Progress, Watched},
 };
 
-/// Beyond this many bytes a connection's responses, or a user's, have one part each.
+/// Beyond these limits each response of a connection, or of a user, may hold one part.
 const CONNECTION_BYTES: u64 = 512 * 1024;
 const USER_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What a connection holds, or a user.
+/// The bytes held for a connection or a user.
 #[derive(Debug, Default)]
 pub(crate) struct Share {
     bytes: Cell<u64>,
 }
 
-/// A response on its way to a client, until its last byte is written.
+/// A response in transit to a client, until its last byte is written.
 #[derive(Debug)]
 pub(crate) struct Flow {
     bytes: Cell<u64>,
@@ -37,7 +37,7 @@ pub(crate) struct Flow {
     user: Option<Rc<Of<Share>>>,
     waker: RefCell<Option<Waker>>,
     watched: Watched,
-    // The client's connection is busy for as long as this is there.
+    // Marks the client's connection as busy for as long as this exists.
     _busy: Busy,
 }
 
@@ -50,13 +50,13 @@ impl Flow {
         self.watched.progress()
     }
 
-    /// Bytes that count until they are written.
+    /// Counts bytes until they are written.
     pub(crate) fn hold(self: &Rc<Self>, bytes: Bytes) -> Held {
         self.change(|held| held + bytes.len() as u64);
         Held { bytes, flow: Rc::clone(self) }
     }
 
-    /// Waits until there is room for one part more.
+    /// Waits until another part may be held.
     pub(crate) fn poll_room(&self, cx: &Context<'_>) -> Poll<()> {
         let is_full = self.is_full();
         self.progress().fills(is_full);
@@ -67,7 +67,7 @@ impl Flow {
         Poll::Pending
     }
 
-    /// Whether there is none now.
+    /// Whether no other part may be held now.
     pub(crate) fn is_full(&self) -> bool {
         let user = self.user.as_ref().map_or(0, |user| user.bytes.get());
         self.bytes.get() > 0 && (self.connection.bytes.get() >= CONNECTION_BYTES || user >= USER_BYTES)

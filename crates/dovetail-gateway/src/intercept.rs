@@ -1,7 +1,7 @@
-//! Connections that were meant for servers and came here: by nftables' `redirect`, or by TPROXY.
+//! Intercepted connections, which were meant for servers: by nftables' `redirect`, or by TPROXY.
 //!
-//! Where they were meant to go is what the kernel says, not what the client writes: a `Host` could name anything. TLS is not
-//! opened. The name in its greeting (RFC 6066, section 3) is for logs and the admin's page.
+//! The kernel tells their destination, not the client: a `Host` could name anything. TLS is not decrypted. The name in its
+//! greeting (RFC 6066, section 3) is for logs and the admin's page.
 
 use std::{
     io,
@@ -25,9 +25,9 @@ use crate::{
     wanted::{Asked, Wanted},
 };
 
-/// Serves a connection that was meant for a server.
+/// Serves an intercepted connection.
 pub(crate) async fn intercepted(serving: Rc<Serving>, stream: TcpStream, client: IpAddr, is_tproxy: bool, seat: Seat) {
-    // A connection that was meant for nobody, or for this gateway itself, has nowhere to go.
+    // A connection without a destination, or to this gateway itself, leads nowhere.
     let Ok(meant) = original(&stream, is_tproxy) else { return };
     let config = serving.settings.config();
     let is_own = [&config.proxy.redirect, &config.proxy.tproxy].into_iter().flatten().any(|listen| *listen == meant);
@@ -39,12 +39,12 @@ pub(crate) async fn intercepted(serving: Rc<Serving>, stream: TcpStream, client:
             serve(serving, Connection::Left(stream), client, Asked::Intercepted(meant), seat).await;
         }
         Ok(Ok(Greeting::Tls(name))) => tunnelled(&serving, stream, client, (meant, name), seat).await,
-        // Neither: what it is cannot be told, nor answered.
+        // Neither protocol: it cannot be identified or answered.
         Ok(Ok(Greeting::Other) | Err(_)) | Err(_) => {}
     }
 }
 
-/// Carries TLS that was meant for a server, whose name it may have said.
+/// Tunnels TLS to the server that it was meant for, whose name it may contain.
 async fn tunnelled(
     serving: &Serving,
     stream: TcpStream,
@@ -59,7 +59,7 @@ async fn tunnelled(
     let account = serving.quotas.account(&who, class);
     let mut record = Record::new(Rc::clone(&serving.notes), (account, client), Method::CONNECT, target);
     if serving.settings.config().access.has_names() {
-        // As without TLS. What does not know of the proxy cannot say its name.
+        // Same as without TLS. A client that does not know of the proxy cannot authenticate.
         record.status.set(Refusal::WhoAreYou.status().as_u16());
         return;
     }
@@ -71,7 +71,7 @@ async fn tunnelled(
     let closed = config.classes.get(record.class.0 as usize);
     let closed = closed.and_then(|class| in_hours(class, || serving.settings.now()).err());
     if let Some(refusal) = closed {
-        // There is no way to say why in TLS that is not opened.
+        // Without decrypting TLS there is no way to send the reason.
         record.status.set(refusal.status().as_u16());
         return;
     }
@@ -79,10 +79,10 @@ async fn tunnelled(
     drop(seat);
 }
 
-/// Where the connection was meant to go.
+/// The connection's original destination.
 fn original(stream: &TcpStream, is_tproxy: bool) -> io::Result<SocketAddr> {
     let local = stream.local_addr()?;
-    // A socket for both families has IPv4 written as IPv6.
+    // A dual-stack socket reports IPv4 addresses as IPv6.
     let local = SocketAddr::new(local.ip().to_canonical(), local.port());
     if is_tproxy {
         return Ok(local);

@@ -1,8 +1,8 @@
-//! What a server says before its answer: interim responses (RFC 9110, section 15.2).
+//! Interim responses, which precede the final one (RFC 9110, section 15.2).
 //!
-//! A request that expects `100 Continue` goes to the server as it is, and its body when the server says so, or after a second
-//! in which it says nothing: some servers never do. An answer in its place is the answer, and the body stays where it is.
-//! Others, such as `103 Early Hints`, go on to clients of HTTP/1.1; hyper has no way to say them over HTTP/2.
+//! A request with `Expect: 100-continue` is forwarded as it is, and its body once the server sends `100 Continue`, or after a
+//! second of silence: some servers never send it. A final response is passed on instead, and the body is not sent. Other
+//! interim responses, such as `103 Early Hints`, are passed on to HTTP/1.1 clients; hyper cannot send them over HTTP/2.
 
 use std::{
     pin::Pin,
@@ -19,10 +19,10 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::{client::Activity, headers};
 
-/// How long a server may take to say that it wants a request's body.
+/// How long to wait for a server to request the body.
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// Whether a request's body goes to the server. Shared with hyper, which wants it to be `Send`.
+/// Whether a request's body is sent to the server. Shared with hyper, which requires it to be `Send`.
 #[derive(Debug, Default)]
 pub(crate) struct Go {
     state: AtomicU8,
@@ -35,17 +35,17 @@ const STAYS: u8 = 2;
 const OVER: u8 = 3;
 
 impl Go {
-    /// The server wants the body.
+    /// Lets the body be sent.
     pub(crate) fn go(&self) {
         self.change(WAITS, GOES);
     }
 
-    /// The server answered without it. False if the body is on its way.
+    /// Withholds the body, since the server has answered without it. False if it is already being sent.
     pub(crate) fn stay(&self) -> bool {
         self.change(WAITS, STAYS)
     }
 
-    /// The server's answer is over, or is not wanted any more.
+    /// Releases a withheld body: the server's answer has ended, or is not needed any more.
     pub(crate) fn end(&self) {
         self.change(STAYS, OVER);
     }
@@ -60,17 +60,17 @@ impl Go {
     }
 }
 
-/// A body's side of it.
+/// The body's handle.
 #[derive(Debug)]
 pub(crate) struct Waits {
     go: Arc<Go>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// What becomes of the body.
+/// What happens to the body.
 pub(crate) enum Turn {
     Goes,
-    /// It is not wanted, but its connection is in use.
+    /// It is not needed, but its connection is still in use.
     Stays,
     Over,
 }
@@ -80,7 +80,7 @@ impl Waits {
         Self { go, timer: None }
     }
 
-    /// The task is woken when it changes.
+    /// The task is woken when the state changes.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
         *self.go.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(cx.waker().clone());
         match self.go.state.load(Relaxed) {
@@ -88,7 +88,7 @@ impl Waits {
             STAYS => Poll::Ready(Turn::Stays),
             OVER => Poll::Ready(Turn::Over),
             _ => {
-                // From the first time that it could go.
+                // Starts when the body could first be sent.
                 let timer = self.timer.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LONGEST)));
                 timer.as_mut().poll(cx).map(|()| {
                     self.go.go();
@@ -99,7 +99,7 @@ impl Waits {
     }
 }
 
-/// Whether a request waits for `100 Continue`. Other expectations are taken off.
+/// Whether a request waits for `100 Continue`. Other expectations are removed.
 pub(crate) fn expects(headers: &mut HeaderMap, version: Version, has_body: bool) -> bool {
     let is_known = headers::is_only(headers, &header::EXPECT, "100-continue");
     let is_so = is_known && has_body && version >= Version::HTTP_11;
@@ -109,7 +109,7 @@ pub(crate) fn expects(headers: &mut HeaderMap, version: Version, has_body: bool)
     is_so
 }
 
-/// Hands interim responses on to a client until it is dropped: then the answer is there, or there is none.
+/// Passes interim responses on to a client until dropped, when the final response has arrived or there is none.
 #[derive(Debug)]
 pub(crate) struct Listening(Arc<Ear>);
 
@@ -125,7 +125,7 @@ impl Listening {
         Self(Arc::new(Ear { client: Arc::clone(client), is_open }))
     }
 
-    /// Takes up interim responses to a request: for the body that waits, and for the client.
+    /// Subscribes to the interim responses to a request, for the waiting body and for the client.
     pub(crate) fn to<B>(&self, request: &mut http::Request<B>, go: Option<Arc<Go>>) {
         let ear = Arc::clone(&self.0);
         hyper::ext::on_informational(request, move |response| match response.status() {
@@ -148,7 +148,7 @@ impl Drop for Listening {
     }
 }
 
-/// An interim response as HTTP/1.1 writes it.
+/// An interim response in HTTP/1.1 syntax.
 fn written(status: StatusCode, headers: &HeaderMap) -> Vec<u8> {
     let mut headers = headers.clone();
     headers::strip(&mut headers);

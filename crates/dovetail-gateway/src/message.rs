@@ -1,4 +1,4 @@
-//! Messages as they go on: requests to servers, responses to clients (RFC 9110, section 7.6).
+//! Prepares messages for forwarding: requests to servers, responses to clients (RFC 9110, section 7.6).
 
 use std::{net::IpAddr, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     wanted::Wanted,
 };
 
-/// The request as it goes to the server (RFC 9112, section 3.2.1).
+/// Prepares a request for the server (RFC 9112, section 3.2.1).
 pub(crate) fn to_server(
     settings: &Settings,
     head: &mut Parts,
@@ -34,7 +34,7 @@ pub(crate) fn to_server(
     head.version = Version::HTTP_11;
     headers::framing(&head.headers).map_err(Refusal::BadRequest)?;
     headers::strip(&mut head.headers);
-    // Framed by what is there, and not by what its header said of it.
+    // Framed by the actual body, not by what its header says.
     match body.size_hint().exact() {
         Some(length) if length > 0 || head.headers.contains_key(header::CONTENT_LENGTH) => {
             headers::reframe(&mut head.headers, Framing::Length(length));
@@ -47,12 +47,12 @@ pub(crate) fn to_server(
     }
     head.headers.remove(header::PROXY_AUTHORIZATION);
     join_cookies(head);
-    // What Host says gives way to the target (RFC 9112, section 3.2.2); of an intercepted request it is all there is.
+    // The target overrides `Host` (RFC 9112, section 3.2.2); an intercepted request has only `Host`.
     if let Some(authority) = authority {
         let host = if authority.is_empty() { wanted.bracketed() } else { authority };
         head.headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| bad())?);
     } else if !head.headers.contains_key(header::HOST) {
-        // HTTP/1.0 knew none.
+        // HTTP/1.0 had no `Host`.
         let host = format!("{}:{}", wanted.bracketed(), wanted.port);
         head.headers.insert(header::HOST, HeaderValue::try_from(host).map_err(|_| bad())?);
     }
@@ -61,7 +61,8 @@ pub(crate) fn to_server(
     Ok(())
 }
 
-/// Addresses a request to a server, or to a parent proxy, which is told the whole target (RFC 9112, section 3.2.2) and the gateway's credentials.
+/// Addresses a request to a server, or to a parent proxy, which gets the whole target (RFC 9112, section 3.2.2) and the
+/// gateway's credentials.
 pub(crate) fn address(head: &mut Parts, parent: Option<&Parent>) -> Result<(), Refusal> {
     let path = head.uri.path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
     head.headers.remove(header::PROXY_AUTHORIZATION);
@@ -71,7 +72,7 @@ pub(crate) fn address(head: &mut Parts, parent: Option<&Parent>) -> Result<(), R
     };
     let bad = || Refusal::BadRequest("its Host is no host");
     let host = head.headers.get(header::HOST).ok_or_else(bad)?;
-    // `*` asks the server itself, which a target without a path is (RFC 9110, section 9.3.7).
+    // `*` addresses the server itself, which is expressed by a target without a path (RFC 9110, section 9.3.7).
     let path = if path.as_str() == "*" { PathAndQuery::from_static("/") } else { path };
     let uri = Uri::builder().scheme("http").authority(host.as_bytes()).path_and_query(path);
     head.uri = uri.build().map_err(|_| bad())?;
@@ -81,12 +82,12 @@ pub(crate) fn address(head: &mut Parts, parent: Option<&Parent>) -> Result<(), R
     Ok(())
 }
 
-/// The header that asks a parent for a tunnel; `passed`: the proxies that the client's own request has passed, in `Via`.
+/// The header that requests a tunnel from a parent; `passed` has the proxies that the client's request has passed, in `Via`.
 pub(crate) fn connect(settings: &Settings, parent: &Parent, wanted: &Wanted, passed: &HeaderMap) -> String {
     let target = format!("{}:{}", wanted.bracketed(), wanted.port);
     let mut text = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n");
     let own = format!("1.1 {}", settings.config().proxy.name);
-    // Without those before it a circle of proxies would never see itself.
+    // Without the earlier proxies a loop would never be detected.
     let passed = passed.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok());
     for via in passed.chain([own.as_str()]) {
         text.push_str(&format!("Via: {via}\r\n"));
@@ -97,7 +98,7 @@ pub(crate) fn connect(settings: &Settings, parent: &Parent, wanted: &Wanted, pas
     text + "\r\n"
 }
 
-/// HTTP/2 may send a cookie in parts (RFC 9113, section 8.2.3).
+/// Joins cookies, which HTTP/2 may send in parts (RFC 9113, section 8.2.3).
 fn join_cookies(head: &mut Parts) {
     if head.headers.get_all(header::COOKIE).iter().nth(1).is_none() {
         return;
@@ -108,7 +109,7 @@ fn join_cookies(head: &mut Parts) {
     }
 }
 
-/// How a response is framed, if it is one that can be passed on; and its length, where hyper reads to the connection's end.
+/// How a response is framed, if it can be forwarded, and its length if hyper would read to the connection's end.
 pub(crate) fn framing<B>(response: &mut Response<B>, hides_body: bool) -> Result<(Framing, Option<u64>), &'static str> {
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Err("it switched to another protocol without being asked to");
@@ -123,7 +124,7 @@ pub(crate) fn framing<B>(response: &mut Response<B>, hides_body: bool) -> Result
     Ok((framing, rest))
 }
 
-/// The response as it goes to the client.
+/// Prepares a response for the client.
 pub(crate) fn to_client<B>(settings: &Settings, response: &mut Response<B>, asked_as: Version, queue: Duration) {
     let came_as = response.version();
     let headers = response.headers_mut();
@@ -174,7 +175,7 @@ mod tests {
         }
     }
 
-    /// What goes to the server: its target, and its fields in the order of their names.
+    /// What is sent to the server: its target, and its fields sorted by name.
     fn sent<B: Body>(request: Request<B>) -> Result<(String, Vec<String>), Refusal> {
         let wanted = Wanted::of(&request, Asked::Proxy(Met::in_clear(([127, 0, 0, 1], 3128).into())))?;
         let (mut head, body) = request.into_parts();

@@ -1,4 +1,4 @@
-//! What is known of users, each for as long as it is held.
+//! State per user, kept for as long as it is in use.
 
 use std::{
     cell::RefCell,
@@ -9,11 +9,11 @@ use std::{
 
 use crate::who::Who;
 
-/// Something for each user that is held, and for no other.
+/// A value for each user for whom one is in use.
 #[derive(Debug)]
 pub(crate) struct PerUser<T>(RefCell<HashMap<Who, Weak<Of<T>>>>);
 
-/// A user's. It is forgotten with its last holder.
+/// A user's value, removed when its last reference is dropped.
 #[derive(Debug)]
 pub(crate) struct Of<T> {
     who: Who,
@@ -22,7 +22,7 @@ pub(crate) struct Of<T> {
 }
 
 impl<T> PerUser<T> {
-    /// The user's, a new one if it is not held.
+    /// The user's value, created if there is none.
     pub(crate) fn of(self: &Rc<Self>, who: &Who, new: impl FnOnce() -> T) -> Rc<Of<T>> {
         let mut users = self.0.borrow_mut();
         if let Some(of) = users.get(who).and_then(Weak::upgrade) {

@@ -1,8 +1,8 @@
-//! A request's place among those that are scheduled.
+//! A request's ticket at the scheduler.
 
 use dovetail_tower::Ticket;
 
 use crate::who::Who;
 
-/// Where a request waits, from its arrival to the end of its response.
+/// A request's ticket, from its arrival to the end of its response.
 pub(crate) type Place = Ticket<Who>;

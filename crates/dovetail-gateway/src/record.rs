@@ -1,4 +1,4 @@
-//! What is noted of a request when it is over: counters, and a line in the log.
+//! Records a request when it ends: counters, and a line in the log.
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,34 +22,34 @@ use crate::{
     who::Who,
 };
 
-/// Notes of a request. Counted and logged when dropped.
+/// A request's record. Counted and logged when dropped.
 #[derive(Debug)]
 pub(crate) struct Record {
     notes: Rc<Notes>,
     began: Instant,
     arrived: SystemTime,
     pub(crate) who: Who,
-    /// The user as schedulers know them: apart, where a class was chosen by where the request goes.
+    /// The user as known to schedulers: distinct if the class was chosen by the request's destination.
     pub(crate) party: Who,
     pub(crate) client: IpAddr,
     pub(crate) class: ClassId,
     pub(crate) account: Rc<Account>,
     pub(crate) method: Method,
     pub(crate) target: String,
-    /// The status that the client was told, or 0.
+    /// The status sent to the client, or 0.
     pub(crate) status: Cell<u16>,
-    /// Bytes that went to the client.
+    /// Bytes sent to the client.
     pub(crate) sent: Cell<u64>,
-    /// Bytes of the request's body, or up the tunnel.
+    /// Bytes of the request's body, or sent up the tunnel.
     pub(crate) uploaded: Rc<Cell<u64>>,
     pub(crate) server: Cell<Option<IpAddr>>,
-    /// The parent proxy that it went by.
+    /// The parent proxy that forwarded it.
     pub(crate) parent: RefCell<Option<Arc<str>>>,
-    /// How long it waited for its release.
+    /// How long it was queued for release.
     pub(crate) queue: Cell<Duration>,
-    /// What its time was spent on since it was queued, once its place is over.
+    /// What its time was spent on since it was queued, available once its ticket has ended.
     pub(crate) spending: Arc<Spending>,
-    /// Whether it ended as it should.
+    /// Whether it was completed.
     pub(crate) is_whole: Cell<bool>,
     /// Whether it became a tunnel, whatever its method.
     pub(crate) is_tunnel: Cell<bool>,
@@ -86,13 +86,13 @@ impl Record {
         }
     }
 
-    /// It goes to a host that has a class of its own.
+    /// Sets its class, because its destination has one.
     pub(crate) fn goes_to(&mut self, class: ClassId) {
         self.party = self.who.towards(class);
         self.class = class;
     }
 
-    /// The class that it is scheduled in now: that of the host, or the user's, who may be beyond a quota.
+    /// Its current class: that of its destination, or the user's, who may be beyond a quota.
     pub(crate) fn scheduled(&self) -> ClassId {
         match self.party {
             Who::Towards(_, class) => class,
@@ -100,7 +100,7 @@ impl Record {
         }
     }
 
-    /// A way up for this many bytes, or for a body of unknown length.
+    /// An uplink lane for this many bytes, or for a body of unknown length.
     pub(crate) fn lane(&self, uplink: &Rc<Uplink>, bytes: Option<usize>) -> Lane {
         uplink.lane((&self.party, self.scheduled()), &self.uploaded, bytes)
     }

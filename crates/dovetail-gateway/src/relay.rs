@@ -1,4 +1,4 @@
-//! A response's body on its way to a client.
+//! Sends a response's body to a client.
 
 use std::{
     pin::Pin,
@@ -22,18 +22,18 @@ use crate::{
     upstream::{Idle, Pool, Server},
 };
 
-/// A response's body: a server's, a page of the gateway's own, or nothing, which needs no server.
+/// A response's body: a server's, a page of the gateway's own, or nothing.
 #[derive(Debug)]
 pub(crate) enum Relay {
-    /// What follows is a tunnel.
+    /// A tunnel follows.
     Nothing,
-    /// A page.
+    /// A page of the gateway's own.
     Page(Box<Page>),
-    /// What a server sends.
+    /// A server's response.
     Response(Box<Sending>),
 }
 
-/// A page on its way.
+/// A page being sent.
 #[derive(Debug)]
 pub(crate) struct Page {
     page: Full<Bytes>,
@@ -41,14 +41,14 @@ pub(crate) struct Page {
     flow: Rc<Flow>,
 }
 
-/// A server's response on its way.
+/// A server's response being sent.
 #[derive(Debug)]
 pub(crate) struct Sending {
     body: Incoming,
-    // How many bytes of it are to come, where its connection does not say.
+    // How many bytes are left, if the connection does not delimit the body.
     rest: Option<u64>,
     gathered: Gathered<Held>,
-    // Why it ends too early, once what is gathered has gone on.
+    // Why it ends early, to be reported once the batched pieces have been passed on.
     broken: Option<Broken>,
     in_flight: Option<InFlight>,
     uplink: Rc<Uplink>,
@@ -56,18 +56,18 @@ pub(crate) struct Sending {
     flow: Rc<Flow>,
 }
 
-/// What goes with a response until its end. Dropped before, the response is cancelled.
+/// The resources of a response, until its end. Dropping this earlier cancels the response.
 #[derive(Debug)]
 pub(crate) struct InFlight {
     keeps: Keeps,
     idle: Option<Idle>,
     server: Server,
     is_kept: bool,
-    // A body that the server did not want ends with this.
+    // Releases a request body that the server did not need.
     go: Option<Arc<Go>>,
 }
 
-/// Where connections are kept, and how many.
+/// Where to pool connections, and how many.
 #[derive(Debug, Clone)]
 pub(crate) struct Keeps {
     pub(crate) pool: Rc<Pool>,
@@ -75,13 +75,13 @@ pub(crate) struct Keeps {
 }
 
 impl Keeps {
-    /// Keeps a connection for the next request.
+    /// Keeps a connection for another request.
     fn keep(&self, server: Server, idle: Idle) {
         self.pool.keep(server, idle, self.settings.config().limits.idle_per_server);
     }
 }
 
-/// Why a response did not come to its end.
+/// Why a response was not completed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     #[error("the server closed the connection: {0}")]
@@ -97,7 +97,7 @@ impl Relay {
         Self::Page(Box::new(Page { page, record, flow }))
     }
 
-    /// `rest`: how many bytes of it there are, where its connection does not say.
+    /// `rest` is the length of the body, if the connection does not delimit it.
     pub(crate) fn response(
         (body, rest): (Incoming, Option<u64>),
         in_flight: InFlight,
@@ -122,12 +122,12 @@ impl Relay {
 }
 
 impl InFlight {
-    /// `is_kept`: whether the connection may be used again.
+    /// `is_kept` tells whether the connection may be reused.
     pub(crate) const fn new(keeps: Keeps, idle: Idle, server: Server, is_kept: bool, go: Option<Arc<Go>>) -> Self {
         Self { keeps, idle: Some(idle), server, is_kept, go }
     }
 
-    /// The response is over: whole, or broken off by its server.
+    /// Ends the response: complete, or aborted by its server.
     fn over(mut self, is_whole: bool) {
         let Some(mut idle) = self.idle.take() else { return };
         if let Some(ticket) = idle.gate.finish() {
@@ -145,7 +145,7 @@ impl Drop for InFlight {
         if let Some(go) = &self.go {
             go.end();
         }
-        // Still in flight: its ticket gives up.
+        // Still in flight: dropping its ticket cancels it.
         if let Some(idle) = &self.idle {
             drop(idle.gate.finish());
         }
@@ -168,7 +168,7 @@ impl Sending {
         self.rest == Some(0) || self.body.is_end_stream()
     }
 
-    /// It is over: whole, or broken off by its server.
+    /// Ends the response: complete, or aborted by its server.
     fn over(&mut self, is_whole: bool) {
         if let Some(in_flight) = self.in_flight.take() {
             self.record.is_whole.set(is_whole);
@@ -179,7 +179,7 @@ impl Sending {
     fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Held>, Broken>>> {
         loop {
             if let Some(piece) = self.gathered.next() {
-                // Until it is asked for the next one.
+                // Until the next piece is requested.
                 self.untaken(true);
                 return Poll::Ready(Some(Ok(piece)));
             }
@@ -194,7 +194,7 @@ impl Sending {
                     self.gathered.go_on();
                 }
                 Poll::Pending => {
-                    // Where there is no room for more, waiting for more is in vain.
+                    // If no more may be held, waiting for more is futile.
                     if self.gathered.is_empty() || !self.flow.is_full() {
                         ready!(self.gathered.poll_due(cx));
                     }
@@ -204,12 +204,12 @@ impl Sending {
         }
     }
 
-    /// Whether the newest piece may wait for others: the response is long, and more of it is to come.
+    /// Whether the newest piece may be batched: the response is long, and more is to come.
     fn may_wait(&self) -> bool {
         self.to_come().is_some() && self.record.sent.get() >= gathered::FROM_BYTES && !self.is_over()
     }
 
-    /// How many bytes its server has still to send, where that is known.
+    /// How many bytes its server has yet to send, if known.
     fn to_come(&self) -> Option<u64> {
         self.rest.or(self.body.size_hint().exact())
     }
@@ -247,14 +247,14 @@ impl Sending {
         }
     }
 
-    /// Whether what it had waits for the client to take it.
+    /// Reports whether received bytes are waiting for the client to take them.
     fn untaken(&self, is_untaken: bool) {
         if let Some(idle) = self.in_flight.as_ref().and_then(|in_flight| in_flight.idle.as_ref()) {
             idle.gate.untaken(is_untaken);
         }
     }
 
-    /// What of these bytes is the response's.
+    /// The part of these bytes that belongs to the response.
     fn wanted(&mut self, bytes: Bytes) -> Bytes {
         let Some(rest) = &mut self.rest else { return bytes };
         let part = bytes.slice(..bytes.len().min(usize::try_from(*rest).unwrap_or(usize::MAX)));

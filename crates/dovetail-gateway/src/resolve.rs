@@ -1,4 +1,4 @@
-//! From names to addresses that may be reached.
+//! Resolves names to addresses that may be reached.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -16,16 +16,16 @@ use tokio::time::timeout;
 
 use crate::{refusal::Refusal, upstream::alternating};
 
-/// The most addresses of a name that are tried.
+/// Maximum number of a name's addresses that are tried.
 pub(crate) const MOST_ADDRESSES: usize = 4;
 
-/// Asks name servers, and remembers what they said for as long as they allow.
+/// Queries name servers and caches their answers for as long as they permit.
 pub(crate) struct Names {
     resolver: TokioResolver,
 }
 
 impl Names {
-    /// Of these name servers, or of the system's.
+    /// Uses these name servers, or the system's if empty.
     pub(crate) fn new(servers: &[SocketAddr]) -> Result<Self, String> {
         let builder = if servers.is_empty() {
             TokioResolver::builder_tokio().map_err(|error| format!("the system's name servers: {error}"))?
@@ -44,7 +44,7 @@ impl Names {
         Ok(Self { resolver })
     }
 
-    /// Addresses of a host, its families taking turns: of many a few are tried, and these are of both.
+    /// Addresses of a host, alternating between families: if there are many, the few that are tried are of both.
     pub(crate) async fn find(&self, host: &Arc<str>, within: Duration) -> Result<Vec<IpAddr>, Refusal> {
         if let Ok(address) = host.parse::<IpAddr>() {
             return Ok(vec![address.to_canonical()]);
@@ -66,7 +66,7 @@ impl Names {
 
 const NO_ADDRESS: &str = "the name exists but has no address";
 
-/// What happened, as the end of a sentence.
+/// Describes the failure, as the end of a sentence.
 fn in_words(error: &NetError) -> String {
     let answered = |code: ResponseCode| match code {
         ResponseCode::NXDomain => "there is no such name".to_owned(),
@@ -82,7 +82,7 @@ fn in_words(error: &NetError) -> String {
         NetError::NoConnections => "the name servers cannot be reached".into(),
         NetError::Busy => "too many names are being resolved".into(),
         NetError::Proto(_) => "the name servers' response is malformed".into(),
-        // More kinds than there is something to say about, none of them of a plain question and answer.
+        // There are more kinds than are worth describing; none occurs for a plain query and answer.
         _ => "the query to the name servers failed".into(),
     }
 }

@@ -1,8 +1,8 @@
-//! Round-trip times of connections to servers, and the queue that all of them have in common.
+//! Derives the far queue from round-trip times of connections to servers.
 //!
-//! The kernel keeps a smoothed round-trip time for each connection, and as a receiver one of what its window lets come. What
-//! is over the least to the same server in ten minutes is queue somewhere. The far queue is in all of them, servers' own
-//! queues are not: so the least over all servers is what counts.
+//! The kernel keeps a smoothed round-trip time per connection, and as a receiver another one, of how its window is filled. The
+//! excess over the minimum to the same server in ten minutes is queueing somewhere. The far queue is part of all of them, while
+//! servers' own queues are not: so the minimum over all servers counts.
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,24 +17,24 @@ use dovetail_sched::Nanos;
 
 use crate::sys;
 
-/// Between samples of a connection.
+/// Interval between samples of a connection.
 const SAMPLE: Duration = Duration::from_millis(50);
-/// How long a server's least round-trip time is remembered (RFC 6817, section 4.2).
+/// How long a server's minimum round-trip time is remembered (RFC 6817, section 4.2).
 const REMEMBERED: Duration = Duration::from_secs(600);
-/// Servers that are remembered.
+/// Maximum number of servers that are remembered.
 const MOST_SERVERS: usize = 1_024;
 
-/// Round-trip times by server.
+/// Minimum round-trip times by server.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTrips {
     least: RefCell<HashMap<IpAddr, Least>>,
-    // The least queue since the last tick.
+    // The smallest queue since the last tick.
     queue: Cell<Option<Duration>>,
-    // What was told last and when, while it is fresh.
+    // The last reported value and its time, while it is valid.
     told: Cell<Option<(Nanos, Instant)>>,
 }
 
-/// The least of this half of the time that it is remembered, and of the half before.
+/// The minimum in the current half of the period that is remembered, and in the half before.
 #[derive(Debug, Clone, Copy)]
 struct Least {
     since: Instant,
@@ -42,7 +42,7 @@ struct Least {
     before: Duration,
 }
 
-/// A connection whose round-trip times are noted as something comes on it.
+/// A connection whose round-trip times are sampled when data arrives.
 #[derive(Debug)]
 pub(crate) struct Sampled {
     round_trips: Rc<RoundTrips>,
@@ -56,7 +56,7 @@ impl Sampled {
         Self { round_trips, server, last: Cell::new(None) }
     }
 
-    /// Something came.
+    /// Takes a sample; to be called when data arrives.
     pub(crate) fn sample(&self, socket: BorrowedFd<'_>) {
         let now = Instant::now();
         if self.last.get().is_some_and(|last| now - last < SAMPLE) {
@@ -70,7 +70,7 @@ impl Sampled {
 }
 
 impl RoundTrips {
-    /// A round trip to a server took so long.
+    /// Records a round trip to a server.
     pub(crate) fn note(&self, server: IpAddr, took: Duration) {
         if took.is_zero() {
             return;
@@ -92,22 +92,22 @@ impl RoundTrips {
         self.queue.set(Some(self.queue.get().map_or(queue, |known| known.min(queue))));
     }
 
-    /// The least queue since this was asked last, if anything came.
+    /// The smallest queue since the last call, if there were samples.
     pub(crate) fn take_queue(&self) -> Option<Duration> {
         self.queue.take()
     }
 
-    /// This is told from now on.
+    /// Records that this value was reported.
     pub(crate) fn tell(&self, queue: Duration) {
         self.told.set(Some((queue.into(), Instant::now())));
     }
 
-    /// Nothing is, any more.
+    /// Records that no value is reported any more.
     pub(crate) fn tell_nothing(&self) {
         self.told.set(None);
     }
 
-    /// What was told last, while it is fresh, and when.
+    /// The last reported value, while it is valid, and its time.
     pub(crate) const fn told(&self) -> Option<(Nanos, Instant)> {
         self.told.get()
     }

@@ -1,4 +1,4 @@
-//! How servers are reached: addresses that may be, connections to them, and what is counted of these.
+//! Connects to servers at permitted addresses, and counts the connections.
 
 use std::{collections::VecDeque, io, net::IpAddr, rc::Rc, sync::Arc, time::Duration};
 
@@ -19,10 +19,10 @@ use crate::{
     ways::{Unreached, Way, asked_for, is_resolvable, ways},
 };
 
-/// A parent that does not answer is waited for so long where there is another way.
+/// How long to wait for a parent that does not answer, if there is another way.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Ways that are left, and where the first of them leads if that is known already.
+/// The remaining ways, and the addresses of the first one if already known.
 pub(crate) type Ways = VecDeque<(Way, Vec<IpAddr>)>;
 
 /// Makes connections to servers.
@@ -53,9 +53,10 @@ impl Servers {
         }
     }
 
-    /// The ways to what is wanted, the first to be tried first. `named`: the header that a request goes on with; a tunnel has none.
+    /// The ways to reach what is wanted, in the order in which to try them. `named` is the header that a request is forwarded
+    /// with; a tunnel has none.
     ///
-    /// Of what goes by a parent, which resolves names itself, is checked what it names.
+    /// For ways through a parent, which resolves names itself, the requested host is checked.
     pub(crate) fn ways(&self, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Ways, Refusal> {
         let config = self.settings.config();
         let ways = ways(&self.settings, &self.unreached, &wanted.host);
@@ -72,7 +73,7 @@ impl Servers {
         Ok(ways.into_iter().map(|way| (way, Vec::new())).collect())
     }
 
-    /// What a connection that is kept is for.
+    /// The key under which a connection is pooled.
     pub(crate) fn server(way: &Way, wanted: &Wanted) -> Server {
         match way {
             Way::Direct => Server::Direct(Arc::clone(&wanted.host), wanted.port),
@@ -80,7 +81,7 @@ impl Servers {
         }
     }
 
-    /// A connection by the first of these ways that leads anywhere; those before it are taken off.
+    /// Connects by the first of these ways that succeeds; those that failed before it are removed.
     pub(crate) async fn connect(
         &self,
         ways: &mut Ways,
@@ -123,7 +124,7 @@ impl Servers {
         Ok(Reached { line: Line::Clear(gated), gate, server })
     }
 
-    /// Makes a connection to a parent: what an operator configures may be anywhere.
+    /// Connects to a parent, whose address is unrestricted since the operator has configured it.
     async fn dial_parent(&self, parent: &Parent, window: Option<Window>, is_last: bool) -> Result<Reached, Refusal> {
         if !self.room.is_there() {
             return Err(Refusal::Full);
@@ -155,7 +156,7 @@ impl Servers {
         Ok(Reached { line, gate, server })
     }
 
-    /// Asks a parent for a tunnel.
+    /// Requests a tunnel from a parent.
     pub(crate) async fn chain(
         &self,
         line: &mut Line,
@@ -180,21 +181,21 @@ impl Servers {
         }
     }
 
-    /// Whether a connection to there, made before, may still be used.
+    /// Whether an existing connection to this address may still be used.
     pub(crate) fn may_reach(&self, server: Option<IpAddr>) -> bool {
         self.destinations.may_reach(server)
     }
 
-    /// Addresses of what is wanted that may be reached.
+    /// The permitted addresses of what is wanted.
     pub(crate) async fn addresses(&self, wanted: &Wanted) -> Result<Vec<IpAddr>, Refusal> {
-        // Over HTTP/2 a client's connection has many requests.
+        // Over HTTP/2 a client's connection can carry many requests.
         if !self.room.is_there() {
             return Err(Refusal::Full);
         }
         self.destinations.addresses(&wanted.host).await
     }
 
-    /// Makes a connection to one of these addresses.
+    /// Connects to one of these addresses.
     async fn dial(&self, addresses: &[IpAddr], wanted: &Wanted, window: Option<Window>) -> Result<Upstream, Refusal> {
         let host = wanted.host.clone();
         let within = self.settings.config().timeouts.connect;
@@ -205,28 +206,28 @@ impl Servers {
         })
     }
 
-    /// Several are tried at once where there is room.
+    /// Tries several at once if there is room for more connections.
     async fn race(&self, to: (&[IpAddr], u16), window: Option<Window>, within: Duration) -> Result<Upstream, Failure> {
         Upstream::connect(to, window, within, || self.room.beside()).await
     }
 
-    /// A place for a connection that no request in flight has yet.
+    /// Reserves a slot for a connection that no request in flight has yet.
     pub(crate) fn place(&self) -> Result<Counted, Refusal> {
         self.room.place().ok_or(Refusal::Full)
     }
 
-    /// Where a connection's round-trip times go, if they are the probe or may have to be.
+    /// Where to sample a connection's round-trip times, if they are the probe or may have to replace it.
     pub(crate) fn sampled(&self, server: Option<IpAddr>) -> Option<Sampled> {
         let server = server.filter(|_| self.settings.config().downlink.probe != Probe::Off)?;
         Some(Sampled::new(Rc::clone(&self.round_trips), server))
     }
 
-    /// A request or a tunnel goes out on a connection, which is a new one or not.
+    /// Counts a request or tunnel sent on a connection, which is reused or new.
     pub(crate) fn goes_out(&self, is_reused: bool) {
         add(if is_reused { &self.counters.reused } else { &self.counters.dialled }, 1);
     }
 
-    /// A request is sent once more.
+    /// Counts a retry of a request.
     pub(crate) fn retries(&self) {
         add(&self.counters.retried, 1);
     }

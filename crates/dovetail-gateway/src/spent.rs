@@ -1,4 +1,4 @@
-//! What requests' time was spent on, as it is written: in the access log and on the admin port.
+//! How a request's time was spent, as written to the access log and on the admin port.
 
 use dovetail_sched::Nanos;
 use dovetail_tower::dispatcher::Spent;

@@ -1,11 +1,11 @@
-//! One process takes over from another without a pause: the one that runs hands its listening sockets to the one that
-//! starts, which has the same queues of connections from then on.
+//! Takes over from a running process without an interruption: it hands its listening sockets to its successor, which then
+//! shares the same accept queues.
 //!
-//! For each of its addresses a gateway listens at an abstract Unix socket of the same network namespace (unix(7)). Who
-//! connects there has to run as the same user, on both sides, and is sent the socket (`SCM_RIGHTS`). When the new gateway
-//! serves it says so with a byte, and the old one drains; if it closes the connection before, the old one goes on as if
-//! nothing had happened. Sharing an address by `SO_REUSEPORT` would give each process a queue of its own, and what is in the
-//! old one's when it closes would be lost.
+//! For each of its addresses a gateway listens at an abstract Unix socket of the same network namespace (unix(7)). Both sides
+//! require the other to run as the same user; the client is sent the listening socket (`SCM_RIGHTS`). Once the new gateway
+//! serves, it confirms with a byte, and the old one drains; if it closes the connection before that, the old one continues as
+//! if nothing had happened. Sharing an address by `SO_REUSEPORT` would give each process a queue of its own, and connections in
+//! the old one's queue would be lost when it closes.
 
 use std::{
     cell::Cell,
@@ -33,24 +33,24 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The other process has so long for each step.
+/// Maximum time for each step of the other process.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The name is the old process's until that drains.
+/// The old process keeps the name until it drains.
 pub(crate) const RETRY: Duration = Duration::from_millis(100);
-/// What comes with a socket, and what confirms.
+/// Sent along with a socket, and as confirmation.
 const BYTE: &[u8] = b"+";
 
-/// A socket to hand over, its address, and whether another process has it.
+/// A socket to hand over, its address, and whether another process shares it.
 pub(crate) type Offer = (SocketAddr, TcpListener, Rc<Cell<bool>>);
 
-/// A gateway that waits to hear that this one serves.
+/// A predecessor that waits for confirmation that this gateway serves.
 #[derive(Debug)]
 pub(crate) struct Taken(UnixStream);
 
 impl Taken {
-    /// This gateway serves.
+    /// Confirms that this gateway serves.
     pub(crate) fn confirm(mut self) {
-        // One that is gone meanwhile need not drain.
+        // A predecessor that is gone need not drain.
         drop(self.0.write_all(BYTE));
     }
 }
@@ -59,7 +59,7 @@ fn name(address: SocketAddr) -> io::Result<UnixAddr> {
     UnixAddr::from_abstract_name(format!("dovetail-gateway/{address}"))
 }
 
-/// Asks a gateway that runs for its socket at an address; `None` if there is no gateway.
+/// Asks the running gateway for its socket at an address; `None` if there is no gateway.
 pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)>> {
     let stream = match UnixStream::connect_addr(&name(address)?) {
         Ok(stream) => stream,
@@ -87,7 +87,7 @@ pub(crate) fn ask(address: SocketAddr) -> io::Result<Option<(TcpListener, Taken)
     Ok(Some((socket.into(), Taken(stream))))
 }
 
-/// Hands a socket over to a permitted successor, until one serves with it, which `taken_over` is told.
+/// Offers a socket to permitted successors until one of them serves with it, and then notifies `taken_over`.
 pub(crate) fn offer(taken_over: &Rc<Notify>, (address, socket, is_shared): Offer) -> JoinHandle<()> {
     let taken_over = Rc::clone(taken_over);
     spawn_local(async move { hand_over(&taken_over, address, &socket, &is_shared).await })

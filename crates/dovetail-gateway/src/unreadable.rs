@@ -1,8 +1,7 @@
-//! Requests that hyper cannot read.
+//! Replaces hyper's answers to requests that hyper cannot parse.
 //!
-//! It answers them on its own, with a status and nothing else, and closes the connection: no service sees them. So what
-//! it writes is examined, and where that is such an answer a page goes out in its place. All other responses of this
-//! gateway have `Via` or `Proxy-Status`.
+//! hyper answers them on its own, with nothing but a status, and closes the connection: no service sees them. So its output is
+//! inspected, and a page is sent instead of such an answer. All other responses of this gateway have `Via` or `Proxy-Status`.
 
 use http::StatusCode;
 
@@ -16,11 +15,11 @@ pub(crate) enum Unreadable {
     HeaderTooLong,
 }
 
-/// No answer of hyper's own is longer.
+/// Maximum length of hyper's own answers.
 const MOST: usize = 256;
 
 impl Unreadable {
-    /// What hyper says in these bytes, if it says something on its own.
+    /// Recognises an answer of hyper's own.
     pub(crate) fn said_in(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > MOST || !bytes.starts_with(b"HTTP/1.") {
             return None;
@@ -46,7 +45,7 @@ impl Unreadable {
         }
     }
 
-    /// What the access log has for a target, as Squid does.
+    /// The target shown in the access log, as in Squid's.
     pub(crate) const fn target(self) -> &'static str {
         match self {
             Self::Malformed => "error:invalid-request",
@@ -55,12 +54,12 @@ impl Unreadable {
     }
 }
 
-/// What is said instead of hyper's answers.
+/// Settings of the pages sent instead of hyper's answers.
 #[derive(Debug)]
 pub(crate) struct Instead {
     /// The gateway's name.
     pub(crate) name: String,
-    /// The most bytes and fields of a header.
+    /// Maximum bytes and fields of a header.
     pub(crate) header_bytes: usize,
     pub(crate) headers: usize,
 }

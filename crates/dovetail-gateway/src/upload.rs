@@ -1,4 +1,4 @@
-//! A request's body on its way to a server.
+//! Sends a request's body to a server.
 
 use std::{
     pin::Pin,
@@ -23,17 +23,17 @@ pub(crate) struct Upload(Option<Sending>);
 
 #[derive(Debug)]
 struct Sending {
-    // None once nobody wants it.
+    // `None` once the body is not needed any more.
     body: Option<Incoming>,
     waits: Option<Waits>,
     lane: Lane,
-    // What was read of the body and may not leave yet.
+    // What was read of the body and may not be sent yet.
     read: Bytes,
     progress: Rc<Progress>,
     account: Rc<Account>,
 }
 
-/// Why a request's body did not come to its end.
+/// Why a request's body was not completed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Broken {
     #[error(transparent)]
@@ -47,7 +47,7 @@ impl Upload {
         Self(None)
     }
 
-    /// `go`: what it waits for, if it waits.
+    /// `go` is what it waits for, if anything.
     pub(crate) fn of(
         body: Incoming,
         lane: Lane,
@@ -71,7 +71,7 @@ impl Body for Upload {
             match ready!(waiting.poll(cx)) {
                 Turn::Goes => *waits = None,
                 Turn::Stays => {
-                    // The client's connection is told by this that nobody reads it.
+                    // Dropping the body tells the client's connection that it will not be read.
                     *body = None;
                     return Poll::Pending;
                 }

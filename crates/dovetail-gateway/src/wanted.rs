@@ -1,4 +1,4 @@
-//! What a request asks a proxy for.
+//! Interprets a request's target.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -6,46 +6,46 @@ use http::{Method, Request, Uri, Version, header, uri::Authority};
 
 use crate::refusal::Refusal;
 
-/// What a request asks for.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// A name or an address, in small letters and without brackets.
+    /// A name or an address, in lower case and without brackets.
     pub(crate) host: Arc<str>,
     pub(crate) port: u16,
     pub(crate) is_tunnel: bool,
 }
 
-/// How a client came to ask here.
+/// How a request reached the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It knows of the proxy, which it met there.
+    /// The client is configured to use the proxy, at this address.
     Proxy(Met),
-    /// It meant to ask this address.
+    /// The client meant to connect to this address.
     Intercepted(SocketAddr),
 }
 
-/// Where a client met the proxy.
+/// Where a client connected to the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Met {
     pub(crate) at: SocketAddr,
-    /// Whether by TLS.
+    /// Whether over TLS.
     pub(crate) is_tls: bool,
 }
 
 impl Met {
-    /// In clear.
+    /// Without TLS.
     pub(crate) const fn in_clear(at: SocketAddr) -> Self {
         Self { at, is_tls: false }
     }
 }
 
-/// Whether a request's target can be read as one, wherever it leads.
+/// Whether a request's target is well formed, wherever it leads.
 pub(crate) fn is_sound<B>(request: &Request<B>) -> Result<(), Refusal> {
     if request.headers().get_all(header::HOST).iter().count() > 1 {
         return Err(Refusal::BadRequest("it has more than one Host"));
     }
     let uri = request.uri();
-    // What is beyond ASCII goes on percent-encoded.
+    // Characters beyond ASCII are passed on percent-encoded.
     let is_visible = |byte: u8| byte.is_ascii_graphic() || !byte.is_ascii();
     if uri.path_and_query().is_some_and(|path| !path.as_str().bytes().all(is_visible)) {
         return Err(Refusal::BadRequest("its target has characters that no URL has (RFC 3986)"));
@@ -71,7 +71,7 @@ impl Wanted {
                 return Err(bad);
             }
             let port = digits(authority).filter(|&port| port > 0).ok_or(bad)?;
-            // What follows is the tunnel's (RFC 9110, section 9.3.6): a body would be read as that, or not.
+            // What follows belongs to the tunnel (RFC 9110, section 9.3.6): whether a body would be read as that is uncertain.
             let has_body = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0");
             if request.version() < Version::HTTP_2 && (has_body || headers.contains_key(header::TRANSFER_ENCODING)) {
                 return Err(Refusal::BadRequest("CONNECT has no body"));
@@ -90,7 +90,7 @@ impl Wanted {
         Ok(Self { host: host(uri)?, port: port(uri, 80)?, is_tunnel: false })
     }
 
-    /// The address was chosen by the client's own connection: what `Host` says does not matter for where it goes.
+    /// The client's own connection determines the address: `Host` has no influence on where the request goes.
     fn intercepted<B>(request: &Request<B>, address: SocketAddr) -> Result<Self, Refusal> {
         if request.method() == Method::CONNECT {
             return Err(Refusal::BadRequest("CONNECT works only where the client is configured to use the proxy"));
@@ -102,7 +102,7 @@ impl Wanted {
         Ok(Self { host: host.into(), port: address.port(), is_tunnel: false })
     }
 
-    /// A host and a port, for a request that is no tunnel.
+    /// A host and a port, for a request other than CONNECT.
     pub(crate) fn at(authority: &Authority, usual: u16) -> Result<Self, Refusal> {
         let uri = Uri::builder().scheme("http").authority(authority.clone()).path_and_query("/").build();
         let uri = uri.map_err(|_| Refusal::BadRequest("its Host is no host"))?;
@@ -112,17 +112,17 @@ impl Wanted {
         Ok(Self { host: host(&uri)?, port: port(&uri, usual)?, is_tunnel: false })
     }
 
-    /// As it is written in `Host` and before a port.
+    /// The form used in `Host` and before a port.
     pub(crate) fn bracketed(&self) -> String {
         if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.to_string() }
     }
 }
 
-/// A target's host, in small letters and without brackets.
+/// A target's host, in lower case and without brackets.
 pub(crate) fn host(uri: &Uri) -> Result<Arc<str>, Refusal> {
     let host = uri.host().unwrap_or_default();
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
-    // A name's length: RFC 1035, section 2.3.4.
+    // Maximum length of a name: RFC 1035, section 2.3.4.
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
     if host.is_empty() || host.len() > 253 || !host.chars().all(is_name) {
         return Err(Refusal::BadRequest("its target's host is neither a name nor an address"));
@@ -137,7 +137,7 @@ pub(crate) fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
     match authority.and_then(digits) {
         Some(0) => bad,
         Some(port) => Ok(port),
-        // A port that is no number, or too large, reads as none.
+        // A port that is not a number, or is too large, parses as no port.
         None if authority
             .and_then(|authority| authority.as_str().rsplit(']').next())
             .is_some_and(|rest| rest.contains(':') && !rest.ends_with(':')) =>
@@ -148,7 +148,7 @@ pub(crate) fn port(uri: &Uri, usual: u16) -> Result<u16, Refusal> {
     }
 }
 
-/// A port that is written in digits alone: `+80` is a number to Rust, and no port.
+/// A port written in digits only: Rust parses `+80` as a number, but it is not a port.
 fn digits(authority: &Authority) -> Option<u16> {
     let port = authority.port()?;
     port.as_str().bytes().all(|byte| byte.is_ascii_digit()).then(|| port.as_u16())

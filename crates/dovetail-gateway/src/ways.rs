@@ -1,8 +1,8 @@
-//! The ways to a server: by parent proxies one after the other, and directly.
+//! The ways to reach a server: through parent proxies in order, and directly.
 //!
-//! A parent resolves names itself, so where a name leads is not known here. What can be checked of a request that goes to a parent
-//! is what it names: addresses as for any other request, names that mean the machine which resolves them, and such as are read
-//! as addresses by some (`2130706433`, `0x7f000001`, `127.1`).
+//! A parent resolves names itself, so the address of a name is not known here. What can be checked in a request to a parent is
+//! the target: addresses as in any other request, names that refer to the machine that resolves them, and names that some
+//! resolvers read as addresses (`2130706433`, `0x7f000001`, `127.1`).
 
 use std::{
     cell::RefCell,
@@ -21,7 +21,7 @@ use crate::{
     wanted::Wanted,
 };
 
-/// A parent that could not be reached is left out for so long, if there is another way.
+/// How long an unreachable parent is avoided, if there is another way.
 const LEFT_OUT: Duration = Duration::from_secs(30);
 
 /// One way to a server.
@@ -40,17 +40,17 @@ impl Way {
     }
 }
 
-/// Parents that could not be reached lately.
+/// Parents that could not be reached recently.
 #[derive(Debug, Default)]
 pub(crate) struct Unreached(RefCell<HashMap<Arc<str>, Instant>>);
 
 impl Unreached {
-    /// It could not be.
+    /// Records that a parent could not be reached.
     pub(crate) fn note(&self, parent: &Parent) {
         self.0.borrow_mut().insert(Arc::clone(&parent.name), Instant::now());
     }
 
-    /// It could.
+    /// Records that a parent could be reached.
     pub(crate) fn forget(&self, parent: &Parent) {
         self.0.borrow_mut().remove(&parent.name);
     }
@@ -60,7 +60,7 @@ impl Unreached {
     }
 }
 
-/// The ways to what is wanted, the first to be tried first; at least one.
+/// The ways to reach a host, in the order in which to try them; at least one.
 pub(crate) fn ways(settings: &Rc<Settings>, unreached: &Unreached, host: &str) -> Vec<Way> {
     let config = settings.config();
     let parents: Vec<_> = config.parents.iter().filter(|parent| parent.is_for(host)).collect();
@@ -69,12 +69,12 @@ pub(crate) fn ways(settings: &Rc<Settings>, unreached: &Unreached, host: &str) -
     let by =
         |parents: Vec<&Arc<Parent>>| parents.into_iter().map(|parent| Way::By(Arc::clone(parent))).collect::<Vec<_>>();
     let direct = if goes_directly { vec![Way::Direct] } else { Vec::new() };
-    // Where no other is left, those left out are tried all the same.
+    // If there is no other, those avoided are tried all the same.
     [by(first), direct, by(late)].concat()
 }
 
-/// What a parent is asked for: by a tunnel what is wanted, by a request what its `Host` says, which the parent resolves. Of one whose
-/// connection was intercepted that may be another.
+/// What a parent is asked for: for a tunnel its target, for a request the host in its `Host`, which the parent resolves. In an
+/// intercepted request that may differ from the target.
 pub(crate) fn asked_for(config: &Config, wanted: &Wanted, named: Option<&HeaderMap>) -> Result<Wanted, Refusal> {
     let bad = Refusal::BadRequest("its Host is no host");
     let Some(host) = named.and_then(|headers| headers.get(header::HOST)) else { return Ok(wanted.clone()) };
@@ -86,7 +86,7 @@ pub(crate) fn asked_for(config: &Config, wanted: &Wanted, named: Option<&HeaderM
     Ok(asked)
 }
 
-/// Whether a name may be resolved by another proxy.
+/// Whether another proxy may be asked to resolve a name.
 pub(crate) fn is_resolvable(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or(host);
     let is_number = !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit());

@@ -11,7 +11,8 @@ use rand_xoshiro::{
 
 use super::{
     NetworkFunction, Processing, Reason, Verdict,
-    frame::{Ip, Version, adjusted, finish, read_u16, sum, write},
+    checksum::{adjusted, finish, sum},
+    frame::{Ip, Version, read_u16, write},
     routes::{Route, Routes},
 };
 

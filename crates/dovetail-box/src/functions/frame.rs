@@ -5,7 +5,11 @@
 
 use dovetail_sched::flow::FiveTuple;
 
-use super::{Reason, Verdict};
+use super::{
+    Reason, Verdict,
+    checksum::{finish, sum},
+    protocol::{AUTHENTICATION, DESTINATION, FRAGMENT, HOP_BY_HOP, ROUTING, has_ports},
+};
 
 /// Destination, source, type.
 pub const ETHERNET: usize = 14;
@@ -15,6 +19,8 @@ pub const IPV4: usize = 20;
 pub const IPV6: usize = 40;
 /// UDP header.
 pub const UDP: usize = 8;
+/// TCP header without options.
+pub const TCP: usize = 20;
 /// IPv6 extension headers that are stepped over; ports behind more are not looked for.
 pub const MOST_EXTENSIONS: usize = 8;
 
@@ -225,81 +231,6 @@ struct Behind {
     /// Where it begins, if this packet holds its beginning.
     at: Option<usize>,
     is_fragment: bool,
-}
-
-pub(crate) const HOP_BY_HOP: u8 = 0;
-const ROUTING: u8 = 43;
-const FRAGMENT: u8 = 44;
-const AUTHENTICATION: u8 = 51;
-pub(crate) const DESTINATION: u8 = 60;
-
-/// Whether it is the number of an IPv6 extension header that is stepped over.
-pub(crate) fn is_extension(protocol: u8) -> bool {
-    matches!(protocol, HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION)
-}
-
-/// TCP, UDP, DCCP, SCTP, UDP-Lite begin with two ports.
-fn has_ports(protocol: u8) -> bool {
-    matches!(protocol, 6 | 17 | 33 | 132 | 136)
-}
-
-/// The Internet checksum (RFC 1071) of bytes that are followed by others, as a sum to go on with. All parts but the
-/// last have an even number of bytes. Grows with the bytes, eight at a step.
-#[must_use]
-pub fn sum(bytes: &[u8], before: u64) -> u64 {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last[..rest.len()].copy_from_slice(rest);
-    let halves = |word: [u8; 8]| {
-        let word = u64::from_ne_bytes(word);
-        (word >> 32) + (word & 0xffff_ffff)
-    };
-    let wide = words.iter().fold(halves(last), |sum, &word| sum + halves(word));
-    // The order of bytes does not matter until the end: a carry out of one half of a word goes into the other (RFC 1071, 2 B).
-    before + u64::from(u16::from_be(fold(wide)))
-}
-
-fn fold(mut sum: u64) -> u16 {
-    while sum > 0xffff {
-        sum = (sum >> 16) + (sum & 0xffff);
-    }
-    sum as u16
-}
-
-/// Folds a sum into the checksum that goes into a header.
-#[must_use]
-pub fn finish(sum: u64) -> u16 {
-    !fold(sum)
-}
-
-/// Folds a sum into UDP's checksum: zero says that there is none, so a sum of zero is sent in its other form (RFC 768).
-pub(crate) fn finish_udp(sum: u64) -> u16 {
-    match finish(sum) {
-        0 => u16::MAX,
-        checksum => checksum,
-    }
-}
-
-/// The sum of the pseudo-header of a transport's checksum: both addresses, the protocol, and the transport's length in bytes.
-pub(crate) fn pseudo_header(frame: &[u8], ip: &Ip, protocol: u8, bytes: usize) -> u64 {
-    let addresses = if ip.version == Version::V4 { ip.at + 12..ip.at + 20 } else { ip.at + 8..ip.at + 40 };
-    sum(frame.get(addresses).unwrap_or_default(), u64::from(protocol) + bytes as u64)
-}
-
-/// Writes the length and the checksum of a UDP datagram that begins there and ends with `packet`. `pseudo`: the sum of its
-/// pseudo-header but for the length.
-pub(crate) fn write_udp(packet: &mut [u8], at: usize, pseudo: u64) {
-    let bytes = packet.len().saturating_sub(at);
-    write(packet, at + 4, &(bytes as u16).to_be_bytes());
-    write(packet, at + 6, &[0, 0]);
-    let checksum = finish_udp(sum(packet.get(at..).unwrap_or_default(), pseudo + bytes as u64));
-    write(packet, at + 6, &checksum.to_be_bytes());
-}
-
-/// The checksum after one 16-bit word has changed (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').
-#[must_use]
-pub fn adjusted(checksum: u16, old: u16, new: u16) -> u16 {
-    finish(u64::from(!checksum) + u64::from(!old) + u64::from(new))
 }
 
 /// Writes a packet's length and, for IPv4, its checksum, both from scratch. A length that does not fit is the caller's

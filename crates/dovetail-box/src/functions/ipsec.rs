@@ -34,6 +34,7 @@ use ring::{
 use super::{
     NetworkFunction, Processing, Reason, Verdict,
     frame::{IPV4, Ip, TYPE_IPV4, Version, write, write_checksum},
+    protocol,
 };
 
 /// As it is called on the command line.
@@ -47,12 +48,6 @@ const ICV: usize = 16;
 const TRAILER: usize = 3 + 2;
 /// By how many bytes a packet grows at most.
 pub const GROWTH: u32 = (IPV4 + HEADER + IV + TRAILER + ICV) as u32;
-
-/// Protocol number of ESP.
-const PROTOCOL_ESP: u8 = 50;
-/// Protocol numbers of IP within IP.
-const NEXT_IPV4: u8 = 4;
-const NEXT_IPV6: u8 = 41;
 
 /// What follows a key where it is written down (RFC 4106, 8.1).
 const SALT: usize = 4;
@@ -254,14 +249,14 @@ impl NetworkFunction for Ipsec {
         let Ok(length) = u16::try_from(outer) else { return Verdict::Drop(Reason::TooLong) };
         let Some(number) = self.numbers.take() else { return Verdict::Drop(Reason::KeyUsedUp) };
         let (next, class) = match ip.version {
-            Version::V4 => (NEXT_IPV4, frame[ip.at + 1]),
-            Version::V6 => (NEXT_IPV6, frame[ip.at] << 4 | frame[ip.at + 1] >> 4),
+            Version::V4 => (protocol::IPV4, frame[ip.at + 1]),
+            Version::V6 => (protocol::IPV6, frame[ip.at] << 4 | frame[ip.at + 1] >> 4),
         };
         self.seal(frame, ip.at, ip.end, next, number as u32, number);
         let [high, low] = length.to_be_bytes();
         // No identification, do not fragment, 64 hops, checksum to come.
         let mut header = [0; IPV4];
-        header[..12].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, 64, PROTOCOL_ESP, 0, 0]);
+        header[..12].copy_from_slice(&[0x45, class, high, low, 0, 0, 0x40, 0, 64, protocol::ESP, 0, 0]);
         header[12..16].copy_from_slice(&self.association.source);
         header[16..].copy_from_slice(&self.association.destination);
         write(frame, ip.at, &header);

@@ -9,7 +9,9 @@ use jpeg_encoder::{ChromaSubsamplingMethod, Encoder, ImageBuffer, JpegColorType,
 
 use super::{
     NetworkFunction, Processing, Reason, Verdict,
-    frame::{Ip, UDP, Version, pseudo_header, write_length, write_udp},
+    frame::{Ip, UDP, Version, write_length},
+    protocol,
+    transport::{pseudo_header, write_udp},
 };
 
 /// As it is called on the command line.
@@ -17,9 +19,6 @@ pub const NAME: &str = "jpeg";
 
 /// The quality that files have, of 100: good, and a quarter of the size or less.
 const QUALITY: u8 = 75;
-
-/// Protocol number of UDP.
-const PROTOCOL_UDP: u8 = 17;
 
 /// What an IP packet can be at most.
 const MOST: usize = u16::MAX as usize;
@@ -92,7 +91,7 @@ impl NetworkFunction for Jpeg {
         let at = ip.body + UDP;
         let planes = frame.get(at..ip.end).unwrap_or_default();
         let Some(side) = side(planes.len()) else { return Verdict::Untouched };
-        if ip.protocol(frame) != PROTOCOL_UDP || ip.is_fragment(frame) {
+        if ip.protocol(frame) != protocol::UDP || ip.is_fragment(frame) {
             return Verdict::Untouched;
         }
         self.file.clear();
@@ -110,7 +109,7 @@ impl NetworkFunction for Jpeg {
         frame.extend_from_slice(&self.file);
         ip.end = frame.len();
         write_length(frame, &ip);
-        let pseudo = pseudo_header(frame, &ip, PROTOCOL_UDP, 0);
+        let pseudo = pseudo_header(frame, &ip, protocol::UDP, 0);
         write_udp(frame.get_mut(..ip.end).unwrap_or_default(), ip.body, pseudo);
         Verdict::Forward
     }

@@ -8,6 +8,7 @@
 //! | [`redundancy`] | repeated content becomes references | payload |
 //! | [`jpeg`] | raw pictures become JPEG | payload |
 
+pub mod checksum;
 mod chunks;
 mod contract;
 pub mod forwarding;
@@ -15,11 +16,13 @@ pub mod frame;
 pub mod ipsec;
 pub mod jpeg;
 pub mod monitoring;
+pub(crate) mod protocol;
 pub mod redundancy;
 mod registry;
 mod routes;
 #[cfg(test)]
 pub(crate) mod testing;
+pub(crate) mod transport;
 
 pub use contract::{NetworkFunction, Reason, Verdict};
 pub use registry::{Entry, REGISTRY, find};

@@ -25,13 +25,12 @@ use super::{
     NetworkFunction, Processing, Reason, Verdict,
     chunks::{Store, cut},
     frame::{Ip, Version, read_u16, write, write_length},
+    protocol,
 };
 
 /// As it is called on the command line.
 pub const NAME: &str = "redundancy";
 
-/// Protocol number of encoded packets.
-const PROTOCOL_ENCODED: u8 = 253;
 /// What stands before the parts.
 const SHIM: usize = 8;
 /// A reference, and what marks one.
@@ -132,13 +131,13 @@ impl NetworkFunction for Redundancy {
         }
         push_bytes(&mut end.new, &content[from..]);
         // What only looks encoded has to be, or the other end would take it for such.
-        let must = protocol == PROTOCOL_ENCODED;
+        let must = protocol == protocol::EXPERIMENT;
         if must && end.new.len() + ip.body - ip.at > usize::from(u16::MAX) {
             return Verdict::Drop(Reason::TooLong);
         }
         end.store.learn(content, &end.chunks);
         if must || end.new.len() < content.len() {
-            end.replace(frame, ip, PROTOCOL_ENCODED);
+            end.replace(frame, ip, protocol::EXPERIMENT);
         }
         Verdict::Forward
     }
@@ -204,7 +203,7 @@ impl NetworkFunction for Restoration {
         };
         let end = &mut self.0;
         let header = ip.body - if ip.version == Version::V4 { ip.at } else { ip.body };
-        if ip.protocol(frame) == PROTOCOL_ENCODED {
+        if ip.protocol(frame) == protocol::EXPERIMENT {
             let Some(protocol) = Self::restore(end, &frame[ip.body..ip.end]) else {
                 return Verdict::Drop(Reason::Malformed);
             };

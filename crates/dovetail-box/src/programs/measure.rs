@@ -23,7 +23,8 @@ use super::{
 };
 use crate::functions::{
     NetworkFunction, Processing, Reason, Verdict,
-    frame::{ETHERNET, IPV4, UDP, finish, sum},
+    checksum::{finish, sum},
+    frame::{ETHERNET, IPV4, UDP},
 };
 
 /// Frame lengths that programs are measured by, in bytes.

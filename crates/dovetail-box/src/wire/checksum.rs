@@ -4,7 +4,10 @@
 //! anything else.
 
 use super::{Refused, offload::Partial};
-use crate::functions::frame::{Ip, finish_udp, sum, write};
+use crate::functions::{
+    checksum::{finish_udp, sum},
+    frame::{Ip, write},
+};
 
 /// Of SCTP the kernel says "partial" as well, and means a CRC32c at the place that is only SCTP's.
 const SCTP: u8 = 132;

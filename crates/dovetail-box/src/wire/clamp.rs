@@ -3,11 +3,13 @@
 //! Each end says in its SYN how long the segments may be that it takes (MSS, RFC 9293, 3.7.1). Where that is more than fits,
 //! it is lowered on the way, so that no packet has to be answered by "too big", which many networks drop.
 
-use crate::functions::frame::{IPV4, IPV6, Ip, Version, adjusted, read_u16, write};
+use crate::functions::{
+    checksum::adjusted,
+    frame::{IPV4, IPV6, Ip, TCP, Version, read_u16, write},
+    protocol,
+};
 
-const PROTOCOL_TCP: u8 = 6;
 /// TCP header without options.
-const TCP: usize = 20;
 const SYN: u8 = 0x02;
 const END: u8 = 0;
 const NOTHING: u8 = 1;
@@ -64,7 +66,7 @@ pub fn clamp_mss_to(frame: &mut [u8], v4: u16, v6: u16) -> bool {
 /// The options of a SYN.
 fn syn_options(frame: &[u8]) -> Option<Options> {
     let ip = Ip::find(frame).ok()?;
-    let (PROTOCOL_TCP, Some(transport)) = ip.transport(frame) else { return None };
+    let (protocol::TCP, Some(transport)) = ip.transport(frame) else { return None };
     let header = frame.get(transport..ip.end)?.first_chunk::<TCP>()?;
     let end = transport + usize::from(header[12] >> 4) * 4;
     let is_syn = header[13] & SYN != 0 && end >= transport + TCP && end <= ip.end;

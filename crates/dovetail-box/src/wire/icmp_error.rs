@@ -11,13 +11,16 @@
 //! Both RFCs demand a limit on the rate of such answers (RFC 1812, 4.3.2.8; RFC 4443, 2.4 f): a
 //! [`TokenBucket`](super::token_bucket::TokenBucket) of the caller's, as there is no clock here.
 
-use crate::functions::frame::{IPV4, IPV6, Ip, Version, finish, is_extension, pseudo_header, sum, write, write_length};
+use crate::functions::{
+    checksum::{finish, sum},
+    frame::{IPV4, IPV6, Ip, Version, write, write_length},
+    protocol,
+    transport::pseudo_header,
+};
 
 /// ICMP's header with the four bytes that the message says more in, of both versions (RFC 792; RFC 4443, 2.1).
 const ICMP: usize = 8;
 /// IANA's protocol numbers.
-const PROTOCOL_ICMP: u8 = 1;
-const PROTOCOL_ICMPV6: u8 = 58;
 /// The longest answers that every host takes, from the IP header on (RFC 1812, 4.3.2.3; RFC 4443, 2.4 c).
 const LONGEST_V4: usize = 576;
 const LONGEST_V6: usize = 1280;
@@ -119,16 +122,16 @@ pub fn answer(frame: &[u8], message: Message, into: &mut Vec<u8>) -> Result<(), 
     let (protocol, header, longest) = match ip.version {
         Version::V4 => {
             // Of the class that routers speak in (RFC 1812, 4.3.2.5); not to be fragmented, so that it needs no number.
-            into.extend_from_slice(&[0x45, 0xc0, 0, 0, 0, 0, 0x40, 0, HOP_LIMIT, PROTOCOL_ICMP, 0, 0]);
+            into.extend_from_slice(&[0x45, 0xc0, 0, 0, 0, 0, 0x40, 0, HOP_LIMIT, protocol::ICMP, 0, 0]);
             into.extend_from_slice(&(destination as u32).to_be_bytes());
             into.extend_from_slice(&(source as u32).to_be_bytes());
-            (PROTOCOL_ICMP, IPV4, LONGEST_V4)
+            (protocol::ICMP, IPV4, LONGEST_V4)
         }
         Version::V6 => {
-            into.extend_from_slice(&[0x60, 0, 0, 0, 0, 0, PROTOCOL_ICMPV6, HOP_LIMIT]);
+            into.extend_from_slice(&[0x60, 0, 0, 0, 0, 0, protocol::ICMPV6, HOP_LIMIT]);
             into.extend_from_slice(&destination.to_be_bytes());
             into.extend_from_slice(&source.to_be_bytes());
-            (PROTOCOL_ICMPV6, IPV6, LONGEST_V6)
+            (protocol::ICMPV6, IPV6, LONGEST_V6)
         }
     };
     into.extend_from_slice(&message.header(ip.version));
@@ -168,7 +171,7 @@ fn may_answer(frame: &[u8], ip: &Ip) -> Result<(), Silent> {
                 _ => Scope::Host,
             })?;
             // Queries and their answers are known; the others are errors, or nothing that a host would send.
-            protocol != PROTOCOL_ICMP || matches!(of_message, Some(0 | 8..=10 | 13..=18))
+            protocol != protocol::ICMP || matches!(of_message, Some(0 | 8..=10 | 13..=18))
         }
         Version::V6 => {
             check_addresses(source, destination, |address| match (address >> 120, address) {
@@ -177,10 +180,10 @@ fn may_answer(frame: &[u8], ip: &Ip) -> Result<(), Silent> {
                 _ => Scope::Host,
             })?;
             match protocol {
-                PROTOCOL_ICMPV6 => {
+                protocol::ICMPV6 => {
                     matches!(of_message, Some(FIRST_INFORMATIONAL_V6..)) && of_message != Some(REDIRECT_V6)
                 }
-                other => !is_extension(other),
+                other => !protocol::is_extension(other),
             }
         }
     };

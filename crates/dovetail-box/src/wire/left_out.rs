@@ -1,15 +1,17 @@
 //! Checksums that were left out, where nothing says so.
 //!
-//! On its way to an AF_XDP socket a frame loses what the sending host had said of it: that TCP's or UDP's checksum is
+//! On its way to an AF_XDP socket a frame loses what the sending host had said of it: that protocol::TCP's or protocol::UDP's checksum is
 //! [partial](super::offload), as between hosts of one machine. But then its field holds the sum of the pseudo-header, and that
 //! can be seen. To fill in a checksum that is there already, and has that value by chance, does not change it; one of 65,536
 //! wrong ones has it as well, and becomes right.
 
 use super::offload::Partial;
-use crate::functions::frame::{Ip, finish, pseudo_header, read_u16};
-
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+use crate::functions::{
+    checksum::finish,
+    frame::{Ip, read_u16},
+    protocol,
+    transport::pseudo_header,
+};
 
 /// The checksum of a frame that looks as if it were left out. Constant time.
 ///
@@ -20,8 +22,8 @@ pub fn left_out(frame: &[u8]) -> Option<Partial> {
     let (protocol, start) = ip.transport(frame);
     let start = start?;
     let offset = match protocol {
-        TCP => 16,
-        UDP => 6,
+        protocol::TCP => 16,
+        protocol::UDP => 6,
         _ => return None,
     };
     // What is in parts, or padded, comes from a host that has filled it in.

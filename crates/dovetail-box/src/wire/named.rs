@@ -8,7 +8,10 @@
 //!
 //! Nothing of it is trusted: what is cut, too long or no name is no name, and at most [`MOST_OPTIONS`] are read.
 
-use crate::functions::frame::{DESTINATION, HOP_BY_HOP, IPV4, Ip, MOST_EXTENSIONS, Version};
+use crate::functions::{
+    frame::{IPV4, Ip, MOST_EXTENSIONS, Version},
+    protocol::{DESTINATION, HOP_BY_HOP},
+};
 
 /// The longest name, in letters.
 pub const LONGEST_NAME: usize = 32;

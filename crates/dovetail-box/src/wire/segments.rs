@@ -25,18 +25,18 @@ use super::{
     tag::{self, Tag},
     tunnel::Outer,
 };
-use crate::functions::frame::{Ip, UDP, Version, finish, pseudo_header, read_u16, sum, write, write_udp};
+use crate::functions::{
+    checksum::{finish, sum},
+    frame::{Ip, TCP, UDP, Version, read_u16, write},
+    protocol,
+    transport::{pseudo_header, write_udp},
+};
 
 /// Segments that a frame may be split into: 64 KiB by the least payload that Linux's TCP sends, 48 bytes, and some. Smaller
 /// parts are a way to make one frame cost as much as tens of thousands.
 pub const MOST_SEGMENTS: usize = 2048;
 /// Bytes of headers in all segments together: 256 each, and where headers are longer fewer segments.
 const MOST_HEADER_BYTES: usize = MOST_SEGMENTS * 256;
-
-/// TCP header without options.
-const TCP: usize = 20;
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
 
 const FIN: u8 = 0x01;
 const PUSH: u8 = 0x08;
@@ -76,15 +76,15 @@ impl<'a> Segments<'a> {
         let (outer, ip) = packet(frame, partial, segmented.kind)?;
         let (protocol, Some(transport)) = ip.transport(frame) else { return Err(Refused::Headers) };
         let (wanted, version, checksum) = match segmented.kind {
-            Kind::Tcp4 => (PROTOCOL_TCP, Version::V4, 16),
-            Kind::Tcp6 => (PROTOCOL_TCP, Version::V6, 16),
-            Kind::Udp => (PROTOCOL_UDP, ip.version, 6),
+            Kind::Tcp4 => (protocol::TCP, Version::V4, 16),
+            Kind::Tcp6 => (protocol::TCP, Version::V6, 16),
+            Kind::Udp => (protocol::UDP, ip.version, 6),
         };
         if (protocol, ip.version) != (wanted, version) || ip.is_fragment(frame) {
             return Err(Refused::Headers);
         }
         let (header, least) = match protocol {
-            PROTOCOL_TCP => (frame.get(transport + 12).map_or(0, |byte| usize::from(byte >> 4) * 4), TCP),
+            protocol::TCP => (frame.get(transport + 12).map_or(0, |byte| usize::from(byte >> 4) * 4), TCP),
             _ => (UDP, UDP),
         };
         let payload = transport + header;
@@ -179,7 +179,7 @@ pub(crate) fn is_of_inner(frame: &[u8], partial: Option<Partial>, kind: Kind) ->
 /// Whether the packet that is split is within this one: it is of another protocol, or what is summed begins further behind.
 fn is_within(frame: &[u8], ip: &Ip, partial: Option<Partial>, kind: Kind) -> bool {
     let (protocol, transport) = ip.transport(frame);
-    let wanted = if kind == Kind::Udp { PROTOCOL_UDP } else { PROTOCOL_TCP };
+    let wanted = if kind == Kind::Udp { protocol::UDP } else { protocol::TCP };
     let is_behind = |at| partial.is_some_and(|partial| usize::from(partial.start) > at);
     protocol != wanted || transport.is_some_and(is_behind)
 }

@@ -14,12 +14,12 @@
 //! There is one tunnel: around two, Linux joins nothing.
 
 use super::Refused;
-use crate::functions::frame::{Ip, TYPE_IPV4, TYPE_IPV6, UDP, finish, pseudo_header, read_u16, sum, write, write_udp};
-
-const PROTOCOL_IPV4: u8 = 4;
-const PROTOCOL_UDP: u8 = 17;
-const PROTOCOL_IPV6: u8 = 41;
-const PROTOCOL_GRE: u8 = 47;
+use crate::functions::{
+    checksum::{finish, sum},
+    frame::{Ip, TYPE_IPV4, TYPE_IPV6, UDP, read_u16, write},
+    protocol,
+    transport::{pseudo_header, write_udp},
+};
 
 /// EtherType of an Ethernet frame within GRE or Geneve.
 const TYPE_ETHERNET: u16 = 0x6558;
@@ -57,10 +57,10 @@ impl Outer {
         let (protocol, at) = ip.transport(frame);
         let at = at.filter(|_| !ip.is_fragment(frame))?;
         let (by, inner) = match protocol {
-            PROTOCOL_IPV4 => (By::Nothing, packet(frame, at, TYPE_IPV4)?),
-            PROTOCOL_IPV6 => (By::Nothing, packet(frame, at, TYPE_IPV6)?),
-            PROTOCOL_GRE => within_gre(frame, at)?,
-            PROTOCOL_UDP => within_udp(frame, at, ip.end)?,
+            protocol::IPV4 => (By::Nothing, packet(frame, at, TYPE_IPV4)?),
+            protocol::IPV6 => (By::Nothing, packet(frame, at, TYPE_IPV6)?),
+            protocol::GRE => within_gre(frame, at)?,
+            protocol::UDP => within_udp(frame, at, ip.end)?,
             _ => return None,
         };
         Some((Self { ip, by }, inner))
@@ -82,7 +82,7 @@ impl Outer {
                 }
             }
             By::Udp { at, has_checksum: true } => {
-                let pseudo = pseudo_header(segment, &ip, PROTOCOL_UDP, 0);
+                let pseudo = pseudo_header(segment, &ip, protocol::UDP, 0);
                 write_udp(segment, at + shift, pseudo);
             }
             By::Udp { at, has_checksum: false } => {

@@ -6,7 +6,10 @@ use std::{
 };
 
 use dovetail_box::{
-    functions::frame::{ETHERNET, IPV4, finish, sum},
+    functions::{
+        checksum::{finish, sum},
+        frame::{ETHERNET, IPV4},
+    },
     live::lab::{Place, datagram},
 };
 

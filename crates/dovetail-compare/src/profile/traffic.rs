@@ -1,11 +1,11 @@
-//! Packets to measure by, generated from a seed.
+//! Packets for measurements, generated from a seed.
 //!
-//! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload is pieces of a corpus that comes again
-//! and again, the other half random: without repetition there is nothing for redundancy elimination to find. `jpeg`
-//! gets raw pictures, square and in 4:2:0 (a plane of brightness, two of colour at half the width and height): a slope,
-//! a disc that moves from one to the next, and a little noise.
+//! Network functions get UDP over IPv4 of [`FLOWS`] flows. Half of the payload consists of pieces of a corpus that is used
+//! repeatedly, the other half is random: without repetition, redundancy elimination would find nothing. `jpeg` gets raw
+//! pictures, square and in 4:2:0 (a plane of brightness, two of colour at half the width and height): a gradient, a disc that
+//! moves from picture to picture, and a little noise.
 
-use dovetail_box::functions::{frame, jpeg};
+use dovetail_box::functions::{checksum, frame, jpeg};
 use rand_xoshiro::{
     Xoshiro256PlusPlus,
     rand_core::{Rng, SeedableRng},
@@ -13,16 +13,16 @@ use rand_xoshiro::{
 
 use crate::error::Misuse;
 
-/// Flows that packets are of, each as likely as any other.
+/// Number of flows, each equally likely for a packet.
 const FLOWS: u64 = 4096;
-/// Bytes of the content that comes again.
+/// Bytes of the repeated content.
 const CORPUS: usize = 1 << 18;
-/// Pieces of payload are that long at most.
+/// Longest piece of payload.
 const PIECE: usize = 512;
 /// Ethernet, IPv4 and UDP.
 pub(crate) const HEADERS: usize = frame::ETHERNET + frame::IPV4 + frame::UDP;
 
-/// Frames, one by one.
+/// Generates frames one by one.
 pub(super) struct Traffic {
     random: Xoshiro256PlusPlus,
     corpus: Vec<u8>,
@@ -39,7 +39,7 @@ impl Traffic {
         Self { random, corpus, pictures, number: 0 }
     }
 
-    /// Sizes that a function is measured by when none is given.
+    /// Default sizes for measuring a function.
     pub(super) fn usual_sizes(function: &str) -> Vec<usize> {
         if function == jpeg::NAME {
             // Squares of 32, 64, 96 and 128 pixels.
@@ -59,7 +59,7 @@ impl Traffic {
                 ))
             });
         }
-        // Headers that functions add have to fit into an IP packet too.
+        // Headers added by functions must fit into an IP packet too.
         if (64..=65_000).contains(&size) {
             Ok(())
         } else {
@@ -82,7 +82,7 @@ impl Traffic {
 
     fn headers(&mut self, frame: &mut Vec<u8>, payload: usize) {
         let flow = (self.random.next_u64() % FLOWS) as u32;
-        // Spread over all prefixes, and the same for a flow every time.
+        // Spread over all prefixes, but constant per flow.
         let [a, b, c, d] = flow.wrapping_mul(0x9e37_79b9).to_be_bytes();
         let ports = [(1024 + flow) as u16, 443].map(u16::to_be_bytes);
         let lengths = [payload + frame::UDP + frame::IPV4, payload + frame::UDP].map(|n| (n as u16).to_be_bytes());
@@ -90,9 +90,9 @@ impl Traffic {
         let at = frame.len();
         frame.extend_from_slice(&[0x45, 0]);
         frame.extend_from_slice(&lengths[0]);
-        // No identification, do not fragment, 64 hops, UDP, checksum to come.
+        // No identification, don't fragment, 64 hops, UDP, checksum to follow.
         frame.extend_from_slice(&[0, 0, 0x40, 0, 64, 17, 0, 0, 10, a, b, c, b, c, d, a]);
-        let checksum = frame::finish(frame::sum(&frame[at..], 0));
+        let checksum = checksum::finish(checksum::sum(&frame[at..], 0));
         frame[at + 10..at + 12].copy_from_slice(&checksum.to_be_bytes());
         frame.extend_from_slice(&ports[0]);
         frame.extend_from_slice(&ports[1]);
@@ -119,7 +119,7 @@ impl Traffic {
 
     fn picture(&mut self, frame: &mut Vec<u8>, side: usize) {
         let size = side as i32;
-        // The disc goes round by a sixteenth of the picture from one to the next.
+        // The disc moves along a diagonal and back, by a sixteenth of it per picture.
         let step = (self.number % 32) as i32;
         let way = if step < 16 { step } else { 32 - step };
         let (x0, y0) = (size * way / 16, size * (16 - way) / 16);

@@ -1,4 +1,4 @@
-//! What is answered at each path.
+//! Answers requests by path.
 
 use std::{
     cell::{Cell, RefCell},
@@ -23,23 +23,23 @@ use super::{
 };
 
 static PAGE: LazyLock<String> = LazyLock::new(|| page::whole(include_str!("page.html")));
-/// What this program is called where it fails.
+/// The program's name in error messages.
 const NAME: &str = "gateway";
-/// How long a weight holds that was set here.
+/// How long a weight set through this port lasts.
 const RELOADED: &str = "the configuration is reloaded";
 const RELOADED_OR_HOURS: &str = "the configuration is reloaded or its hours change";
 
-/// What the admin's port knows besides the gateway.
+/// State of the admin port besides the gateway's.
 #[derive(Debug)]
 pub(super) struct Admin {
     seen: Seen,
     history: RefCell<History>,
     past: RefCell<Past>,
-    // Seconds since the past was last taken.
+    // Seconds since the last sample for `past`.
     since: Cell<u64>,
     rates: RefCell<Rates>,
     status: Fresh,
-    // What is shown of one class or one user, and of whom.
+    // The last status of a single class or user, and whose it is.
     chosen: RefCell<(Chosen, Fresh)>,
     metrics: Fresh,
 }
@@ -108,7 +108,7 @@ impl Admin {
         last.1.get(status)
     }
 
-    /// The last ten minutes, or a user's last hour.
+    /// The last ten minutes, or the last hour of a user.
     fn past(&self, chosen: &Chosen) -> Answer {
         Ok(typed(
             JSON,

@@ -1,4 +1,4 @@
-//! Whose requests and what past are shown: all, or those of one class or one user, as the query of a path says.
+//! Selects what is shown: everything, or a single class or user, according to a path's query.
 
 use dovetail_admin::Fault;
 use http::StatusCode;
@@ -6,19 +6,19 @@ use http::StatusCode;
 use super::named::class_name;
 use crate::{config::Config, who::Who};
 
-/// What is shown.
+/// A selection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) enum Chosen {
     #[default]
     All,
-    /// Of a class, by its name.
+    /// A class, by its name.
     Class(String),
-    /// Of a user, by name or address.
+    /// A user, by name or address.
     User(String),
 }
 
 impl Chosen {
-    /// As a query says: `class=NAME`, `user=NAME`, or nothing.
+    /// Parses a query: `class=NAME`, `user=NAME`, or nothing.
     pub(super) fn of(query: Option<&str>) -> Result<Self, Fault> {
         let mut chosen = Self::All;
         for (key, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
@@ -34,7 +34,7 @@ impl Chosen {
         Ok(chosen)
     }
 
-    /// Whether it is of this user in this class.
+    /// Whether it includes this user in this class.
     pub(super) fn has(&self, config: &Config, who: &Who, class: u32) -> bool {
         match self {
             Self::All => true,

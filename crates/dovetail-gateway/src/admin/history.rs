@@ -1,10 +1,10 @@
-//! The last ten minutes, a sample a second, and the last hour, ten seconds a sample.
+//! History for the admin page: ten minutes at one sample per second, and an hour at one per ten seconds.
 //!
-//! What a class used of the link in a sample is what came for it since the sample before, over what the link could have
-//! carried in that time: `(b_t - b_{t-1}) / (C * (t - t'))`. The classes' parts add up to the link's utilisation. It exceeds
-//! one where the link carries more than it is said to. Samples of ten seconds are means of their seconds.
+//! A class's utilisation in a sample is the bytes received for it since the previous sample, over what the link could have
+//! carried in that time: `(b_t - b_{t-1}) / (C * (t - t'))`. The classes add up to the link's utilisation, which exceeds one
+//! where the link carries more than its configured rate. Samples of ten seconds are means of their seconds.
 //!
-//! With 3 classes all of it takes some 155 kB, with 64, the most, 1.1 MB.
+//! With 3 classes it takes some 155 kB in all, with 64, the maximum, 1.1 MB.
 
 use std::collections::VecDeque;
 
@@ -13,36 +13,36 @@ use serde::Serialize;
 
 use super::link::Link;
 
-/// Samples that are kept: ten minutes.
+/// Number of one-second samples: ten minutes.
 pub(super) const MOST: usize = 600;
-/// Seconds of a sample of the hour's.
+/// Seconds per sample of the hour.
 const STEP: usize = 10;
-/// Samples of ten seconds that are kept: an hour.
+/// Number of ten-second samples: an hour.
 pub(super) const MOST_OF_HOUR: usize = 360;
 
-/// The gateway at a moment, and what came in the second before.
+/// The gateway's state at a moment, and what arrived in the second before.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Sample {
-    /// Samples before this one since the gateway's start.
+    /// The number of samples before this one since the gateway's start.
     pub(super) number: u64,
     /// Seconds since the gateway's start.
     pub(super) at_s: f64,
     #[serde(flatten)]
     pub(super) link: Link,
-    /// What each class used of the link, by the classes' numbers.
+    /// Each class's share of the link, by class number.
     pub(super) utilisation: Vec<f64>,
-    /// Bytes a second that came for each.
+    /// Bytes per second received for each class.
     pub(super) bytes_per_s: Vec<f64>,
     pub(super) waiting: u32,
     pub(super) outstanding: u32,
 }
 
 impl Sample {
-    /// The mean of samples that follow one another; counts are the last one's. `None` of none.
+    /// The mean of consecutive samples; counts are the last sample's. `None` if there are none.
     fn mean<'s>(number: u64, of: impl Iterator<Item = &'s Self> + Clone) -> Option<Self> {
         let last = of.clone().last()?;
         let count = of.clone().count() as f64;
-        // A class that is new had nothing before.
+        // A new class counts as zero before.
         let means = |part: fn(&Self) -> &[f64]| -> Vec<f64> {
             let of_class = |class| of.clone().filter_map(|sample| part(sample).get(class)).sum::<f64>() / count;
             (0..part(last).len()).map(of_class).collect()
@@ -69,14 +69,14 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Takes a sample. The first is only what the next one is compared with. O(classes).
+    /// Takes a sample. The first only serves as the base of the next. O(classes).
     pub(super) fn take(&mut self, totals: &Totals, goodput_bytes_per_s: f64) {
         let at_s = totals.now.as_secs_f64();
         let units: Vec<_> = totals.classes.iter().map(|class| class.units).collect();
         let before = self.before.replace((at_s, units.clone()));
         let Some((was_s, known)) = before.filter(|(was_s, _)| *was_s < at_s) else { return };
         let link = Link::of(totals, goodput_bytes_per_s);
-        // A class that is new had nothing before.
+        // A new class counts as zero before.
         let known = known.into_iter().chain(std::iter::repeat(0));
         let bytes_per_s: Vec<_> =
             units.iter().zip(known).map(|(now, was)| now.saturating_sub(was) as f64 / (at_s - was_s)).collect();
@@ -102,7 +102,7 @@ impl History {
         }
     }
 
-    /// The last hour, oldest first.
+    /// The samples of the last hour, oldest first.
     pub(super) const fn hour(&self) -> &VecDeque<Sample> {
         &self.hour
     }
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!((history.hour().len(), history.samples().len()), (MOST_OF_HOUR, MOST));
     }
 
-    /// What the head of the file says of memory.
+    /// The memory figures in the module's documentation.
     #[test]
     fn what_is_kept_is_bounded() {
         for (classes, most) in [(3, 160_000), (64, 1_150_000)] {

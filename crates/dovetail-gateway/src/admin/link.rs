@@ -1,4 +1,4 @@
-//! What is known of the link, whichever policy knows it.
+//! The state of the link, from whichever policy is in use.
 
 use dovetail_tower::dispatcher::Totals;
 use serde::Serialize;
@@ -6,11 +6,11 @@ use serde::Serialize;
 /// The link at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(super) struct Link {
-    /// What it carries of responses: learnt, where the policy learns, or as configured.
+    /// The rate at which it carries responses: as learnt, if the policy learns it, or as configured.
     pub(super) capacity_bytes_per_s: f64,
-    /// What is let in now, where the policy paces.
+    /// The rate at which responses are let in, if the policy paces them.
     pub(super) pace_bytes_per_s: Option<f64>,
-    /// How long a packet waits at its far end, if that is known.
+    /// How long packets are queued at its far end, if known.
     pub(super) far_delay_ms: Option<f64>,
 }
 
@@ -20,7 +20,7 @@ impl Link {
         Self {
             capacity_bytes_per_s: figure("capacity").filter(|&rate| rate > 0.0).unwrap_or(goodput_bytes_per_s),
             pace_bytes_per_s: figure("pace"),
-            // Probes are the gateway's; round-trip times only the policy knows of.
+            // The gateway measures probes; only the policy knows round-trip times.
             far_delay_ms: totals.far.map(|far| far.delay.as_secs_f64() * 1e3).or(figure("far_delay_ms")),
         }
     }

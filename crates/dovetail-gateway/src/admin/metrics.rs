@@ -8,7 +8,7 @@ use prometheus_client::{collector::Collector, encoding::DescriptorEncoder, regis
 use super::scrape::{Class, Scrape};
 use crate::{quota::Shown, spent::named};
 
-/// The metrics as they are scraped.
+/// Encodes a scrape as text.
 pub(super) fn encode(scrape: Scrape) -> Result<String, Error> {
     metrics::encode("dovetail_gateway", scrape)
 }
@@ -212,7 +212,7 @@ mod tests {
         let named: Vec<_> = text.lines().filter(|line| line.contains("user=\"")).collect();
         assert_eq!(named.len(), MOST_USERS);
         assert_eq!(text.lines().count(), one + MOST_USERS + 3, "nothing else but their family's head");
-        // 10.0.39.15 is the last of them, and had the most; the twentieth had 9,981 bytes.
+        // 10.0.39.15 is the last one and received the most; the twentieth received 9,981 bytes.
         let first = "dovetail_gateway_user_received_bytes_total{class=\"default\",user=\"10.0.39.15\"}";
         assert!((value(&text, first) - 10_000.0).abs() < 1e-9);
         assert!(named.iter().all(|line| {

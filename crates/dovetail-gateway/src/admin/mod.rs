@@ -1,17 +1,18 @@
-//! The admin's port: a page of what happens now, the same as JSON, metrics, and weights that can be changed.
+//! The admin port: a live status page, the same as JSON, metrics, and adjustable weights.
 //!
 //! | path | what |
 //! |---|---|
 //! | `/` | the page (`page.html`) |
-//! | `/status.json` | `status`: link, classes, users, requests; of one class or user where the query has one (`chosen`) |
-//! | `/history.json` | `history`: the last ten minutes; with a user in its query, theirs of the last hour (`past`) |
+//! | `/status.json` | `status`: link, classes, users, requests; restricted to the class or user in the query, if any (`chosen`) |
+//! | `/history.json` | `history`: the last ten minutes; with a user in the query, their last hour (`past`) |
 //! | `/hour.json` | `history`: the last hour |
 //! | `/metrics` | `scrape`, `metrics`: for Prometheus |
 //! | `/healthz` | `ok` |
 //! | `PUT /classes/NAME/weight` | `weight`: a new weight, with the token |
 //!
-//! What it has in common with other admin ports is in [`dovetail_admin`]. All runs on the gateway's thread. What a look costs is a look's: nothing is kept up between them but a sample a second, and every ten seconds one of each user.
-//! Looks closer together than half a second see the same.
+//! The parts shared with other admin ports are in [`dovetail_admin`]. Everything runs on the gateway's thread, and only a poll
+//! costs anything: between polls, a sample is taken every second, and one per user every ten seconds. Polls less than half a
+//! second apart get the same answer.
 
 mod answer;
 mod chosen;

@@ -1,7 +1,7 @@
-//! What came for each user in the last hour, ten seconds after ten seconds.
+//! Bytes received for each user in the last hour, in steps of ten seconds.
 //!
-//! Of at most [`MOST_USERS`] at a time, the latest active: four bytes for each ten seconds, at most 1,440 for a user and
-//! 720 kB in total. Beside that a user who is known has a counter, as long as the dispatcher knows them.
+//! Kept for at most [`MOST_USERS`] at a time, the most recently active: four bytes per step, at most 1,440 per user and 720 kB
+//! in total. In addition each known user has a counter, as long as the dispatcher remembers them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,11 +11,11 @@ use serde::Serialize;
 
 use crate::who::Who;
 
-/// Seconds from one sample to the next.
+/// Seconds between two samples.
 pub(super) const STEP_S: u64 = 10;
-/// Samples that are kept: an hour.
+/// Number of samples kept: an hour.
 pub(super) const MOST: usize = 360;
-/// Users whose past is kept.
+/// Maximum number of users whose past is kept.
 pub(super) const MOST_USERS: usize = 500;
 
 /// The past of all users.
@@ -27,27 +27,27 @@ pub(super) struct Past {
     at: Nanos,
 }
 
-/// Of one.
+/// The past of one user.
 #[derive(Debug)]
 struct Rates {
     bytes_per_s: VecDeque<f32>,
-    // When something last came.
+    // The number of the last sample with any bytes.
     last: u64,
 }
 
-/// A user's past as it is told.
+/// A user's past as presented.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct UserPast {
-    /// Seconds from one value to the next.
+    /// Seconds between two values.
     step_s: u64,
-    /// When the last was taken, in seconds since the gateway's start.
+    /// When the last value was taken, in seconds since the gateway's start.
     at_s: f64,
-    /// Oldest first.
+    /// Values, oldest first.
     bytes_per_s: Vec<f32>,
 }
 
 impl Past {
-    /// Ten seconds are over. O(users).
+    /// Takes a sample; to be called every ten seconds. O(users).
     pub(super) fn take(&mut self, now: Nanos, users: &[UserView<Who>]) {
         let seconds = (now - self.at).as_secs_f64();
         self.at = now;
@@ -55,7 +55,7 @@ impl Past {
         let mut came: HashMap<&Who, f32> = HashMap::new();
         for user in users {
             let before = self.known.get(&user.who).copied().unwrap_or(0);
-            // Who was forgotten meanwhile begins anew.
+            // A user who was forgotten meanwhile starts at zero again.
             let bytes = user.units.checked_sub(before).unwrap_or(user.units);
             if bytes > 0 && seconds > 0.0 {
                 came.insert(&user.who, (bytes as f64 / seconds) as f32);
@@ -80,7 +80,7 @@ impl Past {
         self.known = users.iter().map(|user| (user.who.clone(), user.units)).collect();
     }
 
-    /// Leaves out those who have been silent for longest, for so many new ones. Those who are active now stay.
+    /// Drops the users who have been silent for longest to make room for `new` ones. Users active at the moment stay.
     fn make_room(&mut self, new: usize) {
         let too_many = (self.users.len() + new).saturating_sub(MOST_USERS);
         if too_many == 0 {
@@ -99,7 +99,7 @@ impl Past {
         }
     }
 
-    /// Of the user of this name or address; without values if nothing is known. O(users).
+    /// The past of the user with this name or address; without values if nothing is known. O(users).
     pub(super) fn of(&self, name: &str) -> UserPast {
         let found = self.users.iter().find(|(who, _)| who.is_called(name));
         let bytes_per_s = found.map(|(_, rates)| rates.bytes_per_s.iter().copied().collect()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! How fast bytes come for each user: between two polls, so that it costs nothing while there are none.
+//! The rate of each user, computed between two polls of the page, so that it costs nothing while there are none.
 
 use std::collections::HashMap;
 
@@ -7,12 +7,12 @@ use dovetail_tower::dispatcher::UserView;
 
 use crate::who::Who;
 
-/// Looks closer together count as one.
+/// Polls closer together count as one.
 const SHORTEST: Nanos = Nanos::from_millis(900);
-/// Looks farther apart say nothing of now.
+/// Polls farther apart do not give a current rate.
 const LONGEST: Nanos = Nanos::from_secs(5);
 
-/// What came for whom until the last look, and how fast before.
+/// Bytes received for each user until the last poll, and their rates before it.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     looked: Option<Nanos>,
@@ -21,7 +21,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// The page is polled. O(users).
+    /// Updates the rates at a poll of the page. O(users).
     pub(super) fn look(&mut self, now: Nanos, users: &[UserView<Who>]) {
         let since = self.looked.map_or(Nanos::MAX, |looked| now - looked);
         if since < SHORTEST {
@@ -32,7 +32,7 @@ impl Rates {
         if since <= LONGEST {
             let rate = |user: &UserView<Who>| {
                 let before = self.units.get(&user.who).copied().unwrap_or(0);
-                // Somebody who was forgotten meanwhile begins anew.
+                // A user who was forgotten meanwhile starts at zero again.
                 let came = user.units.checked_sub(before).unwrap_or(user.units);
                 (user.who.clone(), came as f64 / seconds)
             };
@@ -42,7 +42,7 @@ impl Rates {
         self.looked = Some(now);
     }
 
-    /// Bytes a second, if the page was polled a moment before.
+    /// The rate in bytes per second, if the page was polled a moment before.
     pub(super) fn of(&self, who: &Who) -> Option<f64> {
         self.bytes_per_s.get(who).copied()
     }

@@ -1,4 +1,4 @@
-//! What a scrape of the metrics tells: copies of what is counted anyway, so that nothing else pays for it.
+//! Data for a scrape of the metrics: copies of existing counters, so that nothing else pays for it.
 
 use dovetail_admin::{Process, metrics::Durations};
 use dovetail_tower::dispatcher::{Totals, UserView};
@@ -10,7 +10,7 @@ use crate::{
     who::Who,
 };
 
-/// Users who are named: labels are for good where they are stored, and users come and go.
+/// Maximum number of users with labels of their own: labels stay in a metrics store for good, while users come and go.
 pub(super) const MOST_USERS: usize = 20;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub(super) struct User {
 }
 
 impl Scrape {
-    /// What there is now. O(users + requests).
+    /// The current values. O(users + requests).
     pub(super) fn of(seen: &Seen, sample: Option<&Sample>) -> Self {
         let config = seen.settings.config();
         let view = seen.link.dispatcher().view();

@@ -1,4 +1,4 @@
-//! What the admin's port sees of the gateway.
+//! The admin port's view of the gateway.
 
 use std::rc::Rc;
 
@@ -11,7 +11,7 @@ use crate::{
     upstream::Pool,
 };
 
-/// The parts that are examined. Of these only the link takes changes: its weights.
+/// The parts of the gateway that are shown. Of these only the link is changed: its weights.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) settings: Rc<Settings>,

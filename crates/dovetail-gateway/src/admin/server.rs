@@ -1,4 +1,4 @@
-//! Connections to the admin's port.
+//! Accepts connections to the admin port.
 
 use std::{io, rc::Rc};
 
@@ -8,7 +8,7 @@ use tokio::{net::TcpListener, sync::watch::Receiver, task::spawn_local};
 use super::{answer::Admin, seen::Seen};
 use crate::{accept, state::Room};
 
-/// Serves those who connect here until the gateway begins nothing new: then the address is free for the next one.
+/// Serves clients until the gateway starts to drain: then the address is free for its successor.
 pub(crate) fn start(
     seen: Seen,
     room: &Rc<Room>,

@@ -1,4 +1,4 @@
-//! The contents of the page: the link, classes, users, and requests with what each is waiting for.
+//! The contents of the status page: the link, classes, users, and requests with what each is waiting for.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -13,11 +13,11 @@ use crate::{
     who::Who,
 };
 
-/// The most users and the most requests that are listed.
+/// Maximum number of users, and of requests, in the lists.
 const MOST_ROWS: usize = 200;
-/// A response that received something within this time is shown as receiving.
+/// A response that received bytes within this time is shown as receiving.
 const LATELY: Nanos = Nanos::from_secs(1);
-/// Stages, in the order in which they are listed.
+/// Stages in the order of the list.
 const ORDER: [&str; 5] = ["receiving", "requested", "stalled", "throttled", "queued"];
 
 #[derive(Debug, Serialize)]
@@ -26,7 +26,7 @@ pub(super) struct Status {
     version: &'static str,
     uptime_s: f64,
     policy: String,
-    /// Whether there is a token; nothing can be changed without one.
+    /// Whether a token is configured; without one nothing can be changed.
     can_change: bool,
     goodput_bytes_per_s: f64,
     #[serde(flatten)]
@@ -47,13 +47,13 @@ pub(super) struct Status {
     idle_upstream_connections: usize,
     classes: Vec<Class>,
     quotas: Vec<Quota>,
-    /// Where quotas are kept, if they are.
+    /// Where quotas are stored, if anywhere.
     store: Option<Store>,
     users: Vec<User>,
     more_users: usize,
     requests: Vec<Request>,
     more_requests: usize,
-    /// Over the last second.
+    /// The last second.
     sample: Option<Sample>,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Status {
 struct Class {
     name: String,
     weight: f64,
-    /// When its hours change it next, in seconds since 1970; `None` if they do not.
+    /// When its hours next change the weight, in seconds since 1970; `None` if they do not.
     weight_until: Option<i64>,
     waiting: u32,
     outstanding: u32,
@@ -69,32 +69,32 @@ struct Class {
     received_bytes: u64,
     requests: u64,
     cancelled: u64,
-    /// What its finished requests' time was spent on.
+    /// What its finished requests spent their time on.
     spent: SpentSeconds,
 }
 
-/// A quota, and how much is used of it.
+/// A quota and its use.
 #[derive(Debug, Serialize)]
 struct Quota {
     name: String,
     bytes: u64,
     every: &'static str,
     per: &'static str,
-    /// Whether this is an hour that does not count.
+    /// Whether usage does not count at this hour.
     is_free: bool,
-    /// When it begins anew, in seconds since 1970.
+    /// When its period ends, in seconds since 1970.
     ends: i64,
-    /// Of how many it is known what they used, and how many of them are beyond it.
+    /// The number of users with known usage, and how many of them are beyond the quota.
     known: usize,
     beyond: usize,
-    /// Bytes that counted since the start, in the order of the classes.
+    /// Bytes counted since the start, by class.
     counted_bytes: Vec<u64>,
 }
 
 #[derive(Debug, Serialize)]
 struct Store {
     path: String,
-    /// Why it cannot be written, in words.
+    /// Why the store cannot be written, in words.
     fault: Option<String>,
 }
 
@@ -102,7 +102,7 @@ struct Store {
 struct User {
     who: String,
     class: String,
-    /// Unknown at the first poll after a while.
+    /// Unknown at the first poll after a pause.
     bytes_per_s: Option<f64>,
     received_bytes: u64,
     live: u32,
@@ -121,12 +121,12 @@ struct Request {
     waited_s: f64,
     received_bytes: u64,
     length_bytes: Option<u64>,
-    /// What its time was spent on so far.
+    /// What its time has been spent on so far.
     spent: SpentSeconds,
 }
 
 impl Status {
-    /// A snapshot, with the users and requests that are chosen. O(n log n) in users and requests.
+    /// A snapshot restricted to the chosen users and requests. O(n log n) in users and requests.
     pub(super) fn of(seen: &Seen, rates: &mut Rates, sample: Option<&Sample>, chosen: &Chosen) -> Self {
         let (config, at) = (seen.settings.config(), seen.settings.now());
         let view = seen.link.dispatcher().view();
@@ -219,7 +219,7 @@ fn users(config: &Config, all: &[UserView<Who>], rates: &Rates, chosen: &Chosen)
     (rows.collect(), order.len().saturating_sub(MOST_ROWS))
 }
 
-/// Requests that are receiving first, queued ones last; the oldest of each stage first.
+/// Receiving requests first, queued ones last; within a stage the oldest first.
 fn requests(config: &Config, view: &View<Who>, chosen: &Chosen) -> (Vec<Request>, usize) {
     let outstanding: Vec<_> = view.totals.classes.iter().map(|class| class.outstanding).collect();
     let all: u32 = outstanding.iter().sum();
@@ -245,9 +245,9 @@ fn requests(config: &Config, view: &View<Who>, chosen: &Chosen) -> (Vec<Request>
     (order.iter().take(MOST_ROWS).map(row).collect(), order.len().saturating_sub(MOST_ROWS))
 }
 
-/// The stage of a request, and what it is waiting for in words. `of_class` and `all` requests are in flight.
+/// A request's stage, and what it is waiting for in words. `of_class` and `all` requests are in flight.
 ///
-/// Turns are short: a response that received something just now is receiving, although it waits for its next turn.
+/// Turns are short: a response that received bytes a moment ago counts as receiving, although it waits for its next turn.
 fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'static str) {
     let moves = live.still.is_some_and(|still| still < LATELY);
     match live.stage {
@@ -258,7 +258,7 @@ fn stage(live: &LiveView<Who>, of_class: u32, all: u32) -> (&'static str, &'stat
         Stage::Throttled | Stage::Receiving if moves => ("receiving", "receiving"),
         Stage::Throttled if live.is_at_cap => ("throttled", "throttled: its class has had its rate"),
         Stage::Throttled => ("throttled", "throttled: data waits for a grant"),
-        // Its server pauses, or its client does not read.
+        // Its server has paused, or its client is not reading.
         Stage::Receiving => ("stalled", "stalled: granted, but nothing arrives"),
     }
 }

@@ -1,4 +1,4 @@
-//! Another weight for a class, until the file is read again.
+//! Overrides a class's weight until the configuration is reloaded.
 
 use dovetail_admin::Fault;
 use dovetail_sched::Weight;
@@ -22,7 +22,7 @@ pub(super) fn class(seen: &Seen, name: &str) -> Result<usize, Fault> {
     })
 }
 
-/// Sets the weight that a body says; what it was set to.
+/// Sets the weight given in a body and returns it.
 pub(super) fn set(seen: &Seen, class: usize, body: &[u8]) -> Result<f64, Fault> {
     let wrong = || {
         let what = "Send a weight from 0.000001 to 1000000 as JSON, such as {\"weight\": 3}.";

@@ -1,4 +1,4 @@
-//! Files of names and passwords, as `htpasswd -B` writes them.
+//! Parses files of names and passwords, as written by `htpasswd -B`.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -9,18 +9,18 @@ use dovetail_toml::Fault;
 
 use crate::config::{ConfigError, read_text};
 
-/// The most users that a file may name.
+/// Maximum number of users in a file.
 const MOST_USERS: usize = 10_000;
-/// The longest name, in bytes.
+/// Maximum length of a name in bytes.
 const LONGEST_NAME: usize = 64;
-/// The cost from which one look takes over a second.
+/// The bcrypt cost from which a check takes more than a second.
 const TOO_COSTLY: u32 = 15;
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Debug)]
 pub(super) struct Users {
     pub(super) hashes: HashMap<Arc<str>, Arc<str>>,
-    /// One of the hashes.
+    /// One of the hashes, to compare with when the user does not exist.
     pub(super) decoy: Arc<str>,
 }
 
@@ -44,7 +44,7 @@ fn users(text: &str) -> Result<Users, Fault> {
             continue;
         }
         let wrong = |what: &str| Fault::at(start, what);
-        // The rest of the line is not for a message: it may be a password.
+        // The rest of the line must not appear in a message: it may be a password.
         let (name, hash) = line.split_once(':').ok_or_else(|| wrong("it is not name:hash: use htpasswd -B"))?;
         let shown = clip(name).escape_debug().to_string();
         let wrong = |what: &str| wrong(&format!("user '{shown}': {what}"));

@@ -1,9 +1,9 @@
-//! Clients whose credentials are examined: one request of each at a time, and the others wait for it in the order in which they
-//! came, or until what they said has become known.
+//! Serialises credential checks per client: one request of each client is verified at a time; the rest queue in FIFO order and
+//! are released early once the result for their credentials is cached.
 //!
-//! What waits costs a place in a queue and no time. As many may wait as a user may have requests: who the user is, on which every
-//! other limit depends, is not known before. What is examined is examined to its end, even if its client has given up: a client
-//! that did so again and again would have many guesses at once.
+//! A waiting request occupies a queue slot but no CPU. The queue holds as many requests as one user may have: every other limit
+//! depends on who the user is, which is not known until the check is done. A check always runs to completion, even if the
+//! client has disconnected: otherwise a client could have many guesses in progress by disconnecting repeatedly.
 
 use std::{cell::Cell, pin::pin, rc::Rc, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio::{
 
 use crate::{counted::Counted, per_user::PerUser, refusal::Refusal, who::Who};
 
-/// Requests that wait until nothing of their client's is examined.
+/// Queues of requests whose client already has a check in progress.
 #[derive(Debug, Default)]
 pub(crate) struct Guesses(Rc<PerUser<Queue>>);
 
@@ -23,15 +23,15 @@ pub(crate) struct Guesses(Rc<PerUser<Queue>>);
 struct Queue {
     turn: Arc<Mutex<()>>,
     waiting: Rc<Cell<usize>>,
-    // Something was found.
+    // Notified when a check has finished.
     found: Notify,
 }
 
 impl Guesses {
-    /// Examines when nothing else of the client's is examined, unless it is `known` before.
+    /// Runs `examine` once the client has no other check in progress, unless `known` returns a result first.
     ///
     /// # Errors
-    /// When `most` of the client's are there already.
+    /// If `most` requests of the client are queued or being checked.
     pub(crate) async fn in_turn<T: 'static>(
         &self,
         (client, most): (&Who, usize),
@@ -102,7 +102,7 @@ mod tests {
                     };
                     let client = client(1 + number % 2);
                     let look = guesses.in_turn((&client, MOST), || None, examine);
-                    // Two give up while they are examined, which goes on, and two before.
+                    // Two are cancelled during their check, which continues, and two before it.
                     timeout(if [0, 1, 8, 9].contains(&number) { LOOK / 2 } else { Duration::MAX }, look).await
                 });
             }
@@ -120,7 +120,7 @@ mod tests {
         let known = Rc::<Cell<bool>>::default();
         let mut asked = JoinSet::new();
         let examined = async {
-            // Every second one says something else; the others say what the first says.
+            // Every second one has other credentials; the rest have the first one's.
             for number in 0..9 {
                 let (guesses, known) = (Rc::clone(&guesses), Rc::clone(&known));
                 asked.spawn_local(async move {

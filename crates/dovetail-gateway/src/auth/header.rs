@@ -1,11 +1,11 @@
-//! What a client says in `Proxy-Authorization` (RFC 7617).
+//! Decodes `Proxy-Authorization` (RFC 7617).
 
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// The longest header that is examined, in bytes.
+/// Longer headers are not decoded, in bytes.
 const LONGEST_HEADER: usize = 1024;
 
 /// With or without padding: clients differ.
@@ -14,7 +14,7 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What follows the scheme `Basic`.
+/// The credentials after the scheme `Basic`.
 pub(super) fn basic(header: &[u8]) -> Option<&[u8]> {
     let (scheme, rest) = header.split_at_checked(b"Basic ".len())?;
     scheme.eq_ignore_ascii_case(b"Basic ").then(|| rest.trim_ascii())

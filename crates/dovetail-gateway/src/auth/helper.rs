@@ -1,19 +1,19 @@
-//! Passwords that another program examines, which speaks Squid's protocol of basic helpers.
+//! Checks passwords with an external program that speaks Squid's protocol of basic helpers.
 //!
-//! A line for each look goes to its standard input, a line for each comes from its standard output:
+//! Each lookup is a line on its standard input, answered by a line on its standard output:
 //!
 //! ```text
 //! [channel] user password          both percent-encoded
 //! [channel] OK | ERR | BH          the rest of the line is not used
 //! ```
 //!
-//! With channels a process has several looks in flight, and answers in any order. There are as many processes as are configured,
-//! each started when it is first needed, by its arguments and without a shell. One that dies, says nothing in time or says what
-//! is none of this is ended: what it had in flight is *failed*, and the next is started after a pause that doubles from 100
-//! ms to 10 s for as long as none answers. What failed lets no client in, and is not remembered.
+//! With channels, a process may have several lookups in flight and answer them in any order. The configured number of processes
+//! are each started when first needed, by their arguments and without a shell. A process that dies, times out or sends an
+//! invalid answer is killed: its lookups in flight *fail*, and the next one is started after a pause that doubles from 100 ms
+//! to 10 s for as long as none answers. A failed lookup admits no client and is not cached.
 //!
-//! What was found is remembered as for [files of passwords](super::Passwords). Helpers often ignore case and blanks around a
-//! name, so a user is their name in small letters and without these, or one of them could be several.
+//! Results are cached as for [files of passwords](super::Passwords). Helpers often ignore case and blanks around a name, so a
+//! user is identified by the name in lower case and without these; otherwise one user could pass as several.
 
 use std::{
     cell::{Cell, RefCell},
@@ -42,26 +42,26 @@ use super::{
 };
 use crate::{config::Helper as Configured, counted::Counted};
 
-/// Looks that wait for a process, at most.
+/// Maximum number of queued lookups.
 const MOST_WAITING: usize = 256;
-/// The longest line that a helper may answer.
+/// Maximum length of a helper's answer line.
 const LONGEST_LINE: u64 = 8 * 1024;
-/// The longest name, in bytes.
+/// Maximum length of a name in bytes.
 const LONGEST_NAME: usize = 64;
-/// Pauses before another process is started.
+/// Minimum and maximum pause before a process is restarted.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
-/// What is known of a client's credentials.
+/// The result of looking credentials up.
 #[derive(Debug)]
 pub(crate) enum Known {
     User(Arc<str>),
     Wrong,
     Missing,
-    /// Ask.
+    /// Not known: ask a helper.
     Nothing(Credentials),
 }
 
-/// What a helper is asked about.
+/// Credentials to be checked by a helper.
 #[derive(Debug)]
 pub(crate) struct Credentials {
     whole: Vec<u8>,
@@ -69,7 +69,7 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// What a process is told of them.
+    /// The line sent to a process.
     fn line(&self) -> String {
         let text = str::from_utf8(&self.whole).unwrap_or_default();
         let (name, password) = text.split_once(':').unwrap_or_default();
@@ -77,20 +77,20 @@ impl Credentials {
     }
 }
 
-/// The processes of a helper, and what was found of late.
+/// The processes of a helper, and a cache of recent results.
 pub(crate) struct Helper {
     config: Configured,
     memory: Memory,
     waiting: Rc<Waiting>,
 }
 
-/// Looks that wait for a process.
+/// Lookups that wait for a process.
 #[derive(Default)]
 struct Waiting {
     looks: RefCell<VecDeque<Look>>,
     more: Notify,
     is_closed: Cell<bool>,
-    // How many processes wait for something to do, and how many tasks there are.
+    // The number of idle processes, and of tasks.
     idle: Rc<Cell<usize>>,
     tasks: Cell<usize>,
 }
@@ -100,7 +100,7 @@ struct Look {
     verdict: oneshot::Sender<Verdict>,
 }
 
-/// What became of a look.
+/// The outcome of a lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Right,
@@ -110,7 +110,7 @@ enum Verdict {
 
 impl Helper {
     /// # Errors
-    /// When the system has no random numbers.
+    /// If the system has no random numbers.
     pub(crate) fn new(config: Configured) -> Result<Self, getrandom::Error> {
         Ok(Self { config, memory: Memory::new()?, waiting: Rc::default() })
     }
@@ -119,7 +119,7 @@ impl Helper {
         &self.config
     }
 
-    /// What is known of the credentials in a `Proxy-Authorization` header.
+    /// Looks up the credentials in a `Proxy-Authorization` header.
     pub(crate) fn known(&self, header: Option<&HeaderValue>) -> Known {
         let Some(encoded) = header.and_then(|header| basic(header.as_bytes())) else { return Known::Missing };
         let Some(whole) = decoded(encoded) else { return Known::Wrong };
@@ -138,7 +138,7 @@ impl Helper {
         Known::Nothing(Credentials { name: user.into(), whole })
     }
 
-    /// Whose the credentials are, if they are a user's; an error if that could not be found out.
+    /// The user that the credentials belong to, if any; an error if that could not be determined.
     pub(crate) async fn ask(&self, credentials: Credentials) -> Result<Option<Arc<str>>, ()> {
         let line = credentials.line();
         let Credentials { whole, name } = credentials;
@@ -181,7 +181,7 @@ impl fmt::Debug for Helper {
 }
 
 impl Waiting {
-    /// The next look, unless there are to be no more.
+    /// The next lookup, or `None` after closing.
     async fn next(&self) -> Option<Look> {
         loop {
             let more = self.more.notified();
@@ -204,7 +204,7 @@ impl Waiting {
     }
 }
 
-/// Starts one process after the other, for as long as there is something to look at.
+/// Runs one process after another, for as long as there are lookups.
 async fn work(config: Configured, waiting: Rc<Waiting>) {
     let (first, longest) = PAUSES;
     let mut pause = first;
@@ -221,7 +221,7 @@ async fn work(config: Configured, waiting: Rc<Waiting>) {
     waiting.tasks.set(waiting.tasks.get() - 1);
 }
 
-/// A process, and what it has in flight: channels, the oldest first.
+/// A process and its lookups in flight: channels, oldest first.
 struct Process {
     child: Child,
     to: ChildStdin,
@@ -229,7 +229,7 @@ struct Process {
     in_flight: VecDeque<(usize, oneshot::Sender<Verdict>, tokio::time::Instant)>,
 }
 
-/// Has one process look at things until it fails, or there are no more.
+/// Lets one process handle lookups until it fails or there are no more.
 async fn serve(config: &Configured, waiting: &Waiting, first: Look, answered: &mut u64) -> io::Result<()> {
     let mut process = Process::start(config)?;
     let most = config.channels.max(1);
@@ -253,7 +253,7 @@ async fn serve(config: &Configured, waiting: &Waiting, first: Look, answered: &m
                 Some(look) => next = Some(look),
                 None => return Ok(()),
             },
-            // What was read stays in the line if something else comes first.
+            // If another branch completes first, what was read stays in `line`.
             read = limited.read_until(b'\n', &mut line) => {
                 read?;
                 if line.last() != Some(&b'\n') {
@@ -275,7 +275,7 @@ impl Process {
     fn start(config: &Configured) -> io::Result<Self> {
         let mut command = Command::new(&config.program);
         command.args(&config.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-        // What a service manager tells is for the gateway.
+        // Service manager variables are for the gateway only.
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES", "NOTIFY_SOCKET"] {
             command.env_remove(name);
         }
@@ -285,7 +285,7 @@ impl Process {
         Ok(Self { child, to, from: BufReader::new(from), in_flight: VecDeque::new() })
     }
 
-    /// Sends a look. If that fails, what is in flight is dropped with the process, and so failed.
+    /// Sends a lookup. If that fails, those in flight are dropped with the process, and so fail.
     async fn ask(&mut self, config: &Configured, look: Look) -> io::Result<()> {
         let channel = (0..).find(|channel| self.in_flight.iter().all(|(taken, ..)| taken != channel)).unwrap_or(0);
         let line = if config.channels > 0 { format!("{channel} {}\n", look.line) } else { format!("{}\n", look.line) };
@@ -295,7 +295,7 @@ impl Process {
         sent.unwrap_or_else(|_| Err(io::Error::other("it does not read what it is asked")))
     }
 
-    /// Takes a line for what it answers.
+    /// Processes a line as the answer to a lookup.
     fn answered(&mut self, config: &Configured, line: &[u8]) -> io::Result<()> {
         let nonsense = || io::Error::other("its answer is none of OK, ERR and BH");
         let text = str::from_utf8(line).map_err(|_| nonsense())?;
@@ -314,13 +314,13 @@ impl Process {
         };
         let asked = at.and_then(|at| self.in_flight.remove(at));
         let (_, sender, _) = asked.ok_or_else(|| io::Error::other("it answers what it was not asked"))?;
-        // Who asked may be gone.
+        // The request may have been cancelled.
         let _ = sender.send(verdict);
         Ok(())
     }
 }
 
-/// Percent-encoded, all but letters and digits: no blank, and no end of a line.
+/// Percent-encodes all but letters, digits, '-', '.' and '_', so that there are no blanks or line ends.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -1,4 +1,4 @@
-//! What was found of credentials lately, under fingerprints that no client can aim at.
+//! Caches results of credential checks under fingerprints that no client can target.
 
 use std::{
     fmt,
@@ -11,34 +11,34 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use super::recent::{Fingerprint, RIGHT, Recent, WRONG};
 
-/// Right and wrong credentials.
+/// Cached right and wrong credentials.
 pub(super) struct Memory {
     key: [u8; 16],
     found: Mutex<Found>,
 }
 
-/// Whose the right ones are, and the wrong ones.
+/// Right credentials with their users, and wrong ones.
 struct Found {
     right: Recent<Fingerprint, Arc<str>>,
     wrong: Recent<Fingerprint, ()>,
 }
 
 impl Memory {
-    /// Of nothing yet, under a random key.
+    /// An empty cache with a random key.
     pub(super) fn new() -> Result<Self, getrandom::Error> {
         let mut key = [0; 16];
         getrandom::fill(&mut key)?;
         Ok(Self { key, found: Mutex::new(Found { right: Recent::new(RIGHT), wrong: Recent::new(WRONG) }) })
     }
 
-    /// What credentials are remembered under.
+    /// The key under which credentials are cached.
     pub(super) fn fingerprint(&self, credentials: &[u8]) -> Fingerprint {
         let mut hasher = SipHasher24::new_with_key(&self.key);
         hasher.write(credentials);
         hasher.finish128().as_u128()
     }
 
-    /// Whose they were, or that they were no user's, if that is remembered.
+    /// The cached result, if any: the user, or `None` if they were wrong.
     pub(super) fn seen(&self, fingerprint: Fingerprint, now: Instant) -> Option<Option<Arc<str>>> {
         let found = self.found();
         match found.right.get(&fingerprint, now) {
@@ -47,7 +47,7 @@ impl Memory {
         }
     }
 
-    /// Remembers whose they are, or that they are no user's.
+    /// Caches a result: the user, or `None` if they are wrong.
     pub(super) fn insert(&self, fingerprint: Fingerprint, user: Option<Arc<str>>, now: Instant) {
         let mut found = self.found();
         match user {
@@ -56,7 +56,7 @@ impl Memory {
         }
     }
 
-    /// Each change of it is whole, also after a panic elsewhere.
+    /// Each change is atomic, also if a panic happens elsewhere.
     fn found(&self) -> MutexGuard<'_, Found> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,15 +1,14 @@
-//! Who a client claims to be (RFC 7617), and whether that is true.
+//! Authenticates clients by name and password (RFC 7617).
 //!
-//! Clients send name and password with every request; bcrypt takes tens of milliseconds for each look, on purpose. So
-//! credentials that were found right are remembered for five minutes, wrong ones for ten seconds, and everything else is
-//! a [`Job`] for a thread that may block. What is remembered is a fingerprint: SipHash-2-4 of 128 bits under a random key
-//! of this process. Without the key no client can aim at one, or learn from the time that a look takes.
+//! Clients send name and password with every request, while bcrypt takes tens of milliseconds per check, on purpose. So right
+//! credentials are cached for five minutes, wrong ones for ten seconds, and everything else is a [`Job`] for a thread that may
+//! block. The cache key is a fingerprint: 128-bit SipHash-2-4 under a random key of this process. Without the key no client can
+//! target a fingerprint, or learn from the time that a lookup takes.
 //!
-//! Another program may examine them instead (`helper.rs`).
+//! Another program may check them instead (`helper.rs`).
 //!
-//! Guessing is slow: at most [`MOST_JOBS`] are in flight at once, no two for the same credentials, and a wrong answer
-//! is to be given after [`DELAY`]. A name that there is not costs as much as the
-//! costliest that there is.
+//! Guessing is slow: at most [`MOST_JOBS`] checks are in flight, no two for the same credentials, and the answer to wrong ones
+//! should be delayed by [`DELAY`]. A name that does not exist costs as much as the costliest one that does.
 
 mod file;
 mod guesses;
@@ -36,14 +35,14 @@ pub(crate) use helper::{Credentials, Helper, Known};
 use memory::Memory;
 use recent::Fingerprint;
 
-/// At most this many passwords are examined with bcrypt at once.
+/// Maximum number of concurrent bcrypt checks.
 pub const MOST_JOBS: usize = 4;
-/// An answer to wrong credentials is given so long after they were found to be wrong.
+/// Delay between finding that credentials are wrong and the answer.
 pub const DELAY: Duration = Duration::from_secs(1);
-/// After [`Check::Busy`] ask again in so long.
+/// When to retry after [`Check::Busy`].
 pub const RETRY: Duration = Duration::from_millis(50);
 
-/// Names and the hashes of their passwords, with what was found of late.
+/// Names and password hashes, with a cache of recent results.
 #[derive(Clone)]
 pub struct Passwords {
     shared: Arc<Shared>,
@@ -51,40 +50,40 @@ pub struct Passwords {
 
 struct Shared {
     hashes: HashMap<Arc<str>, Arc<str>>,
-    /// For names that there are not.
+    /// The hash used for names that do not exist.
     decoy: Arc<str>,
     memory: Memory,
     in_flight: Mutex<Vec<Fingerprint>>,
 }
 
-/// What is known of a client's credentials.
+/// The result of looking credentials up.
 #[derive(Debug)]
 pub enum Check {
-    /// They are this user's.
+    /// They belong to this user.
     Known(Arc<str>),
-    /// They are wrong, as found before, or cannot be any user's. Answer after [`DELAY`].
+    /// They are wrong according to the cache, or cannot belong to any user. Answer after [`DELAY`].
     Unknown,
-    /// There are none: ask for them.
+    /// There are none: request them.
     Missing,
-    /// Nothing yet: run the job where it may block for tens of milliseconds. Let a client have one at a time, until its
-    /// answer is sent: one who guesses without pause would keep the others busy.
+    /// Not known yet: run the job where it may block for tens of milliseconds. Limit each client to one at a time, until its
+    /// answer has been sent: a client that guesses without pause would otherwise keep others from being checked.
     Work(Job),
-    /// Too many others are being examined, or these are already: ask again in [`RETRY`].
+    /// Too many other checks are in flight, or these credentials are being checked already: retry after [`RETRY`].
     Busy,
 }
 
-/// Credentials to look at. Dropped without being run, it leaves nothing behind.
+/// A pending check of credentials. Dropping it without running it has no effect.
 #[must_use = "nothing is known until it is run"]
 pub struct Job {
     shared: Arc<Shared>,
     fingerprint: Fingerprint,
-    /// The name if there is such a user, and the hash to compare with.
+    /// The name if the user exists, and the hash to compare with.
     name: Option<Arc<str>>,
     hash: Arc<str>,
     password: Vec<u8>,
 }
 
-/// The passwords that a configuration names, if it names some.
+/// The passwords in the configured file, if any.
 pub(crate) fn read_passwords(path: Option<&Path>) -> Result<Option<Passwords>, ConfigError> {
     path.map(Passwords::read).transpose()
 }
@@ -93,16 +92,16 @@ impl Passwords {
     /// Reads a file of at most 1 MiB.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when the file cannot be read.
+    /// Same as for [`parse`](Self::parse), and if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         file::read(path).and_then(Self::new)
     }
 
-    /// Reads lines `name:hash` as `htpasswd -B` writes them.
+    /// Parses lines `name:hash` as written by `htpasswd -B`.
     ///
     /// # Errors
-    /// [`ConfigError`], with the line, for hashes that are not bcrypt's (`$2y$` or `$2b$`, of a cost of 4 to 14), names
-    /// that come twice, and when there is no name at all.
+    /// [`ConfigError`], with the line, if a hash is not bcrypt (`$2y$` or `$2b$`, with a cost of 4 to 14) or a name occurs
+    /// twice, and if there are no names.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         file::parse(text, "passwords").and_then(Self::new)
     }
@@ -115,13 +114,13 @@ impl Passwords {
         Ok(Self { shared: Arc::new(Shared { hashes, decoy, memory, in_flight: Mutex::default() }) })
     }
 
-    /// How many users there are.
+    /// The number of users.
     #[must_use]
     pub fn users(&self) -> usize {
         self.shared.hashes.len()
     }
 
-    /// What is known of the credentials in a `Proxy-Authorization` header. Never blocks for long.
+    /// Looks up the credentials in a `Proxy-Authorization` header. Never blocks for long.
     #[must_use]
     pub fn check(&self, header: Option<&HeaderValue>) -> Check {
         self.check_at(header, Instant::now())
@@ -134,7 +133,7 @@ impl Passwords {
         let (name, password) = (&credentials[..colon], &credentials[colon + 1..]);
 
         let fingerprint = self.shared.memory.fingerprint(&credentials);
-        // A job is remembered before it is no longer in flight, so none is started twice.
+        // A result is cached before its job leaves `in_flight`, so no job is started twice.
         let mut in_flight = self.shared.in_flight();
         match self.shared.memory.seen(fingerprint, now) {
             Some(Some(name)) => return Check::Known(name),
@@ -154,8 +153,8 @@ impl Passwords {
 }
 
 impl Job {
-    /// Whose the credentials are, if they are any user's, which is remembered. Blocks for as long as bcrypt takes. If the
-    /// answer is `None`, tell the client so after [`DELAY`].
+    /// Checks the credentials and returns their user, if there is one; the result is cached. Blocks for as long as bcrypt
+    /// takes. After `None`, delay the answer by [`DELAY`].
     #[must_use]
     pub fn run(self) -> Option<Arc<str>> {
         self.run_at(Instant::now())
@@ -177,7 +176,7 @@ impl Drop for Job {
 }
 
 impl Shared {
-    /// The credentials of jobs. A panic elsewhere leaves them whole.
+    /// The credentials of jobs in flight. A panic elsewhere leaves them consistent.
     fn in_flight(&self) -> MutexGuard<'_, Vec<Fingerprint>> {
         self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What was found of late: this many entries at most, each for the same time.
+//! A bounded cache whose entries expire after a fixed time.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -6,21 +6,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long right credentials are remembered, and how many.
+/// How long right credentials are cached, and how many.
 pub(super) const RIGHT: (Duration, usize) = (Duration::from_secs(300), 16_384);
-/// How long wrong ones are, and how many.
+/// The same for wrong ones.
 pub(super) const WRONG: (Duration, usize) = (Duration::from_secs(10), 1024);
 
-/// What credentials are known by.
+/// The key of cached credentials.
 pub(super) type Fingerprint = u128;
 
-/// Values that are forgotten some time after they came, the oldest first where there are too many. O(1) amortised.
+/// Values that expire a fixed time after insertion; if there are too many, the oldest are evicted first. O(1) amortised.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {
     lasts: Duration,
     most: usize,
     values: HashMap<K, (V, Instant)>,
-    /// Keys in the order in which they came; of one that came again the last time counts.
+    /// Keys in order of insertion; of repeated ones the last insertion counts.
     order: VecDeque<(K, Instant)>,
 }
 

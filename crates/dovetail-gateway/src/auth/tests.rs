@@ -1,5 +1,5 @@
-//! The hashes are by libxcrypt, `perl -e 'print crypt("open sesame", q($2y$05$abcdefghijklmnopqrstuu))'`, and not by the
-//! code that verifies them.
+//! The hashes were created with libxcrypt, `perl -e 'print crypt("open sesame", q($2y$05$abcdefghijklmnopqrstuu))'`, not with
+//! the code that verifies them.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ fn look(passwords: &Passwords, credentials: &str, now: Instant) -> Check {
     passwords.check_at(Some(&basic_of(credentials)), now)
 }
 
-/// What a job comes to, where there has to be one.
+/// Runs the job that the check must have returned.
 fn worked(check: Check, now: Instant) -> Option<Arc<str>> {
     let Check::Work(job) = check else { panic!("{check:?} is not a job") };
     job.run_at(now)

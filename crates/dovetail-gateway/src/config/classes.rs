@@ -1,7 +1,7 @@
-//! Which class a user belongs to.
+//! Determines the class of a user.
 //!
-//! Names of users count before addresses, longer prefixes before shorter ones. A user in no class is in the one that
-//! is called `default`: the file's, or one of weight 1 after all others.
+//! User names take precedence over addresses, longer prefixes over shorter ones. Other users are in the class called `default`:
+//! the file's, or one of weight 1 after all others.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -27,11 +27,11 @@ use super::{
 
 /// The name of the class for all other users.
 pub(super) const DEFAULT: &str = "default";
-/// The most classes there may be, the default one included: each is a label of metrics.
+/// Maximum number of classes, including the default one: each is a label of metrics.
 pub(super) const MOST_CLASSES: usize = 64;
 
 impl Config {
-    /// The network of addresses that are one user with this one, unless it is in a group. O(classes' prefixes).
+    /// The network of addresses that are the same user as this one, unless it is in a group. O(classes' prefixes).
     #[must_use]
     pub fn network_of(&self, address: IpAddr) -> Prefix {
         let IpAddr::V6(address) = address.to_canonical() else { return Prefix::from(address.to_canonical()) };
@@ -42,13 +42,13 @@ impl Config {
         Prefix::new(address.into(), length).map_or_else(|_| IpAddr::from(address).into(), |network| network.trunc())
     }
 
-    /// The class of a client's address that is in no group, an index into [`classes`](Self::classes). O(prefixes).
+    /// The class of a client address that is in no group, as an index into [`classes`](Self::classes). O(prefixes).
     #[must_use]
     pub fn class_of(&self, address: IpAddr) -> usize {
         self.class_of_network(self.network_of(address))
     }
 
-    /// The class of all addresses of a network, as [`network_of`](Self::network_of) has it. O(prefixes).
+    /// The class of all addresses of a network returned by [`network_of`](Self::network_of). O(prefixes).
     #[must_use]
     pub fn class_of_network(&self, network: Prefix) -> usize {
         let all = self.classes.iter().enumerate();
@@ -59,7 +59,7 @@ impl Config {
     }
 
     /// The class of a group: the one that lists it, or else that of its first user, or of its first addresses. The default
-    /// one if there is no such group. O(names + prefixes).
+    /// class if there is no such group. O(names + prefixes).
     #[must_use]
     pub fn class_of_group(&self, name: &str) -> usize {
         let lists = |class: &Class| class.groups.iter().any(|group| **group == *name);
@@ -74,7 +74,7 @@ impl Config {
         listed.or_else(of_members).unwrap_or(self.default_class)
     }
 
-    /// The class of a user who has said a name: the one with that name, or else the address's. O(names + prefixes).
+    /// The class of an authenticated user: the one that lists their name, or else the address's. O(names + prefixes).
     #[must_use]
     pub fn class_of_user(&self, name: &str, address: IpAddr) -> usize {
         let named = self.classes.iter().position(|class| class.users.iter().any(|user| **user == *name));
@@ -82,17 +82,17 @@ impl Config {
     }
 }
 
-/// Whether addresses of the same /64 are of different hosts, or of this one.
+/// Whether addresses in the same /64 belong to different hosts, or to this one.
 const fn is_apart(address: Ipv6Addr) -> bool {
     address.is_unicast_link_local() || address.is_loopback()
 }
 
-/// Which class each host that is listed belongs to.
+/// The class of each listed host.
 pub(super) fn by_host(classes: &[Class]) -> HostIndex<usize> {
     HostIndex::new(classes.iter().enumerate().flat_map(|(at, class)| class.hosts.iter().map(move |host| (host, at))))
 }
 
-/// The classes, and which of them is the default one.
+/// The classes, and the index of the default one.
 pub(super) fn read(
     sections: Vec<Section<'_>>,
     (known, has_names): (&Groups, bool),

@@ -1,4 +1,4 @@
-//! A configuration in words: what a gateway with it does, and what about it may be a mistake.
+//! Describes a configuration in words: what a gateway does with it, and possible mistakes.
 
 use std::{
     fmt::{self, Display},
@@ -17,13 +17,13 @@ use super::{
 };
 
 impl Config {
-    /// The configuration in aligned lines, and [`warnings`](Self::warnings) after them.
+    /// The configuration in aligned lines, followed by [`warnings`](Self::warnings).
     #[must_use]
     pub fn describe(&self) -> impl Display {
         Description(self)
     }
 
-    /// What about it may be a mistake, a sentence each.
+    /// Possible mistakes, a sentence each.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -130,7 +130,7 @@ fn may_ask(access: &Access, prefix: &Prefix) -> bool {
 
 struct Description<'c>(&'c Config);
 
-/// Lines under one heading; the heading stands before the first.
+/// Lines under one heading, which is shown before the first.
 struct Part<'a, 'f> {
     f: &'a mut fmt::Formatter<'f>,
     heading: &'static str,
@@ -269,7 +269,7 @@ fn listed(prefixes: &Prefixes<()>) -> String {
     joined(prefixes.prefixes(), "nothing")
 }
 
-/// Which program is asked, and how.
+/// The program that is used, and how.
 fn asks(helper: &Helper) -> String {
     let Helper { program, arguments, processes, channels, timeout } = helper;
     let words = std::iter::once(program.display().to_string()).chain(arguments.iter().cloned());
@@ -281,7 +281,7 @@ fn asks(helper: &Helper) -> String {
     )
 }
 
-/// Where a parent is, and what for.
+/// A parent's address and what it is used for.
 fn by(parent: &Parent) -> String {
     let user = parent.user.as_ref().map_or(String::new(), |user| format!(" as {user}"));
     let hosts = if parent.hosts.is_empty() { "all hosts".into() } else { shown(&parent.hosts) };
@@ -291,17 +291,17 @@ fn by(parent: &Parent) -> String {
     format!("{}{tls}{user}: {hosts}{except}{direct}", parent.written_address())
 }
 
-/// The first hosts of a list, and how many more there are.
+/// The first hosts of a list, and the number of those left out.
 fn shown(hosts: &[HostPattern]) -> String {
     let more = hosts.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", joined(hosts.iter().take(SHOWN), ""))
 }
 
-/// So many hosts of a list are shown.
+/// Maximum number of hosts of a list to show.
 const SHOWN: usize = 4;
 
-/// A class's weight and rate, and who and what is in it.
+/// A class's weight and rate, and what belongs to it.
 fn who(class: &Class, is_default: bool) -> String {
     let mut who = members(&class.clients, &class.users, &class.groups);
     let mut add = |what: String| {
@@ -324,7 +324,7 @@ fn who(class: &Class, is_default: bool) -> String {
     format!("weight {}{others}{at_most}{hours}: {who}", class.weight.as_f64())
 }
 
-/// Who is in a class or a group.
+/// The members of a class or a group.
 fn members(clients: &[Prefix], users: &[Arc<str>], groups: &[Arc<str>]) -> String {
     let mut who: Vec<_> = clients.iter().map(Prefix::to_string).collect();
     for (what, names) in [("users", users), ("groups", groups)] {
@@ -335,7 +335,7 @@ fn members(clients: &[Prefix], users: &[Arc<str>], groups: &[Arc<str>]) -> Strin
     who.join(", ")
 }
 
-/// How much of what it is, for whom, and what then.
+/// A quota's size, who it applies to, and the consequences.
 fn of_quota(quota: &Quota) -> String {
     let per = if quota.per == Per::User { "each user" } else { "each class" };
     let of = if quota.classes.is_empty() { String::new() } else { format!(" of {}", quota.classes.join(", ")) };
@@ -373,7 +373,7 @@ fn bounds(config: &Config, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// The link's rate in the largest unit that leaves a number of at least 1.
+/// A rate in the largest unit that gives at least 1.
 fn rate(rate: Rate) -> String {
     let bps = rate.bps();
     let (scale, unit) = match bps {

@@ -1,4 +1,4 @@
-//! Periods of the calendar, in local time: days, weeks and months, from the day on which each begins.
+//! Calendar periods in local time: days, weeks and months, with a configurable first day.
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use jiff::{
     civil::{Date, Weekday},
 };
 
-/// How often something begins anew, at midnight.
+/// How often a period begins, at midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Every {
     /// Every day.
     Day,
     /// Every week, on this day.
     Week(Weekday),
-    /// Every month, on this day of it, 1 to 31: on its last day where it has fewer.
+    /// Every month, on this day, 1 to 31; on the month's last day if it has fewer.
     Month(i8),
 }
 
 impl Every {
-    /// The first day of the period that a date is in, and the first day of the next one.
+    /// The first day of the period that contains a date, and the first day of the next one.
     #[must_use]
     pub fn period(self, date: Date) -> (Date, Date) {
         match self {
@@ -45,8 +45,7 @@ impl Every {
         }
     }
 
-    /// When the period that begins with this day's midnight does so, in the zone of `at`: where midnight is skipped, when
-    /// clocks are put forward.
+    /// The instant at which this day begins in the zone of `at`. If midnight is skipped, this is when clocks are put forward.
     #[must_use]
     pub fn begins(day: Date, at: &ZonedDateTime) -> ZonedDateTime {
         day.to_zoned_datetime(at.time_zone().clone()).unwrap_or_else(|_| at.clone())

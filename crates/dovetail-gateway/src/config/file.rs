@@ -1,4 +1,4 @@
-//! Reading the file: every key with its default and its range.
+//! Reads the configuration file: every key with its default and its range.
 
 use std::{
     collections::HashSet,
@@ -28,27 +28,27 @@ use super::{
 };
 use crate::segment::SEGMENT;
 
-/// A full segment's payload of its Ethernet frame.
+/// The fraction of an Ethernet frame that is payload of a full segment.
 const PAYLOAD: f64 = SEGMENT as f64 / 1514.0;
-/// The port of proxies, on this machine alone.
+/// The usual proxy port, on this machine only.
 const LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 3128);
-/// The admin's port, on this machine alone.
+/// The admin port, on this machine only.
 const ADMIN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9180);
 
 impl Config {
-    /// Reads a configuration. Files that it names are beside the working directory.
+    /// Parses a configuration. Files that it names are relative to the working directory.
     ///
     /// # Errors
-    /// [`ConfigError`], with the line and the key, when the text is not TOML, has unknown keys, values out of
-    /// range, or contradicts itself.
+    /// [`ConfigError`], with the line and the key, if the text is not TOML, has unknown keys or values out of range, or
+    /// contradicts itself.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::parse_in(text, "configuration", Path::new(""))
     }
 
-    /// Reads a configuration's file of at most 1 MiB. Files that it names are beside it.
+    /// Reads a configuration file of at most 1 MiB. Files that it names are relative to its directory.
     ///
     /// # Errors
-    /// As [`parse`](Self::parse), and when the file cannot be read.
+    /// Same as for [`parse`](Self::parse), and if the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = read_text(path)?;
         let file = path.display().to_string();
@@ -70,7 +70,7 @@ fn config(mut root: Section<'_>, folder: &Path) -> Result<Config, Fault> {
     let (in_admin, in_log) = (root.section("admin")?, root.section("log")?);
     let (in_pages, in_pac) = (root.section("pages")?, root.section("pac")?);
     let in_store = root.section("store")?;
-    // A name that is misspelt is wrong on its own, before what lacks for it.
+    // A misspelt key is reported before what is missing because of it.
     root.end()?;
     let proxy = proxy(in_proxy, folder)?;
     let downlink = downlink(in_downlink)?;
@@ -187,7 +187,7 @@ fn policy(value: &DeValue<'_>) -> Result<RequestSpec, String> {
     written.parse::<RequestSpec>().map_err(|why| why.to_string())
 }
 
-/// The policy with `learn` in it where it has such a knob, and whether the rate is learnt.
+/// The policy with `learn` added if it has such a knob, and whether the rate is learnt.
 fn learning(policy: RequestSpec, written: Option<bool>) -> Result<(RequestSpec, bool), String> {
     if policy.entry().knobs.iter().all(|knob| knob.key != "learn") {
         return Ok((policy, false));

@@ -1,8 +1,8 @@
-//! Who is one user: an address, an IPv6 network, or a group of addresses and names.
+//! Determines users: an address, an IPv6 network, or a group of addresses and names.
 //!
-//! A household or a host has as many IPv6 addresses as it likes, so a user of IPv6 is a network, a /64 unless it is said
-//! otherwise. Where a class or a group names a longer prefix, that is a user of its own: so every user is of one class. Link-local
-//! addresses all share one /64 and differ by host, so they count one by one.
+//! A household or a host may use any number of IPv6 addresses, so an IPv6 user is a network, a /64 unless configured otherwise.
+//! If a class or a group names a longer prefix, that is a user of its own, so every user is in exactly one class. Link-local
+//! addresses all share one /64 and differ by host, so each of them is a user.
 
 use std::{collections::HashMap, net::IpAddr, sync::Arc};
 
@@ -16,21 +16,21 @@ use super::{
     prefixes::{Prefix, Prefixes},
 };
 
-/// The most groups that there may be.
+/// Maximum number of groups.
 const MOST_GROUPS: usize = 4096;
 
-/// `[[group]]`: addresses and names that are one user.
+/// `[[group]]`: addresses and names that form one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: Arc<str>,
     /// Its addresses.
     pub clients: Vec<Prefix>,
-    /// Names of its users, where they say who they are.
+    /// Names of its users, if they authenticate.
     pub users: Vec<Arc<str>>,
 }
 
-/// All groups, by what they are found by.
+/// All groups, indexed by address and by name.
 #[derive(Debug, Clone, Default)]
 pub struct Groups {
     groups: Vec<Group>,
@@ -39,18 +39,18 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The groups, in the order in which they were written.
+    /// The groups, in the order of the file.
     pub fn iter(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter()
     }
 
-    /// The group of an address: that of the longest prefix which it is in. O(lengths of prefixes).
+    /// The group of an address, according to the longest matching prefix. O(lengths of prefixes).
     #[must_use]
     pub fn of_address(&self, address: IpAddr) -> Option<&Group> {
         self.by_client.find(address).and_then(|&at| self.groups.get(at))
     }
 
-    /// The group of a user who has said this name. O(1).
+    /// The group of a user who authenticated with this name. O(1).
     #[must_use]
     pub fn of_user(&self, name: &str) -> Option<&Group> {
         self.by_user.get(name).and_then(|&at| self.groups.get(at))
@@ -63,7 +63,7 @@ impl Groups {
     }
 }
 
-/// The groups of a file.
+/// The groups in a file.
 pub(super) fn read(sections: Vec<Section<'_>>, has_names: bool) -> Result<Groups, Fault> {
     let mut all = Groups::default();
     let mut prefixes: HashMap<Prefix, usize> = HashMap::new();
@@ -114,7 +114,7 @@ fn read_one(section: &mut Section<'_>) -> Result<Group, Fault> {
     Ok(Group { name, clients, users })
 }
 
-/// A name that a user may say.
+/// A valid user name.
 pub(super) fn user_name() -> impl Fn(&toml::de::DeValue<'_>) -> Result<Arc<str>, String> {
     let in_user = |letter: char| !letter.is_control() && letter != ':';
     values::name(LONGEST_NAME, in_user, "a user's name of 1 to 64 characters, without colons")

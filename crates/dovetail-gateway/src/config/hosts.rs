@@ -1,4 +1,4 @@
-//! Lists of hosts: names, all names below one, and addresses.
+//! Lists of hosts: names, subdomains, and addresses.
 //!
 //! ```text
 //! example.com        that name
@@ -7,9 +7,9 @@
 //! 203.0.113.0/24     addresses, where one is asked for by number
 //! ```
 //!
-//! Names are compared as they are asked for in the DNS: without case, internationalised ones in Punycode, without a dot at their
-//! end. The most specific entry counts: the name itself, then the longest name that it is below. A look costs as many hashes as
-//! the name has labels, however many entries there are; the hash has a key of this process, so no client can aim at it.
+//! Names are compared like in the DNS: case-insensitive, internationalised ones in Punycode, without a trailing dot. The most
+//! specific entry counts: the name itself, then the longest name that it is below. A lookup costs as many hashes as the name
+//! has labels, regardless of the number of entries; the hash is keyed per process, so that clients cannot target it.
 
 use std::{collections::HashMap, net::IpAddr, path::Path, sync::Arc};
 
@@ -25,9 +25,9 @@ use super::{
     prefixes::{Prefix, Prefixes},
 };
 
-/// The most entries of one list, with its files.
+/// Maximum number of entries of a list, including its files.
 const MOST: usize = 200_000;
-/// The longest name, in bytes (RFC 1035, section 2.3.4).
+/// Maximum length of a name in bytes (RFC 1035, section 2.3.4).
 const LONGEST: usize = 253;
 
 /// One entry of a list.
@@ -35,13 +35,13 @@ const LONGEST: usize = 253;
 pub enum HostPattern {
     /// A name.
     Name(Box<str>),
-    /// All names below one.
+    /// All names below a name.
     Below(Box<str>),
     /// Addresses.
     Addresses(Prefix),
 }
 
-/// What is written for a host, and what it means; a name with a dot before it means two things.
+/// Parses a host entry; a name with a leading dot yields two patterns.
 fn patterns(written: &str) -> Result<Vec<HostPattern>, String> {
     let wrong = |why: &str| Err(format!("{} is no host: {why}", quoted(written)));
     let prefix = written.parse::<IpNet>().ok().or_else(|| written.parse::<IpAddr>().ok().map(IpNet::from));
@@ -79,7 +79,7 @@ fn patterns(written: &str) -> Result<Vec<HostPattern>, String> {
     Ok(is_itself.then_some(itself).into_iter().chain(is_below.then_some(below)).collect())
 }
 
-/// The lists of hosts of a section: `hosts`, and the files in `hosts_file`, a host a line.
+/// The hosts of a section: those in `hosts`, and those in the files in `hosts_file`, one per line.
 pub(super) fn read(
     section: &mut Section<'_>,
     (hosts, hosts_file): (&'static str, &'static str),
@@ -123,7 +123,7 @@ impl<V> Default for HostIndex<V> {
 }
 
 impl<V: Copy> HostIndex<V> {
-    /// Of values by entry. Of equal entries the first counts.
+    /// Builds the index. Of equal entries the first counts.
     #[must_use]
     pub fn new<'a>(entries: impl IntoIterator<Item = (&'a HostPattern, V)>) -> Self {
         let (mut names, mut below, mut addresses) = (HashMap::new(), HashMap::new(), Vec::new());
@@ -143,7 +143,7 @@ impl<V: Copy> HostIndex<V> {
         self.names.is_empty() && self.below.is_empty() && self.addresses.prefixes().next().is_none()
     }
 
-    /// The value of a host: a name in small letters without a dot at its end, or an address without brackets. O(labels).
+    /// The value of a host: a name in lower case without a trailing dot, or an address without brackets. O(labels).
     #[must_use]
     pub fn find(&self, host: &str) -> Option<V> {
         if self.is_empty() {
@@ -166,7 +166,7 @@ impl<V: Copy> HostIndex<V> {
     }
 }
 
-/// What an entry is written as.
+/// The form of an entry in a file.
 impl std::fmt::Display for HostPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,7 +1,7 @@
-//! What a gateway is configured with.
+//! The gateway's configuration.
 //!
-//! A file is read into a [`Config`] in one step, key by key (`file.rs`), with everything that the keys mean together
-//! checked. What holds a `Config` need not check anything again.
+//! A file is read into a [`Config`] in one step, key by key (`file.rs`), which also checks that the keys are consistent. Users
+//! of a `Config` need not check anything again.
 
 mod classes;
 mod describe;

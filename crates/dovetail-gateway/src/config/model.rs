@@ -1,4 +1,4 @@
-//! A configuration as it is used: what the keys of the file came to.
+//! The parsed configuration.
 
 use std::{fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -19,37 +19,37 @@ use super::{
 pub struct Config {
     /// Where it listens and how it identifies itself.
     pub proxy: Proxy,
-    /// The narrow link behind which it stands.
+    /// The narrow link that it schedules.
     pub downlink: Downlink,
-    /// The way back, where its rate is known.
+    /// The opposite direction, if its rate is known.
     pub uplink: Option<Uplink>,
     /// Permitted clients and destinations.
     pub access: Access,
-    /// Addresses and names that are one user.
+    /// Addresses and names that form one user.
     pub groups: Groups,
-    /// Classes of users, the default one included.
+    /// Classes of users, including the default one.
     pub classes: Vec<Class>,
-    /// The class of users in no other, an index into `classes`.
+    /// The class of users without another, an index into `classes`.
     pub default_class: usize,
-    /// How much users may have.
+    /// Limits on how much users may transfer.
     pub quotas: Vec<Quota>,
-    /// The class of requests to a host that a class lists, an index into `classes`.
+    /// The class of requests to hosts that a class lists, an index into `classes`.
     pub hosts: HostIndex<usize>,
     /// Parent proxies, in the order in which they are tried.
     pub parents: Vec<Arc<Parent>>,
-    /// Bounds on what clients can take.
+    /// Limits on the resources of clients.
     pub limits: Limits,
-    /// Bounds on how long anything takes.
+    /// Limits on how long anything may take.
     pub timeouts: Timeouts,
-    /// The admin's pages and metrics.
+    /// The admin pages and metrics.
     pub admin: Option<Admin>,
     /// The access log.
     pub log: Option<Log>,
     /// The gateway's own pages.
     pub pages: Pages,
-    /// What browsers are told by the proxy auto-configuration file.
+    /// Contents of the proxy auto-configuration file for browsers.
     pub pac: Pac,
-    /// Where what was used of quotas is kept.
+    /// Where the usage of quotas is stored.
     pub store: Option<Store>,
 }
 
@@ -58,13 +58,13 @@ pub struct Config {
 pub struct Proxy {
     /// Addresses for clients that are configured to use the proxy.
     pub listen: Vec<SocketAddr>,
-    /// Addresses where connections arrive that nftables redirected.
+    /// Addresses for connections redirected by nftables.
     pub redirect: Vec<SocketAddr>,
-    /// Addresses where connections arrive by TPROXY.
+    /// Addresses for connections intercepted by TPROXY.
     pub tproxy: Vec<SocketAddr>,
-    /// Where clients that are configured to use the proxy reach it by TLS.
+    /// TLS settings for clients that are configured to reach the proxy over TLS.
     pub tls: Option<ProxyTls>,
-    /// Those whose connections begin with a PROXY header, which is believed.
+    /// Sources whose connections start with a PROXY header, which is trusted.
     pub trusted: Prefixes<()>,
     /// Its name in `Via`, and in error pages.
     pub name: Arc<str>,
@@ -77,16 +77,16 @@ pub struct Proxy {
 /// `[proxy.tls]`
 #[derive(Debug, Clone)]
 pub struct ProxyTls {
-    /// Addresses.
+    /// Addresses to listen on.
     pub listen: Vec<SocketAddr>,
-    /// A PEM file of the gateway's certificate, and those above it.
+    /// A PEM file with the gateway's certificate chain.
     pub certificate: PathBuf,
-    /// A PEM file of its private key.
+    /// A PEM file with its private key.
     pub key: PathBuf,
 }
 
 impl Proxy {
-    /// Its addresses by TLS, if it has any.
+    /// Its TLS addresses, if any.
     #[must_use]
     pub fn tls_listen(&self) -> &[SocketAddr] {
         self.tls.as_ref().map_or(&[], |tls| &tls.listen)
@@ -96,7 +96,7 @@ impl Proxy {
 /// What `Forwarded` (RFC 7239) discloses about the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Forwarded {
-    /// There is no such header.
+    /// No such header.
     #[default]
     Off,
     /// `for=unknown`.
@@ -108,26 +108,26 @@ pub enum Forwarded {
 /// `[downlink]`
 #[derive(Debug, Clone)]
 pub struct Downlink {
-    /// The link's raw rate, frames and all.
+    /// The link's raw rate, including frames.
     pub rate: Rate,
-    /// The payload's part of a full packet's frame: 1448/1514 for Ethernet.
+    /// The fraction of a full packet's frame that is payload: 1448/1514 for Ethernet.
     pub payload: f64,
-    /// Whether the rate is only a first estimate. Agrees with the policy's own knob; false where it has none.
+    /// Whether the rate is only a first estimate. Agrees with the policy's own knob; false if it has none.
     pub learn: bool,
     /// How the far queue is measured.
     pub probe: Probe,
-    /// How often.
+    /// The interval between probes.
     pub probe_every: Duration,
-    /// Which policy decides, with its knobs.
+    /// The scheduling policy, with its knobs.
     pub policy: RequestSpec,
 }
 
 /// `[uplink]`
 #[derive(Debug, Clone)]
 pub struct Uplink {
-    /// The link's raw rate, frames and all.
+    /// The link's raw rate, including frames.
     pub rate: Rate,
-    /// The payload's part of a full packet's frame, as for the downlink.
+    /// The fraction of a full packet's frame that is payload, as for the downlink.
     pub payload: f64,
 }
 
@@ -142,20 +142,20 @@ impl Uplink {
 /// How the far queue is measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Probe {
-    /// It is not.
+    /// Not at all.
     Off,
     /// By ICMP echoes to an address at the link's far end.
     Icmp(std::net::IpAddr),
-    /// By UDP packets that come back (RFC 862) from there.
+    /// By UDP packets echoed from there (RFC 862).
     Udp(SocketAddr),
     /// By ICMP echoes that expire at this many hops on the way to an address.
     Hop {
         /// Hops from here.
         hops: u8,
-        /// Where to; a server that responses come from if that is not said.
+        /// The destination; if `None`, a server that responses come from.
         towards: Option<std::net::IpAddr>,
     },
-    /// By round-trip times of the connections to servers, as the kernel knows them.
+    /// By the kernel's round-trip times of connections to servers.
     Tcp,
 }
 
@@ -179,7 +179,7 @@ impl fmt::Display for Probe {
 pub struct Access {
     /// Permitted clients.
     pub clients: Prefixes<()>,
-    /// Addresses that may be reached though they are private, link-local, loopback or the gateway's own.
+    /// Addresses that may be reached although they are private, link-local, loopback or the gateway's own.
     pub allow: Prefixes<()>,
     /// Addresses that may not be reached.
     pub deny: Prefixes<()>,
@@ -187,11 +187,11 @@ pub struct Access {
     pub connect_ports: Vec<u16>,
     /// Ports that requests may reach; if empty, any.
     pub ports: Vec<u16>,
-    /// Bits of an IPv6 address that are the same for all of a user's, 1 to 128.
+    /// Length of the IPv6 prefix that identifies a user, 1 to 128 bits.
     pub ipv6_user: u8,
-    /// A file of names and passwords, as `htpasswd -B` writes it; with it clients must authenticate.
+    /// A file of names and passwords as written by `htpasswd -B`; if given, clients must authenticate.
     pub passwords: Option<PathBuf>,
-    /// A program that examines names and passwords; with it clients must authenticate.
+    /// A program that checks names and passwords; if given, clients must authenticate.
     pub helper: Option<Helper>,
 }
 
@@ -200,18 +200,18 @@ pub struct Access {
 pub struct Helper {
     /// The program.
     pub program: PathBuf,
-    /// And its arguments.
+    /// Its arguments.
     pub arguments: Vec<String>,
-    /// Processes, at most.
+    /// Maximum number of processes.
     pub processes: usize,
-    /// Looks that one process may have in flight by channels; 0 for none, one at a time.
+    /// Lookups that one process may have in flight, using channels; 0 for one at a time without channels.
     pub channels: usize,
-    /// How long a look may take.
+    /// Maximum duration of a lookup.
     pub timeout: Duration,
 }
 
 impl Access {
-    /// Whether clients have to say who they are.
+    /// Whether clients must authenticate.
     #[must_use]
     pub const fn has_names(&self) -> bool {
         self.passwords.is_some() || self.helper.is_some()
@@ -221,46 +221,46 @@ impl Access {
 /// `[[class]]`
 #[derive(Debug, Clone, Default)]
 pub struct Class {
-    /// What it is called.
+    /// Its name.
     pub name: Arc<str>,
-    /// Its share for each active user, outside of the hours in `weights`.
+    /// The share of each of its active users, outside the hours in `weights`.
     pub weight: Weight,
-    /// Shares at hours of the week: the first whose hours hold counts.
+    /// Shares by hours of the week: the first entry whose hours match applies.
     pub weights: Vec<(Hours, Weight)>,
     /// Addresses of its users.
     pub clients: Vec<Prefix>,
-    /// Names of its users, where they say who they are.
+    /// Names of its users, if they authenticate.
     pub users: Vec<Arc<str>>,
-    /// Names of groups that are its users.
+    /// Names of groups that belong to it.
     pub groups: Vec<Arc<str>>,
-    /// Hosts whose requests are in this class, for all users.
+    /// Hosts for which requests of all users are in this class.
     pub hosts: Arc<[HostPattern]>,
-    /// A rate of the downlink that it may not exceed, frames and all.
+    /// Limit on its rate on the downlink, including frames.
     pub rate: Option<Rate>,
-    /// When its requests are let through; if not said, always.
+    /// When its requests are permitted; `None` means always.
     pub hours: Option<Hours>,
-    /// It has those who are beyond this quota, and no others.
+    /// The quota whose exceeders this class holds, and no other users.
     pub beyond: Option<Arc<str>>,
 }
 
 /// `[[quota]]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Quota {
-    /// What it is called.
+    /// Its name.
     pub name: Arc<str>,
-    /// Names of the classes that it is for; if empty, it is for all.
+    /// Names of the classes that it applies to; if empty, all.
     pub classes: Vec<Arc<str>>,
     /// Whose bytes are counted together.
     pub per: Per,
-    /// When it begins anew.
+    /// Its period.
     pub every: Every,
-    /// How many bytes there are.
+    /// The limit in bytes per period.
     pub bytes: u64,
-    /// Whether bytes that go up count too.
+    /// Whether uploaded bytes count too.
     pub uploads: bool,
     /// Hours that do not count.
     pub free: Option<Hours>,
-    /// What happens to those who have used it up.
+    /// What happens to users who exceed it.
     pub beyond: Beyond,
 }
 
@@ -274,29 +274,29 @@ pub enum Per {
     Class,
 }
 
-/// What happens beyond a quota.
+/// What happens to those who exceed a quota.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Beyond {
-    /// Requests are refused, and transfers are broken off.
+    /// Requests are refused, and transfers are aborted.
     Refuse,
-    /// Users have this weight.
+    /// Users get this weight.
     Weight(Weight),
 }
 
 impl Quota {
-    /// Whether it is for the users of a class.
+    /// Whether it applies to the users of a class.
     #[must_use]
     pub fn is_for(&self, class: &str) -> bool {
         self.classes.is_empty() || self.classes.iter().any(|name| **name == *class)
     }
 
-    /// How much it is, in the largest unit.
+    /// Its limit, in the largest suitable unit.
     #[must_use]
     pub fn size(&self) -> String {
         written_bytes(self.bytes)
     }
 
-    /// What its use is kept under: with another period, or counted otherwise, it is another quota.
+    /// The key under which usage is stored: a quota with another period, or counted differently, is another quota.
     #[must_use]
     pub fn key(&self) -> String {
         let per = if self.per == Per::User { "user" } else { "class" };
@@ -312,7 +312,7 @@ impl Quota {
 /// `[store]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Store {
-    /// The file that keeps what was used of quotas.
+    /// The file that stores the usage of quotas.
     pub path: PathBuf,
     /// How often it is written.
     pub every: Duration,
@@ -325,9 +325,9 @@ pub struct Limits {
     pub connections: usize,
     /// Connections of one client.
     pub connections_per_user: usize,
-    /// Requests of one user, waiting and outstanding.
+    /// Requests of one user, queued and in flight.
     pub requests_per_user: usize,
-    /// Bytes of a request's or a response's line and header.
+    /// Bytes of a message's start line and header.
     pub header_bytes: usize,
     /// Header fields.
     pub headers: usize,
@@ -374,68 +374,68 @@ pub struct Timeouts {
 /// `[admin]`
 #[derive(Debug, Clone)]
 pub struct Admin {
-    /// Where.
+    /// Where it listens.
     pub listen: SocketAddr,
-    /// With this token changes are permitted; without one there are none.
+    /// The token required for changes; without one nothing can be changed.
     pub token: Option<Token>,
 }
 
 /// `[log]`
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
-    /// Where.
+    /// The file.
     pub path: PathBuf,
-    /// How.
+    /// The format of its lines.
     pub format: LogFormat,
 }
 
 /// The access log's format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogFormat {
-    /// Squid's own.
+    /// Squid's native format.
     #[default]
     Squid,
-    /// One JSON document a line.
+    /// One JSON document per line.
     Json,
 }
 
 /// `[pages]`
 #[derive(Debug, Clone)]
 pub struct Pages {
-    /// The name under which clients of the proxy find them, in small letters.
+    /// The name under which clients of the proxy find them, in lower case.
     pub host: Arc<str>,
 }
 
 /// `[pac]`
 #[derive(Debug, Clone)]
 pub struct Pac {
-    /// Proxies, the first that answers being used. If empty, the gateway, as the client met it.
+    /// Proxies, of which browsers use the first that answers. If empty, the gateway at the address that the client used.
     pub proxy: Vec<PacProxy>,
-    /// What is fetched directly.
+    /// Destinations that are fetched directly.
     pub direct: Vec<Direct>,
-    /// Whether everything is where no proxy answers.
+    /// Whether everything is fetched directly when no proxy answers.
     pub falls_back: bool,
 }
 
-/// A proxy that browsers are told of.
+/// A proxy for browsers to use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacProxy {
-    /// Whether it is spoken to by TLS.
+    /// Whether it is reached over TLS.
     pub is_tls: bool,
-    /// Its host, an IPv6 address in brackets, and its port.
+    /// Its host, with brackets if it is an IPv6 address, and its port.
     pub at: Arc<str>,
 }
 
-/// What browsers fetch directly.
+/// Destinations that browsers fetch directly.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Direct {
-    /// From names without a dot.
+    /// Names without a dot.
     PlainNames,
-    /// From this host, in small letters.
+    /// This host, in lower case.
     Host(Arc<str>),
-    /// From this host and all below it.
+    /// This host and all hosts below it.
     Domain(Arc<str>),
-    /// From an address of this prefix, where it is written as one.
+    /// Addresses in this prefix, if written as addresses.
     Prefix(Prefix),
 }
 
@@ -457,25 +457,25 @@ impl fmt::Display for Direct {
 }
 
 impl Downlink {
-    /// What responses can get of the link, in bytes a second.
+    /// The link's capacity for responses, in bytes per second.
     #[must_use]
     pub fn goodput_bytes_per_s(&self) -> f64 {
         goodput(self.rate, self.payload)
     }
 
-    /// What responses of a class can get at most, in bytes a second, if it has a rate.
+    /// The maximum for responses of a class, in bytes per second, if it has a rate.
     #[must_use]
     pub fn cap_bytes_per_s(&self, class: &Class) -> Option<f64> {
         class.rate.map(|rate| goodput(rate, self.payload))
     }
 }
 
-/// Bytes of payload a second of a link whose full packets have this share of it.
+/// Payload in bytes per second of a link, given the fraction of payload in full packets.
 fn goodput(rate: Rate, payload: f64) -> f64 {
     rate.bps() / 8.0 * payload
 }
 
-/// Bytes in the largest unit that leaves a number of at least 1, with at most three digits after the point.
+/// A number of bytes in the largest unit that gives at least 1, with at most three decimals.
 pub(crate) fn written_bytes(bytes: u64) -> String {
     let (scale, unit) = match bytes {
         1_000_000_000.. => (1e9, "GB"),

@@ -1,15 +1,16 @@
-//! Names of a gateway and of classes: what they are made of.
+//! Names of gateways and classes.
 //!
-//! A gateway has its host's name where the file has none, since two gateways in a row with one name look like a loop.
+//! Without a configured name, a gateway is named after its host, since two gateways in a row with the same name look like a
+//! loop.
 
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Arc, LazyLock},
 };
 
-/// The longest name, in characters.
+/// Maximum length of a name in characters.
 pub(super) const LONGEST_NAME: usize = 64;
-/// What a name is, in a message.
+/// Describes a valid name in messages.
 pub(super) const EXPECTED: &str = "a name of 1 to 64 letters, digits, '-', '.' and '_'";
 const PREFIX: &str = "dovetail-";
 
@@ -17,7 +18,7 @@ pub(super) fn is_in_name(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "-._".contains(letter)
 }
 
-/// The same for as long as this process runs.
+/// The default name, constant for the lifetime of this process.
 pub(super) fn default_name() -> Arc<str> {
     static NAME: LazyLock<Arc<str>> =
         LazyLock::new(|| of_host(&rustix::system::uname().nodename().to_string_lossy()).into());
@@ -27,7 +28,7 @@ pub(super) fn default_name() -> Arc<str> {
 fn of_host(host: &str) -> String {
     let plain: String = host.chars().map(|letter| if is_in_name(letter) { letter } else { '-' }).collect();
     let plain = plain.trim_matches(['-', '.']);
-    // What machines are called that nobody has named.
+    // Names of machines that were never named.
     let is_none = ["", "none", "localhost", "localhost.localdomain"].contains(&plain);
     let suffix = if is_none { format!("{:08x}", RandomState::new().hash_one(0_u8) as u32) } else { plain.to_owned() };
     PREFIX.chars().chain(suffix.chars()).take(LONGEST_NAME).collect()

@@ -1,4 +1,4 @@
-//! Reading what browsers are told by the proxy auto-configuration file.
+//! Reads the settings of the proxy auto-configuration file.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -14,7 +14,7 @@ use super::{
     prefixes::Prefix,
 };
 
-/// What the gateway would refuse to reach, in any case as long as nothing is allowed: it is of the users' own network.
+/// The users' own networks, which the gateway refuses to reach unless allowed.
 const OWN_NETWORK: [&str; 8] = [
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -42,7 +42,7 @@ fn own_network() -> Vec<Direct> {
     [Direct::PlainNames].into_iter().chain(prefixes).collect()
 }
 
-/// A proxy, by TLS where it is written as `https://`.
+/// A proxy, over TLS if written as `https://`.
 fn proxy(value: &DeValue<'_>) -> Result<PacProxy, String> {
     let expected = "a proxy such as \"gateway.home:3128\", \"10.0.0.1:3128\" or \"https://gateway.example.org:3129\"";
     let text = written(value, expected)?;
@@ -61,7 +61,7 @@ fn place(text: &str) -> Option<String> {
     host(name).filter(|_| is_port).map(|name| format!("{name}:{port}"))
 }
 
-/// What is fetched directly.
+/// A destination that is fetched directly.
 fn direct(value: &DeValue<'_>) -> Result<Direct, String> {
     let expected = "a host such as \"intranet.example.org\", a domain such as \".example.org\", a prefix such as \
                     \"10.0.0.0/8\" or \"<local>\" for all names without a dot";

@@ -1,4 +1,4 @@
-//! Reading what is said of the gateway's own pages.
+//! Reads the settings of the gateway's own pages.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use super::{
     name::is_in_name,
 };
 
-/// The longest name of a host (RFC 1035, section 2.3.4).
+/// Maximum length of a host name (RFC 1035, section 2.3.4).
 const LONGEST_HOST: usize = 253;
 
 /// `[pages]`
@@ -19,7 +19,7 @@ pub(super) fn pages(mut section: Section<'_>, proxy: &Proxy) -> Result<Pages, Fa
     Ok(Pages { host: host.unwrap_or_else(|| proxy.name.to_ascii_lowercase()).into() })
 }
 
-/// A host's name in small letters. An address is none: it leads to where it leads.
+/// A host name in lower case. An address is not a name.
 pub(super) fn host(text: &str) -> Option<String> {
     let is_name = (1..=LONGEST_HOST).contains(&text.len()) && text.chars().all(is_in_name);
     let is_whole = !text.starts_with(['.', '-']) && !text.ends_with(['.', '-']) && !text.contains("..");

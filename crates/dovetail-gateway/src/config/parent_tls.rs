@@ -1,7 +1,7 @@
-//! How a parent proxy that is reached by TLS proves who it is: by a certificate for its name from an authority that is believed.
+//! How a parent proxy is authenticated over TLS: by a certificate for its name from a trusted authority.
 //!
-//! Each response has a connection of its own, whose receive window holds it back. Over HTTP/2 all responses would share one, so that
-//! protocol is not offered.
+//! Each response has a connection of its own, whose receive window holds it back. Over HTTP/2 all responses would share one, so
+//! HTTP/2 is not offered.
 
 use std::{
     fmt,
@@ -27,9 +27,9 @@ use super::path::path;
 /// `tls`, `tls_name` and `ca_file` of a `[[parent]]`.
 #[derive(Clone)]
 pub struct ParentTls {
-    /// The name or address that its certificate has to be for.
+    /// The name or address that its certificate must be valid for.
     pub name: ServerName<'static>,
-    /// A PEM file of the authorities that are believed; if none, the system's are.
+    /// A PEM file of trusted authorities; if `None`, the system's.
     pub ca_file: Option<PathBuf>,
     connector: TlsConnector,
 }
@@ -42,14 +42,14 @@ impl fmt::Debug for ParentTls {
 }
 
 impl ParentTls {
-    /// What begins connections to it.
+    /// The connector for TLS to it.
     #[must_use]
     pub const fn connector(&self) -> &TlsConnector {
         &self.connector
     }
 }
 
-/// What a parent at this host is reached with, if it is reached by TLS.
+/// The TLS settings of a parent at this host, if it is reached over TLS.
 pub(super) fn read(section: &mut Section<'_>, host: &str, folder: &Path) -> Result<Option<ParentTls>, Fault> {
     let is_so = section.one("tls", truth)?.unwrap_or(false);
     let expected = "the name or address that its certificate is for, such as \"proxy.provider.example\"";
@@ -96,7 +96,7 @@ fn authorities(file: &Path) -> Result<RootCertStore, String> {
 
 fn of_system() -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
-    // A bundle may have some that cannot be read: the others are of use without them.
+    // A bundle may contain certificates that cannot be parsed; the others are usable without them.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
         return Err(

@@ -1,4 +1,4 @@
-//! Parent proxies: where requests go instead of to servers.
+//! Parent proxies, to which requests go instead of servers.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,23 +20,23 @@ use super::{
     path::path,
 };
 
-/// The most parents that there may be.
+/// Maximum number of parents.
 const MOST_PARENTS: usize = 64;
 
 /// `[[parent]]`
 #[derive(Clone)]
 pub struct Parent {
-    /// What it is called.
+    /// Its name.
     pub name: Arc<str>,
-    /// Its name or address, and its port.
+    /// Its host name or address, and its port.
     pub address: (Arc<str>, u16),
-    /// Hosts that it is for; if empty, all.
+    /// Hosts that it is used for; if empty, all.
     pub hosts: Arc<[HostPattern]>,
-    /// Hosts that it is not for.
+    /// Hosts that it is not used for.
     pub except: Arc<[HostPattern]>,
-    /// Who the gateway says that it is.
+    /// The user that the gateway authenticates as.
     pub user: Option<Arc<str>>,
-    /// What it is reached by TLS with, if it is.
+    /// TLS settings, if it is reached over TLS.
     pub tls: Option<ParentTls>,
     /// Whether requests go directly to servers when no parent can be reached.
     pub direct: bool,
@@ -54,20 +54,20 @@ impl std::fmt::Debug for Parent {
 }
 
 impl Parent {
-    /// Whether requests to this host are for it: a name in small letters, or an address. O(labels).
+    /// Whether it is used for this host: a name in lower case, or an address. O(labels).
     #[must_use]
     pub fn is_for(&self, host: &str) -> bool {
         let (hosts, except) = &self.by_host;
         (hosts.is_empty() || hosts.find(host).is_some()) && except.find(host).is_none()
     }
 
-    /// What `Proxy-Authorization` says to it.
+    /// The value of `Proxy-Authorization` for it.
     #[must_use]
     pub fn authorization(&self) -> Option<&str> {
         self.authorization.as_deref()
     }
 
-    /// Its address as it is written.
+    /// Its address in text form.
     #[must_use]
     pub fn written_address(&self) -> String {
         let (host, port) = &self.address;
@@ -75,7 +75,7 @@ impl Parent {
     }
 }
 
-/// The parents of a file, in the order in which they are tried.
+/// The parents in a file, in the order in which they are tried.
 pub(super) fn read(sections: Vec<Section<'_>>, own: &[SocketAddr], folder: &Path) -> Result<Vec<Arc<Parent>>, Fault> {
     let mut parents: Vec<Arc<Parent>> = Vec::new();
     for mut section in sections {

@@ -1,19 +1,19 @@
-//! Address prefixes, and what goes with the longest that matches.
+//! Longest-prefix matching of addresses.
 
 use std::{collections::HashMap, fmt, net::IpAddr};
 
 use ipnet::IpNet;
 
-/// An address prefix such as `10.0.0.0/16`; a single address is one too.
+/// An address prefix such as `10.0.0.0/16`, or a single address.
 pub type Prefix = IpNet;
 
-/// Values by prefix. O(lengths of prefixes) a look, by keyed hashes.
+/// Values by prefix. A lookup is O(lengths of prefixes), using keyed hashes.
 #[derive(Clone)]
 pub struct Prefixes<V> {
-    // The longest first.
+    // Longest first.
     entries: Vec<(IpNet, V)>,
     places: HashMap<IpNet, usize>,
-    // The lengths that there are, the longest first: of IPv4 and of IPv6.
+    // The prefix lengths in use, longest first: of IPv4 and of IPv6.
     lengths: [Vec<u8>; 2],
 }
 
@@ -30,7 +30,7 @@ impl<V> Default for Prefixes<V> {
 }
 
 impl<V> Prefixes<V> {
-    /// Of values by prefix. Of equal prefixes the first counts.
+    /// Builds the map. Of equal prefixes the first counts.
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = (Prefix, V)>) -> Self {
         let mut entries: Vec<_> = entries.into_iter().collect();
@@ -47,14 +47,13 @@ impl<V> Prefixes<V> {
         Self { entries, places, lengths }
     }
 
-    /// The value of the longest prefix that the address is in. An IPv4 address that is written as an IPv6 one is an IPv4
-    /// address.
+    /// The value of the longest prefix that contains the address. IPv4-mapped IPv6 addresses count as IPv4.
     #[must_use]
     pub fn find(&self, address: IpAddr) -> Option<&V> {
         self.longest(IpNet::from(address.to_canonical())).map(|(_, value)| value)
     }
 
-    /// The longest prefix that all of `within` is in, and its value.
+    /// The longest prefix that contains all of `within`, and its value.
     #[must_use]
     pub fn longest(&self, within: Prefix) -> Option<(&Prefix, &V)> {
         let lengths = &self.lengths[usize::from(within.addr().is_ipv6())];
@@ -65,7 +64,7 @@ impl<V> Prefixes<V> {
         self.entries.get(*place).map(|(prefix, value)| (prefix, value))
     }
 
-    /// The prefixes, the longest first.
+    /// The prefixes, longest first.
     pub fn prefixes(&self) -> impl Iterator<Item = &Prefix> + Clone {
         self.entries.iter().map(|(prefix, _)| prefix)
     }
@@ -84,7 +83,7 @@ mod tests {
     use super::*;
 
     fn any_prefix() -> impl Strategy<Value = IpNet> {
-        // Few bits, so that they overlap.
+        // Few bits, so that prefixes overlap.
         let v4 = (0_u32..64, 24_u8..=32)
             .prop_map(|(low, length)| IpNet::new(IpAddr::from((0x0a00_0000 | low).to_be_bytes()), length));
         let v6 = (0_u128..64, 120_u8..=128)

@@ -1,4 +1,4 @@
-//! How a probe is written.
+//! Parses probes.
 
 use std::{net::SocketAddr, str::FromStr};
 
@@ -7,7 +7,7 @@ use toml::de::DeValue;
 
 use super::model::Probe;
 
-/// What a probe may be.
+/// The valid forms of a probe.
 const EXPECTED: &str = "\"tcp\", \"off\", an address such as \"10.99.0.1\", \"udp://10.99.0.1:7\", \"hop:2\" or \
                         \"hop:2@192.0.2.1\"";
 
@@ -17,7 +17,7 @@ pub(super) fn probe(value: &DeValue<'_>) -> Result<Probe, String> {
 }
 
 impl Probe {
-    /// What a file says for it, without quotes.
+    /// Its form in a configuration, without quotes.
     #[must_use]
     pub fn written(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Quotas, as they are written.
+//! Reads quotas.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -17,14 +17,14 @@ use super::{
     name::{EXPECTED, LONGEST_NAME, is_in_name},
 };
 
-/// The most quotas there may be: each is looked up for each request.
+/// Maximum number of quotas: each is checked for each request.
 const MOST_QUOTAS: usize = 16;
-/// What a quota may be of, in bytes.
+/// The range of a quota's limit, in bytes.
 const BYTES: std::ops::RangeInclusive<u64> = 1..=1_000_000_000_000_000;
-/// Before the name of a quota: the class of those beyond it.
+/// Prefix of the name of the class for users beyond a quota.
 const BEYOND: &str = "beyond-";
 
-/// Reads quotas, and adds to the classes those of users beyond them, after all others.
+/// Reads quotas, and appends classes for users beyond them.
 pub(super) fn read(sections: Vec<Section<'_>>, classes: &mut Vec<Class>, most: usize) -> Result<Vec<Quota>, Fault> {
     let mut quotas: Vec<Quota> = Vec::new();
     let mut names = HashSet::new();
@@ -112,7 +112,7 @@ enum Kind {
     Month,
 }
 
-/// A day of the week, or of the month.
+/// A day of the week or of the month.
 enum Starts {
     On(Weekday),
     At(i8),

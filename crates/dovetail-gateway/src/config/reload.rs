@@ -1,4 +1,4 @@
-//! What a configuration cannot change while the gateway runs.
+//! Determines what a reload cannot change while the gateway runs.
 
 use std::{fmt, net::SocketAddr, sync::Arc};
 
@@ -8,14 +8,14 @@ use super::{
 };
 
 impl Config {
-    /// Changes in the new configuration that take effect only when the gateway is restarted, a sentence each.
+    /// Changes in the new configuration that require a restart, a sentence each.
     #[must_use]
     pub fn what_a_reload_cannot_change(&self, new: &Self) -> Vec<String> {
         new.clone().reloaded(self).1
     }
 
-    /// What a gateway that runs with `old` goes on with when it reads this: with what only a restart changes as it was, and
-    /// [what that is](Self::what_a_reload_cannot_change).
+    /// The configuration with which a gateway that runs with `old` continues when it reads this one: settings that need a
+    /// restart stay as they were. Also returns [what those are](Self::what_a_reload_cannot_change).
     #[must_use]
     pub fn reloaded(self, old: &Self) -> (Self, Vec<String>) {
         let mut config = self.in_the_order_of(old);
@@ -41,17 +41,17 @@ impl Config {
         }
         let (downlink, was) = (&mut config.downlink, &old.downlink);
         kept.keep("downlink.policy", &mut downlink.policy, &was.policy, |policy| policy.as_str().to_owned());
-        // The policy's own knob says the same.
+        // The policy's own knob agrees with it.
         downlink.learn = was.learn;
-        // Another rate is taken up; whether there is one is not.
+        // The rate can change, but not whether there is one.
         if config.uplink.is_some() != old.uplink.is_some() {
             kept.keep("uplink.rate", &mut config.uplink, &old.uplink, written_uplink);
         }
         (config, kept.0)
     }
 
-    /// The same with its classes where those of the same name were in `old`, so that a class keeps its number and what was
-    /// counted by that. One that is no more keeps its place without any users.
+    /// The same configuration with classes at the positions that they have, by name, in `old`, so that a class keeps its number
+    /// and the counts under it. Removed classes keep their position without any users.
     #[must_use]
     pub fn in_the_order_of(mut self, old: &Self) -> Self {
         let default = self.classes[self.default_class].name.clone();
@@ -76,12 +76,12 @@ impl Config {
     }
 }
 
-/// What stays as it was, a sentence each.
+/// The settings that stay as they were, a sentence each.
 #[derive(Default)]
 struct Kept(Vec<String>);
 
 impl Kept {
-    /// Puts back what was, and says so if it was written otherwise.
+    /// Restores the old value, and records it if the new one differs.
     fn keep<T: Clone>(&mut self, key: &str, new: &mut T, old: &T, written: impl Fn(&T) -> String) {
         let (was, wanted) = (written(old), written(new));
         if was != wanted {
@@ -107,14 +107,14 @@ fn written_uplink(uplink: &Option<Uplink>) -> String {
     if uplink.is_some() { "set" } else { "off" }.to_owned()
 }
 
-/// Addresses in an order of their own: in which they are written does not matter.
+/// Addresses in sorted order: their order in the file does not matter.
 fn set(addresses: &[SocketAddr]) -> String {
     let mut addresses = addresses.to_vec();
     addresses.sort_unstable();
     joined(&addresses, "off")
 }
 
-/// Things with commas between, or a word where there are none.
+/// Joins items with commas, or returns a word if there are none.
 pub(super) fn joined(things: impl IntoIterator<Item = impl fmt::Display>, none: &str) -> String {
     let things: Vec<_> = things.into_iter().map(|thing| thing.to_string()).collect();
     if things.is_empty() { none.to_owned() } else { things.join(", ") }

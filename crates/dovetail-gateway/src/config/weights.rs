@@ -1,11 +1,11 @@
-//! Weights by the hour.
+//! Weights that change by the hour.
 
 use dovetail_sched::Weight;
 use jiff::{ZonedDateTime, civil::DateTime};
 
 use super::model::{Class, Config};
 
-/// Hours that take more turns than these to change a weight do not change it.
+/// If hours change more often than this without changing the weight, it is taken to be constant.
 const MOST_TURNS: usize = 1_024;
 
 impl Class {
@@ -15,7 +15,7 @@ impl Class {
         self.weights.iter().find(|(hours, _)| hours.contains(at)).map_or(self.weight, |&(_, weight)| weight)
     }
 
-    /// When its weight is another next. `None` if it stays.
+    /// When its weight next changes. `None` if it stays the same.
     #[must_use]
     pub fn next_weight(&self, at: &ZonedDateTime) -> Option<ZonedDateTime> {
         let weight = self.weight_at(at.datetime());

@@ -1,15 +1,15 @@
-//! How long and how much.
+//! Limits of a measurement.
 
 use std::time::Duration;
 
-/// What a measurement of one direction may take, at most.
+/// Limits of a measurement of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Its time.
+    /// Its duration.
     pub time: Duration,
-    /// Bytes of payload; what is in flight at the end comes on top.
+    /// Bytes of payload, not counting what is in flight at the end.
     pub bytes: u64,
-    /// Connections at once.
+    /// Number of parallel connections.
     pub connections: usize,
 }
 

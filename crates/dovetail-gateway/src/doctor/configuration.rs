@@ -1,10 +1,10 @@
-//! What was found as a first configuration, with where each value comes from.
+//! Writes the findings as a first configuration that states where each value comes from.
 
 use std::{fmt::Write, net::SocketAddr};
 
 use super::{Findings, Network};
 
-/// Where clients connect to.
+/// The port that clients connect to.
 const PORT: u16 = 3128;
 
 impl Findings {
@@ -16,7 +16,7 @@ impl Findings {
             "# Written by `dovetail gateway doctor`. All keys and their defaults: docs/gateway-config.md.\n\
              # What it means: dovetail gateway --check --config FILE\n\n",
         );
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = self.parts(&mut text, rate);
         Some(text)
     }
@@ -75,7 +75,7 @@ impl Findings {
         writeln!(text, "[admin]\nlisten = \"127.0.0.1:9180\"")
     }
 
-    /// Where the rate comes from.
+    /// States where the rate comes from.
     fn of_rate(&self) -> String {
         let Some(downlink) = self.downlink.filter(|downlink| downlink.throughput.is_some()) else {
             return "As you said: it was not measured. The gateway learns what the link carries from there.".into();
@@ -95,7 +95,7 @@ impl Findings {
 }
 
 impl Network {
-    /// The network, as `access.clients` has it.
+    /// The network, in the notation of `access.clients`.
     fn cidr(&self) -> String {
         let all = ipnet::IpNet::new(self.address, self.prefix).map(|net| net.trunc());
         all.map_or_else(|_| self.address.to_string(), |net| net.to_string())
@@ -107,7 +107,7 @@ fn quoted(items: impl IntoIterator<Item = impl ToString>) -> String {
     items.join(", ")
 }
 
-/// A rate to three digits, which is more than a measurement is good for.
+/// Rounds a rate to three digits, which is more than a measurement is worth.
 pub(super) fn written(bps: f64) -> String {
     let digits = 10_f64.powf(bps.log10().floor() - 2.0).max(1.0);
     let bps = (bps / digits).round().max(1.0) * digits;

@@ -1,53 +1,54 @@
-//! What series of measurements say of a link. No clock and no I/O: times are from the beginning of a measurement.
+//! Interprets series of measurements of a link. No clock and no I/O: times are relative to the start of a measurement.
 //!
-//! **Rate.** What arrived is cut into windows of equal length. The ramp is left out: windows before the first that has four
-//! fifths of what the later half has at the median. Of the rest the interquartile mean counts, so that neither a pause nor a
-//! burst does. If the later half of that differs from the earlier by more than 15 %, the rate has changed (a link may be faster for
-//! its first seconds), and the later half counts.
+//! **Rate.** Arrivals are divided into windows of equal length. The ramp is skipped: all windows before the first that reaches
+//! four fifths of the later half's median. The rate is the interquartile mean of the others, which neither a pause nor a burst
+//! affects. If their later half differs from the earlier by more than 15 %, the rate has changed (a link may be faster for its
+//! first seconds), and the later half is used.
 //!
-//! **Far buffer.** While transfers fill the link, a probe waits in the queue before it. The longest of these waits is how much fits:
-//! the 95th percentile of the round trips minus the least one at rest, so that a single late answer does not count.
+//! **Far buffer.** While transfers fill the link, a probe waits in the queue in front of it. The longest of these waits is the
+//! size of the buffer: the 95th percentile of the round trips minus the shortest at rest, so that a single late answer does not
+//! count.
 
 use std::time::Duration;
 
-/// Windows that a measurement is cut into.
+/// Number of windows that a measurement is divided into.
 const WINDOWS: u32 = 20;
-/// No window is shorter: senders come in bursts, and what was lost arrives late.
+/// Minimum length of a window: senders send in bursts, and retransmissions arrive late.
 const LEAST_WINDOW: Duration = Duration::from_millis(200);
-/// Fewer windows than this after the ramp say nothing.
+/// Minimum number of windows after the ramp for a result.
 const LEAST_WINDOWS: usize = 4;
-/// Where this part of the later half's rate is reached, the ramp is over.
+/// The ramp is over once this fraction of the later half's rate is reached.
 const RAMP: f64 = 0.8;
-/// Halves that differ by more are of a link whose rate has changed.
+/// If halves differ by more than this, the link's rate has changed.
 const CHANGE: f64 = 0.15;
-/// How much a round trip rises at least where there is a queue on its way.
+/// Minimum rise of a round trip that indicates a queue on its way.
 const LEAST_RISE: Duration = Duration::from_millis(3);
-/// Which part of probes at rest has to be answered.
+/// Minimum fraction of probes at rest that must be answered.
 const LEAST_ANSWERED: f64 = 0.75;
-/// Probes whose rise is this part of the largest see the same queue.
+/// Probes whose rise is at least this fraction of the largest measure the same queue.
 const SEES: f64 = 0.6;
 
-/// How much had arrived when.
+/// The number of bytes that had arrived at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrived {
     pub(super) at: Duration,
     pub(super) bytes: u64,
 }
 
-/// A rate as it was measured.
+/// A measured rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throughput {
-    /// Payload, in bytes a second.
+    /// Payload, in bytes per second.
     pub bytes_per_s: f64,
-    /// By how much windows differ: half of the range between their quartiles, as a part of the rate.
+    /// Variation between windows: half of the interquartile range, as a fraction of the rate.
     pub spread: f64,
-    /// When the ramp was over, from the beginning.
+    /// When the ramp was over, since the start.
     pub full_from: Duration,
-    /// What it was before it changed, in bytes a second, if it did.
+    /// The rate before it changed, in bytes per second, if it did.
     pub before: Option<f64>,
 }
 
-/// The rate that a link had, or `None` if too little arrived for one. O(samples).
+/// The link's rate, or `None` if too little arrived to tell. O(samples).
 pub(super) fn throughput(arrived: &[Arrived]) -> Option<Throughput> {
     let (first, last) = (arrived.first()?, arrived.last()?);
     let lasted = last.at.saturating_sub(first.at);
@@ -75,7 +76,7 @@ pub(super) fn throughput(arrived: &[Arrived]) -> Option<Throughput> {
     })
 }
 
-/// Bytes a second in each whole window. What came between two samples came evenly.
+/// Bytes per second in each whole window, interpolated linearly between samples.
 fn windows(arrived: &[Arrived], window: Duration) -> Vec<f64> {
     let Some(first) = arrived.first() else { return Vec::new() };
     let mut rates = Vec::new();
@@ -107,34 +108,34 @@ fn middle(rates: &[f64]) -> f64 {
     half.iter().sum::<f64>() / half.len() as f64
 }
 
-/// A probe: when it left, and how long it took, if it came back.
+/// A probe: when it was sent, and its round trip if it was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Echoed {
     pub(super) at: Duration,
     pub(super) took: Option<Duration>,
 }
 
-/// What became of probes that left after one another.
+/// Statistics of a series of probes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoundTrips {
-    /// Probes that left.
+    /// Probes sent.
     pub sent: u32,
-    /// Probes that came back.
+    /// Probes answered.
     pub back: u32,
-    /// The least round trip.
+    /// The shortest round trip.
     pub least: Duration,
-    /// The median one.
+    /// The median.
     pub median: Duration,
     /// The 95th percentile.
     pub long: Duration,
 }
 
-/// Of the probes that left at this time or later. O(n log n).
+/// Statistics of the probes sent at this time or later. O(n log n).
 pub(super) fn round_trips(echoed: &[Echoed], from: Duration) -> RoundTrips {
     let counted = || echoed.iter().filter(|one| one.at >= from);
     let mut took: Vec<Duration> = counted().filter_map(|one| one.took).collect();
     took.sort_unstable();
-    // The least that so large a part does not exceed.
+    // The smallest value that this percentage does not exceed.
     let rank = |percent: usize| took.get((took.len() * percent).div_ceil(100).max(1) - 1).copied().unwrap_or_default();
     RoundTrips {
         sent: counted().count() as u32,
@@ -145,7 +146,7 @@ pub(super) fn round_trips(echoed: &[Echoed], from: Duration) -> RoundTrips {
     }
 }
 
-/// What one probe saw at rest and while the link was full.
+/// A probe's measurements at rest and while the link was full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Seen {
     /// At rest.
@@ -157,19 +158,19 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// Whether it is answered.
+    /// Whether enough of the probes at rest were answered.
     #[must_use]
     pub fn is_answered(&self) -> bool {
         self.idle.back > 0 && f64::from(self.idle.back) >= LEAST_ANSWERED * f64::from(self.idle.sent)
     }
 
-    /// How much a full downlink added to its round trip: the far buffer.
+    /// How much a full downlink added to the round trip: the far buffer.
     #[must_use]
     pub fn downlink_buffer(&self) -> Option<Duration> {
         self.rise(self.down)
     }
 
-    /// How much a full uplink added to it.
+    /// How much a full uplink added to the round trip.
     #[must_use]
     pub fn uplink_buffer(&self) -> Option<Duration> {
         self.rise(self.up)
@@ -181,8 +182,8 @@ impl Seen {
     }
 }
 
-/// Which probe to use: of those that see the queue of the full downlink, the one with the least round trip. Where the link was
-/// not filled, of all that are answered. `None` if none is, or none sees a queue. The earlier of two alike.
+/// The recommended probe: of those that measure the full downlink's queue, the one with the shortest round trip; if the link
+/// was not filled, of all that are answered. `None` if none is answered, or none sees a queue. Ties go to the earlier one.
 pub(super) fn choose(seen: &[Seen]) -> Option<usize> {
     let most = seen.iter().filter_map(Seen::downlink_buffer).max();
     if most.is_some_and(|most| most < LEAST_RISE) {
@@ -193,7 +194,7 @@ pub(super) fn choose(seen: &[Seen]) -> Option<usize> {
         None => seen.is_answered(),
     };
     let useful = seen.iter().enumerate().filter(|(_, seen)| sees(seen));
-    // A millisecond is what a busy machine adds.
+    // A busy machine adds a millisecond.
     useful.min_by_key(|(_, seen)| seen.idle.least.as_millis()).map(|(at, _)| at)
 }
 
@@ -205,7 +206,7 @@ mod tests {
         Duration::from_millis(millis)
     }
 
-    /// What arrives where `rate` bytes a millisecond do, at each of these milliseconds, in samples of 50 ms.
+    /// Samples every 50 ms of a transfer at `rate` bytes per millisecond, a function of the millisecond.
     fn series(millis: u64, rate: impl Fn(u64) -> u64) -> Vec<Arrived> {
         let mut bytes = 0;
         let mut samples = vec![Arrived { at: ms(0), bytes: 0 }];
@@ -246,14 +247,14 @@ mod tests {
             _ => 100,
         };
         close(throughput(&series(10_000, paused)).expect("a rate").bytes_per_s, 100_000.0);
-        // A pause after which there is no burst.
+        // A pause that is not followed by a burst.
         let lost = |at| if (6000..7000).contains(&at) { 0 } else { 100 };
         close(throughput(&series(10_000, lost)).expect("a rate").bytes_per_s, 100_000.0);
     }
 
     #[test]
     fn bursts_of_a_sender_are_the_rate_on_average() {
-        // 40 ms of data in each 120 ms: windows have one burst more or less.
+        // 40 ms of data every 120 ms: windows contain one burst more or less.
         let bursts = |at| if at % 120 < 40 { 300 } else { 0 };
         let found = throughput(&series(12_000, bursts)).expect("a rate");
         assert!((found.bytes_per_s / 100_000.0 - 1.0).abs() < 0.02, "{found:?}");
@@ -289,7 +290,7 @@ mod tests {
         assert_eq!(round_trips(&[], ms(0)), RoundTrips::default());
     }
 
-    /// A probe that takes this long at rest, and this long while the link is full.
+    /// A probe with these round trips in milliseconds at rest and while the link is full.
     fn seen(idle: impl Into<Option<u64>>, full: impl Into<Option<u64>>) -> Seen {
         let trips = |took: Option<u64>| round_trips(&probes([took; 20]), ms(0));
         Seen { idle: trips(idle.into()), down: Some(trips(full.into())), up: None }
@@ -307,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_nearest_that_sees_the_queue_is_used() {
-        // A router of one's own, the provider's end, a hop beyond it, the server.
+        // The user's own router, the provider's end, a hop beyond it, the server.
         let all = [seen(1, 1), seen(20, 160), seen(30, 172), seen(45, 190)];
         assert_eq!(choose(&all), Some(1));
         assert_eq!(choose(&[seen(1, 1), seen(None, None), seen(30, 172)]), Some(2), "one is not answered");

@@ -1,4 +1,4 @@
-//! What this machine has of what a gateway uses, and what to do where something is missing.
+//! Checks whether this machine has what a gateway uses, and what to do if something is missing.
 
 use std::{fs, io, os::fd::AsFd};
 
@@ -7,21 +7,21 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::{config::Limits, descriptors::Descriptors, sys};
 
-/// A window may grow to what the link carries in so many seconds (`RequestSetup`).
+/// A window may grow to what the link carries in this many seconds (`RequestSetup`).
 const LONGEST_WINDOW_S: f64 = 1.4;
 
-/// Something that was examined.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
-    /// What it is for.
+    /// What it is needed for.
     pub what: &'static str,
-    /// How it is.
+    /// The finding.
     pub found: String,
     /// What to do about it, if anything.
     pub advice: Option<String>,
 }
 
-/// All of it, for a link that brings this many bytes of payload a second, where that is known.
+/// Runs all checks, for a link with a payload rate of this many bytes per second, if that is known.
 pub(super) fn examine(bytes_per_s: Option<f64>, limits: &Limits) -> Vec<Check> {
     let mut checks = vec![windows(read("/proc/sys/net/core/rmem_max"), bytes_per_s)];
     checks.extend(scaling(read("/proc/sys/net/ipv4/tcp_window_scaling")));
@@ -35,7 +35,7 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 
-/// Whether buffers may be as long as windows that are set.
+/// Whether buffers may be as long as the windows in use.
 fn windows(rmem_max: Option<String>, bytes_per_s: Option<f64>) -> Check {
     let what = "receive windows";
     let Some(most) = rmem_max.as_deref().and_then(|most| most.parse::<u64>().ok()) else {
@@ -66,7 +66,7 @@ fn scaling(of: Option<String>) -> Option<Check> {
     })
 }
 
-/// What the kernel knows of TCP, each tried out on a socket.
+/// TCP features of the kernel, each tested on a socket.
 fn kernel(release: &str) -> Vec<Check> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None);
     let has = |works: fn(&Socket) -> bool| socket.as_ref().is_ok_and(works);

@@ -1,11 +1,10 @@
-//! `dovetail gateway doctor`: measures a link before a gateway stands at it, and writes a first configuration.
+//! `dovetail gateway doctor`: measures a link before a gateway is installed there, and writes a first configuration.
 //!
-//! It contacts the servers that it is told, the routers on the way to the first of them, and the system's name servers where one is
-//! told by name; nothing else.
+//! It contacts the servers given to it, the routers on the way to the first of them, and the system's name servers if a server
+//! is given by name; nothing else.
 //!
-//! `estimate` says what series of measurements mean, without a clock or a socket. `probes` tries what may measure the far
-//! queue, at rest and while `transfer` fills the link; `machine` looks at what this machine has. `table` and
-//! `configuration` write what was found.
+//! `estimate` interprets measurements, without a clock or a socket. `probes` tests ways to measure the far queue, at rest and
+//! while `transfer` fills the link; `machine` checks this machine. `table` and `configuration` write the findings.
 
 mod bounds;
 mod configuration;
@@ -43,53 +42,53 @@ use self::{
 };
 use crate::config::{Limits, Probe};
 
-/// What a full packet's payload is of its frame: TCP over Ethernet.
+/// The fraction of a full packet's frame that is payload: TCP over Ethernet.
 const PAYLOAD: f64 = 1448.0 / 1514.0;
-/// How long probes are tried at rest.
+/// How long probes are tested at rest.
 const AT_REST: Duration = Duration::from_secs(3);
-/// Between two fillings, for queues to become empty.
+/// Pause between two transfers, for queues to drain.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Probes that go on while the link is full: each takes a little of it.
+/// Number of probes that continue while the link is full: each takes a little of it.
 const MOST_TRIED: usize = 6;
 
-/// What to measure, and with what.
+/// What to measure, and how.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// A server of the operator's beyond the link, with a large file where the rate is to be measured.
+    /// A server of the operator's beyond the link, with a large file if the rate is to be measured.
     pub to: Option<Target>,
-    /// Where to send to, for the uplink's rate.
+    /// Where to send data, to measure the uplink's rate.
     pub upload: Option<Target>,
-    /// Probes to try; if empty, those that there may be on the way to the server.
+    /// Probes to test; if empty, the possible ones on the way to the server.
     pub probes: Vec<Probe>,
-    /// The provider's figure, where the rate is not measured.
+    /// The provider's figure, if the rate is not measured.
     pub rate: Option<Rate>,
-    /// What a measurement may take.
+    /// Limits of each measurement.
     pub bounds: Bounds,
 }
 
-/// How far a measurement is.
+/// Progress of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress {
-    /// What is measured.
+    /// What is being measured.
     pub what: &'static str,
-    /// How long it has taken.
+    /// Elapsed time.
     pub for_: Duration,
-    /// How long it takes at most.
+    /// Maximum time.
     pub of: Duration,
-    /// Bytes that have been moved.
+    /// Bytes transferred.
     pub bytes: u64,
 }
 
-/// One direction of the link.
+/// The measurement of one direction of the link.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Direction {
-    /// What was seen, if enough arrived.
+    /// The throughput, if enough arrived.
     pub throughput: Option<Throughput>,
-    /// Bytes that were moved for it.
+    /// Bytes transferred for it.
     pub bytes: u64,
-    /// How long that took.
+    /// How long it took.
     pub took: Duration,
-    /// Whether the volume ended before the time.
+    /// Whether the volume limit was reached before the time limit.
     pub ended_early: bool,
 }
 
@@ -101,70 +100,70 @@ impl Direction {
     }
 }
 
-/// A probe and what it saw.
+/// A probe and its measurements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tried {
-    /// What the configuration says for it.
+    /// The configuration that corresponds to it.
     pub probe: Probe,
-    /// What it saw.
+    /// What it measured.
     pub seen: Seen,
 }
 
-/// What was found.
+/// The results.
 #[derive(Debug, Clone)]
 pub struct Findings {
-    /// What was asked.
+    /// The plan that was carried out.
     pub plan: Plan,
     /// The server's address.
     pub server: Option<IpAddr>,
-    /// Probes that were tried.
+    /// Probes that were tested.
     pub tried: Vec<Tried>,
-    /// Which of them to use.
+    /// The recommended one of them, as an index.
     pub chosen: Option<usize>,
-    /// The downlink, if it was filled.
+    /// The downlink, if it was measured.
     pub downlink: Option<Direction>,
-    /// The uplink, if it was filled.
+    /// The uplink, if it was measured.
     pub uplink: Option<Direction>,
-    /// What this machine has.
+    /// The checks of this machine.
     pub machine: Vec<Check>,
-    /// Networks of this machine that are not towards the server.
+    /// Networks of this machine other than the one towards the server.
     pub networks: Vec<Network>,
 }
 
-/// An address of this machine, and how long its network's prefix is.
+/// An address of this machine and its network's prefix length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network {
     /// The machine's address in it.
     pub address: IpAddr,
-    /// Bits of its prefix.
+    /// Length of the network prefix in bits.
     pub prefix: u8,
 }
 
 impl Findings {
-    /// The downlink's raw rate in bits a second: as measured, or as the operator says.
+    /// The downlink's raw rate in bits per second: as measured, or as given by the operator.
     #[must_use]
     pub fn rate_bps(&self) -> Option<f64> {
         let measured = self.downlink.and_then(|downlink| downlink.rate_bps());
         measured.or(self.plan.rate.map(Rate::bps))
     }
 
-    /// The probe to use and what it saw.
+    /// The recommended probe and its measurements.
     #[must_use]
     pub fn probe(&self) -> Option<&Tried> {
         self.tried.get(self.chosen?)
     }
 
-    /// How long a packet waits in the downlink's queue when that is full.
+    /// How long a packet is queued when the downlink's buffer is full.
     #[must_use]
     pub fn far_buffer(&self) -> Option<Duration> {
         self.probe()?.seen.downlink_buffer()
     }
 }
 
-/// Measures. `tell` is told how far it is, many times a second.
+/// Carries out a plan. `tell` is called with the progress many times a second.
 ///
 /// # Errors
-/// [`DoctorError`] when a server does not answer as it has to, or the system refuses.
+/// [`DoctorError`] if a server does not answer as required, or the system fails.
 pub fn examine(plan: Plan, mut tell: impl FnMut(Progress)) -> Result<Findings, DoctorError> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure(plan, &mut tell))
@@ -231,7 +230,7 @@ async fn candidates(plan: &Plan, server: Option<SocketAddr>) -> Vec<Candidate> {
     probes::candidates(&route, server.ip(), Some(server).filter(|server| server.port() != 0))
 }
 
-/// Tries all of them at rest. Those that are not answered go last, and of too many the farthest are left out.
+/// Tests all candidates at rest. Unanswered ones are sorted last, and if there are too many the farthest are dropped.
 async fn at_rest(
     candidates: Vec<Candidate>,
     tell: &mut dyn FnMut(Progress),
@@ -251,7 +250,7 @@ async fn at_rest(
     let mut all: Vec<_> = candidates.into_iter().zip(seen).collect();
     all.sort_by_key(|(_, seen)| !seen.is_answered());
     let answered = all.iter().filter(|(_, seen)| seen.is_answered()).count();
-    // A handshake is the last resort, and the last of all.
+    // The last answered one stays: a handshake, the last resort, is sorted there.
     if answered > MOST_TRIED {
         all.drain(MOST_TRIED - 1..answered - 1);
     }
@@ -272,14 +271,14 @@ async fn fill(
     let arrived = arrived?;
     let throughput = throughput(&arrived);
     let last = arrived.last().map_or((Duration::ZERO, 0), |last| (last.at, last.bytes));
-    // Where no rate is known, half of the time is as good as any.
+    // If no rate is known, half of the time is as good as any.
     let from = throughput.map_or(last.0 / 2, |found| found.full_from);
     let trips = series.iter().map(|series| round_trips(series, from)).collect();
     let ended_early = last.0 < bounds.time;
     Ok((Direction { throughput, bytes: last.1, took: last.0, ended_early }, trips))
 }
 
-/// This machine's networks, but those towards the server: its users are there.
+/// This machine's networks except the one towards the server: its users are there.
 fn networks(server: Option<SocketAddr>) -> Result<Vec<Network>, DoctorError> {
     let towards = server.and_then(towards);
     let interfaces = if_addrs::get_if_addrs()?;
@@ -301,7 +300,7 @@ fn networks(server: Option<SocketAddr>) -> Result<Vec<Network>, DoctorError> {
     Ok(interfaces.iter().filter(is_inner).map(network).collect())
 }
 
-/// The address that this machine has for who it talks to there. Nothing is sent.
+/// This machine's address on the route to that server. Sends nothing.
 fn towards(server: SocketAddr) -> Option<IpAddr> {
     let any: IpAddr = if server.is_ipv4() { [0; 4].into() } else { [0_u16; 8].into() };
     let socket = UdpSocket::bind((any, 0)).ok()?;

@@ -1,4 +1,4 @@
-//! Tries probes: those that an operator names, or the routers on the way to their server, and the server itself.
+//! Tests probes: those that the operator names, or the routers on the way to their server, and the server itself.
 
 use std::{
     cell::RefCell,
@@ -19,28 +19,28 @@ use tokio::{
 use super::estimate::Echoed;
 use crate::{config::Probe, probe::Echo, sys};
 
-/// Between two packets of one probe: few beside what fills the link.
+/// Interval between two packets of one probe: few compared with what fills the link.
 const EVERY: Duration = Duration::from_millis(200);
-/// Between two handshakes, which are three packets each.
+/// Interval between two handshakes, which are three packets each.
 const HANDSHAKE_EVERY: Duration = Duration::from_millis(250);
-/// What takes longer is lost.
+/// Later answers count as lost.
 const LATEST: Duration = Duration::from_secs(3);
-/// Routers beyond this many are beyond the link.
+/// Routers beyond this distance are beyond the link.
 const MOST_HOPS: u8 = 6;
 /// How long routers have to answer.
 const HOPS_TIME: Duration = Duration::from_millis(1500);
 
-/// A probe that may serve.
+/// A probe that may be suitable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Candidate {
-    /// One that the gateway can be configured with.
+    /// One that can be written into a gateway's configuration.
     Sent(Probe),
-    /// TCP handshakes with the operator's server: what `"tcp"` can see, about.
+    /// TCP handshakes with the operator's server: roughly what `"tcp"` can measure.
     Handshake(SocketAddr),
 }
 
 impl Candidate {
-    /// What the configuration says for it.
+    /// The configuration that corresponds to it.
     pub(super) fn probe(&self) -> Probe {
         match self {
             Self::Sent(probe) => probe.clone(),
@@ -49,8 +49,8 @@ impl Candidate {
     }
 }
 
-/// Routers on the way to an address, by their distance, and that address if it is no farther than they are looked for. Without raw
-/// sockets none.
+/// Routers on the way to an address, by distance, and the address itself if it is within `MOST_HOPS`. Empty without raw
+/// sockets.
 pub(super) async fn route(towards: IpAddr) -> Vec<(u8, IpAddr)> {
     let local = LocalSet::new();
     let mut asked = JoinSet::new();
@@ -59,18 +59,18 @@ pub(super) async fn route(towards: IpAddr) -> Vec<(u8, IpAddr)> {
     }
     let mut answered: Vec<_> = local.run_until(asked.join_all()).await.into_iter().flatten().collect();
     answered.sort_unstable();
-    // Whatever is beyond the address is the address.
+    // Anything beyond the address is the address itself.
     let mut known = HashSet::new();
     answered.retain(|(_, address)| known.insert(*address));
     answered
 }
 
-/// Who answers an echo that expires after this many hops.
+/// The host that answers an echo that expires after this many hops.
 async fn hop(hops: u8, towards: IpAddr) -> io::Result<IpAddr> {
     let echo = Echo::start(&Probe::Hop { hops, towards: Some(towards) })?;
     let late = |_| io::Error::from(io::ErrorKind::TimedOut);
     let asked = async {
-        // Routers that limit how often they answer may have said enough to another one's.
+        // A rate-limited router may have spent its answers on the echo of another distance.
         for number in 0.. {
             echo.send(number, None)?;
             if let Ok(back) = timeout(HOPS_TIME / 3, echo.back()).await {
@@ -82,7 +82,7 @@ async fn hop(hops: u8, towards: IpAddr) -> io::Result<IpAddr> {
     timeout(HOPS_TIME, asked).await.map_err(late)?
 }
 
-/// Candidates for a server, nearest first; those that need no raw sockets before others at the same distance.
+/// Candidates for a server, nearest first; at the same distance, those that need no raw sockets go first.
 pub(super) fn candidates(route: &[(u8, IpAddr)], towards: IpAddr, server: Option<SocketAddr>) -> Vec<Candidate> {
     let routers = route.iter().filter(|(_, address)| *address != towards);
     let of_router = |&(hops, address): &(u8, IpAddr)| {
@@ -94,7 +94,7 @@ pub(super) fn candidates(route: &[(u8, IpAddr)], towards: IpAddr, server: Option
     all
 }
 
-/// What became of each candidate's packets while `meanwhile` went on, and what that came to. Times count from now.
+/// The outcome of each candidate's packets while `meanwhile` runs, and the result of that. Times count from the call.
 pub(super) async fn watch<T>(
     candidates: &[Candidate],
     meanwhile: impl Future<Output = T>,
@@ -109,7 +109,7 @@ pub(super) async fn watch<T>(
         match candidate {
             Candidate::Handshake(server) => drop(tasks.spawn_local_on(handshakes(*server, began, sent), &local)),
             Candidate::Sent(probe) => {
-                // One that cannot be sent is not answered.
+                // A probe that cannot be sent counts as unanswered.
                 let Ok(echo) = Echo::start(probe) else { continue };
                 tasks.spawn_local_on(echoes(echo, began, sent), &local);
             }
@@ -118,7 +118,7 @@ pub(super) async fn watch<T>(
     let done = local
         .run_until(async {
             let done = meanwhile.await;
-            // The last ones have their time, as far as it is not longer than anyone takes.
+            // Waits for the last answers, but no longer than any usually takes.
             let until = began.elapsed();
             let outstanding = || {
                 series.iter().any(|sent| sent.borrow().iter().any(|one| one.took.is_none() && one.at + LATEST > until))
@@ -144,7 +144,7 @@ async fn echoes(echo: Echo, began: Instant, series: Series) {
             let at = began.elapsed();
             places.borrow_mut().insert(number, series.borrow().len());
             series.borrow_mut().push(Echoed { at, took: None });
-            // One that cannot be sent is lost.
+            // A packet that cannot be sent is lost.
             let _ = echo.send(number, None);
             sleep(EVERY).await;
         }
@@ -170,7 +170,8 @@ async fn handshakes(server: SocketAddr, began: Instant, series: Series) {
         let place = series.borrow().len();
         series.borrow_mut().push(Echoed { at, took: None });
         if let Ok(Ok(stream)) = timeout(LATEST, TcpStream::connect(server)).await {
-            // As the kernel knows it: where a packet was lost, the time includes a second until the next, and says nothing.
+            // The kernel's figure: if a packet was lost, the elapsed time includes a second until the retransmission and is
+            // meaningless.
             series.borrow_mut()[place].took = sys::handshake(stream.as_fd());
         }
         sleep(HANDSHAKE_EVERY.saturating_sub(began.elapsed().saturating_sub(at))).await;

@@ -1,4 +1,4 @@
-//! What was found, for an operator to read.
+//! Presents the findings to the operator.
 
 use std::{
     fmt::{self, Display},
@@ -8,7 +8,7 @@ use std::{
 use super::{Direction, Findings, RoundTrips, configuration::written};
 
 impl Findings {
-    /// Findings in aligned lines, and what to do.
+    /// The findings in aligned lines, with advice.
     #[must_use]
     pub fn describe(&self) -> impl Display {
         Description(self)

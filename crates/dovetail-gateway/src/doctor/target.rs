@@ -1,24 +1,24 @@
-//! What an operator has the link measured with: a server of theirs.
+//! The operator's server with which the link is measured.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
 use http::Uri;
 
-/// A host, or what to fetch from one.
+/// A host, or a URL on one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// A name or an address, without brackets.
     pub host: String,
-    /// The port of its HTTP server and what to ask it for, where there is a URL.
+    /// What to fetch from its HTTP server, if a URL was given.
     pub fetch: Option<Fetch>,
 }
 
-/// What to ask an HTTP server for.
+/// A resource of an HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetch {
-    /// Its port.
+    /// The server's port.
     pub port: u16,
-    /// What `Host` says.
+    /// The value of `Host`.
     pub authority: String,
     /// Path and query.
     pub path: String,

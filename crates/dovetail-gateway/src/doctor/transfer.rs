@@ -1,7 +1,7 @@
-//! Fills a link: fetches from a server that the operator named, or sends to one.
+//! Fills a link: fetches from, or sends to, a server named by the operator.
 //!
-//! Several connections at once, so that losses of one leave the link full. They end after a time or a volume, whichever is first;
-//! what is in flight then is not waited for. Redirects are not followed: the operator named no other server.
+//! Uses several connections at once, so that losses on one leave the link full. They end after a time or a volume, whichever
+//! comes first; what is in flight then is not waited for. Redirects are not followed: the operator named no other server.
 
 use std::{
     cell::{Cell, RefCell},
@@ -22,23 +22,23 @@ use tokio::{
 use super::{bounds::Bounds, error::DoctorError, estimate::Arrived, target::Fetch};
 use crate::sys;
 
-/// How often what has arrived is noted.
+/// Interval between samples of what has arrived.
 const SAMPLE: Duration = Duration::from_millis(25);
-/// To connect, and for a server to begin its response.
+/// Time to connect, and for a server to begin its response.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// A response's line and header are no longer.
+/// Maximum length of a response's status line and header.
 const LONGEST_HEAD: usize = 16 << 10;
-/// Read and written at a time.
+/// Bytes read or written at a time.
 const PIECE: usize = 32 << 10;
 
-/// Which way.
+/// The direction of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
     Down,
     Up,
 }
 
-/// What all connections of a measurement share.
+/// State shared by all connections of a measurement.
 #[derive(Debug)]
 struct Shared {
     fetch: Fetch,
@@ -58,7 +58,7 @@ impl Shared {
     }
 }
 
-/// Fills the link for as long as the bounds permit. What had arrived when, from now on.
+/// Fills the link for as long as the bounds permit. Returns what had arrived when, timed from the call.
 pub(super) async fn fill(
     way: Way,
     fetch: &Fetch,
@@ -79,7 +79,7 @@ pub(super) async fn fill(
                 };
                 if let Err(error) = ended {
                     let mut failed = shared.failed.borrow_mut();
-                    // What a server says tells more than how its connection ended.
+                    // A server's answer is more informative than how its connection ended.
                     if !matches!(*failed, Some(DoctorError::Answer(_))) {
                         *failed = Some(error);
                     }
@@ -109,7 +109,7 @@ pub(super) async fn fill(
     }
 }
 
-/// Fetches again and again.
+/// Fetches repeatedly.
 async fn download(shared: &Shared) -> Result<(), DoctorError> {
     let mut piece = vec![0; PIECE];
     while !shared.is_enough() {
@@ -145,7 +145,7 @@ async fn download(shared: &Shared) -> Result<(), DoctorError> {
     Ok(())
 }
 
-/// Sends one long body. What the server has acknowledged counts.
+/// Sends one long body. Bytes acknowledged by the server count.
 async fn upload(shared: &Shared) -> Result<(), DoctorError> {
     let stream = connect(shared).await?;
     let length = shared.bounds.bytes.div_ceil(shared.bounds.connections as u64);
@@ -164,7 +164,7 @@ async fn upload(shared: &Shared) -> Result<(), DoctorError> {
             to.write_all(&piece[..bytes as usize]).await?;
             left -= bytes;
         }
-        // Until the last byte is acknowledged there is more to count.
+        // Keeps counting until the last byte is acknowledged.
         std::future::pending::<io::Result<()>>().await
     };
     let count = async {
@@ -178,7 +178,7 @@ async fn upload(shared: &Shared) -> Result<(), DoctorError> {
     };
     let mut first = [0; 64];
     let ended: io::Result<usize> = tokio::select! {
-        // A server that has answered may close before it has read all.
+        // A server that has answered may close before reading everything.
         ended = send => match ended {
             Err(error) => timeout(PATIENCE / 10, from.read(&mut first)).await.ok().and_then(Result::ok).ok_or(error),
             Ok(()) => Ok(0),
@@ -198,7 +198,7 @@ async fn connect(shared: &Shared) -> Result<TcpStream, DoctorError> {
     connected.unwrap_or_else(|_| Err(late())).map_err(|error| DoctorError::Connect(shared.at, error))
 }
 
-/// Reads a response's head: its status, and how many bytes came beyond it.
+/// Reads a response's head; returns its status and the number of bytes read beyond it.
 async fn response(stream: &mut TcpStream) -> Result<(u16, u64), DoctorError> {
     let mut head = Vec::new();
     let read = async {

@@ -1,7 +1,7 @@
-//! Connections are accepted until the gateway begins nothing new, and sockets handed over to its successor.
+//! Accepts connections until the gateway drains, and hands sockets over to its successor.
 //!
-//! At the end a socket that another process has too is left as it is. What waits in the queue of one that is this process's
-//! alone is accepted before it is closed.
+//! At the end, a socket shared with another process is left as it is. If it belongs to this process alone, its queue is
+//! accepted before it is closed.
 
 use std::{cell::Cell, io, net::SocketAddr, rc::Rc};
 
@@ -20,7 +20,7 @@ use crate::{
     takeover::{self, Taken},
 };
 
-/// Tasks that accept, and that hand over.
+/// Tasks that accept connections, and that hand sockets over.
 #[derive(Debug)]
 pub(crate) struct Accepting {
     tasks: Vec<JoinHandle<()>>,
@@ -30,7 +30,7 @@ pub(crate) struct Accepting {
 }
 
 impl Accepting {
-    /// Accepts from now on; the addresses, and the tasks that end when the gateway begins nothing new.
+    /// Starts to accept. Returns the addresses, and the tasks, which end when the gateway drains.
     pub(crate) fn start(listeners: Listeners, door: &Rc<Door>) -> io::Result<(Vec<SocketAddr>, Self)> {
         let Listeners { clients, admin, taken, offers: is_offered } = listeners;
         let (mut addresses, mut tasks, mut offers) = (Vec::new(), Vec::new(), Vec::new());
@@ -45,16 +45,16 @@ impl Accepting {
         Ok((addresses, Self { tasks, offers, offering: Vec::new(), taken }))
     }
 
-    /// The gateway serves: its predecessor may end, and a successor may take over, which `taken_over` is told.
+    /// Confirms that the gateway serves: its predecessor may end, and a successor may take over, which notifies `taken_over`.
     pub(crate) fn confirm(&mut self, taken_over: &Rc<Notify>) {
         self.taken.drain(..).for_each(Taken::confirm);
         self.offering.extend(self.offers.drain(..).map(|offer| takeover::offer(taken_over, offer)));
     }
 
-    /// Announces that nothing new begins, and waits until nothing is accepted any more.
+    /// Announces that the gateway drains, and waits until nothing more is accepted.
     pub(crate) async fn end(self, stops: &Sender<bool>) {
         self.offering.iter().for_each(JoinHandle::abort);
-        // These have the sockets too: while they do, queues go on to be filled. One that panicked has nothing.
+        // These hold the sockets too, so the queues would continue to fill. A task that panicked holds nothing.
         for task in self.offering {
             drop(task.await);
         }
@@ -71,7 +71,7 @@ async fn accept(door: Rc<Door>, listener: TcpListener, is_shared: Rc<Cell<bool>>
     if is_shared.get() {
         return;
     }
-    // Those in the queue are connected already, as far as they know.
+    // Clients in the queue consider themselves connected.
     if let Ok(listener) = listener.into_std() {
         while let Ok((stream, from)) = listener.accept() {
             if stream.set_nonblocking(true).is_ok()

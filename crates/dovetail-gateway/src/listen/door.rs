@@ -1,4 +1,4 @@
-//! Connections that arrive: they are served, or told why not.
+//! Admits new connections: serves them or sends a refusal.
 
 use std::{
     io,
@@ -30,13 +30,13 @@ use crate::{
     who::Who,
 };
 
-/// The most that are told why they are turned away at once. Of more the connection is closed.
+/// Maximum number of refusals being sent at once. Further connections are closed without one.
 const MOST_TURNED_AWAY: usize = 64;
 
-/// What is said takes no longer.
+/// Maximum time to send a refusal.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// Lets clients in.
+/// Admits clients.
 #[derive(Debug)]
 pub(crate) struct Door {
     serving: Rc<Serving>,
@@ -44,7 +44,7 @@ pub(crate) struct Door {
     seats: Rc<Seats>,
     room: Rc<Room>,
     counters: Rc<Counters>,
-    // As many as are being turned away, and one.
+    // Its reference count is the number of refusals being sent, plus one.
     turned_away: Rc<()>,
 }
 
@@ -59,7 +59,7 @@ impl Door {
         Self { serving, tls, seats, room, counters, turned_away: Rc::default() }
     }
 
-    /// Whether the gateway begins nothing new.
+    /// Signals that the gateway drains.
     pub(super) fn stops(&self) -> Receiver<bool> {
         self.serving.stops.clone()
     }
@@ -68,16 +68,16 @@ impl Door {
         &self.room
     }
 
-    /// Serves a connection, or says why not. One from those who are trusted says whom it is from before.
+    /// Serves a connection or refuses it. One from a trusted source first names its client.
     pub(super) fn welcome(self: &Rc<Self>, stream: TcpStream, peer: IpAddr, how: How) {
         add(&self.counters.accepted, 1);
-        // A connection that is gone already has no address.
+        // A connection that has already been closed has no address.
         let Ok(met) = stream.local_addr() else { return };
         let config = self.serving.settings.config();
         if !matches!(how, How::Proxy | How::Tls) || !config.proxy.trusted.contains(peer) {
             return self.admit(stream, peer, met, how);
         }
-        // It is not known yet whose seat it will be.
+        // The client that the seat will belong to is not known yet.
         let most = config.limits.connections.min(self.room.clients());
         let Some(seat) = self.seats.take(&Who::at(&config, peer), most, usize::MAX).filter(|_| self.room.is_there())
         else {
@@ -100,7 +100,7 @@ impl Door {
         });
     }
 
-    /// Serves a client's connection, or says why not.
+    /// Serves a client's connection, or refuses it.
     fn admit(&self, stream: TcpStream, client: IpAddr, met: SocketAddr, how: How) {
         let config = self.serving.settings.config();
         if !config.access.clients.contains(client) {
@@ -133,7 +133,7 @@ impl Door {
         }
     }
 
-    /// Serves a client's connection once it is TLS.
+    /// Serves a client's connection after the TLS handshake.
     fn secure(&self, stream: TcpStream, client: IpAddr, met: Met, seat: Seat) {
         let (serving, tls, counters) = (Rc::clone(&self.serving), Rc::clone(&self.tls), Rc::clone(&self.counters));
         let within = serving.settings.config().timeouts.header;
@@ -149,10 +149,10 @@ impl Door {
         });
     }
 
-    /// Says why not.
+    /// Sends a refusal.
     fn turn_away(&self, mut stream: TcpStream, how: How, refusal: &Refusal) {
         if how == How::Tls {
-            // There is no way to say it that costs the gateway no keys.
+            // A refusal over TLS would cost the gateway a handshake.
             return;
         }
         let guard = Rc::clone(&self.turned_away);
@@ -167,11 +167,11 @@ impl Door {
                 let _ = stream.read(&mut request).await?;
                 stream.write_all(page.as_bytes()).await?;
                 stream.shutdown().await?;
-                // A connection that is closed before all that comes is read is reset, and the page with it (RFC 9112, 9.6).
+                // Closing a connection with unread data resets it, which discards the page too (RFC 9112, 9.6).
                 while stream.read(&mut request).await? > 0 {}
                 io::Result::Ok(())
             };
-            // A client that takes nothing of it has what it asked for.
+            // A client that does not read it cannot be helped.
             drop(timeout(LONGEST, told).await);
             drop(guard);
         });

@@ -1,7 +1,7 @@
-//! Listening sockets, and where they come from.
+//! Listening sockets and their sources.
 //!
-//! A socket is bound here, passed by a service manager (sd_listen_fds(3)), or taken over from a gateway that runs
-//! (`takeover`). Of the latter two another process has the same socket with the same queue.
+//! A socket is bound here, passed by a service manager (sd_listen_fds(3)), or taken over from a running gateway (`takeover`).
+//! In the latter two cases another process has the same socket with the same queue.
 
 use std::{
     cell::Cell,
@@ -21,10 +21,10 @@ use crate::{
     takeover::{self, Taken},
 };
 
-/// One that took over a moment ago can be asked within this time.
+/// How long to wait for a gateway that has only just taken over.
 const SUCCESSION: Duration = Duration::from_secs(5);
 
-/// How connections come to a listener.
+/// How connections arrive at a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Proxy,
@@ -33,7 +33,7 @@ pub(super) enum How {
     Tproxy,
 }
 
-/// A socket that listens, and whether another process has it too.
+/// A listening socket, and whether another process shares it.
 #[derive(Debug)]
 pub(crate) struct Listener {
     pub(super) socket: StdListener,
@@ -41,13 +41,13 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    /// The same socket once more.
+    /// Duplicates the socket.
     pub(crate) fn try_clone(&self) -> io::Result<StdListener> {
         self.socket.try_clone()
     }
 }
 
-/// Where sockets may come from, besides being bound here.
+/// Sources of sockets besides binding them.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     passed: Vec<StdListener>,
@@ -56,19 +56,19 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
-    /// For the one gateway of this process: what a service manager passed, and a gateway that runs.
+    /// For the only gateway of this process: the service manager and a running gateway.
     pub(crate) fn of_process(takes_over: bool) -> Self {
         Self { passed: sys::passed_listeners(), takes_over, offers: true }
     }
 }
 
-/// All of a gateway's sockets.
+/// All sockets of a gateway.
 #[derive(Debug)]
 pub(crate) struct Listeners {
     pub(super) clients: Vec<(Listener, How)>,
     pub(crate) admin: Option<Listener>,
     pub(super) taken: Vec<Taken>,
-    // Whether another process may have them.
+    // Whether they are offered to other processes.
     pub(super) offers: bool,
 }
 
@@ -105,11 +105,11 @@ impl Listeners {
     }
 }
 
-/// What a socket is made with.
+/// Options of a socket.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
     is_transparent: bool,
-    // Without connections by IPv4, for which there is a socket of its own.
+    // IPv6 only, since IPv4 has a socket of its own.
     is_apart: bool,
 }
 
@@ -136,7 +136,7 @@ fn open(
         }
         match listen(address, kind.is_transparent, kind.is_apart) {
             Ok(socket) => return Ok(Listener { socket, is_shared: Rc::default() }),
-            // One that has just taken over itself cannot be asked until the one before it lets go.
+            // A gateway that has just taken over cannot be asked until its predecessor releases the name.
             Err(error) if sources.takes_over && error.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
                 sleep(takeover::RETRY);
             }

@@ -1,7 +1,7 @@
-//! A socket for probes, which says when something has come.
+//! A socket for probes that signals when something can be read.
 //!
-//! It is not watched for room to send: the kernel tells of that each time a packet has left, and a probe that finds no room is
-//! lost as well as on the link.
+//! It does not wait until it is writable: the kernel would signal that after every packet sent, and a probe that finds no space
+//! may as well count as lost on the link.
 
 use std::{
     io,
@@ -23,7 +23,7 @@ impl Datagrams {
         sys::readable(socket).map(Self)
     }
 
-    /// Sends to where the socket is connected.
+    /// Sends to the connected address.
     pub(super) fn send(&self, packet: &[u8]) -> io::Result<()> {
         self.0.get_ref().send(packet).map(drop)
     }
@@ -32,7 +32,7 @@ impl Datagrams {
         self.0.get_ref().send_to(packet, &SocketAddr::new(to, 0).into()).map(drop)
     }
 
-    /// What comes next, cut to the buffer, and from whom.
+    /// The next packet, truncated to the buffer, and its sender.
     pub(super) async fn receive(&self, buffer: &mut [u8]) -> io::Result<(usize, IpAddr)> {
         let (length, from) = self
             .0

@@ -1,7 +1,7 @@
-//! Whether a probe is answered.
+//! Tracks whether a probe is answered.
 //!
-//! One that has not been answered for ten seconds while something is in flight is *silent*: the far queue is not measured
-//! by it, whatever the reason. It goes on once a second, and the first answer ends the silence.
+//! A probe that has not been answered for ten seconds while something is in flight is *silent*: for whatever reason, it does
+//! not measure the far queue. It continues once a second, and the first answer ends the silence.
 
 use std::{
     cell::{Cell, RefCell},
@@ -9,18 +9,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// After so long without an answer a probe is silent.
+/// After this long without an answer a probe is silent.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known of a probe's answers.
+/// The state of a probe's answers.
 #[derive(Debug)]
 pub(super) struct Health {
     /// The probe in words.
     what: String,
-    // The last answer, or since when there could have been one.
+    // The last answer, or the time since which one has been possible.
     answered: Cell<Instant>,
     is_silent: Cell<bool>,
-    // Why it last could not be sent, or heard.
+    // The last error in sending or receiving.
     error: RefCell<Option<String>>,
 }
 
@@ -33,17 +33,17 @@ impl Health {
         self.is_silent.get()
     }
 
-    /// There is no host to send it to yet, so no answer is due.
+    /// There is no host to send to yet, so no answer is due.
     pub(super) fn no_target(&self, now: Instant) {
         self.answered.set(now);
     }
 
-    /// It could not be sent, or what came back was an error.
+    /// Sending or receiving has failed.
     pub(super) fn failed(&self, error: &io::Error) {
         *self.error.borrow_mut() = Some(error.to_string());
     }
 
-    /// Another leaves; `is_busy` while something is in flight. What to say if it is silent from now on.
+    /// Records that another is sent; `is_busy` while something is in flight. Returns a log message if the probe becomes silent.
     pub(super) fn leaves(&self, is_busy: bool, now: Instant) -> Option<String> {
         let is_late = now.saturating_duration_since(self.answered.get()) >= PATIENCE;
         if self.is_silent.get() || !is_busy || !is_late {
@@ -53,14 +53,14 @@ impl Health {
         Some(self.fault(now))
     }
 
-    /// One is back. What to say if the probe was silent until now.
+    /// Records an answer. Returns a log message if the probe was silent.
     pub(super) fn back(&self, now: Instant) -> Option<String> {
         let away = now.saturating_duration_since(self.answered.replace(now)).as_secs();
         self.error.take();
         self.is_silent.replace(false).then(|| format!("the probe ({}) is answered again, after {away} s", self.what))
     }
 
-    /// What is wrong with a silent one.
+    /// Describes what is wrong with a silent probe.
     pub(super) fn fault(&self, now: Instant) -> String {
         let for_s = now.saturating_duration_since(self.answered.get()).as_secs();
         let error = self.error.borrow();

@@ -1,8 +1,8 @@
-//! Probes by ICMP: echoes that come back (RFC 792, RFC 4443), or that expire on their way and are told of by the hop where
-//! they did.
+//! Probes over ICMP: echoes that are answered (RFC 792, RFC 4443), or that expire on their way and are reported by the hop
+//! where they did.
 //!
-//! A hop tells no more of what expired than its first 8 bytes for sure. So the number of a probe is found by its low 16 bits,
-//! the echo's sequence number: the last that was sent with these.
+//! A hop reports only the first 8 bytes of an expired packet for sure. So a probe's number is recovered from its low 16 bits,
+//! the echo's sequence number: it is the last one sent with these.
 
 use std::{
     cell::Cell,
@@ -25,7 +25,7 @@ const EXPIRED_V6: u8 = 3;
 pub(crate) struct Icmp {
     socket: Datagrams,
     is_v4: bool,
-    // Towards whom probes expire; `None` of those that come back.
+    // The destination of probes that expire; `None` for those that are answered.
     expires: Option<Towards>,
     is_raw: bool,
     identifier: u16,
@@ -38,7 +38,7 @@ pub(crate) struct Icmp {
 struct Towards(Option<IpAddr>);
 
 impl Icmp {
-    /// Echoes that come back from an address.
+    /// Echoes that are answered by an address.
     pub(super) fn to(address: IpAddr) -> io::Result<Self> {
         let (domain, protocol) = family(address.is_ipv4());
         let (socket, is_raw) = match Socket::new(domain, Type::DGRAM, Some(protocol)) {
@@ -49,11 +49,11 @@ impl Icmp {
         Self::new(socket, address.is_ipv4(), None, is_raw)
     }
 
-    /// Echoes that expire after this many hops towards an address, or towards servers of IPv4.
+    /// Echoes that expire after this many hops towards an address, or towards IPv4 servers.
     pub(super) fn expiring(hops: u8, towards: Option<IpAddr>) -> io::Result<Self> {
         let is_v4 = towards.is_none_or(|address| address.is_ipv4());
         let (domain, protocol) = family(is_v4);
-        // What expired is told to raw sockets only, short of a queue of errors.
+        // Expired packets are reported only to raw sockets, or through an error queue.
         let socket = Socket::new(domain, Type::RAW, Some(protocol))?;
         if is_v4 {
             socket.set_ttl_v4(hops.into())?
@@ -76,7 +76,7 @@ impl Icmp {
         }
     }
 
-    /// `server` is one on whose way a probe may expire.
+    /// `server` is one towards which a probe may expire.
     pub(super) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         self.last.set(number);
         let packet = self.packet(number);
@@ -87,7 +87,7 @@ impl Icmp {
         self.socket.send_to(&packet, to)
     }
 
-    /// The number of one that is back, and who answered.
+    /// The number of the next answered probe, and the address that answered.
     pub(super) async fn back(&self) -> io::Result<(u64, IpAddr)> {
         let mut bytes = [0; 256];
         loop {
@@ -111,7 +111,7 @@ impl Icmp {
         packet
     }
 
-    /// Which of ours this tells of.
+    /// The number of our probe that this packet reports.
     fn number(&self, packet: &[u8]) -> Option<u64> {
         let is_v4 = self.is_v4;
         let icmp = if is_v4 && self.is_raw { payload_v4(packet)? } else { packet };
@@ -138,13 +138,13 @@ fn family(is_v4: bool) -> (Domain, Protocol) {
     if is_v4 { (Domain::IPV4, Protocol::ICMPV4) } else { (Domain::IPV6, Protocol::ICMPV6) }
 }
 
-/// What follows an IPv4 header.
+/// The payload after an IPv4 header.
 fn payload_v4(packet: &[u8]) -> Option<&[u8]> {
     let header = usize::from(packet.first()? & 15) * 4;
     packet.get(header.max(20)..)
 }
 
-/// The Internet's checksum (RFC 1071) of an even number of bytes.
+/// The Internet checksum (RFC 1071) of an even number of bytes.
 fn checksum(bytes: &[u8]) -> u16 {
     let mut sum: u32 = bytes.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
     while sum > 0xffff {

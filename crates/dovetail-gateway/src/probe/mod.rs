@@ -1,9 +1,11 @@
-//! How long the queue at the link's far end is: packets sent to it and back, or what the kernel knows of connections.
+//! Measures the queue at the link's far end: with packets that are sent there and answered, or with what the kernel knows of
+//! connections.
 //!
-//! While requests are in flight a probe leaves every `probe_every`; else one a second, which keeps the least round-trip
-//! time fresh. The first ten do not wait for a second either: a link that is busy from then on is known as it is without.
+//! While requests are in flight a probe is sent every `probe_every`, otherwise once a second, which keeps the minimum
+//! round-trip time fresh. The first ten are not limited to one a second either: so the idle round trip is known even if the
+//! link is busy from then on.
 //!
-//! While a probe is silent ([`health`]), connections' round-trip times ([`tcp`]) are told in its place.
+//! While a probe is silent ([`health`]), the round-trip times of connections ([`tcp`]) are reported instead.
 
 mod datagrams;
 mod echo;

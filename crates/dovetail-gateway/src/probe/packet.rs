@@ -1,11 +1,11 @@
-//! A probe that is sent and comes back, whatever it is made of.
+//! Sends and receives probes of any kind.
 
 use std::{io, net::IpAddr};
 
 use super::{icmp::Icmp, udp::Udp};
 use crate::config::Probe;
 
-/// Something that comes back.
+/// A way to send probes that are answered.
 #[derive(Debug)]
 pub(crate) enum Echo {
     Icmp(Icmp),
@@ -13,10 +13,10 @@ pub(crate) enum Echo {
 }
 
 impl Echo {
-    /// What is sent for a probe.
+    /// Creates what a probe is sent with.
     ///
     /// # Errors
-    /// Where the system does not let this process send it, and for probes of which nothing is sent.
+    /// If the system does not permit this process to send it, and for probes that are not sent.
     pub(crate) fn start(probe: &Probe) -> io::Result<Self> {
         Ok(match probe {
             Probe::Off | Probe::Tcp => return Err(io::Error::other("nothing is sent for it")),
@@ -34,7 +34,7 @@ impl Echo {
         }
     }
 
-    /// `server` is one on whose way a probe may expire.
+    /// `server` is one towards which a probe may expire.
     pub(crate) fn send(&self, number: u64, server: Option<IpAddr>) -> io::Result<()> {
         match self {
             Self::Icmp(icmp) => icmp.send(number, server),
@@ -42,7 +42,7 @@ impl Echo {
         }
     }
 
-    /// The number of one that is back, and who answered.
+    /// The number of the next answered probe, and the address that answered.
     pub(crate) async fn back(&self) -> io::Result<(u64, IpAddr)> {
         match self {
             Self::Icmp(icmp) => icmp.back().await,

@@ -1,4 +1,4 @@
-//! What probes need of the gateway, and whose word counts.
+//! The parts of the gateway that probes use, and which measurement counts.
 
 use std::{net::IpAddr, rc::Rc, time::Duration};
 
@@ -12,10 +12,10 @@ use crate::{
     who::Who,
 };
 
-/// Between probes while nothing is in flight.
+/// Interval between probes while nothing is in flight.
 pub(super) const IDLE: Duration = Duration::from_secs(1);
 
-/// Where probes go, and who is told of them.
+/// Where probes go, and where their results are reported.
 #[derive(Debug)]
 pub(crate) struct Probes {
     settings: Rc<Settings>,
@@ -53,27 +53,27 @@ impl Probes {
         &self.probing
     }
 
-    /// A server on whose way a probe may expire.
+    /// A server towards which a probe may be sent to expire on its way.
     pub(super) fn server(&self) -> Option<IpAddr> {
         self.last_server.address()
     }
 
-    /// The probe that is configured.
+    /// The configured probe.
     pub(super) fn configured(&self) -> Probe {
         self.settings.config().downlink.probe.clone()
     }
 
-    /// How often it leaves while something is in flight.
+    /// The interval between probes while something is in flight.
     pub(super) fn every(&self) -> Duration {
         self.settings.config().downlink.probe_every
     }
 
-    /// Whether round-trip times are what tells of the far queue: they are the probe, or the probe is silent.
+    /// Whether round-trip times measure the far queue: because they are the configured probe, or because the probe is silent.
     pub(super) fn tells_round_trips(&self) -> bool {
         self.settings.config().downlink.probe == Probe::Tcp || self.probing.is_up() == Some(false)
     }
 
-    /// Tells what is known of round-trip times once more.
+    /// Reports the last result of round-trip times again.
     pub(super) fn tell_again(&self) {
         if let Some((queue, _)) = self.round_trips.told() {
             self.dispatcher().far_queue(Some(queue));

@@ -1,4 +1,4 @@
-//! What measures the far queue now, and whether it is answered.
+//! The current probe, and whether it is answered.
 
 use std::{cell::RefCell, rc::Rc, time::Instant};
 
@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::health::Health;
 
-/// The probe that is sent, if one is.
+/// The probe in use, if there is one.
 #[derive(Debug, Default)]
 pub(crate) struct Probing {
     health: RefCell<Option<Rc<Health>>>,
@@ -14,24 +14,24 @@ pub(crate) struct Probing {
 }
 
 impl Probing {
-    /// Whether the configured probe is answered, if it is one that can be.
+    /// Whether the probe is answered; `None` if none is sent.
     pub(crate) fn is_up(&self) -> Option<bool> {
         self.health.borrow().as_ref().map(|health| !health.is_silent())
     }
 
-    /// What is wrong with it.
+    /// What is wrong with it, if it is silent.
     pub(crate) fn fault(&self) -> Option<String> {
         let health = self.health.borrow();
         health.as_ref().filter(|health| health.is_silent()).map(|health| health.fault(Instant::now()))
     }
 
-    /// Ends it.
+    /// Stops the probe.
     pub(super) fn stop(&self) {
         self.tasks.take().iter().for_each(JoinHandle::abort);
         self.health.take();
     }
 
-    /// These tasks send one, whose answers are noted there.
+    /// Sets a probe that these tasks send and whose answers are recorded in `health`.
     pub(super) fn set(&self, health: Rc<Health>, tasks: Vec<JoinHandle<()>>) {
         *self.health.borrow_mut() = Some(health);
         *self.tasks.borrow_mut() = tasks;

@@ -1,4 +1,4 @@
-//! Sends probes, and hears them come back.
+//! Sends probes and receives their answers.
 
 use std::{
     rc::Rc,
@@ -16,10 +16,10 @@ use super::{
 };
 use crate::who::Who;
 
-/// So many leave as if something were in flight: what the link takes when it is idle is best known before it is busy.
+/// This many are sent as if something were in flight: the round trip of the idle link is best measured before it is busy.
 const EARLY: usize = 10;
 
-/// Hears what comes back.
+/// Receives answers.
 pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: Rc<Health>) {
     loop {
         match echo.back().await {
@@ -29,7 +29,7 @@ pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: 
                 }
                 dispatcher.probed(number);
             }
-            // Unreachable for now: the far queue is unknown, and the policy goes on without.
+            // Unreachable for now: the far queue is unknown, and the policy continues without it.
             Err(error) => {
                 health.failed(&error);
                 sleep(Duration::from_millis(100)).await;
@@ -38,14 +38,14 @@ pub(super) async fn listen(dispatcher: Dispatcher<Who>, echo: Rc<Echo>, health: 
     }
 }
 
-/// Sends one after the other.
+/// Sends probes periodically.
 pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>) {
     let dispatcher = probes.dispatcher();
     for at in 0.. {
         let (is_idle, server) = (dispatcher.live() == 0, probes.server());
         if echo.has_target(server) {
             let number = dispatcher.probe();
-            // One that cannot be sent is lost.
+            // A probe that cannot be sent is lost.
             if let Err(error) = echo.send(number, server) {
                 health.failed(&error);
             }
@@ -53,7 +53,7 @@ pub(super) async fn send(probes: Rc<Probes>, echo: Rc<Echo>, health: Rc<Health>)
                 warn!("{what}");
             }
             if health.is_silent() {
-                // The scheduler took the silence for nothing being known.
+                // Sending the unanswered probe has made the scheduler forget the queue.
                 probes.tell_again();
             }
         } else {

@@ -1,4 +1,4 @@
-//! Starts what a configuration has measure the far queue.
+//! Starts the configured measurement of the far queue.
 
 use std::{io, rc::Rc, time::Instant};
 
@@ -13,19 +13,19 @@ use super::{
 };
 use crate::{config::Probe, error::GatewayError};
 
-/// Starts what the configuration asks for.
+/// Starts the configured probe.
 pub(crate) fn start(probes: &Rc<Probes>) -> Result<(), GatewayError> {
     change(probes, &probes.configured())?;
     spawn_local(tcp::tell(Rc::clone(probes)));
     Ok(())
 }
 
-/// Goes on with this probe instead of the one before, which stays if this one cannot be started.
+/// Replaces the probe; the old one stays if the new one cannot be started.
 pub(crate) fn change(probes: &Rc<Probes>, probe: &Probe) -> Result<(), GatewayError> {
     let is_sent = !matches!(probe, Probe::Off | Probe::Tcp);
     let echo = is_sent.then(|| Echo::start(probe)).transpose().map_err(|error| cannot(probe, &error))?;
     probes.probing().stop();
-    // What is known is of another way.
+    // Earlier measurements are of another path.
     probes.dispatcher().forget_probes();
     if let Some(echo) = echo {
         let health = Rc::new(Health::new(probe.to_string(), Instant::now()));

@@ -1,6 +1,6 @@
-//! The far queue from the round-trip times of connections, where there is nothing to probe.
+//! Measures the far queue by the round-trip times of connections, where there is nothing to probe.
 //!
-//! The times are noted unless the probe is off. Told is, tick by tick, the least queue that any of them had, if the probe is
+//! Times are recorded unless the probe is off. At every tick, the smallest queue in any of them is reported if the probe is
 //! `tcp` or silent.
 
 use std::{rc::Rc, time::Duration};
@@ -9,12 +9,12 @@ use tokio::time::sleep;
 
 use super::probes::{IDLE, Probes};
 
-/// How often the least of the samples is told.
+/// Interval at which the smallest sample is reported.
 const TICK: Duration = Duration::from_millis(100);
-/// After so long without a sample nothing is known.
+/// After this long without a sample the queue is unknown.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// Tells the scheduler while it is for these times to tell.
+/// Reports to the scheduler while these times count.
 pub(super) async fn tell(probes: Rc<Probes>) {
     let trips = probes.round_trips();
     loop {

@@ -1,4 +1,4 @@
-//! Probes by UDP, to a server that sends back what it gets (RFC 862).
+//! Probes over UDP, to a server that echoes them (RFC 862).
 
 use std::{
     io,

@@ -1,11 +1,11 @@
 //! Tunnels: bytes both ways, of which only the amounts are known.
 //!
-//! What comes down a tunnel is granted like any response. A response begins with a *burst* of the client: bytes after bytes
-//! that came down. It ends with the next burst, never with silence, which may be a lost packet's. The burst waits for its
-//! response's release, as a request does.
+//! Downstream bytes of a tunnel are scheduled like any response. A response begins with a *burst* of the client: bytes sent
+//! after bytes have been received. It ends with the next burst, never with silence, which may be due to a lost packet. The
+//! burst waits for its response's release, like a request.
 //!
-//! Policies that hold no responses back have windows of requests instead. A tunnel that is silent for a second gives its
-//! place there back; what comes after belongs to its class and to no request.
+//! Policies that do not hold responses back have windows of requests instead. A tunnel that is silent for a second returns its
+//! slot there; later bytes count for its class but belong to no request.
 
 mod ahead;
 mod bursts;
@@ -42,50 +42,50 @@ use crate::{
     watch::{Phase, Watch, Watched},
 };
 
-/// A burst of fewer bytes is no request.
+/// Smaller bursts are not requests.
 const LEAST_REQUEST: usize = 64;
-/// What TLS adds to a piece of a few bytes.
+/// What TLS adds to a small piece.
 const RECORD: usize = 22;
-/// What a tunnel's answers are thought to be before any came.
+/// Assumed typical length of a tunnel's answers before any arrived.
 const FIRST_TYPICAL: f64 = 8_192.0;
-/// What is read at once.
+/// Bytes read at a time.
 const BUFFER: usize = 16 * 1024;
 
-/// A tunnel that is open.
+/// An open tunnel.
 pub(super) struct Tunnel {
     link: Rc<Link>,
-    // Over before the record is, which notes what it was spent on.
+    // Dropped before the record, which collects what its time was spent on.
     place: RefCell<Option<Place>>,
     record: Record,
     label: Arc<str>,
     watched: Watched,
     offered: Offered,
-    // The place is another.
+    // Notified when `place` has been replaced.
     replaced: Notify,
-    // Bytes that came down since the last burst, and what that is on average.
+    // Bytes received since the last burst, and their moving average.
     came: Cell<u64>,
     typical: Cell<f64>,
-    // When something came last.
+    // When bytes last arrived.
     came_at: Cell<Option<Instant>>,
-    // Bytes that may come down without a turn.
+    // Bytes that may be let in without a turn.
     free: Cell<u64>,
     // Whether a burst waits for its turn.
     is_queued: Cell<bool>,
-    // Whether bytes wait that may not be taken in.
+    // Whether bytes wait that may not be taken in yet.
     is_held: Cell<bool>,
     // Bytes that were passed on and are still in the kernel's buffer.
     ahead: Cell<u64>,
-    // Of these, bytes of responses that are over.
+    // Those of them that belong to responses that have ended.
     stale: Cell<u64>,
-    // Nothing has come for a while, and that may be the window's doing.
+    // Whether nothing has arrived for a while, possibly because of the window.
     is_quiet: Cell<bool>,
     sampled: Option<Sampled>,
-    // A burst of fewer bytes is no request.
+    // Smaller bursts are not requests.
     least_request: usize,
 }
 
 impl Tunnel {
-    /// `sampled`: where its round-trip times go. `is_sealed`: whether its bytes are in TLS towards the server.
+    /// `sampled` is where its round-trip times are recorded. `is_sealed` tells whether its bytes are in TLS towards the server.
     pub(super) fn new(
         (link, watch): (&Rc<Link>, &Watch),
         (record, label): (Record, Arc<str>),
@@ -115,15 +115,16 @@ impl Tunnel {
         }
     }
 
-    /// The client was given bytes that came before.
+    /// Counts bytes passed on to the client before.
     pub(super) fn passed_on(&self, bytes: usize) {
         self.record.sent.set(self.record.sent.get() + bytes as u64);
     }
 
-    /// Carries bytes both ways until the tunnel ends. `first` came from the server already, with what made it a tunnel.
+    /// Carries bytes both ways until the tunnel ends. `first` was received from the server along with the response that opened
+    /// it.
     pub(super) async fn carry(self, client: impl AsyncRead + AsyncWrite, upstream: TcpStream, first: &[u8]) {
         let (mut from_client, mut to_client) = split(client);
-        // An urgent byte out of line is skipped by a read and not by a peek.
+        // A read skips an out-of-band byte while a peek does not.
         let is_inline = SockRef::from(&upstream).set_out_of_band_inline(true).is_ok();
         let peeks_ahead = is_inline && self.link.window().is_some() && sys::peek_ahead(upstream.as_fd()).is_ok();
         let (mut from_server, mut to_server) = upstream.into_split();
@@ -158,19 +159,19 @@ impl Tunnel {
             }
             self.send(&buffer, server, &mut lane).await?;
             if buffer.len() < buffer.capacity() {
-                // What is idle needs no room, and its upload is over.
+                // An idle tunnel needs no buffer, and its upload has ended.
                 buffer = Vec::new();
                 lane = None;
             }
         }
     }
 
-    /// Whether the user may have more. A tunnel of a user who may not ends.
+    /// Checks whether the user may transfer more. If not, the tunnel ends.
     fn may_go_on(&self) -> io::Result<()> {
         if self.record.account.is_refused() { Err(io::ErrorKind::QuotaExceeded.into()) } else { Ok(()) }
     }
 
-    /// Sends what the client sent, as fast as the uplink is this client's.
+    /// Sends the client's bytes, as fast as its share of the uplink permits.
     async fn send(&self, bytes: &[u8], server: &mut OwnedWriteHalf, lane: &mut Option<Lane>) -> io::Result<()> {
         let lane = lane.get_or_insert_with(|| self.record.lane(self.link.uplink(), Some(bytes.len())));
         let mut left = bytes;
@@ -209,7 +210,7 @@ impl Tunnel {
             self.record.account.came(came as u64);
             self.pass_on(&buffer[..came], client).await?;
             if came < buffer.len() {
-                // What is idle needs no room.
+                // An idle tunnel needs no buffer.
                 buffer = Vec::new();
             }
         }
@@ -224,7 +225,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// What the tunnel waits for: a turn, where either way does.
+    /// Publishes what the tunnel waits for: a turn, if either direction does.
     fn says(&self, wants_turn: bool) {
         let phase = if wants_turn || self.is_queued.get() { Phase::Turn } else { Phase::Tunnel };
         self.watched.progress().waits_for(phase);

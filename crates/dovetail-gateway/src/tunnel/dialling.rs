@@ -1,10 +1,10 @@
-//! When a user's tunnels dial: a few at once, then no faster than the link carries full packets.
+//! Paces the handshakes of a user's tunnels: a few at once, then no faster than the link carries full packets.
 //!
-//! The answer to a handshake crosses the link before its tunnel has any turn there, and queues count packets: of 200 answers at
-//! once one of 25 packets keeps 25. Who lost one tries again a second later, together with all the others (RFC 6298, section 2),
-//! and loses it again, for as long as a connection may take. So a user's handshakes are apart by what a full packet takes of the
-//! link, of which their answers are then a small part, in the order in which they were asked for. One that is given up takes
-//! nothing.
+//! The answer to a handshake crosses the link before its tunnel has any turn there, and queues count packets: of 200
+//! simultaneous answers a queue of 25 packets keeps 25. A client that loses one retries a second later, together with all the
+//! others (RFC 6298, section 2), and loses it again, for as long as connecting may take. So a user's handshakes are spaced by
+//! the time that a full packet takes on the link, of which their answers then use a small part, in the order of the requests. A
+//! cancelled one takes no time.
 
 use std::{rc::Rc, time::Duration};
 
@@ -18,26 +18,26 @@ use crate::{
     who::Who,
 };
 
-/// Handshakes that begin without waiting: with what else is queued their answers fit a queue of 25 packets, the shortest that
-/// routers are known to have.
+/// Handshakes that start without waiting: together with other traffic their answers fit a queue of 25 packets, the shortest
+/// known in routers.
 const AT_ONCE: u32 = 16;
 
-/// Users who dial.
+/// The users who are dialling.
 #[derive(Debug, Default)]
 pub(super) struct Dialling(Rc<PerUser<Through>>);
 
-/// When the answers to all handshakes of a user that began are through, at the link's rate.
+/// When the answers to all of a user's handshakes that have started will have crossed the link.
 type Through = Mutex<Instant>;
 
-/// A handshake of a user's.
+/// A handshake of a user.
 pub(super) type Dials = Rc<Of<Through>>;
 
 impl Dialling {
-    /// Waits until this user may dial once more, on a link that carries a full packet in `packet`. The handshake is over when
-    /// what is returned is dropped.
+    /// Waits until this user may dial again, on a link that carries a full packet in `packet`. Dropping the returned value
+    /// marks the end of the handshake.
     pub(super) async fn turn(&self, who: &Who, packet: Duration) -> Dials {
         let dials = self.0.of(who, || Mutex::new(Instant::now()));
-        // Who comes later waits for the lock, and is let in in that order.
+        // Later callers wait for the lock, which is fair.
         let mut through = dials.lock().await;
         let room = packet * (AT_ONCE - 1);
         sleep(through.saturating_duration_since(Instant::now() + room)).await;
@@ -62,8 +62,7 @@ mod tests {
         Who::Name(name.into())
     }
 
-    /// When each of this many handshakes of one user begins, all of them asked for at once. Every fifth is given up within
-    /// half a packet's time.
+    /// When each of this many simultaneous handshakes of one user starts. Every fifth is cancelled within half a packet's time.
     async fn begin(all: &Rc<Dialling>, count: usize) -> Vec<Duration> {
         let from = Instant::now();
         let mut asked = JoinSet::new();
@@ -94,7 +93,7 @@ mod tests {
         );
         for (at, began) in (0..).zip(&began) {
             let due = PACKET * u32::saturating_sub(at, AT_ONCE - 1);
-            // Timers know whole milliseconds.
+            // Timers have a resolution of a millisecond.
             assert!((due..due + Duration::from_millis(2)).contains(began), "{at}: {began:?}, due {due:?}");
         }
         assert!(all.0.is_empty(), "a user who dials no more is forgotten");

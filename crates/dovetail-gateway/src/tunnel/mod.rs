@@ -1,6 +1,6 @@
 //! Tunnels: bytes both ways, of which only the amounts are known.
 //!
-//! [`open`] makes them, when [`dialling`] says so; [`carry`] has what comes down them granted like any response.
+//! [`open`] creates them, when [`dialling`] permits; [`carry`] schedules what they receive like any response.
 
 mod carry;
 mod dialling;

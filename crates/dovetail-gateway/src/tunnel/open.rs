@@ -1,5 +1,5 @@
-//! Tunnels begin: at a client's `CONNECT`, when both sides of a request switch to another protocol, or with a connection that
-//! was meant for a server.
+//! Opens tunnels: at a client's `CONNECT`, when both sides of a request switch to another protocol, or for an intercepted
+//! connection.
 
 use std::{
     net::IpAddr,
@@ -37,12 +37,12 @@ use crate::{
     watch::Watch,
 };
 
-/// A tunnel before anything is carried.
+/// An open tunnel before any transfer.
 struct Opened {
     tunnel: Tunnel,
     stream: TcpStream,
     seal: Option<Box<ClientConnection>>,
-    // What came already.
+    // Bytes that the server has already sent.
     first: Bytes,
 }
 
@@ -51,7 +51,7 @@ impl Opened {
     async fn carry(self, client: impl AsyncRead + AsyncWrite + Unpin) {
         let Self { tunnel, stream, seal, first } = self;
         let Some(session) = seal else { return tunnel.carry(client, stream, &first).await };
-        // A session that failed carries nothing, and who wrote to it is told by the end of its connection.
+        // A failed session carries nothing, and the client learns that when its connection is closed.
         let Ok(mut client) = Sealed::new(client, session, &first) else { return };
         tunnel.passed_on(client.waiting());
         if client.flush().await.is_ok() {
@@ -76,7 +76,7 @@ impl Tunnels {
         Self { settings, servers, link: Rc::clone(link), watch: Rc::clone(watch), dialling: Dialling::default() }
     }
 
-    /// Makes the connection for a tunnel. `passed`: the header of the request for it, which says what proxies that has passed.
+    /// Connects for a tunnel. `passed` is the header of its request, which lists the proxies that it has passed.
     pub(crate) async fn open(&self, wanted: &Wanted, record: &Record, passed: &HeaderMap) -> Result<Reached, Refusal> {
         let mut ways = self.servers.ways(wanted, None)?;
         loop {
@@ -91,14 +91,14 @@ impl Tunnels {
                     *record.parent.borrow_mut() = Some(Arc::clone(&parent.name));
                     return Ok(reached);
                 }
-                // Of no use at all: the next may be.
+                // This parent is unusable, but the next may not be.
                 Err(Refusal::Parent { .. }) if ways.len() > 1 => drop(ways.pop_front()),
                 Err(refusal) => return Err(refusal),
             }
         }
     }
 
-    /// Waits until this tunnel's user may dial once more.
+    /// Waits until this tunnel's user may dial again.
     async fn turn(&self, record: &Record) -> Dials {
         let asked = Instant::now();
         let rate = self.settings.config().downlink.goodput_bytes_per_s();
@@ -107,7 +107,7 @@ impl Tunnels {
         dials
     }
 
-    /// Says that the tunnel is there, and carries what comes.
+    /// Confirms the tunnel to the client, and carries it.
     pub(crate) fn begin(
         &self,
         request: Request<Incoming>,
@@ -119,7 +119,7 @@ impl Tunnels {
         let Reached { line, server, .. } = reached;
         let tunnel = self.with((record, Arc::clone(&wanted.host)), server, line.ungated(), Bytes::new());
         spawn_local(async move {
-            // A client that is gone before needs no tunnel.
+            // A client that has disconnected needs no tunnel.
             if let Ok(upgraded) = hyper::upgrade::on(request).await {
                 tunnel.carry(TokioIo::new(upgraded)).await;
             }
@@ -128,7 +128,7 @@ impl Tunnels {
         Response::new(Relay::Nothing)
     }
 
-    /// Carries a connection that was meant for a server, under a name that it gave, if it gave one.
+    /// Carries an intercepted connection, under the server name in its greeting, if any.
     pub(crate) async fn carry(&self, stream: TcpStream, wanted: &Wanted, name: Option<String>, record: Record) {
         let opened = if let Some(refusal) = record.account.refusal() {
             Err(refusal)
@@ -143,12 +143,12 @@ impl Tunnels {
                 let label = name.map_or_else(|| Arc::clone(&wanted.host), Arc::from);
                 self.with((record, label), server, line.ungated(), Bytes::new()).carry(stream).await;
             }
-            // There is no way to say why in TLS that is not opened.
+            // Without decrypting TLS there is no way to send the reason.
             Err(refusal) => record.status.set(refusal.status().as_u16()),
         }
     }
 
-    /// Tells the client that its server switched to another protocol, and carries what comes.
+    /// Tells the client that its server has switched to another protocol, and carries the tunnel.
     pub(crate) fn switch(
         &self,
         (client, response): (OnUpgrade, Response<()>),
@@ -167,7 +167,7 @@ impl Tunnels {
         response.map(|()| Relay::Nothing)
     }
 
-    /// A tunnel of which `first` came already.
+    /// A tunnel whose server has already sent `first`.
     fn with(&self, named: (Record, Arc<str>), server: Option<IpAddr>, ungated: Ungated, first: Bytes) -> Opened {
         let Ungated { stream, offered, seal } = ungated;
         let of = (server, offered, self.servers.sampled(server));

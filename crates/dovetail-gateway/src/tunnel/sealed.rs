@@ -1,7 +1,7 @@
-//! A tunnel's client as it is to a server side in TLS.
+//! Presents a tunnel's client to a server side in TLS.
 //!
-//! Turns, windows and what is peeked at are counts of bytes as the link carries them. So what a tunnel carries stays sealed, and
-//! TLS ends here, on its client's side: what is written is opened for the client, and what the client says is read sealed.
+//! Turns, windows and peeks count bytes as the link carries them. So a tunnel carries TLS records as they are, and TLS ends
+//! here, on its client's side: what is written is decrypted for the client, and what the client sends is read encrypted.
 
 use std::{
     io::{self, Read, Write},
@@ -12,37 +12,37 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::rustls::{ClientConnection, IoState};
 
-/// What is read of a client at once.
+/// Bytes read from a client at a time.
 const MOST_READ: usize = 8 * 1024;
 
-/// A client, and what opens and seals for it.
+/// A client, and the TLS session for it.
 pub(super) struct Sealed<C> {
     client: C,
     session: Box<ClientConnection>,
-    // Opened, and not taken by the client yet from here on.
+    // Decrypted bytes, which the client has not taken from this position on.
     opened: Vec<u8>,
     taken: usize,
-    // The client says no more, and that was said.
+    // The client has closed its side, and that was passed on.
     is_over: bool,
 }
 
 impl<C: AsyncRead + AsyncWrite + Unpin> Sealed<C> {
-    /// `first`: what was opened already.
+    /// `first` has what was decrypted before.
     ///
     /// # Errors
-    /// When the session has failed.
+    /// If the session has failed.
     pub(super) fn new(client: C, session: Box<ClientConnection>, first: &[u8]) -> io::Result<Self> {
         let mut sealed = Self { client, session, opened: first.to_vec(), taken: 0, is_over: false };
         sealed.open()?;
         Ok(sealed)
     }
 
-    /// Bytes that the client has not taken yet.
+    /// The number of bytes that the client has not taken yet.
     pub(super) fn waiting(&self) -> usize {
         self.opened.len() - self.taken
     }
 
-    /// Opens what has come.
+    /// Decrypts what was received.
     fn open(&mut self) -> io::Result<IoState> {
         let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
         let state = self.session.process_new_packets().map_err(invalid)?;
@@ -59,13 +59,13 @@ impl<C: AsyncRead + AsyncWrite + Unpin> Sealed<C> {
                 written => self.taken += written,
             }
         }
-        // What is idle needs no room.
+        // An idle tunnel needs no buffer.
         (self.opened, self.taken) = (Vec::new(), 0);
         Poll::Ready(Ok(()))
     }
 }
 
-/// Where sealed bytes go, as far as there is room.
+/// A sink for encrypted bytes, as far as there is space.
 struct Room<'r, 'b>(&'r mut ReadBuf<'b>);
 
 impl Write for Room<'_, '_> {
@@ -111,11 +111,11 @@ impl<C: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Sealed<C> {
         let mut rest = bytes;
         let took = this.session.read_tls(&mut rest)?;
         let is_ended = this.open()?.peer_has_closed();
-        // What the client does not take now it takes at the next write, or when it is flushed.
+        // What the client does not take now is written by the next write or flush.
         if let Poll::Ready(Err(error)) = this.poll_opened(cx) {
             return Poll::Ready(Err(error));
         }
-        // Nothing is read any more of a server that has ended.
+        // After the server's end nothing more is read.
         Poll::Ready(Ok(if is_ended { bytes.len() } else { took }))
     }
 

@@ -1,6 +1,9 @@
 //! Congestion that a tunnel met, passed on to the packet within (RFC 6040, 4.2).
 
-use super::super::frame::{Ip, Version, adjusted, read_u16, write};
+use super::super::{
+    checksum::adjusted,
+    frame::{Ip, Version, read_u16, write},
+};
 
 /// The two bits of congestion in a traffic class (RFC 3168, 5).
 const MASK: u8 = 0b11;

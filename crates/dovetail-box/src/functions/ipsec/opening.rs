@@ -13,8 +13,10 @@ use ipnet::IpNet;
 use ring::aead::{Aad, LessSafeKey, Nonce};
 
 use super::{
-    super::frame::{Ip, TYPE_IPV4, TYPE_IPV6, Version, finish, sum, write},
-    Association, HEADER, ICV, IV, NEXT_IPV4, NEXT_IPV6, PROTOCOL_ESP, SALT, ecn,
+    super::checksum::{finish, sum},
+    super::frame::{Ip, TYPE_IPV4, TYPE_IPV6, Version, write},
+    super::protocol,
+    Association, HEADER, ICV, IV, SALT, ecn,
     replay::Window,
 };
 
@@ -39,7 +41,7 @@ impl Address {
     pub fn of(frame: &[u8]) -> Option<(Self, Ip)> {
         let ip = Ip::find(frame).ok().filter(|ip| ip.version == Version::V4)?;
         let (protocol, esp) = ip.transport(frame);
-        let spi = frame.get(esp?..ip.end).filter(|_| protocol == PROTOCOL_ESP)?.first_chunk()?;
+        let spi = frame.get(esp?..ip.end).filter(|_| protocol == protocol::ESP)?.first_chunk()?;
         let destination = (ip.addresses(frame).1 as u32).to_be_bytes();
         Some((Self { spi: u32::from_be_bytes(*spi), destination }, ip))
     }
@@ -163,8 +165,8 @@ fn within(text: &[u8]) -> Result<Option<(u16, usize)>, Refused> {
         return Err(Refused::Malformed);
     }
     match *next {
-        NEXT_IPV4 => Ok(Some((TYPE_IPV4, length))),
-        NEXT_IPV6 => Ok(Some((TYPE_IPV6, length))),
+        protocol::IPV4 => Ok(Some((TYPE_IPV4, length))),
+        protocol::IPV6 => Ok(Some((TYPE_IPV6, length))),
         NEXT_NONE => Ok(None),
         _ => Err(Refused::Malformed),
     }

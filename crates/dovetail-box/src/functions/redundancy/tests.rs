@@ -73,7 +73,7 @@ fn what_comes_again_is_not_sent_again_also_at_another_offset() {
 fn what_only_looks_encoded_comes_through_as_it_was() {
     let (mut here, mut there) = (Redundancy::new(64, KEY), Restoration::new(64, KEY));
     let mut sent = Packet::udp(&[0x80; 50]).frame();
-    sent[23] = PROTOCOL_ENCODED;
+    sent[23] = protocol::EXPERIMENT;
     let ip = Ip::find(&sent).expect("a packet");
     write_length(&mut sent, &ip);
     let mut frame = sent.clone();

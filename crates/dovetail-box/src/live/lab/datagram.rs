@@ -5,7 +5,10 @@
 use std::net::Ipv4Addr;
 
 use super::spec::Place;
-use crate::functions::frame::{ETHERNET, IPV4, UDP, finish, read_u16, sum, write};
+use crate::functions::{
+    checksum::{finish, sum},
+    frame::{ETHERNET, IPV4, UDP, read_u16, write},
+};
 
 /// The port that all of them go to.
 pub const PORT: u16 = 4500;

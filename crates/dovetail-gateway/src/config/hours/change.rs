@@ -1,19 +1,19 @@
-//! When hours begin or end next.
+//! Computes when hours next begin or end.
 //!
-//! Between two changes of a zone's offset the wall clock runs evenly, so the next boundary is as far off as the wall clock
-//! says, if it comes before the offset changes. If not, what the wall clock shows after that decides, and so on from there.
+//! Between two changes of a zone's offset local time runs evenly, so the next boundary is as far off as in local time, unless
+//! the offset changes before. In that case, the local time after the change decides, and so on from there.
 
 use jiff::{SignedDuration, Timestamp, ZonedDateTime};
 
 use super::week::{Hours, WEEK, minute_of_week};
 
-/// A zone that changes its offset more often within a week is none: there are at most a few changes in a year.
+/// More changes of a zone's offset within a week are not plausible: real zones have a few per year.
 const MOST_OFFSETS: usize = 64;
 
 impl Hours {
-    /// When the hours that hold at this instant end, or those that do not hold begin. `None` if that never happens.
+    /// When the hours that apply at this instant end, or those that do not apply begin. `None` if that never happens.
     ///
-    /// O(spans), for each change of the zone's offset meanwhile.
+    /// O(spans), for each change of the zone's offset in between.
     #[must_use]
     pub fn next_change(&self, at: &ZonedDateTime) -> Option<ZonedDateTime> {
         let zone = at.time_zone();
@@ -36,7 +36,7 @@ impl Hours {
         None
     }
 
-    /// When the wall clock shows something that is not `is_in`, if it runs evenly.
+    /// When local time next differs from `is_in`, if it runs evenly.
     fn boundary(&self, at: &ZonedDateTime, is_in: bool) -> Option<Timestamp> {
         let now = minute_of_week(at.datetime());
         let ends = self.spans.iter().flat_map(|&(from, to)| [from, to % WEEK]);

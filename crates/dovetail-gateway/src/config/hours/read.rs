@@ -1,4 +1,4 @@
-//! How hours are written.
+//! Parses hours.
 
 use dovetail_toml::{
     Fault, Section,
@@ -11,16 +11,16 @@ const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const EXPECTED: &str = "hours such as \"22:00-06:00\", \"Mon-Fri 08:00-18:00\" or \"Sat,Sun\"";
 
 impl Hours {
-    /// Hours as they are written, such as `["Mon-Fri 08:00-18:00", "Sat,Sun"]`: all that are in one of them.
+    /// Parses hours such as `["Mon-Fri 08:00-18:00", "Sat,Sun"]`, as the union of the items.
     ///
     /// # Errors
-    /// What is wrong with the first that cannot be read, and what is expected.
+    /// What is wrong with the first invalid item, and what is expected.
     pub fn parse(written: &[&str]) -> Result<Self, String> {
         written.iter().map(|text| span_of(text)).collect::<Result<Vec<_>, _>>().map(|spans| Self::of(&spans))
     }
 }
 
-/// The hours of a key, a list or one value.
+/// The hours of a key, a list or a single value.
 pub(in crate::config) fn hours(section: &mut Section<'_>, key: &'static str) -> Result<Option<Hours>, Fault> {
     let spans = section.list(key, |value| span_of(written(value, EXPECTED)?))?;
     match spans {
@@ -29,7 +29,7 @@ pub(in crate::config) fn hours(section: &mut Section<'_>, key: &'static str) -> 
     }
 }
 
-/// Hours of some days, or of all.
+/// Hours of some or all days.
 fn span_of(text: &str) -> Result<Span, String> {
     read(text.trim()).map_err(|why| format!("{} is not {EXPECTED}: {why}", quoted(text)))
 }
@@ -62,7 +62,7 @@ pub(in crate::config) fn day(text: &str) -> Result<usize, String> {
     known.ok_or_else(|| format!("{} is none of {}", quoted(text), DAYS.join(", ")))
 }
 
-/// From when, and how many minutes.
+/// The start, and the length in minutes.
 fn read_times(text: &str) -> Result<(u16, u16), String> {
     let (from, to) = text.split_once('-').ok_or("a beginning and an end have a '-' between them")?;
     let (from, to) = (time(from.trim_end())?, time(to.trim_start())?);
@@ -75,7 +75,7 @@ fn read_times(text: &str) -> Result<(u16, u16), String> {
     Ok((from, if to > from { to - from } else { to + DAY - from }))
 }
 
-/// Minutes since midnight; 24:00 is the day's end.
+/// Minutes since midnight; 24:00 is the end of the day.
 fn time(text: &str) -> Result<u16, String> {
     let two = |digits: &str| {
         let is_number = digits.len() == 2 && digits.bytes().all(|digit| digit.is_ascii_digit());

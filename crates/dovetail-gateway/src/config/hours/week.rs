@@ -1,29 +1,29 @@
-//! Minutes of a week that are in, and those that are not.
+//! Sets of minutes of the week.
 
 use std::fmt;
 
 use jiff::civil::DateTime;
 
-/// Minutes of a day, and of a week.
+/// Minutes per day and per week.
 pub(super) const DAY: u16 = 24 * 60;
 pub(super) const WEEK: u16 = 7 * DAY;
 
 /// Hours of the week.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hours {
-    // Minutes since Monday's midnight, the ends not part of them; in order, and neither overlapping nor touching, except
-    // across the end of the week.
+    // Minutes since midnight before Monday, ends excluded; sorted, and neither overlapping nor adjacent, except across the end
+    // of the week.
     pub(super) spans: Vec<(u16, u16)>,
     written: String,
 }
 
-/// One way to write hours: on which days they begin, and from when to when.
+/// One written item: the days on which it begins, and its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Span {
-    /// By the number of days since Monday.
+    /// Indexed by days since Monday.
     pub(super) days: [bool; 7],
     pub(super) from: u16,
-    /// At most a day after `from`.
+    /// At most a day.
     pub(super) minutes: u16,
     pub(super) written: String,
 }
@@ -71,7 +71,7 @@ impl fmt::Display for Hours {
     }
 }
 
-/// Whole minutes since Monday's midnight.
+/// Whole minutes since midnight before Monday.
 pub(super) fn minute_of_week(at: DateTime) -> u16 {
     let day = at.weekday().to_monday_zero_offset().unsigned_abs();
     u16::from(day) * DAY + u16::from(at.hour().unsigned_abs()) * 60 + u16::from(at.minute().unsigned_abs())

@@ -1,11 +1,12 @@
-//! What came is passed on at once, turn or not, where the kernel can be peeked at beyond what was seen.
+//! Passes on what arrives at once, with or without a turn, if the kernel can be peeked beyond what was peeked before.
 //!
-//! It stays in the kernel's buffer, so the window stays closed and nothing more is let come, and is taken out as turns allow.
-//! A response's last bytes so never wait for turns, which where lengths are not known would be for bytes that do not come.
+//! The bytes stay in the kernel's buffer, so the window stays closed and no more is let in, and are taken out as turns allow.
+//! So a response's last bytes never wait for turns; where lengths are unknown, those turns would allow for bytes that never
+//! arrive.
 //!
-//! Turns are asked for when a quarter of the window lies unread. And whatever the window was thought to be: also when the
-//! kernel says that it is closing, and when the server has been silent for a while that may be the window's doing. So no byte
-//! is left where it keeps others from coming.
+//! Turns are requested when a quarter of the window lies unread. To guard against a wrong idea of the window, they are also
+//! requested when the kernel says that it is closing, and when the server has been silent for a while, which may be due to the
+//! window. So no byte stays where it keeps others from arriving.
 
 use std::{
     cell::LazyCell,
@@ -25,15 +26,15 @@ use tokio::{
 use super::{BUFFER, Tunnel};
 use crate::upstream::Offered;
 
-/// After so long a silence the window is examined.
+/// After this much silence the window is checked.
 const QUIET: Duration = Duration::from_millis(200);
 
 impl Tunnel {
-    /// Bytes that came, which stay where they are; takes out what may be meanwhile.
+    /// Peeks at bytes that have arrived; meanwhile, takes out what is allowed.
     pub(super) async fn look_ahead(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
         buffer.resize(BUFFER, 0);
         loop {
-            // Asked at most once for each look.
+            // Queried at most once per iteration.
             let left = LazyCell::new(|| Offered::left(server.as_ref()));
             let wants_turn = self.wants_turn(server.as_ref(), || *left);
             let may_be_held = self.may_be_held(|| *left);
@@ -46,7 +47,7 @@ impl Tunnel {
                         sampled.sample(server.as_ref().as_fd());
                     }
                     if came > 0 && self.place.borrow().is_none() {
-                        // The server speaks first.
+                        // The server sends first.
                         self.renew(server.as_ref())?;
                     }
                     if self.is_unheld() {
@@ -79,8 +80,8 @@ impl Tunnel {
         }
     }
 
-    /// Whether bytes are to be taken out: as many as may be, and more only where the window would soon hold the server back. A
-    /// response that is over would else have turns for what does not come.
+    /// Whether to request a turn to take bytes out: only if some are allowed already, or if the window would soon hold the
+    /// server back. Otherwise a response that has ended would get turns for what never arrives.
     fn wants_turn(&self, server: &TcpStream, left: impl Fn() -> Option<u64>) -> bool {
         let unread = self.ahead.get() + self.stale.get();
         let is_allowed = || self.place.borrow().as_ref().is_some_and(|place| place.allowed() > 0);
@@ -91,18 +92,18 @@ impl Tunnel {
                 || Offered::is_closing(left()))
     }
 
-    /// Whether something is unread, and not known yet to be what the server waits for.
+    /// Whether bytes are unread that may be what the server waits for.
     fn may_be_held(&self, left: impl Fn() -> Option<u64>) -> bool {
         let is_unread = self.ahead.get() + self.stale.get() > 0;
         is_unread && !self.is_quiet.get() && self.offered.may_be_closed(left())
     }
 
-    /// Whether this is an interactive tunnel's response that came before its turn.
+    /// Whether this is an interactive tunnel's response that arrived before its turn.
     fn is_unheld(&self) -> bool {
         self.free.get() > 0 && self.place.borrow().as_ref().is_some_and(|place| !place.is_released())
     }
 
-    /// Takes out what is left of responses that are over.
+    /// Takes out what is left of responses that have ended.
     pub(super) fn take_stale(&self, server: &TcpStream) -> io::Result<()> {
         take_out(server, self.stale.take())
     }
@@ -115,7 +116,7 @@ fn take_out(server: &TcpStream, bytes: u64) -> io::Result<()> {
     let mut left = bytes;
     while left > 0 {
         let most = left.min(scratch.len() as u64) as usize;
-        // They are there: tokio, which knows only of what was not peeked at, need not be asked.
+        // They have arrived: tokio, which only knows of bytes that were not peeked, need not be asked.
         let taken = (&*socket).read(&mut scratch[..most])?;
         if taken == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());

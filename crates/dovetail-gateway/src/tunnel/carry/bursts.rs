@@ -1,12 +1,12 @@
-//! Where one response ends and the next begins: with the client's bursts.
+//! Divides a tunnel into responses, by the client's bursts.
 //!
-//! Not every burst is a request. One of fewer than 64 bytes is none: acknowledgements and window updates of HTTP/2 in TLS
-//! have 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. It passes at once, and so
-//! does one that comes while more of a response is there, or may be on its way from far off. And a tunnel whose responses
-//! are short, a segment on average, is *interactive*: its bursts pass at once, and a segment of each answer comes without a
-//! turn, charged all the same. All interactive tunnels together may have an eighth of the link in this way; beyond that they
-//! wait like others. So what this gateway adds to an interactive tunnel's delay is nothing while the interactive ones need
-//! less than an eighth of the link.
+//! Not every burst is a request. One of fewer than 64 bytes is not: acknowledgements and window updates of HTTP/2 in TLS have
+//! 35 to 48, a keystroke in SSH 36 or more, a request of HTTP/2 in TLS some more than 64. Such a burst passes at once, and so
+//! does one sent while more of a response has arrived, or may be in flight from a distant server. A tunnel whose responses are
+//! short, a segment on average, is *interactive*: its bursts pass at once, and a segment of each answer is let in without a
+//! turn, though it is charged. All interactive tunnels together may use an eighth of the link in this way; beyond that they
+//! wait like others. So the gateway adds no delay to an interactive tunnel while the interactive ones need less than an eighth
+//! of the link.
 
 use std::{future::poll_fn, io, os::fd::AsFd, pin::pin, task::Poll, time::Instant};
 
@@ -25,11 +25,11 @@ use crate::{
 };
 
 impl Tunnel {
-    /// The client sends this many bytes. Whether they have to wait for their turn.
+    /// The client is about to send this many bytes. Returns whether they have to wait for their turn.
     pub(super) fn burst(&self, bytes: usize, server: &TcpStream) -> io::Result<bool> {
         let is_first = self.place.borrow().is_none();
         let came = self.came.get();
-        // A window that is full may hold more back.
+        // A full window may hold more back.
         let is_held = || self.is_held.get() || self.ahead.get() > 0 && Offered::is_closing(Offered::left(server));
         if !is_first && (came == 0 || is_held()) {
             return Ok(false);
@@ -53,15 +53,15 @@ impl Tunnel {
         Ok(true)
     }
 
-    /// Whether more of the response may be on its way from far off: something came less than a round trip ago. As another
-    /// response it would have back what it was charged for that.
+    /// Whether more of the response may be in flight from a distant server: something arrived less than a round trip ago. If
+    /// that counted as another response, what it was charged would be refunded.
     fn is_in_flight(&self, server: &TcpStream) -> bool {
         let Some(at) = self.came_at.get() else { return false };
         sys::least_round_trip(server.as_fd()).is_some_and(|least| least >= FAR && at.elapsed() < least)
     }
 
-    /// Waits until the burst may leave. What the client sends meanwhile goes with it; a client that ends or is gone meanwhile
-    /// wants no answer.
+    /// Waits until the burst may be sent. What the client sends meanwhile is added to it; a client that closes or fails
+    /// meanwhile needs no answer.
     pub(super) async fn released(&self, client: &mut (impl AsyncRead + Unpin), buffer: &mut Vec<u8>) -> io::Result<()> {
         self.is_queued.set(true);
         self.says(true);
@@ -70,7 +70,7 @@ impl Tunnel {
             self.place.borrow().as_ref().map_or(Poll::Ready(()), |place| place.poll_released(cx))
         }));
         loop {
-            // Room is asked for piece by piece: nobody has to be given much of it for a short request.
+            // The buffer grows in steps, so that a short request does not need much memory.
             if buffer.len() == buffer.capacity() && buffer.len() < BUFFER {
                 buffer.reserve(buffer.len().min(BUFFER - buffer.len()));
             }
@@ -89,7 +89,7 @@ impl Tunnel {
         Ok(())
     }
 
-    /// Another response begins.
+    /// Starts another response.
     pub(super) fn renew(&self, server: &TcpStream) -> io::Result<()> {
         self.gives_back();
         let Record { who, party, .. } = &self.record;
@@ -98,7 +98,7 @@ impl Tunnel {
         place.tells(&self.record.spending);
         if self.offered.bytes() != u64::MAX {
             place.offers(self.offered.bytes());
-            // What comes next may be of the response before: the scheduler would take it for a round trip.
+            // What arrives next may belong to the response before: the scheduler would take its delay for a round trip.
             if let Some(least) = sys::least_round_trip(server.as_fd()) {
                 place.round_trip(least.into());
             }
@@ -109,10 +109,10 @@ impl Tunnel {
         self.replaced.notify_one();
         Ok(())
     }
-    /// The response is over.
+    /// Ends the response.
     pub(super) fn gives_back(&self) {
         if let Some(place) = self.place.take() {
-            // What was passed on is had, wherever it is.
+            // Everything that was passed on counts as received, even if it is still in the kernel.
             place.received(self.ahead.get());
             place.end();
         }

@@ -1,4 +1,4 @@
-//! What came is read as turns allow: before Linux 6.9, and where the policy holds no responses back.
+//! Reads what arrives as turns allow: before Linux 6.9, and if the policy does not hold responses back.
 
 use std::{
     future::poll_fn,
@@ -11,11 +11,11 @@ use tokio::{net::tcp::OwnedReadHalf, select, time::timeout};
 use super::{BUFFER, Tunnel};
 use crate::place::Place;
 
-/// After so long a silent tunnel gives its place back, where places are what is scheduled.
+/// After this much silence a tunnel returns its slot, if the policy schedules slots.
 const SILENT: Duration = Duration::from_secs(1);
 
 impl Tunnel {
-    /// Bytes that came, as many as may be taken in; 0 at the end.
+    /// Reads as many bytes as are allowed; returns 0 at the end.
     pub(super) async fn read(&self, server: &mut OwnedReadHalf, buffer: &mut Vec<u8>) -> io::Result<usize> {
         loop {
             if self.peek(server).await? == 0 {
@@ -34,7 +34,7 @@ impl Tunnel {
         }
     }
 
-    /// Waits until bytes are there, or the end. Where places are scheduled and responses are not, a silent one is given back.
+    /// Waits for bytes or the end. If the policy schedules slots rather than responses, a silent tunnel's is returned.
     async fn peek(&self, server: &mut OwnedReadHalf) -> io::Result<usize> {
         let mut first = [0];
         while self.link.window().is_none() && self.place.borrow().is_some() {
@@ -48,14 +48,14 @@ impl Tunnel {
         server.peek(&mut first).await
     }
 
-    /// Waits until this many bytes may be taken in.
+    /// Waits until bytes may be taken in, and returns how many.
     async fn allowed(&self, server: &OwnedReadHalf) -> io::Result<u64> {
         if self.place.borrow().is_none() {
-            // What goes without a place is not held, and a class with a rate is.
+            // Without a slot nothing is held back, unless the class has a rate.
             if self.link.window().is_none() && !self.link.is_capped(self.record.class) {
                 return Ok(u64::MAX);
             }
-            // The server speaks first.
+            // The server sends first.
             self.renew(server.as_ref())?;
         }
         loop {

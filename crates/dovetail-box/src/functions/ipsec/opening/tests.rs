@@ -109,7 +109,7 @@ proptest! {
     #[test]
     fn what_was_changed_is_refused(at in any::<prop::sample::Index>(), with in 1u8.., cut in 0usize..200) {
         let mut opening = opening(keys());
-        let frame = sealed(keys(), 7, 0, &text(&inner(0), NEXT_IPV4));
+        let frame = sealed(keys(), 7, 0, &text(&inner(0), protocol::IPV4));
         let mut changed = frame.clone();
         // From the sequence number on: another SPI is another tunnel's.
         let at = 38 + at.index(frame.len() - 38);
@@ -162,7 +162,7 @@ proptest! {
 
 #[test]
 fn each_reason_to_refuse() {
-    let good = text(&inner(0), NEXT_IPV4);
+    let good = text(&inner(0), protocol::IPV4);
     let outcome = |class, text: &[u8]| open(&mut opening(keys()), &sealed(keys(), 1, class, text)).map(|_| ());
     assert_eq!(outcome(0, &good), Ok(()));
     let mut bad_padding = good.clone();
@@ -174,32 +174,32 @@ fn each_reason_to_refuse() {
     let mut too_much = good.clone();
     too_much[length - 2] = 255;
     assert_eq!(outcome(0, &too_much), Err(Refused::Malformed));
-    assert_eq!(outcome(0, &text(&inner(0), NEXT_IPV6)), Err(Refused::Malformed), "the other IP");
+    assert_eq!(outcome(0, &text(&inner(0), protocol::IPV6)), Err(Refused::Malformed), "the other IP");
     assert_eq!(outcome(0, &text(&inner(0), 6)), Err(Refused::Malformed), "transport mode");
     assert_eq!(outcome(0, &text(b"anything", NEXT_NONE)), Err(Refused::Dummy));
     assert_eq!(outcome(0, &[0, 0, 0, 4]), Err(Refused::Malformed), "nothing within");
     let mut damaged = inner(0);
     damaged[8] ^= 1;
-    assert_eq!(outcome(0, &text(&damaged, NEXT_IPV4)), Err(Refused::Malformed), "its checksum is wrong");
+    assert_eq!(outcome(0, &text(&damaged, protocol::IPV4)), Err(Refused::Malformed), "its checksum is wrong");
     let other = Packet { v6: true, ..Packet::udp(b"six") }.frame();
     let elsewhere = Opening::new(association(keys()), &prefixes(&["2001:db9::/32", "10.2.0.0/16"]));
-    for packet in [&text(&inner(0), NEXT_IPV4), &text(&other[14..], NEXT_IPV6)] {
+    for packet in [&text(&inner(0), protocol::IPV4), &text(&other[14..], protocol::IPV6)] {
         let mut end = Opening::new(elsewhere.association, &elsewhere.prefixes);
         assert_eq!(open(&mut end, &sealed(keys(), 1, 0, packet)), Err(Refused::NotAllowed));
     }
     assert_eq!(outcome(3, &good), Err(Refused::Congestion));
     // Bytes behind the packet hide how long it is.
-    let hidden = text(&[&inner(0)[..], &[0; 100]].concat(), NEXT_IPV4);
+    let hidden = text(&[&inner(0)[..], &[0; 100]].concat(), protocol::IPV4);
     let got = open(&mut opening(keys()), &sealed(keys(), 1, 0, &hidden)).unwrap();
     assert_eq!(got[14..], inner(0));
     // Congestion that was met comes through.
-    let got = open(&mut opening(keys()), &sealed(keys(), 1, 3, &text(&inner(2), NEXT_IPV4))).unwrap();
+    let got = open(&mut opening(keys()), &sealed(keys(), 1, 3, &text(&inner(2), protocol::IPV4))).unwrap();
     assert_eq!(got[14..], inner(3));
 }
 
 #[test]
 fn outer_headers_must_be_whole_and_sound() {
-    let frame = sealed(keys(), 1, 0, &text(&inner(0), NEXT_IPV4));
+    let frame = sealed(keys(), 1, 0, &text(&inner(0), protocol::IPV4));
     let mut damaged = frame.clone();
     damaged[22] ^= 1;
     assert_eq!(open(&mut opening(keys()), &damaged), Err(Refused::Malformed));
