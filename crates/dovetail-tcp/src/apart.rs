@@ -1,13 +1,13 @@
-//! Data behind a hole, and what to tell of it.
+//! Out-of-order data, and the SACK ranges to report for it.
 //!
-//! Ranges that touch are one. An acknowledgement tells the ranges that changed last, the latest first (RFC 2018, section 4):
-//! of each a place is remembered, since ranges grow and join.
+//! Adjacent ranges are merged. An acknowledgement reports the ranges that changed last, the latest first (RFC 2018, section
+//! 4). For each, one place inside it is remembered, since ranges grow and merge.
 
 use alloc::{boxed::Box, collections::BTreeMap};
 
 use crate::segment::Blocks;
 
-/// Ranges remembered, the latest first.
+/// Number of ranges remembered, the latest first.
 const RECENT: usize = Blocks::MOST;
 
 /// The ranges behind a hole. Most connections never have any.
@@ -16,9 +16,9 @@ pub(crate) struct Apart(Option<Box<Ranges>>);
 
 #[derive(Debug, Clone, Default)]
 struct Ranges {
-    // From where to where.
+    // Start to end.
     ranges: BTreeMap<u64, u64>,
-    // A place in each that changed last.
+    // One place in each range that changed last.
     recent: [u64; RECENT],
 }
 
@@ -27,16 +27,16 @@ impl Apart {
         self.0.as_ref().is_none_or(|all| all.ranges.is_empty())
     }
 
-    /// Bytes that wait behind a hole.
+    /// Out-of-order bytes, held behind a hole.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.iter().flat_map(|all| &all.ranges).map(|(from, to)| to - from).sum()
     }
 
-    /// A range came; all before `nxt` is in order. False if every byte of it was there.
+    /// Adds a range that arrived; everything before `nxt` is in order. False if all of its bytes had arrived before.
     pub(crate) fn insert(&mut self, mut start: u64, mut end: u64, nxt: u64) -> bool {
         let all = self.0.get_or_insert_default();
         let mut is_new = true;
-        // What it touches becomes one range with it.
+        // Merge it with the ranges that it touches.
         if let Some((&from, &to)) = all.ranges.range(..=start).next_back()
             && to >= start
         {
@@ -52,7 +52,7 @@ impl Apart {
         is_new
     }
 
-    /// All before `nxt` came in order: how far that reaches with what was there.
+    /// Everything before `nxt` arrived in order: returns where the in-order data ends once ranges that touch it are added.
     pub(crate) fn join(&mut self, mut nxt: u64) -> u64 {
         let Some(all) = &mut self.0 else { return nxt };
         while let Some(range) = all.ranges.first_entry().filter(|range| *range.key() <= nxt) {
@@ -64,7 +64,8 @@ impl Apart {
         nxt
     }
 
-    /// Which of the ranges that changed last, the latest being the first, would grow by this one; else how many there are.
+    /// Index, among the ranges that changed last (latest first), of the one that this range would extend; their number if
+    /// none.
     pub(crate) fn place_of(&self, start: u64, end: u64) -> usize {
         self.latest().take_while(|&(from, to)| start > to || from > end).count()
     }
@@ -84,7 +85,7 @@ impl Apart {
 }
 
 impl Ranges {
-    /// Puts a range first among those that changed.
+    /// Moves a range to the front of those that changed last.
     fn remember(&mut self, at: u64, nxt: u64) {
         let range = self.range_of(at);
         let others = self.recent.into_iter().filter(|&other| self.range_of(other) != range && other > nxt);

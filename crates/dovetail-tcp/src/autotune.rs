@@ -1,35 +1,35 @@
-//! A receive buffer that grows with what the application reads (dynamic right-sizing: Fisk and Feng, Dynamic right-sizing
-//! in TCP, 2001, as Linux has it in `tcp_rcv_space_adjust`).
+//! A receive buffer that grows with what the application reads (Fisk and Feng, Dynamic right-sizing in TCP, 2001, as Linux
+//! implements it in `tcp_rcv_space_adjust`).
 //!
-//! What is read in a round trip is what the sender's window was. So the room for the next one is to be twice that, for repairs,
-//! and 16 segments; and where more was read than in the round trip before, as much more again, twice over, since the sender
-//! will have grown further by the time:
+//! What is read in a round trip equals the sender's window. The room for the next round trip is therefore twice that, to
+//! allow for retransmissions, and 16 segments. If more was read than in the previous round trip, the room grows by twice the
+//! same ratio as well, since the sender's window will have grown further by then:
 //!
 //! ```text
 //! room = (2 c + 16 s) (1 + 2 (c - b) / b)        c bytes read in this round trip, b in the one before, segments of s
 //! ```
 //!
-//! A receiver sees no round trips, for it sends nothing that is acknowledged. It takes the time in which a whole window came;
-//! the least of those counts. While the sender's window is smaller than the receiver's, that is several round trips: at the
-//! start the room stays where it is for longer than a sender in slow start likes.
+//! A receiver cannot measure round trips, since it sends nothing that is acknowledged. It measures how long a whole window
+//! takes to arrive, and uses the least such time. While the sender's window is smaller than the receiver's, this is several
+//! round trips: at the start the room stays constant for longer than a sender in slow start would like.
 
 use dovetail_sched::Nanos;
 
-/// Room at the start: 162/256 of the 131,072 bytes of `tcp_rmem`, where a full segment takes 2,304 bytes of memory.
+/// Initial room: 162/256 of the 131,072 bytes of `tcp_rmem`, where a full segment takes 2,304 bytes of memory.
 pub(crate) const FIRST_ROOM: u64 = 131_072 * 162 / 256;
-/// What is thought to have been read in the round trip before the first (`TCP_INIT_CWND`).
+/// Assumed to have been read in the round trip before the first (`TCP_INIT_CWND`).
 const FIRST_SEGMENTS: u64 = 10;
 
-/// What is known of the sender's window.
+/// Estimates the sender's window.
 #[derive(Debug, Clone)]
 pub(crate) struct Autotune {
     most: u64,
-    // The window that was told last; where one ends whose arrival is timed, and when that began.
+    // The last window advertised; the end of the window whose arrival is timed, and when timing began.
     window: u64,
     ends: u64,
     since: Option<Nanos>,
     round_trip: Option<Nanos>,
-    // What was read by when, and how much in the round trip before.
+    // What was read, until when, and how much in the previous round trip.
     read: u64,
     read_at: Nanos,
     before: u64,
@@ -41,12 +41,12 @@ impl Autotune {
         Self { most, window: 0, ends: 0, since: None, round_trip: None, read: 1, read_at: Nanos::ZERO, before }
     }
 
-    /// This window is told.
+    /// This window is advertised.
     pub(crate) const fn told(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// All before `nxt` came.
+    /// Everything before `nxt` has arrived.
     pub(crate) fn came(&mut self, nxt: u64, now: Nanos) {
         if let Some(since) = self.since {
             if nxt < self.ends {
@@ -58,7 +58,7 @@ impl Autotune {
         (self.ends, self.since) = (nxt + self.window, Some(now));
     }
 
-    /// All before `read` was read: how much room there is to be at least.
+    /// Everything before `read` has been read. Returns the minimum room from here on.
     pub(crate) fn read(&mut self, read: u64, segment: u32, now: Nanos) -> u64 {
         if self.round_trip.is_none_or(|round_trip| now - self.read_at < round_trip) {
             return 0;
@@ -87,7 +87,7 @@ mod tests {
         tune.came(1, ms(0));
         assert_eq!(tune.read(5_001, 1000, ms(30)), 0, "no window came yet");
         tune.came(20_001, ms(40));
-        // 20,000 where 10,000 were taken for granted: 56,000, and twice as much more.
+        // 20,000 where 10,000 were assumed: 56,000, and twice as much more.
         assert_eq!(tune.read(20_001, 1000, ms(40)), 56_000 * 3);
         assert_eq!(tune.read(60_001, 1000, ms(79)), 0, "the round trip is not over");
         assert_eq!(tune.read(40_001, 1000, ms(80)), 0, "no more than before");

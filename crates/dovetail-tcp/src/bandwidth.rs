@@ -1,7 +1,7 @@
 //! Bandwidths, in integers.
 //!
-//! A bandwidth counts segments in a unit of time that is long enough to tell slow paths apart and short enough for fast ones:
-//! 2^40 ns, about 18 minutes. A path of one segment a second is 1,100 then, one of a segment each nanosecond 2^40.
+//! A bandwidth counts segments per unit of time. The unit is long enough to distinguish slow paths and short enough for fast
+//! ones: 2^40 ns, about 18 minutes. One segment per second is 1,100 in this unit; one per nanosecond is 2^40.
 
 use dovetail_sched::Nanos;
 
@@ -23,7 +23,7 @@ impl Gain {
 pub(crate) struct Bandwidth(u64);
 
 impl Bandwidth {
-    /// What delivers so many segments in `time`.
+    /// The bandwidth that delivers `segments` in `time`.
     pub(crate) fn of(segments: u64, time: Nanos) -> Self {
         Self(saturate((u128::from(segments) << SHIFT) / u128::from(time.0.max(1))))
     }
@@ -32,7 +32,7 @@ impl Bandwidth {
         Self(saturate((u128::from(self.0) * u128::from(gain.0)) >> GAIN_SHIFT))
     }
 
-    /// So many hundredths of it.
+    /// `percent` hundredths of it.
     pub(crate) fn percent(self, percent: u64) -> Self {
         Self(saturate(u128::from(self.0) * u128::from(percent) / 100))
     }
@@ -45,22 +45,22 @@ impl Bandwidth {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// Whether it differs from another by a part of that at most.
+    /// Whether it differs from another by at most `1/part` of that.
     pub(crate) const fn is_near(self, other: Self, part: u64) -> bool {
         self.0.abs_diff(other.0) <= other.0 / part
     }
 
-    /// The whole segments that it delivers in `time`.
+    /// Whole segments delivered in `time`.
     pub(crate) fn segments_before(self, time: Nanos) -> u64 {
         saturate((u128::from(self.0) * u128::from(time.0)) >> SHIFT)
     }
 
-    /// The segments that it delivers in `time`, rounded up.
+    /// Segments delivered in `time`, rounded up.
     pub(crate) fn segments_in(self, time: Nanos) -> u64 {
         saturate((u128::from(self.0) * u128::from(time.0)).div_ceil(1 << SHIFT))
     }
 
-    /// How long `bytes` bytes take where a segment has `segment_bytes`; `None` where nothing is ever delivered.
+    /// How long `bytes` take at `segment_bytes` per segment; `None` if nothing is ever delivered.
     pub(crate) fn time_for(self, bytes: u32, segment_bytes: u32) -> Option<Nanos> {
         let bytes_in_unit = u128::from(self.0) * u128::from(segment_bytes);
         (u128::from(bytes) << SHIFT).checked_div(bytes_in_unit).map(|time| Nanos(saturate(time)))

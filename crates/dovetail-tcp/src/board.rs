@@ -1,19 +1,19 @@
-//! The scoreboard: segments that were sent and not acknowledged (RFC 6675, section 3).
+//! The scoreboard: segments that were sent and not yet acknowledged (RFC 6675, section 3).
 //!
-//! Segments are in the order of their places, each with when it was last sent and what is known of it. A segment is
-//! *sacked* once the other end said that it has it, *lost* once it is believed gone, and *in flight again* from its
-//! retransmission on until it is sacked or believed lost once more. What is in the network is
+//! Segments are ordered by place; each records when it was last sent and what is known of it. A segment is *sacked* once the
+//! peer reports that it has it, *lost* once it is considered lost, and *in flight again* from its retransmission until it is
+//! sacked or considered lost once more. The number of segments in the network is
 //!
 //! ```text
 //! in flight = all - sacked - lost + in flight again
 //! ```
 //!
-//! since a segment that is lost and in flight again is there once. Without selective acknowledgements each duplicate
-//! acknowledgement says that one segment has left the network, not which: they are counted as sacked.
+//! since a segment that is lost and in flight again is in the network once. Without selective acknowledgements, each
+//! duplicate acknowledgement means that one segment has left the network, but not which: they are counted as sacked.
 //!
-//! An acknowledgement states up to four blocks, mostly those of the one before and a little more. What was read before is
-//! not read again, so a block costs what is new in it. Segments believed lost are found from a place below which none is;
-//! numbers that do not change when the front goes (`first + index`) make such places last.
+//! An acknowledgement carries up to four blocks, mostly those of the previous one and a little more. Parts that were
+//! processed before are skipped, so a block costs only what is new in it. The search for lost segments starts at a number
+//! below which there are none; such bounds survive acknowledgements because numbers (`first + index`) never change.
 
 use alloc::{boxed::Box, collections::VecDeque};
 
@@ -26,16 +26,16 @@ use crate::delivery::Snapshot;
 pub(crate) struct Sent {
     /// Its first place.
     pub(crate) start: u64,
-    /// How many places it takes: a FIN counts as one.
+    /// Its length in places: a FIN counts as one.
     pub(crate) length: u32,
     pub(crate) sacked: bool,
     pub(crate) lost: bool,
     pub(crate) in_flight_again: bool,
-    /// Whether it was ever sent more than once.
+    /// Whether it was ever retransmitted.
     pub(crate) again: bool,
-    /// When it was sent last.
+    /// When it was last sent.
     pub(crate) at: Nanos,
-    /// What was delivered then.
+    /// What had been delivered at that time.
     pub(crate) snapshot: Snapshot,
 }
 
@@ -45,34 +45,34 @@ impl Sent {
     }
 }
 
-/// Segments that were sent and not acknowledged.
+/// Segments that were sent and not yet acknowledged.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Board {
     sent: VecDeque<Sent>,
-    // The number of the first one; numbers last.
+    // Number of the first segment; a segment keeps its number.
     first: u64,
     sacked: u32,
     lost: u32,
     in_flight_again: u32,
-    // Sacked by duplicate acknowledgements that do not say which.
+    // Sacked by duplicate acknowledgements, which do not say which.
     duplicates: u32,
-    // No segment before these numbers is lost and not in flight again; or is in the network for the first time.
+    // No segment below these numbers is lost and not in flight again, or in the network for the first time, respectively.
     lost_from: u64,
     fresh_from: u64,
-    /// How often a segment was believed lost.
+    /// How often a segment was considered lost.
     pub(crate) losses: u64,
-    /// One after the furthest place that was sacked.
+    /// One past the highest place that was sacked.
     pub(crate) furthest_sacked: u64,
-    // Most of the time there is nothing of it.
+    // Mostly `None`.
     trouble: Option<Box<Trouble>>,
 }
 
-/// What is known of segments that did not arrive in order.
+/// What is needed once segments do not arrive in order.
 #[derive(Debug, Clone, Default)]
 struct Trouble {
-    // Retransmissions in the order in which they were sent: number and time.
+    // Retransmissions in the order they were sent: number and time.
     again: VecDeque<(u64, Nanos)>,
-    // Blocks of the acknowledgement before.
+    // Blocks of the previous acknowledgement.
     read: [(u64, u64); 4],
 }
 
@@ -81,7 +81,7 @@ impl Board {
         self.sent.is_empty()
     }
 
-    /// How many segments there are.
+    /// Number of segments.
     pub(crate) fn len(&self) -> u32 {
         self.sent.len() as u32
     }
@@ -98,7 +98,7 @@ impl Board {
         self.in_flight_again
     }
 
-    /// How many segments are in the network.
+    /// Number of segments in the network.
     pub(crate) fn in_flight(&self) -> u32 {
         (self.len() + self.in_flight_again).saturating_sub(self.sacked() + self.lost)
     }
@@ -107,17 +107,17 @@ impl Board {
         self.sent.front()
     }
 
-    /// A segment was sent for the first time.
+    /// Adds a segment that was sent for the first time.
     pub(crate) fn push(&mut self, sent: Sent) {
         self.sent.push_back(sent);
     }
 
-    /// Whether anything in it was ever sent again.
+    /// Whether any segment was retransmitted.
     pub(crate) fn has_again(&self) -> bool {
         self.in_flight_again > 0 || self.sent.front().is_some_and(|front| front.again)
     }
 
-    /// The number of the first segment, and of the one after the last.
+    /// Numbers of the segments.
     pub(crate) fn numbers(&self) -> core::ops::Range<u64> {
         self.first..self.first + self.sent.len() as u64
     }
@@ -130,12 +130,12 @@ impl Board {
         self.sent.get_mut(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// How many segments an acknowledgement up to `una` takes off.
+    /// How many segments an acknowledgement up to `una` removes.
     pub(crate) fn until(&self, una: u64) -> u32 {
         self.sent.partition_point(|sent| sent.end() <= una) as u32
     }
 
-    /// Takes what is acknowledged up to `una` off; what was acknowledged in part keeps the rest.
+    /// Removes what is acknowledged up to `una`; a segment acknowledged in part keeps the rest.
     pub(crate) fn acknowledge(&mut self, una: u64, mut each: impl FnMut(&Sent)) {
         while let Some(&front) = self.sent.front().filter(|front| front.end() <= una) {
             self.sent.pop_front();
@@ -150,19 +150,19 @@ impl Board {
             front.start = una;
         }
         if self.sent.is_empty() {
-            // An idle end keeps no memory of how much it once had in flight.
+            // An idle connection keeps no memory for what it once had in flight.
             (self.sent, self.trouble) = (VecDeque::new(), None);
         }
         self.lost_from = self.lost_from.max(self.first);
         self.fresh_from = self.fresh_from.max(self.first);
     }
 
-    /// Marks what blocks say that the other end has; `each` sees every segment that was not known to be there.
+    /// Marks segments that the peer reports in blocks; `each` sees every segment that is newly sacked.
     pub(crate) fn sack(&mut self, blocks: &[(u64, u64)], mut each: impl FnMut(&Sent)) {
         let trouble = self.trouble.get_or_insert_default();
         for &(start, end) in blocks {
             let new = without(&trouble.read, (start, end));
-            // From the segment that has the first new place.
+            // Start at the segment that contains the first new place.
             let from = self.sent.partition_point(|sent| sent.end() <= new.0);
             let mut at = from;
             while let Some(sent) = self.sent.get_mut(at).filter(|sent| sent.start < new.1) {
@@ -183,13 +183,13 @@ impl Board {
         trouble.read.iter_mut().zip(blocks).for_each(|(read, block)| *read = *block);
     }
 
-    /// An acknowledgement said again what was said before, without a block: one more segment is there.
+    /// A duplicate acknowledgement without blocks: one more segment has arrived.
     pub(crate) fn duplicate(&mut self) {
         let most = self.len().saturating_sub(self.lost.max(1));
         self.duplicates = (self.duplicates + 1).min(most);
     }
 
-    /// Of the segments counted as sacked by duplicates, these many were acknowledged, the first one by its retransmission.
+    /// `segments` that duplicates had counted as sacked were acknowledged, the first one due to its retransmission.
     pub(crate) fn duplicates_acknowledged(&mut self, segments: u32) {
         self.duplicates = self.duplicates.saturating_sub(segments.saturating_sub(1));
     }
@@ -198,7 +198,7 @@ impl Board {
         self.duplicates = 0;
     }
 
-    /// Believes a segment lost, unless it is sacked.
+    /// Marks a segment lost, unless it is sacked.
     pub(crate) fn lose(&mut self, number: u64) {
         let Some(sent) = self.by_number_mut(number).filter(|sent| !sent.sacked) else { return };
         let (was_lost, was_again) = (sent.lost, sent.in_flight_again);
@@ -209,7 +209,7 @@ impl Board {
         self.losses += u64::from(!was_lost || was_again);
     }
 
-    /// Takes back that anything is lost.
+    /// Clears all loss marks.
     pub(crate) fn loses_nothing(&mut self) {
         for sent in &mut self.sent {
             sent.lost = false;
@@ -218,7 +218,7 @@ impl Board {
         self.fresh_from = self.first;
     }
 
-    /// The other end forgot what it said to have.
+    /// The peer discarded data that it had reported (reneging).
     pub(crate) fn forget_sacked(&mut self) {
         for sent in &mut self.sent {
             sent.sacked = false;
@@ -230,7 +230,7 @@ impl Board {
         self.fresh_from = self.first;
     }
 
-    /// The number of the first segment that is lost and not in flight again.
+    /// Number of the first segment that is lost and not in flight again.
     pub(crate) fn next_lost(&mut self) -> Option<u64> {
         if self.lost == 0 {
             return None;
@@ -244,13 +244,13 @@ impl Board {
         found
     }
 
-    /// A segment is sent again.
+    /// Records a retransmission.
     pub(crate) fn resend(&mut self, number: u64, now: Nanos, snapshot: Snapshot) {
         let Some(sent) = self.by_number_mut(number) else { return };
         let was_again = sent.in_flight_again;
         (sent.in_flight_again, sent.again, sent.at, sent.snapshot) = (true, true, now, snapshot);
         self.in_flight_again += u32::from(!was_again);
-        // What is no longer so is of no use, and without blocks nobody else takes it off.
+        // Drop outdated entries: without blocks, nothing else removes them.
         while let Some((number, at)) = self.again(0) {
             if self.by_number(number).is_some_and(|sent| sent.in_flight_again && sent.at == at) {
                 break;
@@ -260,19 +260,19 @@ impl Board {
         self.trouble.get_or_insert_default().again.push_back((number, now));
     }
 
-    /// Retransmissions in the order in which they were sent: number and time.
+    /// Retransmissions in the order they were sent: number and time.
     pub(crate) fn again(&self, at: usize) -> Option<(u64, Nanos)> {
         self.trouble.as_ref()?.again.get(at).copied()
     }
 
-    /// A retransmission is of no more interest.
+    /// Forgets a retransmission.
     pub(crate) fn forget_again(&mut self, at: usize) {
         if let Some(trouble) = &mut self.trouble {
             trouble.again.remove(at);
         }
     }
 
-    /// The next number from `from` on of a segment that was sent once and is neither sacked nor lost.
+    /// Number of the first segment from `from` on that was sent once and is neither sacked nor lost.
     pub(crate) fn next_fresh(&mut self, from: Option<u64>) -> Option<u64> {
         let begin = from.unwrap_or(self.fresh_from).max(self.first);
         let numbers = begin..self.numbers().end;
@@ -286,7 +286,7 @@ impl Board {
     }
 }
 
-/// What of a block is not in those that were read before, where they cover its beginning or its end.
+/// The part of a block that is not covered, at its start or its end, by blocks that were processed before.
 fn without(read: &[(u64, u64)], (mut start, mut end): (u64, u64)) -> (u64, u64) {
     for &(from, to) in read {
         if from <= start && start < to {

@@ -1,33 +1,33 @@
-//! Acknowledgements of segments out of order, of which one does for several.
+//! Compressed acknowledgements: one acknowledgement for several out-of-order segments.
 //!
-//! Behind a hole every segment that comes is to be acknowledged at once (RFC 5681, section 4.2), so that the sender counts
-//! three. After those three it learns nothing from a fourth that a fifth would not tell it a moment later. So Linux lets them
-//! wait for one another, for a twentieth of a round trip and at most a millisecond (`tcp_comp_sack_delay_ns`), unless
-//! every segment is acknowledged at once anyway. An acknowledgement tells four ranges, so one that waits leaves before
-//! more than two of them are others.
+//! While there is a hole, each segment that arrives should be acknowledged at once (RFC 5681, section 4.2), so that the
+//! sender can count three duplicates. After those three, a fourth tells it nothing that a fifth would not a moment later.
+//! Linux therefore delays and merges them, for a twentieth of a round trip and at most a millisecond
+//! (`tcp_comp_sack_delay_ns`), unless every segment is acknowledged at once anyway. An acknowledgement carries four ranges,
+//! so a delayed one is sent before a segment outside the two latest ranges is recorded.
 
 use dovetail_sched::Nanos;
 
-/// The longest wait, and what a timer may be late by so that several expire together (`tcp_comp_sack_slack_ns`).
+/// The longest delay, and the slack within which several timers expire together (`tcp_comp_sack_slack_ns`).
 const LONGEST_NS: u32 = 1_000_000;
 const SLACK: Nanos = Nanos::from_micros(100);
-/// One in so many parts of a round trip.
+/// The delay is a round trip divided by this.
 const PART: u64 = 20;
-/// So many leave at once for each hole (`TCP_FASTRETRANS_THRESH`).
+/// Acknowledgements sent at once for each hole (`TCP_FASTRETRANS_THRESH`).
 const AT_ONCE: u8 = 3;
-/// So many wait for one another at most (`tcp_comp_sack_nr`).
+/// Most acknowledgements merged into one (`tcp_comp_sack_nr`).
 const MOST: u8 = 44;
 
-/// What waits.
+/// Delayed acknowledgements.
 #[derive(Debug, Clone)]
 pub(crate) struct Compress {
     is_on: bool,
     wait_ns: u32,
-    // Those that left at once while all before this place was there.
+    // Acknowledgements sent at once while the hole began at this place.
     nxt: u64,
     at_once: u8,
     waiting: u8,
-    // The end of time: nothing waits.
+    // `Nanos::MAX` if none is delayed.
     due: Nanos,
 }
 
@@ -36,13 +36,14 @@ impl Compress {
         Self { is_on, wait_ns: LONGEST_NS, nxt: 0, at_once: 0, waiting: 0, due: Nanos::MAX }
     }
 
-    /// A round trip takes so long.
+    /// Sets the delay from the round-trip time.
     pub(crate) fn waits_for(&mut self, round_trip: Option<Nanos>) {
         let part = round_trip.and_then(|round_trip| u32::try_from(round_trip.0 / PART).ok());
         self.wait_ns = LONGEST_NS.min(part.unwrap_or(LONGEST_NS));
     }
 
-    /// Something came behind a hole at `nxt`: whether that is acknowledged now; else it waits.
+    /// A segment arrived while there is a hole at `nxt`. True if it is acknowledged at once; else its acknowledgement is
+    /// delayed.
     pub(crate) fn leaves_at_once(&mut self, nxt: u64, now: Nanos) -> bool {
         if !self.is_on || self.waiting >= MOST {
             return true;
@@ -59,17 +60,17 @@ impl Compress {
         false
     }
 
-    /// Whether any wait.
+    /// Whether any acknowledgement is delayed.
     pub(crate) const fn waits(&self) -> bool {
         self.waiting > 0
     }
 
-    /// When what waits is acknowledged.
+    /// When the delayed acknowledgements are sent.
     pub(crate) fn due_at(&self) -> Option<Nanos> {
         self.waits().then_some(self.due)
     }
 
-    /// An acknowledgement left.
+    /// An acknowledgement was sent.
     pub(crate) const fn acknowledged(&mut self) {
         (self.waiting, self.due) = (0, Nanos::MAX);
     }

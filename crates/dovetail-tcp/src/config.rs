@@ -1,4 +1,4 @@
-//! What a host's TCP is set to.
+//! TCP settings of a host.
 
 use dovetail_sched::Nanos;
 
@@ -8,60 +8,61 @@ use crate::ticks::Timers;
 /// [`year_2005`](Self::year_2005).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// The largest segment in bytes, headers aside, from 1 on.
+    /// The largest segment in bytes, without headers; at least 1.
     pub segment_bytes: u32,
-    /// Room for what was received and not read: the longest window. Up to 1 GiB (RFC 7323, section 2.3).
+    /// Receive buffer for data not yet read, and so the largest window. Up to 1 GiB (RFC 7323, section 2.3).
     pub receive_bytes: u32,
-    /// Whether the window begins at 82,944 bytes and grows up to `receive_bytes` with what the application reads in a round
-    /// trip (`tcp_moderate_rcvbuf`). Without it there is room for all from the start, and the window grows by two segments
-    /// for each that comes.
+    /// Whether the window starts at 82,944 bytes and grows up to `receive_bytes` with what the application reads in a round
+    /// trip (`tcp_moderate_rcvbuf`). Otherwise the whole buffer is available from the start, and the window grows by two
+    /// segments for each one received.
     pub receive_grows: bool,
-    /// Room for what was written and not acknowledged.
+    /// Send buffer for data not yet acknowledged.
     pub send_bytes: u64,
-    /// Who says how much may be in flight.
+    /// The congestion control algorithm.
     pub congestion: Congestion,
-    /// In segments, from 1 on (RFC 6928: 10).
+    /// Initial congestion window in segments, at least 1 (RFC 6928: 10).
     pub initial_window: u32,
-    /// The least retransmission timeout's distance from the round-trip time (`TCP_RTO_MIN`).
+    /// Lower bound for the retransmission timeout (`TCP_RTO_MIN`); `timeout_floors_variance` selects what it bounds.
     pub least_timeout: Nanos,
-    /// How `least_timeout` is meant: `true` as Linux does, as the least of what is added to the smoothed round-trip time;
-    /// `false` as RFC 6298, section 2.4, does, as the least timeout of all.
+    /// What `least_timeout` bounds: if `true`, as in Linux, the term added to the smoothed round-trip time; if `false`, as in
+    /// RFC 6298, section 2.4, the timeout itself.
     pub timeout_floors_variance: bool,
-    /// How long an acknowledgement of in-order data may be held back; zero: never.
+    /// How long an acknowledgement of in-order data may be delayed; zero: not at all.
     pub ack_delay: Nanos,
-    /// Whether the first segments are each acknowledged at once (`TCP_MAX_QUICKACKS`, and while the window grows).
+    /// Whether the first segments are acknowledged one by one, without delay (`TCP_MAX_QUICKACKS`, and while the window
+    /// grows).
     pub quick_acks: bool,
-    /// Whether acknowledgements of segments out of order, after the third that says so, wait for one another up to a
-    /// millisecond (`tcp_comp_sack_delay_ns`).
+    /// Whether acknowledgements of out-of-order segments, after the third duplicate, are merged within up to a millisecond
+    /// (`tcp_comp_sack_delay_ns`).
     pub compressed_acks: bool,
-    /// RFC 2018; and with it loss detection by RACK and probes of the tail (RFC 8985), proportional rate reduction (RFC
-    /// 6937), and the undoing of reductions that were not due. Without it: RFC 6582.
+    /// RFC 2018; includes loss detection by RACK and tail loss probes (RFC 8985), proportional rate reduction (RFC 6937), and
+    /// undoing of spurious reductions. Without it: RFC 6582.
     pub sack: bool,
     /// RFC 7323, section 3.
     pub timestamps: bool,
     /// RFC 3168.
     pub ecn: bool,
-    /// Whether a segment that is not full waits while another such is in flight (RFC 896 as Minshall changed it).
+    /// Whether a partial segment waits while another is in flight (RFC 896 with Minshall's modification).
     pub nagle: bool,
-    /// Whether slow start ends when round trips grow, as Linux's CUBIC has it.
+    /// Whether slow start ends when round trips grow, as in Linux's CUBIC.
     pub hystart: bool,
-    /// Whether segments leave one by one and not in bursts, also with Reno and CUBIC; BBR always paces.
+    /// Whether segments are paced rather than sent in bursts, also with Reno and CUBIC; BBR always paces.
     pub pacing: bool,
-    /// Whether a window that was not used falls after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
+    /// Whether an unused window shrinks after a timeout without data (RFC 7661, `tcp_slow_start_after_idle`).
     pub validates_window: bool,
-    /// When timers run.
+    /// Granularity of timers.
     pub timers: Timers,
-    /// How often a SYN or its answer is sent again before the connection is given up (`tcp_syn_retries`, and the
-    /// `tcp_syn_linear_timeouts` before them).
+    /// Retransmissions of a SYN or a SYN-ACK before the connection is abandoned (`tcp_syn_retries`, preceded by the
+    /// `tcp_syn_linear_timeouts`).
     pub syn_retries: u32,
-    /// Timeouts in a row after which a connection is given up (`tcp_retries2`).
+    /// Consecutive timeouts after which a connection is abandoned (`tcp_retries2`).
     pub retries: u32,
-    /// How long the end that closed first waits for stragglers (`TCP_TIMEWAIT_LEN`).
+    /// How long the end that closed first waits for stray segments (`TCP_TIMEWAIT_LEN`).
     pub time_wait: Nanos,
 }
 
 impl Config {
-    /// Linux 6.12 as it is installed, but for timestamps.
+    /// Linux 6.12 with its default settings, except for timestamps.
     #[must_use]
     pub const fn linux() -> Self {
         Self {
@@ -90,8 +91,8 @@ impl Config {
         }
     }
 
-    /// What hosts of papers around 2005 ran: Reno with RFC 6582's recovery, an initial window of RFC 3390 (three segments
-    /// of 1,460 bytes), timeouts of a second.
+    /// Hosts of papers around 2005: Reno with RFC 6582's recovery, an initial window of RFC 3390 (three segments of 1,460
+    /// bytes), a minimum timeout of a second.
     #[must_use]
     pub const fn year_2005() -> Self {
         Self {

@@ -1,8 +1,8 @@
-//! How fast a path delivers (draft-cheng-iccrg-delivery-rate-estimation).
+//! Delivery rate of a path (draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Each segment remembers what had been delivered when it was sent. When it is acknowledged, what was delivered since,
-//! divided by the longer of the time it took to send that and the time it took to acknowledge it, is a sample of the path's
-//! rate: the longer of the two, since acknowledgements that were held back arrive together.
+//! Each segment records what had been delivered when it was sent. When it is acknowledged, what was delivered since, divided
+//! by the longer of the time to send that and the time to acknowledge it, is a sample of the path's rate. The longer of the
+//! two is used because delayed acknowledgements arrive together.
 
 use dovetail_sched::Nanos;
 
@@ -15,18 +15,18 @@ pub(crate) struct Snapshot {
     is_app_limited: bool,
 }
 
-/// A connection's deliveries.
+/// Delivery totals of a connection.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Delivery {
     /// Segments delivered so far: acknowledged or sacked.
     pub(crate) delivered: u64,
     delivered_at: Nanos,
     first_sent_at: Nanos,
-    // Until so much is delivered the application, not the path, has set the rate.
+    // Until this much is delivered, samples are limited by the application, not the path.
     app_limited_until: u64,
 }
 
-/// The newest segment that an acknowledgement delivers: what was delivered when it was sent, and when that was.
+/// The newest segment that an acknowledgement delivers: its snapshot, and when it was sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Newest(Option<(Snapshot, Nanos)>);
 
@@ -36,13 +36,13 @@ pub(crate) struct Rate {
     /// Segments delivered over `interval`.
     pub(crate) segments: u64,
     pub(crate) interval: Nanos,
-    /// What was delivered when the segment that it is of was sent.
+    /// What had been delivered when the sampled segment was sent.
     pub(crate) prior_delivered: u64,
     pub(crate) is_app_limited: bool,
 }
 
 impl Delivery {
-    /// What a segment that is sent now remembers.
+    /// The snapshot for a segment sent at `now`.
     pub(crate) fn snapshot(&mut self, nothing_in_flight: bool, now: Nanos) -> Snapshot {
         if nothing_in_flight {
             (self.first_sent_at, self.delivered_at) = (now, now);
@@ -55,17 +55,17 @@ impl Delivery {
         }
     }
 
-    /// The application has nothing to send, though more could be in flight.
-    pub(crate) fn is_app_limited(&mut self, in_flight: u32) {
+    /// The application has nothing to send although more could be in flight.
+    pub(crate) fn mark_app_limited(&mut self, in_flight: u32) {
         self.app_limited_until = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// Whether the application, not the path, sets the rate.
+    /// Whether the application, not the path, limits the rate.
     pub(crate) const fn is_limited(&self) -> bool {
         self.app_limited_until > 0
     }
 
-    /// A segment sent at `at` was delivered.
+    /// Records that a segment sent at `at` was delivered.
     pub(crate) fn deliver(&mut self, snapshot: Snapshot, at: Nanos, newest: &mut Newest, now: Nanos) {
         self.delivered += 1;
         self.delivered_at = now;
@@ -74,7 +74,7 @@ impl Delivery {
         }
     }
 
-    /// What an acknowledgement says of the rate. A sample over less than the least round trip is none.
+    /// The rate sample of an acknowledgement. Intervals shorter than the least round trip yield none.
     pub(crate) fn sample(&mut self, newest: Newest, least_rtt: Option<Nanos>) -> Option<Rate> {
         if self.delivered > self.app_limited_until {
             self.app_limited_until = 0;

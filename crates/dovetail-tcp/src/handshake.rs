@@ -1,8 +1,8 @@
-//! The SYN and its answer: when they are sent, and sent again.
+//! The SYN and SYN-ACK, and their retransmission.
 //!
-//! A SYN that is not answered is sent again after a second five times, and then after twice as long each time, as Linux does
-//! since 6.5 (`tcp_syn_linear_timeouts`: four, and the first of those that double); the answer to a SYN after a second, two, four. A handshake that had to be repeated
-//! says nothing of the round trip (RFC 6298, section 3).
+//! An unanswered SYN is retransmitted five times at intervals of a second, then at intervals that double, as in Linux since
+//! 6.5 (`tcp_syn_linear_timeouts`: four, and the first of those that double). A SYN-ACK is retransmitted after one, two, four
+//! seconds and so on. A handshake with a retransmission yields no round-trip sample (RFC 6298, section 3).
 
 use dovetail_sched::Nanos;
 
@@ -12,7 +12,7 @@ use crate::{
     ticks::Timers,
 };
 
-/// Timeouts that are not doubled (`tcp_syn_linear_timeouts`).
+/// Timeouts before they double (`tcp_syn_linear_timeouts`).
 const LINEAR: u32 = 4;
 
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +25,7 @@ pub(crate) struct Handshake {
     offered: Offered,
 }
 
-/// What the other end's SYN offers.
+/// Options offered in the peer's SYN.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Offered {
     pub(crate) scales: bool,
@@ -45,7 +45,7 @@ impl Handshake {
         }
     }
 
-    /// Whether this end's SYN is not acknowledged.
+    /// Whether this end's SYN is still unacknowledged.
     pub(crate) const fn is_open(&self) -> bool {
         self.is_open
     }
@@ -59,7 +59,7 @@ impl Handshake {
         self.due_at
     }
 
-    /// What the other end offered.
+    /// What the peer offered.
     pub(crate) const fn offered(&self) -> Offered {
         self.offered
     }
@@ -72,12 +72,12 @@ impl Handshake {
         };
     }
 
-    /// The other end's SYN came: it is answered at once.
+    /// The peer's SYN arrived: answer it at once.
     pub(crate) fn restart(&mut self, now: Nanos) {
         *self = Self { is_open: true, due_at: now, offered: self.offered, ..Self::new(true) };
     }
 
-    /// The other end's SYN came again: it is answered again, and the timer is as it was.
+    /// The peer's SYN arrived again: answer it again, without restarting the timer.
     pub(crate) fn repeats(&mut self, now: Nanos) {
         self.due_at = self.due_at.min(now);
     }
@@ -93,7 +93,7 @@ impl Handshake {
         }
     }
 
-    /// How long the answer took; `None` if it may be one to an earlier SYN.
+    /// How long the answer took; `None` if the SYN was retransmitted, since it is unclear which one was answered.
     pub(crate) fn took(&self, now: Nanos) -> Option<Nanos> {
         (self.times == 1).then(|| now - self.sent_at)
     }

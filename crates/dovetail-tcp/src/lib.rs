@@ -1,26 +1,26 @@
-//! A TCP end as a state machine, for virtual time.
+//! A TCP endpoint as a state machine, for virtual time.
 //!
-//! What a scheduler does to a transfer shows only in closed loop: a packet that is delayed or dropped makes its sender slow
-//! down. How it slows down and recovers is TCP's doing, and hosts today run Linux's or something much like it. This crate is
-//! such a TCP: selective acknowledgements, loss detection by time, proportional rate reduction, CUBIC, timers and quick
-//! acknowledgements with the kernel's constants.
+//! The effect of a scheduler on a transfer shows only in closed loop: a delayed or dropped packet makes its sender slow down.
+//! How it slows down and recovers depends on TCP, and most hosts today run Linux's or something similar. This crate
+//! implements such a TCP: selective acknowledgements, time-based loss detection, proportional rate reduction, CUBIC, and
+//! timers and quick acknowledgements with the kernel's constants.
 //!
-//! It is sans-I/O. A [`Connection`] takes segments, time and what the application does, and says what to send and when to
-//! call again. It never asks for the time, draws no random number and allocates only for segments in flight and for holes.
-//! A [`Segment`] says how much it carries and not what, since a simulated byte need not exist; its other fields are those of
-//! the header on the wire. All arithmetic is in integers: equal inputs give equal outputs on every machine.
+//! It is sans-I/O. A [`Connection`] takes segments, the time and the application's actions, and returns what to send and when
+//! to call it next. It never reads a clock, draws no random numbers, and allocates only for segments in flight and for holes.
+//! A [`Segment`] states the length of its payload but not the bytes, since a simulated byte need not exist; its other fields
+//! are those of the header on the wire. All arithmetic is in integers: equal inputs give equal outputs on every machine.
 //!
 //! | file | what |
 //! |---|---|
-//! | `config` | what a host is set to, and presets |
-//! | `segment`, `sequence` | segments, and numbers that wrap |
-//! | `connection`, `handshake` | an end's life |
-//! | `receiver`, `apart` | what came, in order or not, and when to acknowledge |
-//! | `compress` | acknowledgements out of order that wait for one another |
-//! | `autotune` | room that grows with what is read |
-//! | `sender` | what is in flight, what is lost, what goes out next |
-//! | `board`, `rack`, `rtt`, `delivery`, `bandwidth` | the scoreboard, losses told by time, round trips, delivery rates |
-//! | `ticks` | when timers run: exactly, or with the grain of a kernel's |
+//! | `config` | settings of a host, and presets |
+//! | `segment`, `sequence` | segments, and sequence numbers that wrap |
+//! | `connection`, `handshake` | the state machine of an end |
+//! | `receiver`, `apart` | in-order and out-of-order data, and when to acknowledge |
+//! | `compress` | compressed acknowledgements of out-of-order segments |
+//! | `autotune` | receive buffer that grows with what is read |
+//! | `sender` | what is in flight, what is lost, what to send next |
+//! | `board`, `rack`, `rtt`, `delivery`, `bandwidth` | scoreboard, time-based loss detection, round trips, delivery rates |
+//! | `ticks` | timers: exact, or with a kernel's granularity |
 //! | `congestion` | Reno, CUBIC with HyStart, BBR |
 #![no_std]
 

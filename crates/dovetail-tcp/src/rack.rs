@@ -1,15 +1,15 @@
-//! Which segments are lost, told by time (RACK: RFC 8985, section 6).
+//! Time-based loss detection (RACK: RFC 8985, section 6).
 //!
-//! When a segment is delivered that was sent later than another, the other is either late or lost. It is believed lost once
-//! a round trip and a reordering window have passed since it was sent:
+//! When a segment is delivered, every segment sent before it that is still missing is either late or lost. It is considered
+//! lost once a round trip and a reordering window have passed since it was sent:
 //!
 //! ```text
 //! lost  when  sent at + rack.rtt + window <= now
 //! ```
 //!
-//! The window is zero while three or more segments are out of order and none ever came late (as with three duplicate
-//! acknowledgements), and a quarter of the least round trip otherwise; it grows by as much for each round trip in which the
-//! other end reports segments that it had already (section 6.2, step 4).
+//! As long as no segment ever arrived late, the window is zero during recovery and while three or more segments are out of
+//! order (as with three duplicate acknowledgements); otherwise it is a quarter of the least round trip. It grows by as much
+//! for each round trip in which the peer reports duplicate segments (section 6.2, step 4).
 
 use dovetail_sched::Nanos;
 
@@ -18,18 +18,18 @@ use crate::{
     rtt::Rtt,
 };
 
-/// Segments out of order that say loss where nothing ever came late (`tcp_reordering`).
+/// Out-of-order segments that indicate a loss if none ever arrived late (`tcp_reordering`).
 pub(crate) const DUPLICATES: u32 = 3;
-/// Recoveries after which the window is small again (RFC 8985, section 6.2, step 4).
+/// Recoveries after which the window shrinks again (RFC 8985, section 6.2, step 4).
 const PERSISTS: u8 = 16;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Rack {
-    /// The segment that was sent last among those delivered: when, and its end.
+    /// Of the segments delivered, the one sent last: when, and its end.
     newest: (Nanos, u64),
     rtt: Nanos,
     advanced: bool,
-    /// Whether a segment came late that was not sent again.
+    /// Whether a segment that was not retransmitted ever arrived late.
     pub(crate) has_reordering: bool,
     has_duplicates: bool,
     // Up to 255 (`rack.reo_wnd_steps`).
@@ -39,10 +39,10 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    /// A segment was delivered.
+    /// Records that a segment was delivered.
     pub(crate) fn deliver(&mut self, sent: &Sent, least: Option<Nanos>, now: Nanos) {
         let rtt = now - sent.at;
-        // Sooner than possible: it was the first transmission that came.
+        // Faster than possible: the original transmission arrived.
         if sent.again && least.is_some_and(|least| rtt < least) {
             return;
         }
@@ -53,12 +53,13 @@ impl Rack {
         }
     }
 
-    /// The other end had this already: something was sent again that was not lost.
-    pub(crate) fn was_there(&mut self) {
+    /// The peer had this already: a retransmission was spurious.
+    pub(crate) fn on_spurious(&mut self) {
         self.has_duplicates = true;
     }
 
-    /// Before an acknowledgement: what was delivered when the newest segment that it is of was sent, and in all.
+    /// Adapts the window before an acknowledgement is processed: what had been delivered when its newest segment was sent,
+    /// and so far.
     pub(crate) fn widen(&mut self, prior_delivered: Option<u64>, delivered: u64) {
         let Some(prior) = prior_delivered else { return };
         // At most once a round trip.
@@ -75,12 +76,12 @@ impl Rack {
         }
     }
 
-    /// What was marked is not believed any more: it is examined again with the next acknowledgement.
+    /// Loss marks were cleared: detect losses again with the next acknowledgement.
     pub(crate) const fn advance_again(&mut self) {
         self.advanced = true;
     }
 
-    /// A recovery ended.
+    /// A recovery has ended.
     pub(crate) fn recovered(&mut self) {
         self.persists = self.persists.saturating_sub(1);
     }
@@ -94,12 +95,12 @@ impl Rack {
         window.min(Nanos(rtt.smoothed().unwrap_or_default().0))
     }
 
-    /// How long until a segment sent at `at` is believed lost; zero: it is.
+    /// Time until a segment sent at `at` is considered lost; zero if it is.
     pub(crate) fn remaining(&self, at: Nanos, board: &Board, rtt: &Rtt, in_recovery: bool, now: Nanos) -> Nanos {
         at + self.rtt + self.window(board, rtt, in_recovery) - now
     }
 
-    /// Marks what is lost, if anything new was delivered; how long until more may be.
+    /// If anything new was delivered, marks lost segments; returns the time until more may be lost.
     pub(crate) fn detect(&mut self, board: &mut Board, rtt: &Rtt, in_recovery: bool, now: Nanos) -> Option<Nanos> {
         if !self.advanced {
             return None;
@@ -108,12 +109,12 @@ impl Rack {
         self.mark(board, rtt, in_recovery, now)
     }
 
-    /// Marks what is lost; how long until more may be.
+    /// Marks lost segments; returns the time until more may be lost.
     pub(crate) fn mark(&self, board: &mut Board, rtt: &Rtt, in_recovery: bool, now: Nanos) -> Option<Nanos> {
         let window = self.window(board, rtt, in_recovery);
         let mut longest = None;
         let due = |at: Nanos| at + self.rtt + window;
-        // Sent once, in the order of their places.
+        // Segments sent once, ordered by place.
         let mut from = None;
         while let Some(number) = board.next_fresh(from) {
             let Some(sent) = board.by_number(number).filter(|sent| (sent.at, sent.end()) < self.newest) else { break };
@@ -124,7 +125,7 @@ impl Rack {
             }
             from = Some(number + 1);
         }
-        // Sent again, in the order of that.
+        // Retransmissions, in the order they were sent.
         let mut kept = 0;
         while let Some((number, at)) = board.again(kept) {
             let sent = board.by_number(number).filter(|sent| sent.in_flight_again && sent.at == at);

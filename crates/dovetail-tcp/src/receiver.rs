@@ -1,16 +1,17 @@
-//! The half of an end that receives: what came, what is missing, how much more may come, and when to say so.
+//! The receiving half of an end: what has arrived, what is missing, how much more may be sent, and when to acknowledge.
 //!
-//! **What to say.** A cumulative acknowledgement, and blocks of data that arrived out of order, the latest segment's first
-//! (RFC 2018, section 4). What came a second time is reported in a block of its own before them (RFC 2883).
+//! **Contents of an acknowledgement.** The cumulative acknowledgement, and blocks of out-of-order data, that of the latest
+//! segment first (RFC 2018, section 4). A duplicate is reported in a block of its own before them (RFC 2883).
 //!
-//! **When.** At once for what is out of order, fills a hole, or was there; else for every second full segment, or after 40 ms
-//! (RFC 5681, section 4.2). The first segments of a connection, and those while the window still grows, are each
-//! acknowledged at once, so that slow start is not slowed down. So is the end of what the other application wrote, once it is
-//! read. None of this holds while data goes back and forth: an answer then soon carries the acknowledgement.
+//! **Timing.** At once for data that is out of order, fills a hole or is a duplicate; otherwise for every second full
+//! segment, or after 40 ms (RFC 5681, section 4.2). The first segments of a connection, and those received while the window
+//! still grows, are each acknowledged at once, so that slow start is not slowed down. So is the end of a write of the peer's
+//! application, once it is read. None of this applies to interactive traffic, where a response soon carries the
+//! acknowledgement.
 //!
-//! **How much may come.** The window grows by two segments for each that comes in order, up to the room that there is, which may grow too
-//! (`autotune`); its edge never moves back, and moves in steps of a segment at least (RFC 9293, section 3.8.6.2.2). An application may hold
-//! the edge where it wants it.
+//! **Window.** The window grows by two segments for each one received in order, up to the size of the buffer, which may grow
+//! too (`autotune`). Its edge never moves back, and moves in steps of at least a segment (RFC 9293, section 3.8.6.2.2). An
+//! application may limit the edge.
 
 use alloc::boxed::Box;
 
@@ -25,11 +26,11 @@ use crate::{
     sequence::Sequence,
 };
 
-/// Blocks that a sender surely hears of again, where several acknowledgements are one (`TCP_SACK_BLOCKS_EXPECTED`).
+/// Blocks that later acknowledgements are sure to repeat, so that delaying them is safe (`TCP_SACK_BLOCKS_EXPECTED`).
 const FEW_BLOCKS: usize = 2;
-/// Segments that are acknowledged at once at the start (`TCP_MAX_QUICKACKS`).
+/// Segments acknowledged at once at the start (`TCP_MAX_QUICKACKS`).
 const QUICK_ACKS: u32 = 16;
-/// The window at the start: as much as goes into its field, scaled or not.
+/// The initial window: the largest that fits into its field without scaling.
 const FIRST_WINDOW: u64 = 65_535;
 /// Whether an acknowledgement is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ enum Due {
     Now,
 }
 
-/// Blocks of an acknowledgement.
+/// Blocks of an acknowledgement that is sent early.
 #[derive(Debug, Clone, Copy)]
 struct Early([Option<(u64, u64)>; Blocks::MOST]);
 
@@ -47,15 +48,15 @@ struct Early([Option<(u64, u64)>; Blocks::MOST]);
 pub(crate) struct Receiver {
     segment: u32,
     has_sack: bool,
-    // All before came; and was read.
+    // Everything before these was received, and read.
     nxt: u64,
     read: u64,
-    // Where the FIN is, once it came.
+    // Place of the FIN, once received.
     fin: Option<u64>,
-    // What is behind a hole, and which duplicate to report.
+    // Out-of-order data, and a duplicate to report.
     apart: Apart,
     duplicate: Option<(u64, u64)>,
-    // Room, how much of it the window has grown to, what the application allows, and the edge that was told.
+    // Buffer size, how much of it the window has grown to, the application's limit, and the edge that was advertised.
     room: u64,
     tunes: Option<Box<Autotune>>,
     grown: u64,
@@ -63,19 +64,19 @@ pub(crate) struct Receiver {
     told: u64,
     shift: u8,
     due: Due,
-    // In order and not acknowledged; segments still to be acknowledged at once; and when the last came.
+    // Bytes in order and not acknowledged, segments still to be acknowledged at once, and when the last one arrived.
     unacknowledged: u64,
     quick: u32,
     is_quick: bool,
     delay: Nanos,
     last_came: Nanos,
-    // Acknowledgements of what came out of order; and the blocks of one that was to leave before the last segment came.
+    // Acknowledgements of out-of-order data, and the blocks of one to send before the last segment is acknowledged.
     compress: Compress,
     early: Option<Box<Early>>,
-    // Whether the end of something written came and is not acknowledged, and whether answers carry acknowledgements.
+    // Whether the end of a write arrived and is not acknowledged, and whether responses carry acknowledgements.
     is_pushed: bool,
     answers: bool,
-    // A mark is echoed until the other end says that it has reduced its window.
+    // Whether a congestion mark is echoed, until the peer signals that it reduced its window.
     echoes_mark: bool,
 }
 
@@ -115,7 +116,7 @@ impl Receiver {
         }
     }
 
-    /// The SYN came.
+    /// The SYN arrived.
     pub(crate) const fn opens(&mut self) {
         self.nxt = 1;
     }
@@ -132,7 +133,7 @@ impl Receiver {
         self.nxt
     }
 
-    /// Bytes in order that may be read.
+    /// Bytes available to read.
     pub(crate) const fn readable(&self) -> u64 {
         let end = match self.fin {
             Some(fin) if self.nxt > fin => fin,
@@ -141,17 +142,17 @@ impl Receiver {
         end.saturating_sub(self.read)
     }
 
-    /// Whether all came that ever will.
+    /// Whether the stream arrived completely.
     pub(crate) fn is_finished(&self) -> bool {
         self.fin.is_some_and(|fin| self.nxt > fin)
     }
 
-    /// Bytes that wait behind a hole.
+    /// Out-of-order bytes, held behind a hole.
     pub(crate) fn bytes_apart(&self) -> u64 {
         self.apart.bytes()
     }
 
-    /// Whether any place of a segment is in the window (RFC 9293, section 3.10.7.4, first check).
+    /// Whether any part of a segment is in the window (RFC 9293, section 3.10.7.4, first check).
     pub(crate) fn takes(&self, start: u64, length: u64) -> bool {
         let edge = self.told.max(self.nxt);
         match length {
@@ -161,11 +162,11 @@ impl Receiver {
         }
     }
 
-    /// The application read so much.
+    /// The application read up to `bytes` bytes.
     pub(crate) fn read(&mut self, bytes: u64, now: Nanos) {
         let bytes = bytes.min(self.readable());
         if let Some(tunes) = self.tunes.as_mut().filter(|_| bytes > 0) {
-            // It is asked after each segment; of those that are read at one instant the first ends a round trip.
+            // Tuning runs after each segment: of those read at the same instant the first one ends a round trip.
             let first = self.read + bytes.min(u64::from(self.segment));
             self.room = self.room.max(tunes.read(first, self.segment, now));
         }
@@ -173,14 +174,14 @@ impl Receiver {
         if self.is_quick && self.is_pushed && !self.answers && self.readable() == 0 && self.due != Due::No {
             self.due = Due::Now;
         }
-        // A window that was nearly shut is news (RFC 9293, section 3.8.6.2.2).
+        // Announce a window that was nearly closed (RFC 9293, section 3.8.6.2.2).
         let left = self.told.saturating_sub(self.nxt);
         if self.due == Due::No && self.told > 0 && self.edge() > self.told && self.window() >= 2 * left {
             self.due = Due::Now;
         }
     }
 
-    /// The application lets the other end send all before this place, and no more; never less than before.
+    /// Permits the peer to send everything before this place but no more; the limit never falls.
     pub(crate) fn allow(&mut self, edge: u64) {
         let before = self.allowed;
         self.allowed = Some(before.map_or(edge, |before| before.max(edge)));
@@ -189,12 +190,12 @@ impl Receiver {
         }
     }
 
-    /// The first place that the application does not allow.
+    /// The first place that the application does not permit.
     pub(crate) const fn allowed(&self) -> Option<u64> {
         self.allowed
     }
 
-    /// A segment came from `start` on, with a FIN after its `bytes` or not.
+    /// Processes a segment that starts at `start`, with `bytes` bytes and possibly a FIN after them.
     pub(crate) fn take(&mut self, start: u64, bytes: u32, fin: bool, ecn: Ecn, push: bool, now: Nanos) {
         let end = start + u64::from(bytes) + u64::from(fin);
         if end == start {
@@ -208,7 +209,7 @@ impl Receiver {
             self.came_again((start, end));
             return;
         }
-        // Beyond the window is no room.
+        // Cut what is beyond the window.
         let end = end.min(self.told.max(self.nxt));
         if start > self.nxt {
             self.came_apart(start, end, now);
@@ -233,7 +234,7 @@ impl Receiver {
     fn came_apart(&mut self, start: u64, end: u64, now: Nanos) {
         let is_early = self.compress.waits() && self.apart.place_of(start, end) >= FEW_BLOCKS;
         if is_early {
-            // What waits to be told would soon be told no more.
+            // The delayed ranges would no longer fit into later acknowledgements.
             let mut early = Early([None; Blocks::MOST]);
             let told = self.duplicate.take().into_iter().chain(self.apart.latest());
             early.0.iter_mut().zip(told).for_each(|(place, range)| *place = Some(range));
@@ -241,7 +242,7 @@ impl Receiver {
             self.acknowledged();
         }
         self.grow(end.saturating_sub(start));
-        // What has made an acknowledgement leave asks for none of its own.
+        // A segment that triggers a delayed acknowledgement needs none of its own.
         if !is_early && (self.is_at_once() || !self.has_sack || self.compress.leaves_at_once(self.nxt, now)) {
             self.due = Due::Now;
         }
@@ -268,7 +269,7 @@ impl Receiver {
         let is_second = self.unacknowledged > u64::from(self.segment);
         let is_plain = self.is_finished() || is_second || self.is_at_once() || self.delay == Nanos::ZERO;
         if !self.apart.is_empty() && !self.is_at_once() {
-            // One of those that leave at once.
+            // Counts as one of those sent at once.
             self.compress.leaves_at_once(self.nxt, now);
         }
         if had_holes || is_plain {
@@ -278,24 +279,25 @@ impl Receiver {
         }
     }
 
-    /// Whether whatever comes is acknowledged at once.
+    /// Whether every segment is acknowledged at once.
     const fn is_at_once(&self) -> bool {
         self.quick > 0 && !self.answers
     }
 
-    /// Acknowledgements of segments out of order wait for a part of this round trip.
+    /// Sets the delay of acknowledgements for out-of-order segments from this round-trip time.
     pub(crate) fn compresses_for(&mut self, round_trip: Option<Nanos>) {
-        // Linux counts none before a whole window came.
+        // Linux uses no round-trip time before a whole window has arrived.
         let round_trip = if self.nxt > FIRST_WINDOW { round_trip } else { Some(Nanos::ZERO) };
         self.compress.waits_for(round_trip);
     }
 
-    /// A segment of so much came: the window grows, and one more is acknowledged at once (the kernel sets the lowest bit).
+    /// A segment of this size arrived: grows the window, with one more quick acknowledgement (the kernel sets the lowest
+    /// bit).
     fn grow(&mut self, bytes: u64) {
         if self.grown >= self.room || bytes < u64::from(self.segment.min(SMALL)) {
             return;
         }
-        // What waits takes of the room.
+        // Data that waits takes up room.
         let most = self.room.saturating_sub(self.readable() + self.bytes_apart());
         if self.grown < most {
             self.grown = (self.grown + 2 * u64::from(self.segment)).min(most);
@@ -303,11 +305,11 @@ impl Receiver {
         }
     }
 
-    /// The first place that may not be sent, as the next acknowledgement tells it.
+    /// The first place that must not be sent, as the next acknowledgement advertises it.
     fn edge(&self) -> u64 {
         let free = (self.read + self.room).min(self.nxt + self.grown);
         let edge = self.allowed.map_or(free, |allowed| allowed.min(free)).max(self.told).max(self.nxt);
-        // Small steps are kept back (RFC 9293, section 3.8.6.2.2).
+        // Suppress small steps (RFC 9293, section 3.8.6.2.2).
         let step = u64::from(self.segment).min(self.room / 2);
         if self.allowed.is_none() && edge < self.told + step && edge != self.nxt {
             self.told.max(self.nxt)
@@ -320,10 +322,10 @@ impl Receiver {
         self.edge() - self.nxt
     }
 
-    /// The window's field; it is told from now on.
+    /// The window field; counts as advertised from here on.
     pub(crate) fn tell_window(&mut self, scales: bool) -> u16 {
         let shift = if scales { self.shift } else { 0 };
-        // Rounded up where the room allows it, or a window of less than a step would be none.
+        // Round up if there is room, or a window smaller than a unit of the scale would be zero.
         let field = u16::try_from(self.window().div_ceil(1 << shift)).unwrap_or(u16::MAX);
         self.told = self.told.max(self.nxt + (u64::from(field) << shift));
         if let Some(tunes) = &mut self.tunes {
@@ -332,7 +334,7 @@ impl Receiver {
         field
     }
 
-    /// Blocks for an acknowledgement, at most so many.
+    /// Up to `most` blocks for an acknowledgement.
     pub(crate) fn blocks(&mut self, stream: Sequence, most: usize) -> Blocks {
         let mut blocks = Blocks::default();
         let duplicate = self.duplicate.take();
@@ -350,7 +352,7 @@ impl Receiver {
         blocks
     }
 
-    /// Blocks of an acknowledgement that leaves before any other.
+    /// Blocks of an acknowledgement to be sent before any other.
     pub(crate) fn early_blocks(&mut self, stream: Sequence, most: usize) -> Option<Blocks> {
         let early = self.early.take()?;
         let mut blocks = Blocks::default();
@@ -360,7 +362,7 @@ impl Receiver {
         Some(blocks)
     }
 
-    /// When an acknowledgement is due; now, if that is not later.
+    /// When an acknowledgement is due; at least `now`.
     pub(crate) fn due_at(&self, now: Nanos) -> Option<Nanos> {
         let due = match self.due {
             _ if self.early.is_some() => Some(now),
@@ -371,12 +373,12 @@ impl Receiver {
         due.into_iter().chain(self.compress.due_at()).min()
     }
 
-    /// An acknowledgement is due.
-    pub(crate) const fn owes(&mut self) {
+    /// An acknowledgement is due at once.
+    pub(crate) const fn schedule_ack_now(&mut self) {
         self.due = Due::Now;
     }
 
-    /// An acknowledgement leaves.
+    /// An acknowledgement is sent.
     pub(crate) fn acknowledged(&mut self) {
         if self.unacknowledged > 0 {
             self.quick = self.quick.saturating_sub(1);
@@ -385,30 +387,30 @@ impl Receiver {
         self.compress.acknowledged();
     }
 
-    /// Data leaves: where it answers what came a moment ago, answers carry acknowledgements.
+    /// Data is sent: if it responds to data received a moment ago, responses carry acknowledgements.
     pub(crate) fn sends_data(&mut self, now: Nanos) {
         self.answers |= self.last_came > Nanos::ZERO && now - self.last_came < self.delay;
     }
 
-    /// An acknowledgement leaves because no answer came in time.
+    /// An acknowledgement is sent because no response came in time.
     pub(crate) fn waited(&mut self, now: Nanos) {
         if matches!(self.due, Due::At(at) if at <= now) {
             self.answers = false;
         }
     }
 
-    /// Whether a packet was marked and the other end has not said that it knows.
+    /// Whether a packet was marked and the peer has not confirmed that it knows.
     pub(crate) const fn echoes_mark(&self) -> bool {
         self.echoes_mark
     }
 
-    /// The other end has reduced its window.
-    pub(crate) const fn knows_mark(&mut self) {
+    /// The peer has reduced its window.
+    pub(crate) const fn stop_echoing(&mut self) {
         self.echoes_mark = false;
     }
 }
 
-/// A segment of so much says that more room is of use (`tcp_grow_window`, for anything but small packets).
+/// A segment of at least this size makes the window grow (`tcp_grow_window`, for anything but small packets).
 const SMALL: u32 = 128;
-/// After such a pause the sender begins anew, and so do quick acknowledgements.
+/// After a pause this long the sender starts afresh, and quick acknowledgements start again.
 const QUICK_AGAIN_AFTER: Nanos = Nanos::from_millis(500);

@@ -1,19 +1,19 @@
 //! Round-trip times and the retransmission timeout.
 //!
-//! RFC 6298 smooths the round-trip time with an eighth of each sample and its deviation with a quarter. Linux adds two
-//! things: a sample *below* the smoothed time widens the deviation by an eighth of that only, since a shorter path is no
-//! reason to wait longer; and the deviation that counts is the largest of the last round trip, which decays by a quarter a
-//! round trip, but never below the least that is set. So a timeout is `srtt + max(4 mdev, 200 ms)`.
+//! RFC 6298 smooths the round-trip time with an eighth of each sample and its deviation with a quarter. Linux adds two rules.
+//! A sample *below* the smoothed time widens the deviation by only an eighth of that, since a shorter path is no reason to
+//! wait longer. And the deviation used is the largest of the last round trip, which decays by a quarter each round trip but
+//! never below a configured minimum. The timeout is therefore `srtt + max(4 mdev, 200 ms)`.
 
 use dovetail_sched::Nanos;
 
-/// Before anything is known (RFC 6298, section 2.1).
+/// Before any sample (RFC 6298, section 2.1).
 pub(crate) const INITIAL_TIMEOUT: Nanos = Nanos::from_secs(1);
-/// After a SYN that had to be sent again (RFC 6298, section 5.7).
+/// After a SYN was retransmitted (RFC 6298, section 5.7).
 pub(crate) const FALLBACK_TIMEOUT: Nanos = Nanos::from_secs(3);
-/// `TCP_RTO_MAX`; RFC 6298, section 2.5, wants 60 s at least.
+/// `TCP_RTO_MAX`; RFC 6298, section 2.5, requires at least 60 s.
 pub(crate) const LONGEST_TIMEOUT: Nanos = Nanos::from_secs(120);
-/// The least round trip of so long counts (`tcp_min_rtt_wlen`).
+/// How long the least round trip is valid (`tcp_min_rtt_wlen`).
 const LEAST_KEPT: Nanos = Nanos::from_secs(300);
 
 /// Round-trip times of a connection.
@@ -21,15 +21,15 @@ const LEAST_KEPT: Nanos = Nanos::from_secs(300);
 pub(crate) struct Rtt {
     floor: Nanos,
     floors_variance: bool,
-    // Eight times the smoothed time, and four times the mean deviation, in nanoseconds.
+    // Eight times the smoothed time and four times the mean deviation, in nanoseconds.
     smoothed8: u64,
     deviation4: u64,
     largest4: u64,
     variance4: u64,
-    // Where the round trip ends whose largest deviation is sought.
+    // End of the round trip whose largest deviation is being tracked.
     round_ends: u64,
     timeout: Nanos,
-    // The least, at first the longest, and when that was.
+    // The least (initially the maximum), and when it was measured.
     least: (Nanos, Nanos),
 }
 
@@ -48,7 +48,7 @@ impl Rtt {
         }
     }
 
-    /// A segment took so long to be acknowledged. All before `una` is acknowledged, all before `nxt` sent.
+    /// A segment was acknowledged after `took`. Everything before `una` is acknowledged, and everything before `nxt` sent.
     pub(crate) fn sample(&mut self, took: Nanos, una: u64, nxt: u64) {
         let took = took.0.max(1);
         let floor4 = if self.floors_variance { self.floor.0 } else { 0 };
@@ -63,7 +63,7 @@ impl Rtt {
             self.smoothed8 = (self.smoothed8 - smoothed).saturating_add(took);
             let (off, mean) = (took.abs_diff(smoothed), self.deviation4 / 4);
             let moved = i128::from(off) - i128::from(mean);
-            // A sample below the mean that widens the deviation counts an eighth.
+            // A sample below the mean that widens the deviation has an eighth of the weight.
             let moved = if took < smoothed && moved > 0 { moved / 8 } else { moved };
             self.deviation4 = u64::try_from(i128::from(self.deviation4) + moved).unwrap_or(0);
             if self.floors_variance {
@@ -75,7 +75,7 @@ impl Rtt {
         self.reset_timeout();
     }
 
-    /// The largest deviation of a round trip counts, and decays.
+    /// Uses the largest deviation of a round trip, with decay.
     fn decay(&mut self, una: u64, nxt: u64) {
         if self.deviation4 > self.largest4 {
             self.largest4 = self.deviation4;
@@ -90,7 +90,7 @@ impl Rtt {
         }
     }
 
-    /// A round trip, for the least of all; also of what may have been sent twice.
+    /// A round trip for the minimum, also of segments that may have been sent twice.
     pub(crate) fn bound(&mut self, took: Nanos, now: Nanos) {
         let took = took.max(Nanos(1));
         let (least, at) = self.least;
@@ -99,7 +99,7 @@ impl Rtt {
         }
     }
 
-    /// The timeout that samples give, whatever it was backed off to.
+    /// Resets the timeout to what the samples give, without backoff.
     pub(crate) fn reset_timeout(&mut self) {
         if let Some(smoothed) = self.smoothed() {
             let timeout = smoothed + Nanos(self.variance4);
@@ -108,7 +108,7 @@ impl Rtt {
         }
     }
 
-    /// The SYN was sent more than once, so that nothing is known.
+    /// The SYN was retransmitted, so that there is no sample.
     pub(crate) fn falls_back(&mut self) {
         self.timeout = FALLBACK_TIMEOUT;
     }
@@ -126,7 +126,7 @@ impl Rtt {
         (self.smoothed8 > 0).then_some(Nanos(self.smoothed8 / 8))
     }
 
-    /// The least round trip that is known.
+    /// The least round trip, if known.
     pub(crate) fn least(&self) -> Option<Nanos> {
         Some(self.least.0).filter(|&least| least < Nanos::MAX)
     }
@@ -170,7 +170,7 @@ mod tests {
         let mut rtt = Rtt::new(Nanos::ZERO, false);
         rtt.sample(MS(800), 1, 10);
         rtt.sample(MS(160), 2, 10);
-        // Off by 640 where the mean deviation was 400: an eighth of the 240 that is more.
+        // Off by 640, the mean deviation being 400: an eighth of the excess of 240.
         assert_eq!(rtt.deviation4, MS(1600 + 30).0);
     }
 }

@@ -1,37 +1,38 @@
-//! Segments: what one end sends the other.
+//! Segments, as sent from one end to the other.
 //!
-//! A segment says how much it carries, not what: a simulated byte need not exist. Who has bytes finds those of a segment by
-//! its sequence number, and who has wires writes the header (RFC 9293, section 3.1) from these fields as they are.
+//! A segment states the length of its payload but not the bytes: a simulated byte need not exist. Callers with real bytes
+//! find those of a segment by its sequence number, and callers with real wires write the header (RFC 9293, section 3.1) from
+//! these fields unchanged.
 
 use core::{fmt, ops::BitOr};
 
-/// A segment, headers as on the wire.
+/// A segment, with header fields as on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
-    /// The number of its first byte, or of the SYN.
+    /// Sequence number of its first byte, or of the SYN.
     pub sequence: u32,
-    /// The next number that its sender expects; counts where [`Flags::ACK`] is set.
+    /// The next number that its sender expects; valid if [`Flags::ACK`] is set.
     pub acknowledgement: u32,
-    /// The receive window, scaled but in a SYN.
+    /// The receive window, scaled except in a SYN.
     pub window: u16,
     /// Control bits.
     pub flags: Flags,
-    /// Codepoint of the IP header.
+    /// ECN codepoint of the IP header.
     pub ecn: Ecn,
-    /// Length of what it carries.
+    /// Length of the payload.
     pub payload_bytes: u32,
-    /// Options.
+    /// TCP options.
     pub options: Options,
 }
 
 impl Segment {
-    /// Length of TCP's header, options included and padded: 20 to 60 bytes.
+    /// Length of the TCP header, including padded options: 20 to 60 bytes.
     #[must_use]
     pub fn header_bytes(&self) -> u32 {
         20 + self.options.bytes()
     }
 
-    /// How far it moves the sequence number: what it carries, and one each for SYN and FIN.
+    /// How far it advances the sequence number: the payload, and one each for SYN and FIN.
     #[must_use]
     pub const fn sequence_length(&self) -> u64 {
         self.payload_bytes as u64 + self.flags.has(Flags::SYN) as u64 + self.flags.has(Flags::FIN) as u64
@@ -47,13 +48,13 @@ impl Flags {
     pub const FIN: Self = Self(1);
     /// Opens the connection.
     pub const SYN: Self = Self(1 << 1);
-    /// Breaks the connection off.
+    /// Resets the connection.
     pub const RST: Self = Self(1 << 2);
-    /// The last of what the application wrote.
+    /// The last segment of a write.
     pub const PSH: Self = Self(1 << 3);
-    /// The acknowledgement counts.
+    /// The acknowledgement field is valid.
     pub const ACK: Self = Self(1 << 4);
-    /// A packet came with a congestion mark (RFC 3168, section 6.1).
+    /// A packet with a congestion mark was received (RFC 3168, section 6.1).
     pub const ECE: Self = Self(1 << 6);
     /// The sender has reduced its window (RFC 3168, section 6.1).
     pub const CWR: Self = Self(1 << 7);
@@ -87,10 +88,10 @@ impl fmt::Debug for Flags {
     }
 }
 
-/// What the IP header says of congestion (RFC 3168, section 5).
+/// ECN codepoint of the IP header (RFC 3168, section 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Queues may drop it, not mark it.
+    /// Not ECN-capable: queues may drop it, but not mark it.
     #[default]
     NotCapable,
     /// Queues may mark it.
@@ -99,12 +100,12 @@ pub enum Ecn {
     Marked,
 }
 
-/// Options of a segment.
+/// TCP options of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The largest segment that the sender takes (RFC 9293, section 3.7.1); in a SYN.
+    /// The largest segment that its sender accepts (RFC 9293, section 3.7.1); in a SYN.
     pub maximum_segment_size: Option<u16>,
-    /// The shift of the sender's windows (RFC 7323, section 2); in a SYN.
+    /// Shift of its sender's windows (RFC 7323, section 2); in a SYN.
     pub window_scale: Option<u8>,
     /// Whether selective acknowledgements may be sent (RFC 2018, section 2); in a SYN.
     pub sack_permitted: bool,
@@ -115,12 +116,12 @@ pub struct Options {
 }
 
 impl Options {
-    /// Their length, padded as Linux pads them to multiples of four.
+    /// Length of the options, padded to multiples of four as Linux does.
     #[must_use]
     pub fn bytes(&self) -> u32 {
         let fixed = |is_there: bool, bytes: u32| if is_there { bytes } else { 0 };
         let blocks = self.sack.as_slice().len() as u32;
-        // Kind, length, and the padding that aligns what follows.
+        // Kind, length, and padding to align what follows.
         let timestamps = fixed(self.timestamps.is_some(), 12);
         let permitted = fixed(self.sack_permitted && self.timestamps.is_none(), 4);
         fixed(self.maximum_segment_size.is_some(), 4)
@@ -131,7 +132,7 @@ impl Options {
     }
 }
 
-/// Selective acknowledgements: from the first number of each block to one after its last.
+/// Selective acknowledgements: for each block its first number and one past its last.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Blocks {
     blocks: [(u32, u32); Self::MOST],
@@ -139,7 +140,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// As many as there is room for beside no other option (RFC 2018, section 3).
+    /// Most blocks that fit when there are no other options (RFC 2018, section 3).
     pub const MOST: usize = 4;
 
     /// Adds a block; false if there is no room.

@@ -1,8 +1,8 @@
 //! Sequence numbers.
 //!
-//! On the wire they have 32 bits and wrap (RFC 9293, section 3.4). In here a place in a stream is a `u64` that never does:
-//! the SYN is at place 0, the first byte at 1, and the FIN one after the last byte. A number of the wire is taken for the
-//! place nearest to one that is known.
+//! On the wire they have 32 bits and wrap (RFC 9293, section 3.4). In this crate a *place* in a stream is a `u64` that never
+//! wraps: the SYN is at place 0, the first byte at 1, and the FIN one after the last byte. A number on the wire is mapped to
+//! the place nearest to a known one.
 
 /// One direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ impl Sequence {
         Self { initial }
     }
 
-    /// The number of a place, as on the wire.
+    /// The number of a place on the wire.
     pub(crate) const fn number(self, place: u64) -> u32 {
         self.initial.wrapping_add(place as u32)
     }

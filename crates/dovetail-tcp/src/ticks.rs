@@ -1,21 +1,21 @@
-//! When timers run.
+//! Granularity of timers.
 //!
-//! A kernel does not keep each timer to the nanosecond. Linux sorts timers into a wheel whose slots are the coarser the
-//! further away they are, an eighth of the distance at most, and a timer runs when its slot has passed: one that is due
-//! within 64 ticks to a tick, within 512 to eight, within 4,096 to 64 and so on (`kernel/time/timer.c`). So a second becomes 1.00
-//! to 1.06 s. What repeats after timeouts does not fall into step with what repeats each second.
+//! A kernel does not run timers to the nanosecond. Linux sorts them into a wheel whose slots are coarser the further away
+//! they are, at most an eighth of the distance, and runs a timer when its slot has passed: due within 64 ticks it is accurate
+//! to a tick, within 512 to eight, within 4,096 to 64 and so on (`kernel/time/timer.c`). A second thus becomes 1.00 to 1.06
+//! s, and retransmissions after timeouts do not synchronise with events that repeat each second.
 //!
-//! Slots end at multiples of their width since the host started. Hosts that all started at the same instant would repeat what
-//! they lost at the same instants too, and lose it together again; so each host's clock has a phase.
+//! Slots end at multiples of their width since the host started. Hosts that all started at the same instant would retransmit
+//! at the same instants too, and lose the segments together again; so each host's clock has a phase.
 
 use dovetail_sched::Nanos;
 
 /// A tick: `CONFIG_HZ=1000`.
 const TICK: u64 = 1_000_000;
-/// Slots of a level, and by how much the next level's are wider.
+/// Slots per level, and the ratio of slot widths between levels.
 const SLOTS: u64 = 64;
 const WIDER: u64 = 8;
-/// The furthest level (`LVL_DEPTH`).
+/// Number of levels (`LVL_DEPTH`).
 const LEVELS: u32 = 9;
 
 /// When a host's timers run.
@@ -23,9 +23,9 @@ const LEVELS: u32 = 9;
 pub enum Timers {
     /// Exactly when they are due.
     Exact,
-    /// When a slot of the kernel's timer wheel has passed.
+    /// Once their slot of the kernel's timer wheel has passed.
     Wheel {
-        /// How long the host has run at time zero.
+        /// Uptime of the host at time zero.
         phase: Nanos,
     },
 }

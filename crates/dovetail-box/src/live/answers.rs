@@ -60,7 +60,7 @@ impl Answers {
         make: impl FnOnce(&mut Vec<u8>) -> Result<(), Silent>,
     ) -> Option<&[u8]> {
         let (bucket, counters) = (&mut self.buckets[message.kind()], &mut self.counters.0[message.kind()]);
-        if !bucket.has_any(now) {
+        if !bucket.refill_and_check(now) {
             counters.limited += 1;
             return None;
         }

@@ -200,7 +200,7 @@ impl Classes {
     }
 
     /// From now on functions have a whole CPU.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn finish_fast(&mut self) {
         self.share = 1.0;
         for class in &mut self.classes {
             class.config.cost = 1.0;

@@ -65,7 +65,7 @@ impl Delay {
     }
 
     /// All of them have arrived, and others take no time.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn finish_fast(&mut self) {
         self.length = Nanos::ZERO;
         self.on_their_way.iter_mut().for_each(|(due, ..)| *due = Nanos::ZERO);
     }

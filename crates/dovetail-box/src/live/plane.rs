@@ -146,30 +146,30 @@ impl Plane {
     }
 
     /// Readable when a worker has woken the box.
-    pub(super) fn bell(&self) -> Option<BorrowedFd<'_>> {
-        self.workers.as_ref().map(Workers::bell)
+    pub(super) fn wakeup(&self) -> Option<BorrowedFd<'_>> {
+        self.workers.as_ref().map(Workers::wakeup)
     }
 
     /// Whether nothing has come from workers, which wake the box from now on.
-    pub(super) fn may_sleep(&mut self) -> Result<bool, LiveError> {
+    pub(super) fn prepare_sleep(&mut self) -> Result<bool, LiveError> {
         let Some(workers) = &self.workers else { return Ok(true) };
-        workers.set_bell();
+        workers.arm_wakeup();
         let is_quiet = !self.collect()?;
         if !is_quiet {
-            self.is_awake();
+            self.disarm_wakeup();
         }
         Ok(is_quiet)
     }
 
-    pub(super) fn is_awake(&mut self) {
+    pub(super) fn disarm_wakeup(&mut self) {
         if let Some(workers) = &self.workers {
-            workers.still_bell();
+            workers.disarm_wakeup();
         }
     }
 
     /// From their next frame on, workers go by these.
     pub(super) fn change_workers(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
-        self.workers.as_mut().map_or(Ok(()), |workers| workers.become_like(tools))
+        self.workers.as_mut().map_or(Ok(()), |workers| workers.reconfigure(tools))
     }
 
     /// When something is due, if it is not a frame that arrives.

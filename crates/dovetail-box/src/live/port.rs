@@ -125,8 +125,8 @@ impl Port {
     }
 
     /// What is on its way is to leave at once.
-    pub(super) fn hurry(&mut self) {
-        self.delay.hurry();
+    pub(super) fn finish_fast(&mut self) {
+        self.delay.finish_fast();
     }
 
     /// Frames that have come as far as the link is long are to leave. The time is asked for where the link has a length.

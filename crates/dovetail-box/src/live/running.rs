@@ -146,12 +146,12 @@ impl Live {
                 self.waiting.busy(now);
             } else {
                 let sleeps = self.waiting.sleeps(now);
-                if sleeps && !self.plane.may_sleep()? {
+                if sleeps && !self.plane.prepare_sleep()? {
                     continue;
                 }
-                self.waiting.wait(self.plane.ports(), self.plane.bell(), self.plane.poll_at(), now)?;
+                self.waiting.wait(self.plane.ports(), self.plane.wakeup(), self.plane.poll_at(), now)?;
                 if sleeps {
-                    self.plane.is_awake();
+                    self.plane.disarm_wakeup();
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Live {
     /// Sends what is queued as fast as it can, and hands over.
     fn stop(mut self) -> Result<(), LiveError> {
         let plane = &mut self.plane;
-        plane.hurry();
+        plane.finish_fast();
         let until = clock::now() + MOST_DRAIN;
         loop {
             let now = clock::now();
@@ -217,7 +217,7 @@ impl Live {
             }
             self.pending.push_back((next, answer));
         } else {
-            drop(answer.send(self.become_like(*next)));
+            drop(answer.send(self.reconfigure(*next)));
         }
     }
 
@@ -231,7 +231,7 @@ impl Live {
             if !self.pending.is_empty() {
                 programs.reload();
             }
-            drop(answer.send(self.become_like(*next)));
+            drop(answer.send(self.reconfigure(*next)));
         }
     }
 
@@ -259,7 +259,7 @@ impl Live {
         }
     }
 
-    fn become_like(&mut self, Next { config, chains, inbound }: Next) -> Result<(), String> {
+    fn reconfigure(&mut self, Next { config, chains, inbound }: Next) -> Result<(), String> {
         let (chains, others) = share_out(chains, &config);
         let mut classes = Classes::new(&config, chains, self.programs.as_ref());
         let mut programs = classes.programs();

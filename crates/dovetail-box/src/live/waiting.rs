@@ -48,11 +48,11 @@ impl Waiting {
         self.busy_at = now;
     }
 
-    /// Nothing happened: waits until `due`, or until a frame arrives or finds room, or a worker rings the bell.
+    /// Nothing happened: waits until `due`, or until a frame arrives or finds room, or a worker wakes the box.
     pub(super) fn wait(
         &mut self,
         ports: &[Port; 2],
-        bell: Option<BorrowedFd<'_>>,
+        wakeup: Option<BorrowedFd<'_>>,
         due: Option<Nanos>,
         now: Nanos,
     ) -> Result<(), LiveError> {
@@ -66,9 +66,9 @@ impl Waiting {
             let flags = if port.has_outgoing() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             PollFd::from_borrowed_fd(port.as_fd(), flags)
         });
-        let last = PollFd::from_borrowed_fd(bell.unwrap_or(ports[0].as_fd()), PollFlags::IN);
+        let last = PollFd::from_borrowed_fd(wakeup.unwrap_or(ports[0].as_fd()), PollFlags::IN);
         let mut asked = [inside, outside, last];
-        let asked = if bell.is_some() { &mut asked[..] } else { &mut asked[..2] };
+        let asked = if wakeup.is_some() { &mut asked[..] } else { &mut asked[..2] };
         let timeout = Timespec { tv_sec: 0, tv_nsec: time.0 as _ };
         match poll(asked, Some(&timeout)) {
             Ok(0) | Err(Errno::INTR) => return Ok(()),

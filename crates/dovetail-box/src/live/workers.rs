@@ -68,14 +68,14 @@ pub(super) struct Tools {
 enum Task {
     Frame(Job, u64),
     Become(Box<Tools>),
-    Hurry,
+    FinishFast,
 }
 
 /// The workers, as the box's thread has them.
 pub(super) struct Workers {
     workers: Vec<Worker>,
     answers: Receiver<Answer>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     /// What was given out before the last lapse counts no more.
     epoch: Arc<AtomicU64>,
 }
@@ -90,7 +90,7 @@ struct Worker {
 }
 
 /// Wakes the box's thread.
-struct Bell {
+struct Wakeup {
     event: OwnedFd,
     is_asleep: AtomicBool,
 }
@@ -115,7 +115,7 @@ impl Workers {
         let (answer, answers) = sync_channel(count * (MOST_JOBS + BESIDE));
         let event = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)
             .map_err(|wrong| LiveError::Workers(wrong.into()))?;
-        let bell = Arc::new(Bell { event, is_asleep: AtomicBool::new(false) });
+        let wakeup = Arc::new(Wakeup { event, is_asleep: AtomicBool::new(false) });
         let epoch = Arc::<AtomicU64>::default();
         let start = |(number, mut tools): (usize, Tools)| {
             tools.classes.fill(tools.library.as_ref(), None);
@@ -125,7 +125,7 @@ impl Workers {
                 tools,
                 asked,
                 answer: answer.clone(),
-                bell: bell.clone(),
+                wakeup: wakeup.clone(),
                 epoch: epoch.clone(),
             };
             let core = config.cpu.core;
@@ -137,7 +137,7 @@ impl Workers {
             Ok(Worker { tasks, thread: thread.map_err(LiveError::Workers)?, owed: 0, heard_at: Nanos::ZERO })
         };
         let workers = tools.into_iter().enumerate().map(start).collect::<Result<Vec<_>, LiveError>>()?;
-        Ok(Self { workers, answers, bell, epoch })
+        Ok(Self { workers, answers, wakeup, epoch })
     }
 
     /// Gives a worker a frame. Waits where it still has too many from before a lapse.
@@ -214,14 +214,14 @@ impl Workers {
     ///
     /// # Errors
     /// That a worker is gone.
-    pub(super) fn become_like(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
+    pub(super) fn reconfigure(&mut self, tools: Vec<Tools>) -> Result<(), LiveError> {
         self.tell(tools.into_iter().map(|tools| Task::Become(Box::new(tools))))
     }
 
     /// From the next frame on, functions have a whole CPU.
-    pub(super) fn hurry(&mut self) {
+    pub(super) fn finish_fast(&mut self) {
         // One that is gone is noticed when it does not answer.
-        let _ = self.tell((0..self.workers.len()).map(|_| Task::Hurry));
+        let _ = self.tell((0..self.workers.len()).map(|_| Task::FinishFast));
     }
 
     fn tell(&self, tasks: impl Iterator<Item = Task>) -> Result<(), LiveError> {
@@ -229,24 +229,24 @@ impl Workers {
     }
 
     /// The box is about to sleep: an answer that comes from now on wakes it.
-    pub(super) fn set_bell(&self) {
-        self.bell.is_asleep.store(true, Ordering::SeqCst);
-        // What was sent before a worker looks at the bell is seen by who looks for answers after this.
+    pub(super) fn arm_wakeup(&self) {
+        self.wakeup.is_asleep.store(true, Ordering::SeqCst);
+        // An answer sent before its worker checks this flag is seen by the check for answers that follows.
         fence(Ordering::SeqCst);
     }
 
     /// The box is awake.
-    pub(super) fn still_bell(&self) {
-        if !self.bell.is_asleep.swap(false, Ordering::SeqCst) {
+    pub(super) fn disarm_wakeup(&self) {
+        if !self.wakeup.is_asleep.swap(false, Ordering::SeqCst) {
             let mut count = [0; 8];
             // There is nothing where nobody has rung yet.
-            let _ = rustix::io::read(&self.bell.event, &mut count);
+            let _ = rustix::io::read(&self.wakeup.event, &mut count);
         }
     }
 
     /// Readable once a worker has woken the box.
-    pub(super) fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.event.as_fd()
+    pub(super) fn wakeup(&self) -> BorrowedFd<'_> {
+        self.wakeup.event.as_fd()
     }
 }
 
@@ -264,8 +264,8 @@ impl Drop for Workers {
     }
 }
 
-impl Bell {
-    fn ring(&self) {
+impl Wakeup {
+    fn wake(&self) {
         fence(Ordering::SeqCst);
         if self.is_asleep.load(Ordering::SeqCst) && self.is_asleep.swap(false, Ordering::SeqCst) {
             // It cannot be full: whoever rings is the only one until the box has slept again.
@@ -284,7 +284,7 @@ struct AtWork {
     tools: Tools,
     asked: Receiver<Task>,
     answer: SyncSender<Answer>,
-    bell: Arc<Bell>,
+    wakeup: Arc<Wakeup>,
     epoch: Arc<AtomicU64>,
 }
 
@@ -303,7 +303,7 @@ impl AtWork {
                     classes.fill(library.as_ref(), Some(&mut self.tools.classes));
                     self.tools = *next;
                 }
-                Task::Hurry => self.tools.classes.hurry(),
+                Task::FinishFast => self.tools.classes.finish_fast(),
             }
         }
     }
@@ -313,7 +313,7 @@ impl AtWork {
         let mut programs = ProgramCounters::default();
         let worked = self.tools.classes.work(job.class, &mut job.bytes, &mut programs);
         self.answer.send(Answer { worker: self.number, job, worked, programs, epoch }).ok()?;
-        self.bell.ring();
+        self.wakeup.wake();
         Some(())
     }
 
@@ -367,15 +367,15 @@ mod tests {
     /// Waits for an answer as a box does that has nothing else to do.
     fn wait(workers: &mut Workers) -> Answer {
         loop {
-            workers.set_bell();
+            workers.arm_wakeup();
             if let Some(answer) = workers.next().unwrap() {
-                workers.still_bell();
+                workers.disarm_wakeup();
                 return answer;
             }
-            let mut asked = [rustix::event::PollFd::from_borrowed_fd(workers.bell(), rustix::event::PollFlags::IN)];
-            // A bell that does not ring is a test that never ends.
+            let mut asked = [rustix::event::PollFd::from_borrowed_fd(workers.wakeup(), rustix::event::PollFlags::IN)];
+            // Without the wakeup the test would never end.
             rustix::event::poll(&mut asked, None).unwrap();
-            workers.still_bell();
+            workers.disarm_wakeup();
         }
     }
 
@@ -396,7 +396,7 @@ mod tests {
                 *last = job.handle + 1;
             }
             let config = config(3);
-            workers.become_like(Tools::each(&config, chains(&config), None)).unwrap();
+            workers.reconfigure(Tools::each(&config, chains(&config), None)).unwrap();
         }
         assert!(workers.next().unwrap().is_none());
     }

@@ -26,7 +26,7 @@ impl TokenBucket {
     }
 
     /// Whether there is a token. A time before the last one counts as that one. Constant time.
-    pub fn has_any(&mut self, now: Nanos) -> bool {
+    pub fn refill_and_check(&mut self, now: Nanos) -> bool {
         let passed = now.0.saturating_sub(self.at.0);
         self.at = self.at.max(now);
         self.filled = Nanos(self.filled.0.saturating_add(passed)).min(self.depth);
@@ -35,7 +35,7 @@ impl TokenBucket {
 
     /// Takes a token; `false` where there is none. Constant time.
     pub fn take(&mut self, now: Nanos) -> bool {
-        let has_any = self.has_any(now);
+        let has_any = self.refill_and_check(now);
         if has_any {
             self.filled = Nanos(self.filled.0 - self.every.0);
         }

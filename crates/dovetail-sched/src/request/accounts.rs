@@ -47,7 +47,7 @@ pub struct Left {
 impl Accounts {
     /// The class's weight from now on.
     pub fn set_class(&mut self, class: ClassId, weight: Weight) {
-        let account = place(&mut self.classes, class.0);
+        let account = slot_mut(&mut self.classes, class.0);
         account.weight = weight;
         account.known = true;
     }
@@ -58,7 +58,7 @@ impl Accounts {
         if !self.is_known(class) {
             return None;
         }
-        let account = place(&mut self.users, user.0);
+        let account = slot_mut(&mut self.users, user.0);
         let before = account.class.replace(class).filter(|&before| before != class)?;
         if account.requests > 0 {
             self.classes[before.0 as usize].active_users -= 1;
@@ -77,7 +77,7 @@ impl Accounts {
     pub fn arrived(&mut self, request: RequestId, user: UserId) -> Option<Left> {
         let account = self.users.get_mut(user.0 as usize)?;
         let class = account.class?;
-        let of = place(&mut self.requests, request.0);
+        let of = slot_mut(&mut self.requests, request.0);
         if of.is_some() {
             return None;
         }
@@ -152,7 +152,7 @@ impl Accounts {
 }
 
 /// The entry at `index`, made if there is none.
-pub(super) fn place<T: Default>(table: &mut Vec<T>, index: u32) -> &mut T {
+pub(super) fn slot_mut<T: Default>(table: &mut Vec<T>, index: u32) -> &mut T {
     let index = index as usize;
     if index >= table.len() {
         table.resize_with(index + 1, T::default);

@@ -58,7 +58,7 @@ use alloc::{boxed::Box, vec::Vec};
 
 use super::{
     Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
-    accounts::place,
+    accounts::slot_mut,
     lines::{ClassLines, Line, Links},
 };
 use crate::{
@@ -182,7 +182,7 @@ impl DelayPools {
     fn put(&mut self, class: ClassId, units: f64) -> f64 {
         let reading = self.clock.reading();
         let (weight, maximum) = (self.accounts.weight(class), self.maximum(class));
-        let bucket = place(&mut self.buckets, class.0);
+        let bucket = slot_mut(&mut self.buckets, class.0);
         let filled = bucket.units + weight * (reading - bucket.at);
         *bucket = Bucket { units: filled.min(maximum) + units, at: reading };
         let level = bucket.units;
@@ -209,7 +209,7 @@ impl DelayPools {
             return;
         }
         self.held.remove(request, left.user, left.class);
-        let unused = core::mem::take(place(&mut self.granted, request.0));
+        let unused = core::mem::take(slot_mut(&mut self.granted, request.0));
         self.put(left.class, unused as f64);
     }
 
@@ -217,7 +217,7 @@ impl DelayPools {
         let request = self.arrived.first()?;
         self.links.remove(&mut self.arrived, request);
         let class = self.accounts.class(request)?;
-        *place(&mut self.granted, request.0) = self.quantum;
+        *slot_mut(&mut self.granted, request.0) = self.quantum;
         self.put(class, -(self.quantum as f64));
         Some(Turn { request, releases: true, units: self.quantum, window: u64::MAX })
     }
@@ -232,7 +232,7 @@ impl DelayPools {
         let level = self.put(class, 0.0);
         // A bucket whose maximum is under a unit goes into debt, or its class would stand still.
         let units = ((level + 0.5) as u64).clamp(1, self.quantum);
-        let granted = place(&mut self.granted, request.0);
+        let granted = slot_mut(&mut self.granted, request.0);
         *granted = granted.saturating_add(units);
         self.held.remove(request, user, class);
         self.put(class, -(units as f64));
@@ -261,7 +261,7 @@ impl RequestScheduler for DelayPools {
         self.clock.weights.add(weight.as_f64());
         self.accounts.set_class(class, weight);
         if !known {
-            *place(&mut self.buckets, class.0) = Bucket { units: self.maximum(class), at: self.clock.reading() };
+            *slot_mut(&mut self.buckets, class.0) = Bucket { units: self.maximum(class), at: self.clock.reading() };
         }
         self.put(class, 0.0);
     }
@@ -299,7 +299,7 @@ impl RequestScheduler for DelayPools {
     fn received(&mut self, request: RequestId, units: u64, now: Nanos) {
         self.tick(now);
         if let Some((_, class)) = self.class_of_outstanding(request) {
-            let granted = place(&mut self.granted, request.0);
+            let granted = slot_mut(&mut self.granted, request.0);
             let beyond = units.saturating_sub(*granted);
             *granted = granted.saturating_sub(units);
             if beyond > 0 {

@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::{ClassId, RequestId, UserId, accounts::place};
+use super::{ClassId, RequestId, UserId, accounts::slot_mut};
 
 const NO_REQUEST: u32 = u32::MAX;
 const NOT_IN_LINE: u32 = u32::MAX - 1;
@@ -67,7 +67,7 @@ impl Links {
     #[inline]
     pub(super) fn push(&mut self, line: &mut Line, request: RequestId) {
         let before = core::mem::replace(&mut line.last, request.0);
-        *place(&mut self.neighbours, request.0) = Neighbours { before, after: NO_REQUEST };
+        *slot_mut(&mut self.neighbours, request.0) = Neighbours { before, after: NO_REQUEST };
         if before == NO_REQUEST {
             line.first = request.0;
         } else {
@@ -123,8 +123,8 @@ impl ClassLines {
     #[inline]
     pub(super) fn push(&mut self, request: RequestId, user: UserId, class: ClassId) {
         if !self.contains(request) {
-            self.by_class.push(place(&mut self.classes, class.0), request);
-            self.by_user.push(place(&mut self.users, user.0), request);
+            self.by_class.push(slot_mut(&mut self.classes, class.0), request);
+            self.by_user.push(slot_mut(&mut self.users, user.0), request);
             self.len += 1;
         }
     }
@@ -146,7 +146,7 @@ impl ClassLines {
         let mut next = self.users.get(user.0 as usize).and_then(|line| line.first());
         while let Some(request) = next {
             self.by_class.remove(&mut self.classes[from.0 as usize], request);
-            self.by_class.push(place(&mut self.classes, to.0), request);
+            self.by_class.push(slot_mut(&mut self.classes, to.0), request);
             next = self.by_user.after(request);
         }
     }

@@ -1,14 +1,14 @@
 //! CUBIC (RFC 9438).
 //!
-//! After a loss at a window of `w_max` segments, of which `beta w_max` are left, the window follows
+//! After a loss at a window of `w_max` segments, which is reduced to `beta w_max`, the window follows
 //!
 //! ```text
 //! w(t) = c (t - k)^3 + w_max,     k = cbrt((w_max - w(0)) / c)
 //! ```
 //!
-//! with `t` in seconds, so that it is back at `w_max` after `k`, where the curve is flat. Where Reno's window, computed
-//! beside it, would be larger, that counts. Everything is in integers: times in milliseconds, so that `c t^3` with `c = 0.4`
-//! is `4 t^3 / 10^10`.
+//! with `t` in seconds, so that it returns to `w_max` after `k`, where the curve is flat. If Reno's window, computed
+//! alongside, is larger, that is used. All arithmetic is in integers: times are in milliseconds, so that `c t^3` with `c =
+//! 0.4` is `4 t^3 / 10^10`.
 
 use dovetail_sched::Nanos;
 
@@ -17,42 +17,42 @@ use super::{
     window::{Acked, Window},
 };
 
-/// What is left of a window after a loss, in 1024ths: 0.7 (RFC 9438, section 4.6), as Linux rounds it.
+/// Remaining window after a loss, in 1024ths: 0.7 (RFC 9438, section 4.6), as Linux rounds it.
 const BETA: u64 = 717;
 const ONE: u64 = 1024;
 /// 1/c in milliseconds cubed for a segment: 10^9 / 0.4 (section 5, C).
 const CUBE_MS_PER_SEGMENT: u64 = 2_500_000_000;
-/// Times further from `k` grow the window no faster, and keep sums in 64 bits.
+/// Limit of the distance from `k`, which keeps sums in 64 bits.
 const FURTHEST_MS: u64 = 1_000_000;
-/// A window that did not change is not checked more often (`HZ / 32`).
+/// An unchanged window is not recomputed more often than this (`HZ / 32`).
 const LOOK_EVERY: Nanos = Nanos(31_250_000);
-/// At the start, before any loss, growth is at least one segment in this many.
+/// Before any loss, the window grows by at least one segment per this many acknowledged.
 const FIRST_EPOCH: u32 = 20;
-/// Growth is at most one segment for each two acknowledged (section 4.1.2: 1.5 a round trip).
+/// The window grows by at most one segment per two acknowledged (section 4.1.2: 1.5 a round trip).
 const FASTEST: u32 = 2;
-/// After a loss round trips are long for another reason than slow start.
+/// For this long after a loss, long round trips have causes other than slow start.
 const CALM_AFTER: Nanos = Nanos::from_secs(1);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Cubic {
-    // 0: no loss yet.
+    // 0: no loss so far.
     w_max: u32,
     epoch: Option<Epoch>,
-    // The window and the time at the last look, and what came of it.
+    // The window and the time of the last computation, and its result.
     looked: (u32, Nanos),
     per: u32,
-    // At first the longest.
+    // Initially the maximum.
     least_rtt: Nanos,
     hystart: Option<Hystart>,
 }
 
-/// Since the last loss.
+/// State since the last loss.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
     since: Nanos,
     origin: u32,
     k_ms: u32,
-    // Reno's window, and what was acknowledged of its next segment.
+    // Reno's window, and segments acknowledged towards its next one.
     reno: u32,
     acked: u32,
 }
@@ -63,12 +63,12 @@ impl Cubic {
         Self { w_max: 0, epoch: None, looked: (0, Nanos::ZERO), per: 0, least_rtt: Nanos::MAX, hystart }
     }
 
-    /// A timeout: everything begins anew.
+    /// A timeout: start afresh.
     pub(super) fn reset(&mut self) {
         *self = Self::new(self.hystart.is_some());
     }
 
-    /// A pause counts as no time.
+    /// Excludes a pause from the elapsed time.
     pub(super) fn resumes(&mut self, last_sent: Nanos, now: Nanos) {
         if let Some(epoch) = &mut self.epoch {
             epoch.since = (epoch.since + (now - last_sent)).min(now);
@@ -82,7 +82,7 @@ impl Cubic {
         let least = self.least_rtt.min(rtt).max(Nanos(1));
         self.least_rtt = least;
         if let Some(hystart) = self.hystart.as_mut().filter(|_| window.is_in_slow_start())
-            && hystart.is_full(rtt, least, acked, window.segments, now)
+            && hystart.on_ack(rtt, least, acked, window.segments, now)
         {
             window.threshold = window.segments;
         }
@@ -91,13 +91,13 @@ impl Cubic {
     pub(super) fn threshold(&mut self, window: &Window) -> u32 {
         self.epoch = None;
         let lost_at = u64::from(window.segments);
-        // Fast convergence: a window that stayed below the last one makes room for others (section 4.7).
+        // Fast convergence: a window that did not reach the previous maximum releases bandwidth to other flows (section 4.7).
         let kept = if window.segments < self.w_max { lost_at * (ONE + BETA) / (2 * ONE) } else { lost_at };
         self.w_max = kept as u32;
         (lost_at * BETA / ONE) as u32
     }
 
-    /// For how many segments acknowledged the window grows by one.
+    /// Number of acknowledged segments per segment of growth.
     pub(super) fn segments_per_growth(&mut self, window: &Window, acked: u32, now: Nanos) -> u32 {
         let segments = window.segments.max(1);
         let w_max = self.w_max;
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(cube_root(u64::MAX), 2_642_245);
     }
 
-    /// The curve against its formula in floating point, at an acknowledgement a millisecond, for as long as Reno is slower.
+    /// The curve against its formula in floating point, with an acknowledgement each millisecond, while Reno is slower.
     #[test]
     fn the_window_is_back_where_it_was_after_k() {
         let mut cubic = Cubic::new(false);
@@ -183,7 +183,7 @@ mod tests {
         let begun = now;
         while (now - begun).as_secs_f64() < 2.0 * k {
             now += Nanos::from_millis(1);
-            // As if a window were acknowledged each 100 ms.
+            // As if one window were acknowledged each 100 ms.
             let acked = window.segments / 100;
             let per = cubic.segments_per_growth(&window, acked, now);
             window.avoid(per, acked);

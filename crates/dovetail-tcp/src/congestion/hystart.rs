@@ -1,21 +1,21 @@
-//! The end of slow start, before it overfills the bottleneck queue (Ha and Rhee, Taming the elephants, 2011, as Linux has
-//! it; RFC 9406 is its successor).
+//! Ends slow start before it overfills the bottleneck queue (Ha and Rhee, Taming the elephants, 2011, as Linux implements it;
+//! RFC 9406 is its successor).
 //!
-//! Two signs. *Train*: acknowledgements that come close behind each other are of a burst; when the burst lasts longer than
-//! half a round trip, the path is half full, and the next doubling fills it. *Delay*: the least of a round's first eight
-//! round trips is longer than the least ever by an eighth of that (from 4 to 16 ms).
+//! Two signals. *Train*: closely spaced acknowledgements belong to one burst; when it lasts longer than half a round trip,
+//! the path is half full, and the next doubling fills it. *Delay*: the least of a round's first eight round-trip times
+//! exceeds the least ever by an eighth of that (clamped to 4 to 16 ms).
 
 use dovetail_sched::Nanos;
 
 use super::window::Acked;
 
-/// Slow start ends in no smaller window (`hystart_low_window`).
+/// Slow start does not end in a smaller window (`hystart_low_window`).
 const LEAST_WINDOW: u32 = 16;
-/// Samples of a round that its least round trip is of (`HYSTART_MIN_SAMPLES`).
+/// Samples of a round that its minimum is taken from (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u32 = 8;
-/// Acknowledgements further apart are of two trains (`hystart_ack_delta_us`).
+/// Acknowledgements further apart belong to different trains (`hystart_ack_delta_us`).
 const TRAIN_GAP: Nanos = Nanos::from_millis(2);
-/// What a network card may hold acknowledgements back for (`hystart_ack_delay`).
+/// How long a network card may delay acknowledgements (`hystart_ack_delay`).
 const CARD_DELAY: Nanos = Nanos::from_millis(1);
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`.
 const DELAYS: [Nanos; 2] = [Nanos::from_millis(4), Nanos::from_millis(16)];
@@ -42,8 +42,8 @@ impl Hystart {
         }
     }
 
-    /// Whether slow start has filled the path; says so once.
-    pub(super) fn is_full(&mut self, rtt: Nanos, least_ever: Nanos, acked: &Acked, window: u32, now: Nanos) -> bool {
+    /// Whether slow start has filled the path; true only once.
+    pub(super) fn on_ack(&mut self, rtt: Nanos, least_ever: Nanos, acked: &Acked, window: u32, now: Nanos) -> bool {
         if self.is_over {
             return false;
         }

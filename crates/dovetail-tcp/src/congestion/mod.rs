@@ -1,9 +1,9 @@
 //! Congestion control: how many segments may be in flight.
 //!
-//! Windows are counted in segments. Below the threshold a window grows by what was acknowledged (slow start); above it by
-//! one for each `n` segments acknowledged (congestion avoidance), and the algorithms differ in that `n`, in what is left
-//! after a loss, and in when slow start ends. A window grows only where it was what limited the sender. BBR works otherwise: it sets
-//! the window with each acknowledgement, also while losses are repaired, and a pace.
+//! Windows are counted in segments. Below the threshold a window grows by what is acknowledged (slow start); above it by one
+//! segment for each `n` acknowledged (congestion avoidance). The algorithms differ in `n`, in how much remains after a loss,
+//! and in when slow start ends. A window grows only if it limited the sender. BBR differs: it sets the window on each
+//! acknowledgement, also during loss recovery, and a pacing rate.
 
 mod bbr;
 mod cubic;
@@ -28,17 +28,17 @@ use crate::{
 /// The least window after a loss (RFC 5681, equation 4).
 const LEAST_AFTER_LOSS: u32 = 2;
 
-/// An algorithm at work.
+/// The algorithm in use.
 #[derive(Debug, Clone)]
 pub(crate) enum Control {
     Reno(Reno),
     Cubic(Cubic),
-    // Apart, for it is larger than the others.
+    // Boxed because it is larger than the others.
     Bbr(Box<Bbr>),
 }
 
 impl Control {
-    /// `seed` decides what an algorithm leaves to chance.
+    /// `seed` determines an algorithm's random choices.
     pub(crate) fn new(config: &Config, seed: u32) -> Self {
         match config.congestion {
             Congestion::Reno => Self::Reno(Reno),
@@ -47,19 +47,19 @@ impl Control {
         }
     }
 
-    /// Whether it sets the window itself with each acknowledgement, whatever is lost.
+    /// Whether it sets the window directly on each acknowledgement, regardless of losses.
     pub(crate) const fn steers(&self) -> bool {
         matches!(self, Self::Bbr(_))
     }
 
-    /// The handshake is over, and took `rtt`.
+    /// The handshake is complete, and took `rtt`.
     pub(crate) fn opens(&mut self, rtt: Option<Nanos>, window: &Window, now: Nanos) {
         if let Self::Bbr(bbr) = self {
             bbr.opens(rtt, window, now);
         }
     }
 
-    /// Sets the window; true where what is in flight is few by intention.
+    /// Sets the window; true if few segments are in flight on purpose.
     pub(crate) fn steer(&mut self, report: &Report, window: &mut Window, now: Nanos) -> bool {
         match self {
             Self::Bbr(bbr) => bbr.steer(report, window, now),
@@ -67,7 +67,7 @@ impl Control {
         }
     }
 
-    /// At what rate segments leave, where it says so.
+    /// The pacing rate, if the algorithm sets one.
     pub(crate) const fn pace(&self) -> Option<Bandwidth> {
         match self {
             Self::Bbr(bbr) => Some(bbr.pace()),
@@ -75,14 +75,14 @@ impl Control {
         }
     }
 
-    /// A round trip was measured, whether or not the window may grow.
+    /// Processes a round-trip sample, whether or not the window may grow.
     pub(crate) fn measured(&mut self, acked: &Acked, window: &mut Window, now: Nanos) {
         if let (Self::Cubic(cubic), Some(rtt)) = (self, acked.rtt) {
             cubic.measured(rtt, acked, window, now);
         }
     }
 
-    /// Lets the window grow.
+    /// Grows the window.
     pub(crate) fn grow(&mut self, acked: &Acked, window: &mut Window, now: Nanos) {
         let left = if window.is_in_slow_start() { window.slow_start(acked.segments) } else { acked.segments };
         if left > 0 {
@@ -108,7 +108,7 @@ impl Control {
         threshold.max(LEAST_AFTER_LOSS)
     }
 
-    /// A timeout: what was learnt of the path is out of date.
+    /// A timeout: what was learnt about the path is out of date.
     pub(crate) fn timed_out(&mut self) {
         match self {
             Self::Reno(_) => {}
@@ -117,7 +117,7 @@ impl Control {
         }
     }
 
-    /// What was sent again was not lost: the window returns to `before`.
+    /// The loss was spurious: the window returns to `before`.
     pub(crate) fn undone(&mut self, before: u32, window: &mut Window) {
         match self {
             Self::Bbr(bbr) => bbr.undone(),
@@ -125,7 +125,7 @@ impl Control {
         }
     }
 
-    /// Sending begins again after a pause that began at `last_sent`, because there was nothing to send or for want of room.
+    /// Sending resumes after a pause since `last_sent`, which was due to a lack of data or of window.
     pub(crate) fn resumes(&mut self, last_sent: Nanos, had_nothing: bool, window: &mut Window, now: Nanos) {
         match self {
             Self::Cubic(cubic) => cubic.resumes(last_sent, now),

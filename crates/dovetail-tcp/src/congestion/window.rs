@@ -1,4 +1,4 @@
-//! A congestion window, and how it grows.
+//! The congestion window and its growth.
 
 use dovetail_sched::Nanos;
 
@@ -8,7 +8,7 @@ pub(crate) struct Window {
     pub(crate) segments: u32,
     /// Where slow start ends.
     pub(crate) threshold: u32,
-    // Of the next segment that it grows by.
+    // Segments acknowledged towards the next growth.
     pub(crate) counted: u32,
 }
 
@@ -21,13 +21,13 @@ impl Window {
         self.segments < self.threshold
     }
 
-    /// The threshold that a window which shrinks for want of data leaves: three quarters of it.
+    /// The threshold to keep when an unused window shrinks: at least three quarters of the window.
     pub(crate) fn threshold_kept(&self) -> u32 {
         self.threshold.max((self.segments >> 1) + (self.segments >> 2))
     }
 
-    /// Grows by what was acknowledged, up to the threshold; how much of that is left (RFC 5681, equation 2, with the L of
-    /// RFC 3465 unlimited).
+    /// Grows by what was acknowledged, up to the threshold; returns the rest (RFC 5681, equation 2, with the L of RFC 3465
+    /// unlimited).
     pub(super) fn slow_start(&mut self, acked: u32) -> u32 {
         let grown = self.segments.saturating_add(acked).min(self.threshold);
         let left = acked - (grown - self.segments);
@@ -38,7 +38,7 @@ impl Window {
     /// Grows by one for each `per` segments acknowledged.
     pub(super) fn avoid(&mut self, per: u32, acked: u32) {
         let per = per.max(1);
-        // What was counted for a slower growth.
+        // Counted while `per` was larger.
         if self.counted >= per {
             self.counted = 0;
             self.segments = self.segments.saturating_add(1);
@@ -52,14 +52,14 @@ impl Window {
     }
 }
 
-/// An acknowledgement, as congestion control sees it.
+/// An acknowledgement as seen by congestion control.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Acked {
-    /// Segments that it says are delivered.
+    /// Segments that it delivers.
     pub(crate) segments: u32,
-    /// How long the newest of them took.
+    /// Round-trip time of the newest of them.
     pub(crate) rtt: Option<Nanos>,
-    /// All before is acknowledged, and all before `nxt` sent.
+    /// Everything before `una` is acknowledged, and everything before `nxt` sent.
     pub(crate) una: u64,
     pub(crate) nxt: u64,
 }

@@ -1,8 +1,8 @@
-//! An end of a connection: its life, and the two halves that send and receive.
+//! One end of a connection: its state machine, and its sending and receiving halves.
 //!
-//! States and their changes are those of RFC 9293, section 3.3.2, with section 3.10.7 for segments that arrive. A segment
-//! that is not what it should be is answered by an acknowledgement and changes nothing (RFC 5961): a reset counts only where
-//! it has exactly the number that is expected, and a SYN never.
+//! States and transitions follow RFC 9293, section 3.3.2, and section 3.10.7 for segments that arrive. An unacceptable
+//! segment is answered with an acknowledgement and changes nothing (RFC 5961): a reset counts only if its sequence number is
+//! exactly the expected one, and a SYN never does.
 
 mod receive;
 mod transmit;
@@ -18,53 +18,53 @@ use crate::{
     sequence::Sequence,
 };
 
-/// Where an end is in its life (RFC 9293, section 3.3.2).
+/// State of an end (RFC 9293, section 3.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Waits for a SYN.
+    /// Waiting for a SYN.
     Listen,
-    /// Has sent a SYN.
+    /// SYN sent.
     SynSent,
-    /// Has sent and received a SYN.
+    /// SYN sent and received.
     SynReceived,
-    /// Both may send.
+    /// Both ends may send.
     Established,
-    /// Has sent a FIN.
+    /// FIN sent.
     FinWait1,
-    /// Its FIN is acknowledged.
+    /// FIN acknowledged.
     FinWait2,
-    /// The other end has closed.
+    /// The peer has closed.
     CloseWait,
-    /// Both have closed, and this end's FIN is not acknowledged.
+    /// Both have closed; this end's FIN is not acknowledged.
     Closing,
-    /// The other end has closed first, and this end's FIN is not acknowledged.
+    /// The peer closed first, and this end's FIN is not acknowledged.
     LastAck,
-    /// Both have closed; waits for stragglers.
+    /// Both have closed; waiting for stray segments.
     TimeWait,
-    /// Over.
+    /// Finished.
     Closed,
 }
 
-/// Why a connection broke off.
+/// Why a connection was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Broken {
-    /// The other end broke it off.
+    /// The peer reset it.
     Reset,
-    /// This end did.
+    /// This end aborted it.
     Aborted,
-    /// The other end did not answer.
+    /// The peer did not respond.
     TimedOut,
 }
 
 /// One end of a TCP connection.
 ///
-/// Time is an argument of whatever depends on it, and never goes back. What arrives is handed to [`receive`](Self::receive);
-/// after that, after the application did something, and at [`poll_at`](Self::poll_at), call
-/// [`poll_transmit`](Self::poll_transmit) until it has nothing more to send.
+/// Time is an argument of all methods that depend on it, and never goes back. Pass segments that arrive to
+/// [`receive`](Self::receive). After that, after any action of the application, and at [`poll_at`](Self::poll_at), call
+/// [`poll_transmit`](Self::poll_transmit) until it returns `None`.
 ///
-/// Each call costs constant time, but for segments that it newly marks as delivered or lost. An idle end takes less than a
-/// kilobyte, and 0.4 more with BBR; beyond that it holds a record for each segment in flight and a range for each hole.
+/// Each call takes constant time, apart from segments that it newly marks as delivered or lost. An idle end takes less than a
+/// kilobyte, and 0.4 more with BBR; beyond that it keeps a record for each segment in flight and a range for each hole.
 ///
 /// ```
 /// use dovetail_sched::Nanos;
@@ -98,22 +98,22 @@ pub struct Connection {
     handshake: Handshake,
     sender: Sender,
     receiver: Receiver,
-    // What the application wrote before there was a sender to write it to, and whether it closed.
+    // Whether the application has closed its stream.
     closes: bool,
     their_shift: u8,
     our_shift: u8,
     has_ecn: bool,
-    // The echo of timestamps: the latest value.
+    // The latest timestamp value, to be echoed.
     their_stamp: Option<u32>,
     sends_reset: bool,
-    // An acknowledgement that data may not take the place of.
+    // Send an acknowledgement that data must not replace.
     sends_bare: bool,
-    // When what is out of place may be answered again.
+    // When unacceptable segments may be answered again.
     answers_at: Nanos,
     gone_at: Nanos,
 }
 
-/// Settings that count after the beginning and that neither half keeps.
+/// Settings needed later that neither half keeps.
 #[derive(Debug, Clone, Copy)]
 struct Kept {
     send_bytes: u64,
@@ -134,20 +134,20 @@ impl Kept {
 }
 
 impl Connection {
-    /// An end that opens a connection as soon as it is polled. `initial` is the number of its SYN.
+    /// An end that opens a connection once it is polled. `initial` is the sequence number of its SYN.
     #[must_use]
     pub fn open(config: &Config, initial: u32) -> Self {
         Self::new(config, initial, State::SynSent)
     }
 
-    /// An end that waits for the other to open.
+    /// An end that waits for the peer to open.
     #[must_use]
     pub fn listen(config: &Config, initial: u32) -> Self {
         Self::new(config, initial, State::Listen)
     }
 
     fn new(config: &Config, initial: u32, state: State) -> Self {
-        // The least shift that lets the window's field tell all the room (RFC 7323, section 2.3: at most 14).
+        // The smallest shift for which the window field covers the whole buffer (RFC 7323, section 2.3: at most 14).
         let needed = (u32::BITS - config.receive_bytes.leading_zeros()).saturating_sub(16);
         let our_shift = needed.min(14) as u8;
         Self {
@@ -171,19 +171,19 @@ impl Connection {
         }
     }
 
-    /// Where it is in its life.
+    /// Its state.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// Why it broke off, if it did.
+    /// Why it was aborted, if it was.
     #[must_use]
     pub const fn broken(&self) -> Option<Broken> {
         self.broken
     }
 
-    /// Writes up to `bytes` bytes; how many there was room for. None after [`close`](Self::close).
+    /// Writes up to `bytes` bytes; returns how many fitted into the send buffer. None after [`close`](Self::close).
     pub fn write(&mut self, bytes: u64) -> u64 {
         if self.closes || self.state == State::Closed {
             return 0;
@@ -194,32 +194,32 @@ impl Connection {
         taken
     }
 
-    /// Reads up to `bytes` bytes; how many there were.
+    /// Reads up to `bytes` bytes; returns how many were available.
     pub fn read(&mut self, bytes: u64, now: Nanos) -> u64 {
         let read = self.receiver.readable().min(bytes);
         self.receiver.read(read, now);
         read
     }
 
-    /// Bytes that may be read.
+    /// Bytes available to read.
     #[must_use]
     pub const fn readable_bytes(&self) -> u64 {
         self.receiver.readable()
     }
 
-    /// Bytes that were written and are not acknowledged.
+    /// Bytes written and not yet acknowledged.
     #[must_use]
     pub const fn unacknowledged_bytes(&self) -> u64 {
         self.sender.queued_bytes()
     }
 
-    /// Whether the other end has closed and all of its stream is read.
+    /// Whether the peer has closed and its stream is read to the end.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.receiver.is_finished() && self.receiver.readable() == 0
     }
 
-    /// Writes no more; the connection ends when the other end closes too.
+    /// Ends the stream of this end; the connection ends once the peer closes too.
     pub fn close(&mut self) {
         if !core::mem::replace(&mut self.closes, true) {
             self.sender.close();
@@ -232,23 +232,23 @@ impl Connection {
         }
     }
 
-    /// Breaks the connection off: the other end is told at the next poll.
+    /// Aborts the connection: the next poll sends a reset.
     pub fn abort(&mut self) {
         self.sends_reset = !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::TimeWait);
         self.breaks(Broken::Aborted);
     }
 
-    /// Sends every segment at once, however small (no Nagle's algorithm).
+    /// Disables Nagle's algorithm: segments are sent at once, however small.
     pub const fn sends_at_once(&mut self) {
         self.sender.sends_at_once();
     }
 
-    /// Lets the other end send its stream up to this byte and no further, whatever room there is; never less than before.
+    /// Permits the peer to send its stream up to this byte but no further, regardless of free room; the limit never falls.
     pub fn allow(&mut self, up_to_byte: u64) {
         self.receiver.allow(1 + up_to_byte);
     }
 
-    /// The byte of the other end's stream that it was ever [allowed](Self::allow) to send up to.
+    /// The highest byte of the peer's stream that was ever [allowed](Self::allow).
     #[must_use]
     pub fn allowed(&self) -> u64 {
         self.receiver.allowed().map_or(0, |edge| edge - 1)
@@ -260,32 +260,32 @@ impl Connection {
         self.sender.window_segments()
     }
 
-    /// The smoothed round-trip time, once one was measured.
+    /// The smoothed round-trip time, once measured.
     #[must_use]
     pub fn round_trip(&self) -> Option<Nanos> {
         self.sender.rtt.smoothed()
     }
 
-    /// What it sent.
+    /// Counters of the sending half.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.sender.counts
     }
 
-    /// Bytes that came out of order and wait for what is missing.
+    /// Out-of-order bytes, held behind a hole.
     #[must_use]
     pub fn bytes_out_of_order(&self) -> u64 {
         self.receiver.bytes_apart()
     }
 
-    /// The offset in the other end's stream of what a segment carries, for who keeps the bytes; `None` before its SYN came.
+    /// Offset of a segment's payload in the peer's stream, for callers that keep the bytes; `None` before the SYN.
     #[must_use]
     pub fn stream_offset(&self, segment: &Segment) -> Option<u64> {
         let place = self.theirs.place(segment.sequence, self.receiver.nxt())?;
         place.checked_sub(1).filter(|_| self.receiver.nxt() > 0)
     }
 
-    /// The offset in this end's stream of what a segment of its own carries.
+    /// Offset of the payload of one of this end's own segments in its stream.
     #[must_use]
     pub fn own_offset(&self, segment: &Segment) -> Option<u64> {
         self.ours.place(segment.sequence, self.sender.una())?.checked_sub(1)
@@ -299,7 +299,7 @@ impl Connection {
     }
 }
 
-/// The clock of timestamps: milliseconds (RFC 7323, section 5.4).
+/// Timestamp clock: milliseconds (RFC 7323, section 5.4).
 const fn stamp(now: Nanos) -> u32 {
     (now.0 / 1_000_000) as u32
 }

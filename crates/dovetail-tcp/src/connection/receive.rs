@@ -1,4 +1,4 @@
-//! What segments that arrive change.
+//! Processing of segments that arrive.
 
 use dovetail_sched::Nanos;
 
@@ -9,11 +9,11 @@ use crate::{
     sequence::Sequence,
 };
 
-/// Answers to what is out of place are at least so far apart (`tcp_invalid_ratelimit`).
+/// Minimum interval between answers to unacceptable segments (`tcp_invalid_ratelimit`).
 const ANSWER_EVERY: Nanos = Nanos::from_millis(500);
 
 impl Connection {
-    /// A segment arrived. What follows from it leaves with [`poll_transmit`](Self::poll_transmit).
+    /// Processes a segment that arrived. Responses are returned by [`poll_transmit`](Self::poll_transmit).
     pub fn receive(&mut self, segment: &Segment, now: Nanos) {
         match self.state {
             State::Closed => {}
@@ -53,20 +53,20 @@ impl Connection {
             self.establish(segment, now);
             self.sends_bare = true;
         } else {
-            // Both opened at once.
+            // Simultaneous open.
             self.meets(segment);
             self.state = State::SynReceived;
             self.handshake.restart(now);
         }
     }
 
-    /// The other end's SYN came, with what it offers.
+    /// Processes the peer's SYN and its options.
     fn meets(&mut self, segment: &Segment) {
         let Options { maximum_segment_size, window_scale, sack_permitted, timestamps, .. } = segment.options;
         self.handshake.offers(&segment.options);
         self.theirs = Sequence::new(segment.sequence);
         self.receiver.opens();
-        // RFC 9293, section 3.7.1: without the option 536 bytes.
+        // RFC 9293, section 3.7.1: 536 bytes if the option is absent.
         let most = maximum_segment_size.map_or(536, u32::from).max(1);
         let headers = if self.config.timestamps && timestamps.is_some() { 12 } else { 0 };
         self.their_stamp = timestamps.filter(|_| self.config.timestamps).map(|(value, _)| value);
@@ -95,7 +95,7 @@ impl Connection {
             }
             None => {
                 self.sender.rtt.falls_back();
-                // Once may be chance (`tcp_init_transfer`).
+                // A single retransmission may be chance (`tcp_init_transfer`).
                 if self.handshake.times() > 2 {
                     self.sender.begins_small();
                 }
@@ -112,7 +112,7 @@ impl Connection {
         let flags = segment.flags;
         let is_syn = flags.has(Flags::SYN);
         if is_syn && start == 0 && self.handshake.is_open() {
-            // The other end's SYN again: ours has not come, or its answer has not.
+            // The peer's SYN again: our SYN or the answer to it was lost.
             if !flags.has(Flags::ACK) {
                 self.handshake.repeats(now);
                 return;
@@ -137,7 +137,7 @@ impl Connection {
             return;
         }
         if !self.receiver.takes(start, length) {
-            // What was there already is reported; it may acknowledge something all the same.
+            // Report the duplicate; its acknowledgement may still be of use.
             if length > 0 && start + length <= self.receiver.nxt() {
                 self.receiver.take(start, segment.payload_bytes, flags.has(Flags::FIN), Ecn::NotCapable, false, now);
             } else if length > 0 || start != self.receiver.nxt() {
@@ -155,7 +155,7 @@ impl Connection {
         }
         self.stamped(segment, start);
         if flags.has(Flags::CWR) {
-            self.receiver.knows_mark();
+            self.receiver.stop_echoing();
         }
         if !self.take_acknowledgement(segment, start, length > 0, now) {
             return;
@@ -171,7 +171,7 @@ impl Connection {
         segment.flags.has(Flags::ACK) && place.is_some_and(|place| place >= 1 && place <= self.sender.nxt())
     }
 
-    /// Keeps the value that is echoed (RFC 7323, section 4.3).
+    /// Stores the timestamp to be echoed (RFC 7323, section 4.3).
     fn stamped(&mut self, segment: &Segment, start: u64) {
         if let (Some(_), Some((value, _))) = (self.their_stamp, segment.options.timestamps)
             && start <= self.receiver.nxt()
@@ -180,14 +180,14 @@ impl Connection {
         }
     }
 
-    /// False if the segment acknowledges what was never sent.
+    /// False if the segment acknowledges data that was never sent.
     fn take_acknowledgement(&mut self, segment: &Segment, start: u64, carries: bool, now: Nanos) -> bool {
         let una = self.ours.place(segment.acknowledgement, self.sender.una());
         let Some(una) = una.filter(|&una| una <= self.sender.nxt()) else {
             self.answers(now);
             return false;
         };
-        // What is acknowledged twice over is of long ago (RFC 5961, section 5).
+        // An acknowledgement far below the window is very old (RFC 5961, section 5).
         if una == 0 || self.sender.una().saturating_sub(una) > u64::from(u32::MAX / 4) {
             return false;
         }
@@ -218,7 +218,7 @@ impl Connection {
     fn take_data(&mut self, segment: &Segment, start: u64, now: Nanos) {
         let is_closed_to = matches!(self.state, State::CloseWait | State::LastAck | State::Closing | State::TimeWait);
         if is_closed_to {
-            self.receiver.owes();
+            self.receiver.schedule_ack_now();
             return;
         }
         let ecn = if self.has_ecn { segment.ecn } else { Ecn::NotCapable };
@@ -227,7 +227,7 @@ impl Connection {
         self.receiver.take(start, segment.payload_bytes, fin, ecn, push, now);
     }
 
-    /// Goes from state to state.
+    /// Updates the state.
     fn lives_on(&mut self, now: Nanos) {
         let (has_all, is_done) = (self.receiver.is_finished(), self.sender.is_done());
         let before = self.state;
@@ -244,16 +244,16 @@ impl Connection {
         }
     }
 
-    /// Acknowledges what is out of place, not too often.
+    /// Acknowledges an unacceptable segment, at a limited rate.
     fn answers(&mut self, now: Nanos) {
         if now >= self.answers_at {
             self.answers_at = now + ANSWER_EVERY;
-            self.receiver.owes();
+            self.receiver.schedule_ack_now();
         }
     }
 }
 
-/// When a stamp was made that is echoed now.
+/// Converts an echoed timestamp to the time at which it was made.
 fn unstamp(echo: u32, now: Nanos) -> Nanos {
     now - Nanos::from_millis(u64::from(stamp(now).wrapping_sub(echo)))
 }

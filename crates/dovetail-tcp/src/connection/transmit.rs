@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Connection {
-    /// When to call [`poll_transmit`](Self::poll_transmit), if nothing happens before.
+    /// When to call [`poll_transmit`](Self::poll_transmit) next unless something happens before.
     #[must_use]
     pub fn poll_at(&self, now: Nanos) -> Option<Nanos> {
         let at = match self.state {
@@ -24,7 +24,7 @@ impl Connection {
         at.map(|at| at.max(now))
     }
 
-    /// The next segment to send; `None`: nothing more at `now`.
+    /// The next segment to send; `None` if there is nothing more at `now`.
     pub fn poll_transmit(&mut self, now: Nanos) -> Option<Segment> {
         if core::mem::take(&mut self.sends_reset) {
             let sequence = self.ours.number(self.sender.nxt());
@@ -68,7 +68,7 @@ impl Connection {
         })
     }
 
-    /// The SYN, or the answer to one.
+    /// The SYN or SYN-ACK.
     fn shake(&mut self, now: Nanos) -> Option<Segment> {
         if now < self.handshake.due_at() {
             return None;
@@ -89,7 +89,7 @@ impl Connection {
             false if self.has_ecn => flags = flags | Flags::ECE,
             _ => {}
         }
-        // What the other end did not offer is not offered back.
+        // Offer back only what the peer offered.
         let agreed = self.handshake.offered();
         let options = Options {
             maximum_segment_size: Some(u16::try_from(self.config.segment_bytes).unwrap_or(u16::MAX)),
@@ -126,12 +126,12 @@ impl Connection {
         self.acknowledges(Segment { sequence, flags: Flags::ACK, ..Segment::default() }, now)
     }
 
-    /// How many blocks an acknowledgement has room for.
+    /// Number of blocks that fit into an acknowledgement.
     const fn most_blocks(&self) -> usize {
         if self.their_stamp.is_some() { Blocks::MOST - 1 } else { Blocks::MOST }
     }
 
-    /// What a segment says that acknowledges all that came.
+    /// Completes a segment that acknowledges everything received.
     fn acknowledges(&mut self, segment: Segment, now: Nanos) -> Segment {
         let blocks = self.receiver.blocks(self.theirs, self.most_blocks());
         let segment = self.fill(segment, blocks, now);
@@ -139,7 +139,7 @@ impl Connection {
         segment
     }
 
-    /// What every segment of an open connection says.
+    /// Fills in the fields common to all segments of an open connection.
     fn fill(&mut self, mut segment: Segment, blocks: Blocks, now: Nanos) -> Segment {
         let timestamps = self.their_stamp.map(|echo| (stamp(now), echo));
         segment.options = Options { timestamps, sack: blocks, ..Options::default() };

@@ -1,4 +1,4 @@
-//! Acknowledgements: what they deliver, and what follows for the window.
+//! Acknowledgements: what they deliver, and how the window responds.
 
 use dovetail_sched::Nanos;
 
@@ -9,28 +9,28 @@ use crate::{
     delivery::{Newest, Rate},
 };
 
-/// An acknowledgement that came, in places of this end's stream.
+/// An acknowledgement, with numbers converted to places in this end's stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ack<'a> {
-    /// All before is acknowledged; not after what was sent.
+    /// Everything before it is acknowledged; not beyond what was sent.
     pub(crate) una: u64,
-    /// The window that it tells, in bytes, and where its segment is in the other end's stream.
+    /// The advertised window in bytes, and the place of the segment in the peer's stream.
     pub(crate) window: u64,
     pub(crate) said_at: u64,
     /// Selective acknowledgements, in the order of the segment.
     pub(crate) blocks: &'a [(u64, u64)],
-    /// Whether its segment carries something.
+    /// Whether its segment carries data or a FIN.
     pub(crate) carries: bool,
-    /// Whether it says that a packet was marked.
+    /// Whether it echoes a congestion mark.
     pub(crate) is_marked: bool,
-    /// When the segment was sent that it answers, as far as its echo says.
+    /// When the segment that it responds to was sent, according to its timestamp echo.
     pub(crate) echo: Option<Nanos>,
 }
 
-/// What is seen of segments while an acknowledgement is read.
+/// What is collected about segments while an acknowledgement is processed.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
-    // Of those sent once: when the first and the last was sent that are acknowledged in order, or sacked.
+    // Of segments sent once: when the first and last ones acknowledged in order, or sacked, were sent.
     first_acked: Option<Nanos>,
     last_acked: Option<Nanos>,
     first_sacked: Option<Nanos>,
@@ -38,14 +38,14 @@ struct Seen {
     has_again: bool,
     original: bool,
     is_late: bool,
-    // What was sacked furthest before.
+    // The highest place sacked before.
     furthest: u64,
     // The segment that was sent last.
     newest: Newest,
 }
 
 impl Sender {
-    /// An acknowledgement came.
+    /// Processes an acknowledgement.
     pub(crate) fn on_ack(&mut self, ack: &Ack<'_>, now: Nanos) {
         let mut news = News { is_other: ack.carries, is_marked: ack.is_marked, ..News::default() };
         self.only_new = false;
@@ -92,7 +92,7 @@ impl Sender {
         }
     }
 
-    /// A model of the path learns from an acknowledgement, before which so many were in flight, and sets the window.
+    /// Lets a model of the path process an acknowledgement and set the window; `before` is what was in flight before it.
     fn steer(&mut self, rate: Option<Rate>, acked: &Acked, lost: u32, before: u32, now: Nanos) {
         let report = Report {
             rate,
@@ -112,11 +112,11 @@ impl Sender {
             segment_bytes: self.segment,
         };
         if self.control.steer(&report, &mut self.window, now) {
-            self.delivery.is_app_limited(report.in_flight);
+            self.delivery.mark_app_limited(report.in_flight);
         }
     }
 
-    /// The window that the other end tells (RFC 9293, section 3.10.7.4).
+    /// Updates the peer's window (RFC 9293, section 3.10.7.4).
     fn take_window(&mut self, ack: &Ack<'_>, news: &mut News) {
         let edge = ack.una + ack.window;
         let is_newer = ack.una > self.una || ack.said_at > self.edge_said_at;
@@ -127,7 +127,7 @@ impl Sender {
         }
     }
 
-    /// Takes a report of something that was there already (RFC 2883) off the blocks.
+    /// Removes a report of a duplicate (RFC 2883) from the blocks.
     fn without_duplicate<'b>(&mut self, ack: &Ack<'b>, news: &mut News) -> &'b [(u64, u64)] {
         let Some((&(start, end), others)) = ack.blocks.split_first() else { return ack.blocks };
         let is_inside = others.first().is_some_and(|&(from, to)| from <= start && end <= to);
@@ -140,7 +140,7 @@ impl Sender {
             if self.probe.is_some_and(|probe| probe.again && start < probe.high && probe.high <= end) {
                 news.duplicate_of_probe = true;
             } else {
-                self.rack.was_there();
+                self.rack.on_spurious();
             }
             if self.reduction.began_at.is_some_and(|began| end > began) {
                 self.reduction.again = self.reduction.again.map(|again| again.saturating_sub(segments));
@@ -175,7 +175,7 @@ impl Sender {
         self.una = ack.una;
         let (furthest, high, least) = (seen.furthest, self.high, self.rtt.least());
         let Self { board, rack, delivery, has_sack, .. } = self;
-        // Duplicates have counted what is acknowledged, but for the one that filled the hole.
+        // Duplicates have counted the segments acknowledged here, except the one that filled the hole.
         let all = board.until(ack.una);
         let mut counted = if *has_sack { 0 } else { board.sacked().min(all.saturating_sub(1)) };
         if !*has_sack {
@@ -206,13 +206,13 @@ impl Sender {
         (news.advanced, news.rearms) = (true, true);
     }
 
-    /// Without blocks: a duplicate acknowledgement says that one more segment has left the network.
+    /// Without blocks: a duplicate acknowledgement means that one more segment has left the network.
     fn one_more_left(&mut self) {
         self.board.duplicate();
         self.delivery.delivered += 1;
     }
 
-    /// Round trips, and what they say of timeouts; that of the newest segment.
+    /// Takes round-trip samples and updates the timeout; returns the sample of the newest segment.
     fn measure(&mut self, seen: &Seen, ack: &Ack<'_>, now: Nanos, news: &mut News) -> Option<Nanos> {
         let in_order = seen.first_acked.filter(|_| !seen.has_again);
         let first = in_order.or(seen.first_sacked);
@@ -222,14 +222,14 @@ impl Sender {
         let newest = last.map_or(took, |at| now - at);
         self.rtt.bound(newest, now);
         self.rtt.sample(took, self.una, self.nxt);
-        // A hole's front was sent before what was sacked: its timeout starts with the new figure.
+        // The front was sent before what was sacked: restart its timeout with the new value.
         news.rearms |= seen.first_sacked.is_some() && self.board.front().is_some_and(|front| took > now - front.at);
         let acked = Acked { segments: 0, rtt: Some(newest), una: self.una, nxt: self.nxt };
         self.control.measured(&acked, &mut self.window, now);
         last.map(|_| newest)
     }
 
-    /// An acknowledgement of nothing: it may have opened the window.
+    /// An acknowledgement while nothing is in flight: it may have opened the window.
     fn nothing_in_flight(&mut self, news: &News, now: Nanos) {
         if news.duplicate {
             self.undo_by_duplicates();
@@ -244,14 +244,14 @@ impl Sender {
         }
     }
 
-    /// A probe of the tail is answered (RFC 8985, section 7.4).
+    /// Handles the response to a tail loss probe (RFC 8985, section 7.4).
     fn answer_probe(&mut self, una: u64, news: &News) {
         let Some(probe) = self.probe.filter(|probe| una >= probe.high) else { return };
         let is_plain = !news.advanced && !news.is_other && !news.sacked;
         if !probe.again || news.duplicate_of_probe || (una == probe.high && is_plain) {
             self.probe = None;
         } else if una > probe.high {
-            // The probe repaired a loss: the window falls for it.
+            // The probe repaired a loss: reduce the window for it.
             self.enter_reduced();
             self.probe = None;
             self.end_fall();
@@ -259,7 +259,7 @@ impl Sender {
         }
     }
 
-    /// Something is not as in the open phase (RFC 5681, section 3.2; RFC 6675, section 5).
+    /// Processes an acknowledgement outside the fast path (RFC 5681, section 3.2; RFC 6675, section 5).
     fn alert(&mut self, news: &mut News, now: Nanos) {
         if news.is_marked {
             self.reduction.threshold = 0;
@@ -277,7 +277,7 @@ impl Sender {
                     if !self.has_sack {
                         self.board.forget_duplicates();
                     }
-                    // The window falls to the threshold unless the fall is undone.
+                    // The window falls to the threshold unless the reduction is undone.
                     self.end_fall();
                     self.undo_when_recovered(news);
                     if self.phase != Phase::Open {
@@ -333,7 +333,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is lost: a mark lowers the window, and order lets it grow again.
+    /// No losses: a mark reduces the window; otherwise the phase returns to open once everything is in order.
     fn may_open(&mut self, news: &News) {
         if !self.board.has_again() {
             self.reduction.again_since = None;
@@ -349,7 +349,7 @@ impl Sender {
         }
     }
 
-    /// An acknowledgement after a timeout: is it of something that was sent once (RFC 5682, section 3)?
+    /// Processes an acknowledgement after a timeout: does it cover a segment sent only once (RFC 5682, section 3)?
     fn after_timeout(&mut self, is_duplicate: bool, news: &News) {
         let is_recovered = self.una >= self.high;
         if news.advanced && self.undo_timeout(false, news) {
@@ -360,7 +360,7 @@ impl Sender {
                 return;
             }
             if self.nxt > self.high {
-                // New data came, but what was sent before it did not.
+                // New data arrived, but data sent before it did not.
                 if news.sacked || is_duplicate {
                     self.examines = false;
                 }

@@ -1,12 +1,11 @@
-//! Losses: how the window falls, how far, and when that is undone.
+//! Losses: when and how far the window is reduced, and when this is undone.
 //!
-//! While segments are lost the window falls from `w` to the threshold `s` in proportion to what is delivered, so that the
-//! sender neither stops nor bursts (RFC 6937): of `d` segments delivered, `s d / w` go out; and once fewer than `s` are in
-//! flight, as many as are delivered, and one more where an acknowledgement shows progress without new losses.
+//! During recovery the window falls from `w` to the threshold `s` in proportion to what is delivered, so that the sender
+//! neither stops nor bursts (RFC 6937): for `d` segments delivered, `s d / w` are sent. Once fewer than `s` are in flight, as
+//! many are sent as are delivered, and one more if an acknowledgement shows progress without new losses.
 //!
-//! A reduction is undone when every segment that was sent again turns out to have been there already (RFC 3708 by the
-//! reports of RFC 2883; with timestamps RFC 3522), or when after a timeout a segment is acknowledged that was sent once (RFC
-//! 5682).
+//! A reduction is undone when every retransmission turns out to be spurious (RFC 3708 by the reports of RFC 2883; with
+//! timestamps RFC 3522), or when after a timeout a segment that was sent once is acknowledged (RFC 5682).
 
 use dovetail_sched::Nanos;
 
@@ -14,18 +13,18 @@ use super::state::{News, Phase, Reduction, Sender};
 use crate::rack::DUPLICATES;
 
 impl Sender {
-    /// What the threshold would be, were slow start to begin again.
+    /// The threshold if slow start were to begin now.
     fn threshold_now(&self) -> u32 {
         if self.is_reducing() { self.window.threshold } else { self.window.threshold_kept() }
     }
 
-    /// A reduction begins; it may be undone to what is now.
+    /// Begins a reduction, which may later be undone to the present state.
     pub(super) fn begin_reduction(&mut self) {
         self.reduction =
             Reduction { window: self.window.segments, threshold: self.threshold_now(), ..Reduction::default() };
     }
 
-    /// From here on it is watched whether what is sent again was there already.
+    /// From here on, track whether retransmissions are spurious.
     pub(super) fn mark_undo(&mut self) {
         self.reduction.began_at = Some(self.una);
         self.reduction.again = match self.board.in_flight_again() {
@@ -34,7 +33,7 @@ impl Sender {
         };
     }
 
-    /// The window falls to what the algorithm leaves of it.
+    /// Reduces the window as the algorithm specifies.
     fn reduce(&mut self) {
         self.high = self.nxt;
         self.probe = None;
@@ -45,7 +44,7 @@ impl Sender {
         }
     }
 
-    /// The window falls without a loss that is to be repaired.
+    /// Reduces the window without a loss to repair.
     pub(super) fn enter_reduced(&mut self) {
         if self.phase < Phase::Reduced {
             self.begin_reduction();
@@ -58,7 +57,7 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, is_marked: bool) {
         let (before, was_reducing) = (self.reduction, self.is_reducing());
         if was_reducing {
-            // It goes on falling; what is sent again from now on is watched.
+            // The reduction continues; retransmissions from here on are tracked.
             self.reduction = Reduction { again_since: None, ..before };
         } else {
             self.begin_reduction();
@@ -75,7 +74,8 @@ impl Sender {
         self.counts.recoveries += 1;
     }
 
-    /// Of what was delivered, so much may go out (RFC 6937, section 3; with SSRB of its successor while there is progress).
+    /// Sets how much may be sent for what was delivered (RFC 6937, section 3; with SSRB of its successor while there is
+    /// progress).
     pub(super) fn fall(&mut self, delivered: u32, lost: u32, news: &News) {
         if delivered == 0 || self.reduction.window == 0 || self.control.steers() {
             return;
@@ -92,7 +92,7 @@ impl Sender {
             let due = all.saturating_sub(sent).max(delivered) + progress;
             due.min(threshold - in_flight)
         };
-        // The first segment is sent again at once.
+        // Send the first retransmission at once.
         let may_send = may_send.max(u32::from(sent == 0));
         self.window.segments = in_flight + may_send;
     }
@@ -104,7 +104,7 @@ impl Sender {
         }
     }
 
-    /// Whether all that was sent again turned out to have been there.
+    /// Whether all retransmissions turned out to be spurious.
     fn may_undo(&self, news: &News) -> bool {
         self.has_sack
             && self.reduction.began_at.is_some()
@@ -115,7 +115,7 @@ impl Sender {
         if forgets_losses {
             self.board.loses_nothing();
         }
-        // A mark of the path is no error.
+        // A reduction due to a mark is not an error.
         if self.reduction.threshold > 0 {
             self.control.undone(self.reduction.window, &mut self.window);
             if self.reduction.threshold > self.window.threshold {
@@ -128,13 +128,13 @@ impl Sender {
         self.counts.undone += 1;
     }
 
-    /// All is acknowledged that had been sent when the phase began.
+    /// Everything sent before the phase began is acknowledged.
     pub(super) fn undo_when_recovered(&mut self, news: &News) {
         if self.may_undo(news) {
             self.undo(false);
         }
         self.rack.recovered();
-        // Without blocks, duplicates of this window may still come (RFC 6582, section 4).
+        // Without SACK, duplicates of this window may still arrive (RFC 6582, section 4).
         if self.una == self.high && !self.has_sack {
             if !self.board.has_again() {
                 self.reduction.again_since = None;
@@ -144,7 +144,7 @@ impl Sender {
         self.phase = Phase::Open;
     }
 
-    /// The other end reports that what was sent again was there.
+    /// Undoes the reduction if the peer reports every retransmission as a duplicate.
     pub(super) fn undo_by_duplicates(&mut self) -> bool {
         let due = self.has_sack && self.reduction.began_at.is_some() && self.reduction.again == Some(0);
         if due {
@@ -153,13 +153,13 @@ impl Sender {
         due
     }
 
-    /// Some of what is lost is acknowledged; true if the rest is not lost at all.
+    /// On a partial acknowledgement; true if the rest is not lost after all.
     pub(super) fn undo_in_part(&mut self, news: &News) -> bool {
         if self.reduction.began_at.is_none() || !news.answers_first_transmission {
             return false;
         }
         self.rack.has_reordering = true;
-        // What was sent again may still be there.
+        // Retransmissions may still be in flight.
         if self.board.in_flight_again() > 0 {
             return true;
         }
@@ -168,7 +168,7 @@ impl Sender {
         true
     }
 
-    /// After a timeout; `surely`: a segment was acknowledged that was sent once.
+    /// Undoes a timeout; `surely` if a segment sent once was acknowledged.
     pub(super) fn undo_timeout(&mut self, surely: bool, news: &News) -> bool {
         if !(surely || self.may_undo(news)) {
             return false;
@@ -181,7 +181,7 @@ impl Sender {
         true
     }
 
-    /// Neither lost nor reduced: open, or in disorder where something is out of order.
+    /// Returns to open, or to disorder if segments are out of order.
     pub(super) fn keep_open(&mut self) {
         let has_left = self.board.sacked() + self.board.lost() > 0;
         let is_open = !has_left && !self.board.has_again();
@@ -192,7 +192,7 @@ impl Sender {
         }
     }
 
-    /// Finds what is lost.
+    /// Detects losses.
     pub(super) fn find_losses(&mut self, news: &mut News, now: Nanos) {
         if !self.has_sack {
             let third = self.phase < Phase::Recovery && self.board.sacked() >= DUPLICATES;
@@ -211,7 +211,7 @@ impl Sender {
         news.lost_again = self.board.in_flight_again() < again;
     }
 
-    /// The reordering window of a segment has ended.
+    /// A segment's reordering window has ended.
     pub(super) fn reordering_ended(&mut self, now: Nanos) {
         let before = self.board.in_flight();
         let in_recovery = self.phase >= Phase::Recovery;

@@ -1,9 +1,9 @@
-//! The half of an end that sends: what is in flight, what is believed lost, and what goes out next.
+//! The sending half of an end: what is in flight, what is considered lost, and what to send next.
 //!
-//! A connection's sender is in one of five phases, as Linux calls them: open; in disorder (segments came out of order);
-//! reduced (the window falls for another reason than a loss); in recovery (segments are lost and sent again); timed out.
-//! Acknowledgements move it from one to another (`acks`), losses and timeouts do (`losses`, `timers`), and what goes
-//! out follows from the windows and from what is believed lost (`output`), and when from the pace (`pacing`); some of it is pushed
+//! A sender is in one of five phases, named as in Linux: open; disorder (segments arrived out of order); reduced (the window
+//! falls for a reason other than a loss); recovery (segments are lost and retransmitted); timed out. Acknowledgements
+//! (`acks`), losses and timeouts (`losses`, `timers`) move it between them. What to send follows from the windows and the
+//! losses (`output`), when to send it from the pacing rate (`pacing`), and which segments to push from `pushes`.
 //! (`pushes`).
 
 mod acks;

@@ -1,14 +1,14 @@
-//! What goes out next.
+//! What to send next.
 //!
-//! First what is believed lost, then what was never sent, while fewer segments are in flight than the congestion window has
-//! and the other end's window reaches that far. A segment that is not full waits while another such is unacknowledged
-//! (Minshall's form of RFC 896), unless it is the last.
+//! Lost segments first, then new ones, while fewer segments are in flight than the congestion window permits and the peer's
+//! window reaches that far. A partial segment waits while another is unacknowledged (Minshall's variant of RFC 896), unless
+//! it is the last.
 
 use dovetail_sched::Nanos;
 
 use super::state::{Chunk, Phase, Sender, Timer};
 
-/// A window up to this is taken whole; of a larger one a segment takes half at most (RFC 9293, section 3.8.6.2.1).
+/// A window up to this size may be used by one segment; of a larger one at most half (RFC 9293, section 3.8.6.2.1).
 const SMALL_OFFER: u64 = 536;
 
 impl Sender {
@@ -39,7 +39,7 @@ impl Sender {
         chunk
     }
 
-    /// What is believed lost.
+    /// The next lost segment.
     fn next_lost(&mut self, now: Nanos) -> Option<Chunk> {
         if self.board.in_flight() >= self.window.segments {
             return None;
@@ -51,7 +51,7 @@ impl Sender {
         self.resend(number, now)
     }
 
-    /// Sends a segment again.
+    /// Retransmits a segment.
     pub(super) fn resend(&mut self, number: u64, now: Nanos) -> Option<Chunk> {
         let is_front = number == self.board.numbers().start;
         let snapshot = self.delivery.snapshot(false, now);
@@ -74,11 +74,11 @@ impl Sender {
         Some(Chunk { start: sent.start, bytes, fin, push: false, is_new: false, says_reduced: false })
     }
 
-    /// What was never sent; `probes` sends it whatever the congestion window says.
+    /// The next new segment; `probes` ignores the congestion window.
     pub(super) fn next_new(&mut self, probes: bool, now: Nanos) -> Option<Chunk> {
         if !self.has_unsent() {
             if self.board.in_flight() < self.window.segments {
-                self.delivery.is_app_limited(self.board.in_flight());
+                self.delivery.mark_app_limited(self.board.in_flight());
             }
             return None;
         }
@@ -136,7 +136,7 @@ impl Sender {
         Chunk { start, bytes, fin, push, is_new: true, says_reduced }
     }
 
-    /// As much as goes into a segment, and no more than half of what the other end ever had room for.
+    /// The largest segment to send: at most half of the largest window the peer ever advertised.
     fn segment_for_offer(&self) -> u32 {
         let most = match self.longest_offer {
             whole @ 0..=SMALL_OFFER => whole,
@@ -145,7 +145,7 @@ impl Sender {
         self.segment.min(u32::try_from(most).unwrap_or(u32::MAX)).max(1)
     }
 
-    /// A window that is shut is asked about, with as much as it lets pass or with a number that was acknowledged.
+    /// Probes a closed window, with as much as it permits or with a number that was already acknowledged.
     fn probe_window(&mut self, now: Nanos) -> Option<Chunk> {
         if self.nxt < self.edge && self.nxt < self.written {
             let bytes = (self.edge - self.nxt).min(self.written - self.nxt).min(u64::from(self.segment)) as u32;
@@ -155,7 +155,7 @@ impl Sender {
         Some(Chunk { start, bytes: 0, fin: false, push, is_new: false, says_reduced: false })
     }
 
-    /// Notes whether the congestion window is what limits.
+    /// Records whether the congestion window is the limit.
     fn used(&mut self, is_limited: bool, now: Nanos) {
         let out = self.board.len();
         let usage = &mut self.usage;
@@ -168,7 +168,7 @@ impl Sender {
         }
         self.usage.used = self.usage.used.max(out);
         if self.validates && self.phase == Phase::Open && now - self.usage.full_at >= self.rtt.timeout() {
-            // Half way from what is allowed to what was used (RFC 7661, section 4.4.3; RFC 2861).
+            // Half way between the window and what was used (RFC 7661, section 4.4.3; RFC 2861).
             let used = self.usage.used.max(self.initial_window);
             if used < self.window.segments {
                 self.window.threshold = self.window.threshold_kept();
@@ -178,13 +178,13 @@ impl Sender {
         }
     }
 
-    /// Whether the window was all used, or half of it in slow start.
+    /// Whether the window was used up, or half used in slow start.
     pub(super) const fn is_window_limiting(&self) -> bool {
         self.usage.is_limited
             || (self.window.is_in_slow_start() && self.window.segments < self.usage.most.saturating_mul(2))
     }
 
-    /// After a pause the window is halved for each timeout that it lasted, down to the initial one (RFC 5681, section 4.1).
+    /// Halves the window for each timeout that a pause lasted, down to the initial window (RFC 5681, section 4.1).
     fn may_have_idled(&mut self, now: Nanos) {
         let Some(last) = self.last_sent.filter(|_| self.board.is_empty()) else { return };
         if now > last {

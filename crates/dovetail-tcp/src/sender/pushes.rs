@@ -1,22 +1,22 @@
-//! Segments in the midst of what is written that are pushed (RFC 9293, section 3.9.1.2).
+//! Segments in the middle of a write that carry PSH (RFC 9293, section 3.9.1.2).
 //!
-//! The last of what is written is pushed, so that the receiver acknowledges it as soon as it is read. What is written at once
-//! may be much more than a window; so that its sender is not left waiting for an acknowledgement that is held back, the first
-//! full segment behind each half of the largest window that was told is pushed too (Linux's `forced_push`).
+//! The last segment of a write carries PSH, so that the receiver acknowledges it as soon as it is read. A write may be much
+//! larger than a window. So that its sender does not have to wait for a delayed acknowledgement, the first full segment past
+//! each half of the largest advertised window carries PSH too (Linux's `forced_push`).
 
 use alloc::{boxed::Box, collections::VecDeque};
 use core::ops::Range;
 
-/// Segments that are pushed.
+/// Segments in the middle of writes that carry PSH.
 #[derive(Debug, Clone)]
 pub(crate) struct Pushes {
-    // Up to where it is decided.
+    // Decided up to this place.
     decided: u64,
-    // Most of the time there are none.
+    // Mostly `None`.
     ends: Option<Box<Ends>>,
 }
 
-/// Where they end.
+/// Places where they end.
 #[derive(Debug, Clone, Default)]
 struct Ends(VecDeque<u64>);
 
@@ -25,8 +25,8 @@ impl Pushes {
         Self { decided: 1, ends: None }
     }
 
-    /// These places were written at once. Full segments begin at `nxt`; `offer` is the largest window that was told, 0 where none
-    /// was.
+    /// Records a write of these places. Full segments begin at `nxt`; `offer` is the largest window advertised so far, 0 if
+    /// none.
     pub(crate) fn wrote(&mut self, places: Range<u64>, nxt: u64, segment: u32, offer: u64) {
         if offer == 0 || places.is_empty() {
             return;
@@ -44,7 +44,7 @@ impl Pushes {
         self.decided = places.end;
     }
 
-    /// Whether the segment that ends here is one, and forgets those before.
+    /// Whether the segment that ends here carries PSH; forgets earlier ones.
     pub(crate) fn takes(&mut self, end: u64) -> bool {
         let Some(ends) = &mut self.ends else { return false };
         let mut last = None;

@@ -1,4 +1,4 @@
-//! What a sender knows, and the words for it.
+//! State of a sender.
 
 use dovetail_sched::Nanos;
 
@@ -13,38 +13,38 @@ use crate::{
     ticks::Timers,
 };
 
-/// What an acknowledgement brought.
+/// What an acknowledgement contributes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct News {
-    /// It acknowledges something new in order.
+    /// It acknowledges new data in order.
     pub(super) advanced: bool,
-    /// It says of a segment for the first time that it is there.
+    /// It sacks a segment for the first time.
     pub(super) sacked: bool,
-    /// It reports a segment that was there already.
+    /// It reports a duplicate.
     pub(super) duplicate: bool,
-    /// What it reports as such is the probe of the tail.
+    /// The duplicate is the tail loss probe.
     pub(super) duplicate_of_probe: bool,
-    /// Its segment carries something or tells another window, so it is no duplicate.
+    /// Its segment carries data or changes the window, so it is not a duplicate acknowledgement.
     pub(super) is_other: bool,
-    /// Something is delivered that was sent once, before the phase began.
+    /// It delivers a segment that was sent once, before the phase began.
     pub(super) original: bool,
-    /// It answers a segment that was sent before anything was sent again.
+    /// It responds to a segment that was sent before any retransmission.
     pub(super) answers_first_transmission: bool,
     pub(super) is_marked: bool,
-    /// Something that was sent again is lost again.
+    /// A retransmission is lost again.
     pub(super) lost_again: bool,
-    /// The retransmission timer starts anew.
+    /// The retransmission timer restarts.
     pub(super) rearms: bool,
 }
 
-/// A probe of the tail that is not answered yet: what was sent by then, and whether it was sent before.
+/// An unanswered tail loss probe: the highest place sent by then, and whether it is a retransmission.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Probe {
     pub(super) high: u64,
     pub(super) again: bool,
 }
 
-/// What the timer is for.
+/// Purpose of the timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Timer {
     Timeout,
@@ -53,11 +53,11 @@ pub(super) enum Timer {
     WindowProbe,
 }
 
-/// Whether the congestion window is what limits (RFC 7661; `tcp_cwnd_validate`).
+/// Whether the congestion window is the limit (RFC 7661; `tcp_cwnd_validate`).
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Usage {
     pub(super) is_limited: bool,
-    // The most segments in flight of this round trip, which ends here.
+    // The most segments in flight in this round trip, and where it ends.
     pub(super) most: u32,
     pub(super) ends: u64,
     // The most used since the window was last full, and when that was.
@@ -65,77 +65,77 @@ pub(super) struct Usage {
     pub(super) full_at: Nanos,
 }
 
-/// When segments leave.
+/// State of pacing.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pacing {
-    /// Whether windows are paced of algorithms that state no rate.
+    /// Whether algorithms without a rate of their own are paced by their window.
     pub(super) paces_windows: bool,
-    /// No segment leaves before.
+    /// The next segment is not sent before.
     pub(super) next_at: Nanos,
-    /// Whether one waits for that.
+    /// Whether a segment is waiting for that time.
     pub(super) holds: bool,
 }
 
-/// A segment to be sent: its place, how much it carries, and whether a FIN follows.
+/// A segment to send: its place, its payload, and whether a FIN follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) start: u64,
     pub(crate) bytes: u32,
     pub(crate) fin: bool,
-    /// Whether it is the last of what was written.
+    /// Whether it carries PSH.
     pub(crate) push: bool,
-    /// Whether queues may mark it (RFC 3168, section 6.1.5: not what is sent again).
+    /// Whether queues may mark it (RFC 3168, section 6.1.5: retransmissions must not be).
     pub(crate) is_new: bool,
-    /// Whether it says that the window was reduced.
+    /// Whether it signals that the window was reduced.
     pub(crate) says_reduced: bool,
 }
 
-/// What a sender is in (`enum tcp_ca_state`).
+/// Phase of a sender (`enum tcp_ca_state`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
     Open,
-    /// Segments came out of order.
+    /// Segments arrived out of order.
     Disorder,
     /// The window falls after a congestion mark, or after a loss that a probe repaired.
     Reduced,
-    /// Segments are lost, and sent again.
+    /// Segments are lost and retransmitted.
     Recovery,
     /// A timeout expired.
     TimedOut,
 }
 
-/// What a reduction can be undone with, and how far it has come.
+/// Progress of a reduction, and what is needed to undo it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reduction {
-    /// The window and the threshold before.
+    /// The window and the threshold before it.
     pub(super) window: u32,
     pub(super) threshold: u32,
-    /// Delivered and sent since (RFC 6937, prr_delivered and prr_out).
+    /// Delivered and sent since then (RFC 6937, prr_delivered and prr_out).
     pub(super) delivered: u32,
     pub(super) sent: u32,
-    /// Where it began, while it may be undone.
+    /// Where it began, as long as it may be undone.
     pub(super) began_at: Option<u64>,
-    /// Segments sent again in it of which no report said that they were there already; `None`: none was sent again.
+    /// Retransmissions that were not reported as duplicates; `None` if there were none.
     pub(super) again: Option<u32>,
-    /// When the first segment was sent again.
+    /// When the first segment was retransmitted.
     pub(super) again_since: Option<Nanos>,
 }
 
-/// Figures of a sender.
+/// Counters of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
-    /// Segments with data that were sent, for the first time or again.
+    /// Segments with data, including retransmissions.
     pub segments: u64,
-    /// Of those, sent again.
+    /// Retransmissions.
     pub again: u64,
-    /// Timeouts.
+    /// Retransmission timeouts.
     pub timeouts: u64,
-    /// Times that it went into recovery.
+    /// Recoveries entered.
     pub recoveries: u64,
     /// Reductions that were undone.
     pub undone: u64,
-    /// Probes of the tail.
+    /// Tail loss probes.
     pub probes: u64,
 }
 
@@ -147,13 +147,13 @@ pub(crate) struct Sender {
     pub(super) validates: bool,
     pub(super) timers: Timers,
     pub(super) initial_window: u32,
-    // All before is acknowledged, sent, and written.
+    // Everything before these is acknowledged, sent, and written.
     pub(super) una: u64,
     pub(super) nxt: u64,
     pub(super) written: u64,
     pub(super) closes: bool,
     pub(super) pushes: Pushes,
-    // The first place that may not be sent, and the segment that said so.
+    // The first place beyond the peer's window, and the place of the segment that advertised it.
     pub(super) edge: u64,
     pub(super) edge_said_at: u64,
     pub(super) longest_offer: u64,
@@ -164,38 +164,38 @@ pub(crate) struct Sender {
     pub(super) window: Window,
     pub(super) control: Control,
     pub(super) phase: Phase,
-    // What was sent when the phase began.
+    // The highest place sent when the phase began.
     pub(super) high: u64,
     pub(super) reduction: Reduction,
-    // Whether a timeout is examined for being spurious (RFC 5682), and only new data is sent for now.
+    // Whether a timeout is checked for being spurious (RFC 5682), and only new data is sent for now.
     pub(super) examines: bool,
     pub(super) only_new: bool,
     pub(super) probe: Option<Probe>,
     pub(super) timer: Option<(Timer, Nanos)>,
-    // Timeouts in a row without an acknowledgement, and window probes in a row.
+    // Consecutive timeouts without an acknowledgement, and consecutive window probes.
     pub(super) timeouts: u32,
     pub(super) window_probes: u32,
     pub(super) probes_window: bool,
     pub(super) probes_tail: bool,
-    // The end of the last segment that was not full.
+    // The end of the last partial segment.
     pub(super) partial_end: u64,
     pub(super) last_sent: Option<Nanos>,
     pub(super) usage: Usage,
     pub(super) pacing: Pacing,
-    // A mark of the path was answered up to here; the next new segment says so.
+    // The window was reduced for a mark; the next new segment signals it.
     pub(super) says_reduced: bool,
     pub(crate) counts: Counts,
 }
 
 impl Sender {
-    /// A sender that may send nothing yet. `seed` decides what congestion control leaves to chance.
+    /// A sender that must not send yet. `seed` determines random choices of congestion control.
     pub(crate) fn new(config: &Config, seed: u32) -> Self {
         let rtt = Rtt::new(config.least_timeout, config.timeout_floors_variance);
         Self {
             segment: config.segment_bytes.max(1),
             has_sack: config.sack,
             nagle: config.nagle,
-            // A model of the path says itself what a pause changes.
+            // A model of the path handles pauses on its own.
             validates: config.validates_window && config.congestion != Congestion::Bbr,
             timers: config.timers,
             initial_window: config.initial_window.max(1),
@@ -233,25 +233,25 @@ impl Sender {
         }
     }
 
-    /// The other end's SYN came: so much goes into a segment.
+    /// The peer's SYN arrived: sets the segment size.
     pub(crate) fn meets(&mut self, segment_bytes: u32) {
         self.segment = segment_bytes.max(1);
     }
 
-    /// This end's SYN is acknowledged: the other end takes this many bytes.
+    /// This end's SYN is acknowledged: the peer accepts this many bytes.
     pub(crate) fn opens(&mut self, window: u64) {
         (self.edge, self.longest_offer) = (1 + window, window);
-        // What was written before counts as written now.
+        // Data written earlier counts as written now.
         let bytes = core::mem::replace(&mut self.written, 1) - 1;
         self.write(bytes);
     }
 
-    /// The handshake had to be repeated, so the path is thought congested (RFC 5681, section 3.1).
+    /// The handshake had to be repeated, so the path is considered congested (RFC 5681, section 3.1).
     pub(crate) fn begins_small(&mut self) {
         self.window.segments = 1;
     }
 
-    /// The handshake is over.
+    /// The handshake is complete.
     pub(crate) fn begins(&mut self, now: Nanos) {
         self.control.opens(self.rtt.smoothed(), &self.window, now);
     }
@@ -264,14 +264,14 @@ impl Sender {
         self.nagle = false;
     }
 
-    /// The application wrote so much more, at once.
+    /// The application wrote `bytes` more in one write.
     pub(crate) fn write(&mut self, bytes: u64) {
         let before = self.written;
         self.written += bytes;
         self.pushes.wrote(before..self.written, self.nxt, self.segment, self.longest_offer);
     }
 
-    /// The application writes no more.
+    /// The application ends the stream.
     pub(crate) const fn close(&mut self) {
         self.closes = true;
     }
@@ -284,7 +284,7 @@ impl Sender {
         self.nxt
     }
 
-    /// What was written and is not acknowledged, in bytes.
+    /// Bytes written and not yet acknowledged.
     pub(crate) const fn queued_bytes(&self) -> u64 {
         self.written.saturating_sub(self.una)
     }
@@ -299,7 +299,7 @@ impl Sender {
         self.window.segments
     }
 
-    /// Timeouts in a row without an acknowledgement.
+    /// Consecutive timeouts without an acknowledgement.
     pub(crate) const fn timeouts_in_a_row(&self) -> u32 {
         self.timeouts
     }

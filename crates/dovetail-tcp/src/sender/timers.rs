@@ -1,17 +1,17 @@
-//! The one timer of a sender, and what its expiry does.
+//! The sender's single timer, and what happens when it expires.
 //!
-//! While something is in flight it is the retransmission timeout, or before that a probe of the tail (RFC 8985, section 7),
-//! or the end of the reordering window. While the other end's window is shut it asks about that.
+//! While segments are in flight it is the retransmission timeout or, before that, a tail loss probe (RFC 8985, section 7) or
+//! the end of the reordering window. While the peer's window is closed it triggers window probes.
 
 use dovetail_sched::Nanos;
 
 use super::state::{Chunk, Phase, Probe, Sender, Timer};
 use crate::rtt::{INITIAL_TIMEOUT, LONGEST_TIMEOUT};
 
-/// No timer is shorter (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
+/// Minimum of a timer (`TCP_TIMEOUT_MIN`: two ticks of a kernel's clock).
 const LEAST_TIMER: Nanos = Nanos::from_millis(2);
-/// What is kept for a receiver that holds its acknowledgement back, where a single segment is in flight
-/// (`TCP_RTO_MIN`; RFC 8985, section 7.2: WCDelAckT).
+/// Allowance for a receiver that delays its acknowledgement, if a single segment is in flight (`TCP_RTO_MIN`; RFC 8985,
+/// section 7.2: WCDelAckT).
 const SLOWEST_ACK: Nanos = Nanos::from_millis(200);
 
 impl Sender {
@@ -20,7 +20,7 @@ impl Sender {
         self.timer.map(|(_, at)| at)
     }
 
-    /// The time has come to `now`.
+    /// Handles a timer that has expired by `now`.
     pub(crate) fn on_timer(&mut self, now: Nanos) {
         let Some((timer, _)) = self.timer.filter(|&(_, at)| at <= now) else { return };
         self.timer = None;
@@ -42,7 +42,7 @@ impl Sender {
         self.timer = Some((timer, self.timers.run_at(at, now)));
     }
 
-    /// Starts the timeout anew; one that was put off for another timer counts from the first segment in flight.
+    /// Restarts the timeout; one that was postponed for another timer counts from when the first segment in flight was sent.
     pub(super) fn arm_timeout(&mut self, now: Nanos) {
         let Some(front) = self.board.front() else {
             self.timer = None;
@@ -55,8 +55,8 @@ impl Sender {
         self.arm(Timer::Timeout, from + self.rtt.timeout(), now);
     }
 
-    /// Plans a probe of the tail, unless something is lost; false if there is none to plan. `advances`: the timeout that it
-    /// comes before would start now.
+    /// Schedules a tail loss probe unless something is lost; false if none is needed. `advances`: the timeout that it
+    /// precedes would start now.
     pub(super) fn arm_tail_probe(&mut self, advances: bool, now: Nanos) -> bool {
         let Some(front) = self.board.front() else { return false };
         if !self.has_sack || !matches!(self.phase, Phase::Open | Phase::Reduced) {
@@ -86,7 +86,7 @@ impl Sender {
         self.arm(Timer::WindowProbe, now + after, now);
     }
 
-    /// Sends something so that the other end says what it has: what is new, or the last segment again.
+    /// Sends a new segment, or retransmits the last one, to make the peer report what it has.
     pub(super) fn probe_tail(&mut self, now: Nanos) -> Option<Chunk> {
         let chunk = if self.probe.is_some() || self.board.is_empty() {
             None
@@ -104,7 +104,7 @@ impl Sender {
         chunk
     }
 
-    /// No acknowledgement came for too long (RFC 6298, section 5; RFC 5681, equation 4).
+    /// No acknowledgement arrived for too long (RFC 6298, section 5; RFC 5681, equation 4).
     fn time_out(&mut self, now: Nanos) {
         if self.board.is_empty() {
             return;
@@ -114,7 +114,7 @@ impl Sender {
         let is_new = self.phase <= Phase::Disorder
             || self.una >= self.high
             || (self.phase == Phase::TimedOut && self.timeouts == 0);
-        // The first one sacked is one that the other end forgot (RFC 2018, section 8).
+        // If the front is sacked, the peer has discarded it (RFC 2018, section 8).
         let forgot = self.board.front().is_some_and(|front| front.sacked);
         if forgot {
             self.board.forget_sacked();
@@ -125,7 +125,7 @@ impl Sender {
         let first = self.board.numbers().start;
         for number in self.board.numbers() {
             let Some(sent) = self.board.by_number(number) else { break };
-            // What was sent a moment ago may still come (RFC 8985, section 6.3).
+            // Segments sent a moment ago may still arrive (RFC 8985, section 6.3).
             let is_late = !self.has_sack
                 || forgot
                 || number == first

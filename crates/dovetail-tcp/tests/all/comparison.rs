@@ -1,8 +1,8 @@
-//! A simulated figure beside the kernel's: a table, and what is too far off.
+//! Compares simulated figures with the kernel's: a table, and the figures that differ too much.
 
-/// Compares figures and remembers those that are too far from the kernel's.
+/// Compares figures and collects those that differ too much from the kernel's.
 pub struct Comparison {
-    // What is known to be off: a row, and the figure's name.
+    // Known differences: a row, and the figure's name.
     not_yet: &'static [(&'static str, &'static str)],
     wrong: Vec<String>,
 }
@@ -12,14 +12,14 @@ impl Comparison {
         Self { not_yet, wrong: Vec::new() }
     }
 
-    /// A cell of the table: both figures and their ratio. `tolerance` is a part of the kernel's figure.
+    /// A cell of the table: both figures and their ratio. `tolerance` is relative to the kernel's figure.
     pub fn ratio(&mut self, row: &str, name: &str, simulator: f64, kernel: f64, tolerance: f64) -> String {
         let ratio = simulator / kernel;
         let cell = format!("{name} {simulator:.2} / {kernel:.2} = {ratio:.3}");
         self.judge(row, name, (ratio - 1.0).abs() <= tolerance, cell)
     }
 
-    /// A cell of the table: both figures. `tolerance` is their distance.
+    /// A cell of the table: both figures. `tolerance` is the largest difference.
     pub fn distance(&mut self, row: &str, name: &str, simulator: f64, kernel: f64, tolerance: f64) -> String {
         let cell = format!("{name} {simulator:.3} / {kernel:.3}");
         self.judge(row, name, (simulator - kernel).abs() <= tolerance, cell)
@@ -35,7 +35,7 @@ impl Comparison {
         format!("{cell}{}", if is_right { "" } else { " *" })
     }
 
-    /// Fails if anything was too far off.
+    /// Fails if any figure differs too much.
     pub fn end(self) {
         assert!(self.wrong.is_empty(), "{} figures:\n{}", self.wrong.len(), self.wrong.join("\n"));
     }

@@ -1,8 +1,8 @@
-//! Many unlimited flows that begin together over a link which has a packet or so for each.
+//! Many unlimited flows that begin together over a link with room for about a packet of each.
 //!
-//! Most lose their first segments, and repeat them when a timer runs. Timers of one host run at the same ticks and slots, so
-//! flows that lost together repeat together, and a queue that is full when the first of them come is full for the others:
-//! the kernel leaves hundreds without a byte. Flows of hosts that each have a clock of their own get in one by one.
+//! Most lose their first segments, and retransmit them when a timer runs. Timers of one host run at the same ticks and slots,
+//! so flows that lost together retransmit together, and a queue that is full when the first of them arrive is full for the
+//! others: the kernel leaves hundreds without a byte. Flows of hosts that each have a clock of their own get in one by one.
 
 use dovetail_sched::Nanos;
 use dovetail_tcp::Timers;
@@ -24,7 +24,7 @@ fn simulated(kernel: &Crowd, phase: impl Fn(u64) -> Nanos) -> Vec<Got> {
     run(&kernel.path(), &Mishaps::default(), &flows, Nanos::from_secs(kernel.seconds))
 }
 
-/// Flows that got nothing, and what all got.
+/// Number of flows that received nothing, and total rate.
 fn outcome(got: &[Got]) -> (u64, f64) {
     let bytes = |got: &Got| got.tenths.iter().sum::<u64>();
     let without = got.iter().filter(|got| bytes(got) == 0).count();
@@ -35,7 +35,7 @@ fn small() -> impl Iterator<Item = Crowd> {
     Recorded::read().crowd.into_iter().filter(|run| run.flows == 500)
 }
 
-/// Flows of one host: a third of them or more gets nothing, two fifths under the kernel. The link is full.
+/// Flows of one host: at least a third receive nothing; two fifths under the kernel. The link is full.
 #[test]
 fn one_hosts_timers_keep_step() {
     for kernel in small() {
@@ -47,7 +47,7 @@ fn one_hosts_timers_keep_step() {
     }
 }
 
-/// Flows of as many hosts, started at other times: most get in.
+/// Flows of as many hosts, started at different times: most get in.
 #[test]
 fn many_hosts_timers_do_not() {
     for kernel in small() {

@@ -1,4 +1,4 @@
-//! Unlimited flows: what they get in the first five seconds and after, how equally, and what is dropped.
+//! Unlimited flows: their rates in the first five seconds and after, fairness, and drops.
 
 use dovetail_sched::Nanos;
 
@@ -20,7 +20,7 @@ struct Row {
     jain: f64,
     drops: f64,
     again: f64,
-    // The first receiver's largest, in kilobytes.
+    // The first receiver's largest window, in kilobytes.
     window: f64,
 }
 
@@ -72,7 +72,7 @@ fn name(run: &Goodput) -> String {
     format!("{} {} x {mega} Mbit/s {round_trip_ms} ms {}", run.congestion, run.flows, run.buffer_packets)
 }
 
-/// How far the means of two sets of such runs may be apart by chance: two standard errors of their difference.
+/// How much the means of two sets of such runs may differ by chance: two standard errors of their difference.
 fn by_chance(runs: &[Goodput], of: impl Fn(&Row) -> f64) -> f64 {
     let figures: Vec<_> = runs.chunks(1).map(|run| of(&Row::of(run))).collect();
     let count = figures.len() as f64;
@@ -81,13 +81,13 @@ fn by_chance(runs: &[Goodput], of: impl Fn(&Row) -> f64) -> f64 {
     2.0 * (2.0 * variance / count).sqrt()
 }
 
-/// What runs of several flows have beside goodput: Jain's index within 0.04, drops for information.
+/// Figures of runs with several flows in addition to goodput: Jain's index within 0.04, drops for information.
 fn plain(row: &mut Comparison, name: &str, _: &[Goodput], simulator: &Row, kernel: &Row) -> [String; 2] {
     let jain = row.distance(name, "Jain", simulator.jain, kernel.jain, 0.04);
     [jain, format!("drops {:.1} / {:.1}", simulator.drops, kernel.drops)]
 }
 
-/// Where senders draw lots, both only as near as chance lets two sets of runs of the kernel be.
+/// If senders use random numbers, both only have to agree within the chance difference of two sets of kernel runs.
 fn random(row: &mut Comparison, name: &str, runs: &[Goodput], simulator: &Row, kernel: &Row) -> [String; 2] {
     let jain = by_chance(runs, |row| row.jain).max(0.01);
     let drops = by_chance(runs, |row| row.drops);
@@ -137,7 +137,7 @@ fn rows_through_a_token_bucket() {
     compare(&Recorded::read().bucket, 0.02, plain, not_yet::BUCKET);
 }
 
-/// Receivers' buffers as they are installed: they grow with what arrives.
+/// Receivers' buffers with default settings: they grow with what arrives.
 #[test]
 fn rows_as_installed() {
     compare(&Recorded::read().rows_installed, 0.05, plain, not_yet::ROWS_INSTALLED);
@@ -148,7 +148,7 @@ fn other_paths() {
     compare(&Recorded::read().paths, 0.05, plain, not_yet::PATHS);
 }
 
-/// The phases that its flows begin in are random, in the kernel and here.
+/// The initial phases of its flows are random, in the kernel and here.
 #[test]
 fn rows_of_bbr() {
     compare(&Recorded::read().bbr, 0.02, random, not_yet::BBR);

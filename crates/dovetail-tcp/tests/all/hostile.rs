@@ -1,4 +1,4 @@
-//! Segments that no honest end sends: nothing panics, and memory is bounded by windows.
+//! Segments that no honest peer sends: nothing panics, and memory is bounded by windows.
 
 mod driver;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use self::driver::{Step, drive};
 
-/// Numbers near those in use, and any.
+/// Numbers near those in use, and arbitrary ones.
 fn near(base: u32) -> impl Strategy<Value = u32> {
     prop_oneof![
         6 => (-3_000i64..200_000).prop_map(move |off| base.wrapping_add(off as u32)),
@@ -62,7 +62,7 @@ proptest! {
         drive(&config, opens, steps);
     }
 
-    /// As the first segment, a SYN with whatever options; then data on top.
+    /// The first segment is a SYN with arbitrary options, followed by data.
     #[test]
     fn whatever_is_offered_a_connection_comes_of_it(
         offer in segments(500, 100),

@@ -1,7 +1,7 @@
-//! Two ends over a path that loses, reorders, duplicates and marks, with whatever settings: all bytes arrive in order.
+//! Two ends over a path that loses, reorders, duplicates and marks, with arbitrary settings: all bytes arrive in order.
 //!
-//! The oracle keeps which bytes of a stream were in segments that arrived, by their sequence numbers: an end may let its
-//! application read only what came without a gap.
+//! The oracle records which bytes of a stream were in segments that arrived, by their sequence numbers: an end may let its
+//! application read only what arrived without a gap.
 
 use std::{
     cmp::Reverse,
@@ -21,7 +21,7 @@ struct Harm {
     marks: u64,
 }
 
-/// When, in which order it was foreseen, the packet that arrives if it is one, and whose turn it is.
+/// Time, order of scheduling, index of the packet that arrives (if any), and the end concerned.
 type Event = (Nanos, u64, Option<usize>, usize);
 
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -41,7 +41,7 @@ impl Random {
     }
 }
 
-/// Bytes of a stream that arrived: from where to where.
+/// Bytes of a stream that arrived: start to end.
 #[derive(Debug, Default)]
 struct Came(BTreeMap<u64, u64>);
 
@@ -67,7 +67,7 @@ struct End {
     written: u64,
     read: u64,
     came: Came,
-    // The application reads nothing until then.
+    // The application does not read before.
     reads_from: Nanos,
 }
 
@@ -143,7 +143,7 @@ fn transfer(configs: [Config; 2], bytes: [u64; 2], harm: Harm, delay: Nanos, sto
                 packets.push(segment);
             }
         }
-        // One wake-up an end is enough: one that came too soon plans the next.
+        // One wake-up per end is enough: one that is too early schedules the next.
         if packet.is_none() && planned[side] == now {
             planned[side] = Nanos::MAX;
         }
@@ -156,7 +156,7 @@ fn transfer(configs: [Config; 2], bytes: [u64; 2], harm: Harm, delay: Nanos, sto
         let is_over = |end: &End| {
             matches!(end.connection.state(), State::Closed | State::TimeWait) && end.connection.readable_bytes() == 0
         };
-        // A last acknowledgement that is lost once too often: whoever waited for stragglers waits no longer (RFC 9293,
+        // The last acknowledgement was lost once too often: the end that waited for stray segments waits no longer (RFC 9293,
         // section 3.6.1), and a host would answer with a reset.
         let state = |at: usize| ends[at].connection.state();
         let was_left = |at: usize| {
@@ -225,7 +225,7 @@ proptest! {
         stops_ms in prop_oneof![Just(0), 0u64..5_000],
         seed: u64,
     ) {
-        // Of what goes into a segment, which is no more than half of the other's room, and than this end's.
+        // Limit of a segment's size: half of the peer's buffer, and this end's.
         let most = |side: usize| configs[side].segment_bytes.min(configs[1 - side].segment_bytes);
         let room = |side: usize| u64::from(configs[1 - side].receive_bytes.div_ceil(2)).min(configs[side].send_bytes);
         let fits = |side: usize| u64::from(most(side)).min(room(side));

@@ -1,4 +1,4 @@
-//! The transport over simulated paths, beside the Linux kernel's TCP over the same.
+//! The transport over simulated paths, compared with the Linux kernel's TCP over the same paths.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,7 +1,7 @@
-//! Figures that are not as near to the kernel's as they are to be: the row, which figure, and by how much.
+//! Figures that are not yet as close to the kernel's as they should be: the row, the figure, and the difference.
 //!
-//! A row that is near enough fails until it is taken off its list. What is left is chance: flows that share a queue are in no
-//! order that a model could predict, and the test prints how far two sets of such runs of the kernel are apart.
+//! A row that is close enough fails until it is removed from its list. What is left is chance: flows that share a queue are
+//! in no order that a model could predict, and the test prints how much two sets of such runs of the kernel differ.
 
 type NotYet = &'static [(&'static str, &'static str)];
 
@@ -14,7 +14,7 @@ pub const ROWS: NotYet = &[];
 /// The same through a token bucket: within 2 %.
 pub const BUCKET: NotYet = &[];
 
-/// The sixteen rows where receivers' buffers grow as installed.
+/// The sixteen rows with receivers' buffers that grow as by default.
 pub const ROWS_INSTALLED: NotYet = &[
     ("cubic 2 x 10 Mbit/s 40 ms 8", "Jain"), // 0.919 for 0.983
 ];
@@ -26,7 +26,7 @@ pub const PATHS: NotYet = &[
     ("reno 4 x 50 Mbit/s 100 ms 208", "Jain"), // 0.985 for 0.933
 ];
 
-/// Short transfers beside long flows: means within 10 %, medians within 5 %.
+/// Short transfers together with long flows: means within 10 %, medians within 5 %.
 pub const SHORT: NotYet = &[
     ("20 segments beside 1 cubic, buffer 33, every 500 ms", "median"), // 1.144, by chance ±0.368
 ];

@@ -1,24 +1,24 @@
-//! Segments that leave at a pace, and BBR's model of a path, seen from outside: when segments leave, and how many wait.
+//! Paced segments, and BBR's model of a path, observed from outside: when segments are sent, and how many are queued.
 
 use std::collections::VecDeque;
 
 use dovetail_sched::Nanos;
 use dovetail_tcp::{Config, Congestion, Connection, Segment};
 
-/// Of a full segment at 10 Mbit/s.
+/// Transmission time of a full segment at 10 Mbit/s.
 const TAKES: Nanos = Nanos::from_micros(1200);
 const EACH_WAY: Nanos = Nanos::from_millis(20);
 
-/// What is seen of one flow over a link without loss.
+/// Observations of one flow over a link without loss.
 struct Seen {
-    /// When each segment with data left.
+    /// When each segment with data was sent.
     left: Vec<Nanos>,
-    /// After each acknowledgement: when, and how many segments were before the link then.
+    /// After each acknowledgement: the time, and the number of segments queued at the link.
     queued: Vec<(Nanos, usize)>,
     read: u64,
 }
 
-/// Sends without pause until `until`; or each `pauses` a hundred segments, where that is given.
+/// Sends without pauses until `until`; or a hundred segments every `pauses`, if given.
 fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
     let (mut sender, mut receiver) = (Connection::open(config, 7), Connection::listen(config, 9));
     let mut queue = VecDeque::new();
@@ -65,7 +65,7 @@ fn over_a_link(config: &Config, pauses: Option<Nanos>, until: Nanos) -> Seen {
     seen
 }
 
-/// What is there by `now`.
+/// Removes a segment that has arrived by `now`.
 fn due(on_its_way: &mut VecDeque<(Nanos, Segment)>, now: Nanos) -> Option<Segment> {
     let is_there = on_its_way.front().is_some_and(|(at, _)| *at <= now);
     if is_there { on_its_way.pop_front().map(|(_, segment)| segment) } else { None }
@@ -81,7 +81,7 @@ fn a_paced_window_leaves_one_by_one() {
         let config = Config { congestion, pacing: true, ..Config::linux() };
         let until = Nanos::from_secs(5);
         let paced = over_a_link(&config, None, until);
-        // The first ten leave together, and nothing after that does.
+        // The first ten are sent together, and none after that.
         assert_eq!(longest_burst(&paced.left), 10, "{congestion:?}");
         assert_eq!(longest_burst(&paced.left[10..]), 1, "{congestion:?}");
         let plain = over_a_link(&Config { pacing: false, ..config }, None, until);
@@ -90,8 +90,8 @@ fn a_paced_window_leaves_one_by_one() {
     }
 }
 
-/// A gap is no shorter than what 1.25 times the bandwidth allows, halved where the segment before left late; and the pace of a
-/// path that was measured stays after a pause.
+/// A gap is no shorter than 1.25 times the bandwidth permits, halved if the previous segment was late; and the pace of a
+/// measured path remains after a pause.
 #[test]
 fn a_pause_is_followed_by_no_burst_of_bbr() {
     let config = Config { congestion: Congestion::Bbr, ..Config::linux() };
@@ -103,8 +103,8 @@ fn a_pause_is_followed_by_no_burst_of_bbr() {
     assert!(shortest.as_secs_f64() > TAKES.as_secs_f64() / 1.3 / 2.0, "{shortest}");
 }
 
-/// The queue that CUBIC fills whatever its length, BBR leaves nearly empty; and every ten seconds it lets the path run dry, to
-/// see how long it is.
+/// BBR leaves the queue nearly empty that CUBIC fills whatever its length; and every ten seconds it lets the path drain, to
+/// measure its round-trip time.
 #[test]
 fn bbr_keeps_a_path_full_and_its_queue_short() {
     let run = |congestion| {

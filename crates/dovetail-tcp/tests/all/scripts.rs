@@ -1,8 +1,8 @@
-//! One end, told what arrives and when, and what it has to send: a table of segments for each mechanism.
+//! One end, with scripted arrivals and expected transmissions: a table of segments for each mechanism.
 //!
-//! A line is a time in milliseconds, a direction and a segment: `<` arrives at the end, `>` leaves it. Numbers count from the
-//! first byte of each stream, segments are of 1,000 bytes. At each time all lines that arrive come first, then exactly the
-//! lines that leave are sent, in order; between times nothing is sent.
+//! A line is a time in milliseconds, a direction and a segment: `<` arrives at the end, `>` is sent by it. Numbers count from
+//! the first byte of each stream, segments have 1,000 bytes. At each time all arrivals come first, then exactly the listed
+//! segments must be sent, in order; between these times nothing may be sent.
 //!
 //! ```text
 //! 100 > 0:1000            bytes 0 to 1,000
@@ -11,9 +11,9 @@
 //! 300 > ack 500
 //! ```
 //!
-//! `win N` is the window in bytes, 60,000 where it is left out; `mark` an ECN mark on data that arrives, `ece` and `cwr` the
-//! bits. `write N`, `read N` and `close` are what the application does. The end opened the connection at 0 ms, and the answer
-//! to its SYN came at 100 ms.
+//! `win N` is the window in bytes, 60,000 by default; `mark` an ECN mark on arriving data, `ece` and `cwr` the bits. `write
+//! N`, `read N` and `close` are the application's actions. The end opened the connection at 0 ms, and the SYN-ACK arrived at
+//! 100 ms.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ fn ms(text: &str) -> Nanos {
     Nanos::from_f64(text.parse::<f64>().unwrap() * 1e6)
 }
 
-/// A segment of the other end, as a line says it.
+/// Parses a segment of the peer.
 fn arriving(words: &[&str]) -> Segment {
     let number = |base: u32, text: &str| base.wrapping_add(1).wrapping_add(text.parse::<u32>().unwrap());
     let mut segment =
@@ -61,7 +61,7 @@ fn arriving(words: &[&str]) -> Segment {
     segment
 }
 
-/// A segment of this end, as a line would say it.
+/// Formats a segment of this end as a line.
 fn shown(segment: &Segment) -> String {
     let place = |base: u32, number: u32| number.wrapping_sub(base).wrapping_sub(1) as i32;
     let mut text = String::new();
@@ -125,7 +125,7 @@ fn plays(config: &Config, script: &str) -> Connection {
     let times: BTreeSet<Nanos> = lines.iter().map(|words| ms(words[0])).collect();
     let mut last = ms("100");
     for &now in &times {
-        // What is sent in between is sent when the end wants to be called.
+        // Anything due in between is sent when the end asks to be polled.
         while let Some(at) = end.poll_at(last).filter(|&at| at < now) {
             assert!(at >= last);
             if let Some(segment) = end.poll_transmit(at) {
@@ -177,7 +177,7 @@ fn ten_segments_at_first_and_two_for_each_that_is_acknowledged() {
     );
 }
 
-/// Three segments out of order say that the first is lost; of what was delivered, a part goes out (RFC 6937).
+/// Three out-of-order segments mean that the first is lost; a fraction of what is delivered is sent (RFC 6937).
 #[test]
 fn recovery_is_proportional_to_what_is_delivered() {
     let end = plays(
@@ -212,7 +212,7 @@ fn recovery_is_proportional_to_what_is_delivered() {
     assert_eq!((end.counts().recoveries, end.window_segments()), (1, 4));
 }
 
-/// The last segment is lost: it is sent again as a probe, which leaves the window as it is (RFC 8985, section 7).
+/// The last segment is lost: it is retransmitted as a probe, which does not change the window (RFC 8985, section 7).
 #[test]
 fn the_tail_is_probed() {
     let end = plays(
@@ -228,7 +228,7 @@ fn the_tail_is_probed() {
     assert_eq!((end.counts().timeouts, end.counts().probes), (0, 1));
 }
 
-/// No acknowledgement at all: after the round trip and 200 ms everything is sent again, one by one (RFC 6298).
+/// No acknowledgements: after the round trip and 200 ms everything is retransmitted, one by one (RFC 6298).
 #[test]
 fn a_timeout_sends_the_first_again_and_waits_twice_as_long() {
     let end = plays(
@@ -244,7 +244,7 @@ fn a_timeout_sends_the_first_again_and_waits_twice_as_long() {
     assert_eq!(end.counts().timeouts, 2);
 }
 
-/// A delay longer than the timeout: the acknowledgement of what was sent once shows that nothing was lost (RFC 5682).
+/// A delay longer than the timeout: the acknowledgement of an original transmission shows that nothing was lost (RFC 5682).
 #[test]
 fn a_spurious_timeout_is_undone() {
     let end = plays(
@@ -271,7 +271,7 @@ fn a_spurious_timeout_is_undone() {
     assert!(end.window_segments() >= 10, "{}", end.window_segments());
 }
 
-/// The other end had the segment that was sent again (RFC 2883): the window is what it was.
+/// The retransmitted segment had arrived (RFC 2883): the window is restored.
 #[test]
 fn a_reduction_is_undone_when_nothing_was_lost() {
     let end = plays(
@@ -299,7 +299,7 @@ fn a_reduction_is_undone_when_nothing_was_lost() {
     assert_eq!((end.counts().undone, end.window_segments()), (1, 8));
 }
 
-/// Without blocks: the acknowledgement of a part sends the next hole again (RFC 6582).
+/// Without SACK: a partial acknowledgement triggers retransmission of the next hole (RFC 6582).
 #[test]
 fn an_acknowledgement_of_a_part_sends_the_next_hole_again() {
     let end = plays(
@@ -325,7 +325,7 @@ fn an_acknowledgement_of_a_part_sends_the_next_hole_again() {
     assert_eq!((end.counts().timeouts, end.counts().recoveries, end.counts().again), (0, 1, 2));
 }
 
-/// A window that is shut is asked about, each time after twice as long (RFC 9293, section 3.8.6.1).
+/// A closed window is probed, at intervals that double (RFC 9293, section 3.8.6.1).
 #[test]
 fn a_shut_window_is_probed() {
     plays(
@@ -345,7 +345,7 @@ fn a_shut_window_is_probed() {
     );
 }
 
-/// Each second segment, and a lone one after 40 ms; at once what is out of order, with what came.
+/// Every second segment, and a single one after 40 ms; out-of-order segments at once, with blocks.
 #[test]
 fn acknowledgements_are_held_back_and_say_what_is_missing() {
     let calm = Config { quick_acks: false, ..config() };
@@ -369,7 +369,7 @@ fn acknowledgements_are_held_back_and_say_what_is_missing() {
     );
 }
 
-/// A mark halves the window once a round trip, and is echoed until the other end says that it knows (RFC 3168).
+/// A mark halves the window once per round trip, and is echoed until the peer signals that it knows (RFC 3168).
 #[test]
 fn marks_reduce_once_and_are_echoed() {
     let end = plays(
@@ -398,7 +398,7 @@ fn marks_reduce_once_and_are_echoed() {
     assert_eq!(end.counts().again, 0);
 }
 
-/// A reset counts where it has the number that is expected; anything else near is answered (RFC 5961, section 3.2).
+/// A reset counts only if it has exactly the expected number; others in the window are answered (RFC 5961, section 3.2).
 #[test]
 fn a_reset_beside_the_mark_is_answered() {
     let mut end = opened(&config());
@@ -413,8 +413,8 @@ fn a_reset_beside_the_mark_is_answered() {
     assert_eq!(end.broken(), Some(dovetail_tcp::Broken::Reset));
 }
 
-/// A SYN without an answer: a second apart, then doubling; the last after 67 s, and given up after 131 s, as Linux documents
-/// for `tcp_syn_retries`.
+/// A SYN without an answer: retransmitted at intervals of a second, then doubling; the last after 67 s, abandoned after 131
+/// s, as Linux documents for `tcp_syn_retries`.
 #[test]
 fn a_syn_is_sent_again_and_given_up() {
     let mut end = Connection::open(&config(), OURS);

@@ -1,4 +1,4 @@
-//! Short transfers, alone and beside unlimited flows, averaged over delays that differ by less than a packet's time.
+//! Short transfers, alone and together with unlimited flows, averaged over delays that differ by less than a packet's time.
 
 use dovetail_sched::Nanos;
 
@@ -38,7 +38,7 @@ fn figures(runs: &[Short]) -> [f64; 2] {
     sums.map(|sum| sum / runs.len() as f64)
 }
 
-/// How far ratios of two sets of such runs of the kernel may be from one by chance: two standard errors of the difference.
+/// How much ratios of two sets of such kernel runs may differ from one by chance: two standard errors of the difference.
 fn by_chance(runs: &[Short]) -> [f64; 2] {
     let mean = figures(runs);
     let mut squares = [0.0; 2];
@@ -50,15 +50,15 @@ fn by_chance(runs: &[Short]) -> [f64; 2] {
     squares.map(|squares: f64| 2.0 * (2.0 * squares / (count - 1.0) / count).sqrt())
 }
 
-/// Every transfer of the runs, the shortest first.
+/// All transfers of the runs, in ascending order.
 fn all(runs: &[Short]) -> Vec<u64> {
     let mut all: Vec<_> = runs.iter().flat_map(|run| run.took_us.iter().copied()).collect();
     all.sort_unstable();
     all
 }
 
-/// How far two distributions are apart at most (Kolmogorov and Smirnov's distance). What is lost decides how long a transfer
-/// takes, so times come in groups, and a median between two groups says little.
+/// The largest distance between two distributions (Kolmogorov-Smirnov). Losses determine how long a transfer takes, so times
+/// come in clusters, and a median between two clusters says little.
 fn distance(one: &[u64], other: &[u64]) -> f64 {
     let part = |all: &[u64], at: u64| all.partition_point(|&took| took <= at) as f64 / all.len() as f64;
     one.iter().chain(other).map(|&at| (part(one, at) - part(other, at)).abs()).fold(0.0, f64::max)

@@ -81,15 +81,15 @@ impl Plane {
     }
 
     /// From now on packets take no time but that of their work.
-    pub(in crate::live) fn hurry(&mut self) {
-        self.classes.hurry();
+    pub(in crate::live) fn finish_fast(&mut self) {
+        self.classes.finish_fast();
         if let Some(workers) = &mut self.workers {
-            workers.hurry();
+            workers.finish_fast();
         }
         let link = self.node.link();
         let rate = Rate::from_bps(1e15).unwrap_or(link.rate);
         self.node.set_link(Link { rate, pace: Pace::Own, ..link }, Room::Packets(u32::MAX));
-        self.ports.iter_mut().for_each(Port::hurry);
+        self.ports.iter_mut().for_each(Port::finish_fast);
     }
 
     pub(in crate::live) fn status(&mut self, at: Nanos, config: &Config) -> Status {

@@ -6,7 +6,7 @@ use crate::{
     IndexedHeap,
     request::{
         ClassId, RequestId, UserId,
-        accounts::place,
+        accounts::slot_mut,
         lines::{Line, Links},
     },
 };
@@ -82,16 +82,16 @@ impl Held {
         if self.contains(request) {
             return;
         }
-        self.links.push(place(&mut self.shares, user.0).line(has_begun), request);
+        self.links.push(slot_mut(&mut self.shares, user.0).line(has_begun), request);
         self.count += 1;
-        if !place(&mut self.users, class.0).contains(user) {
+        if !slot_mut(&mut self.users, class.0).contains(user) {
             self.join(user, class, served);
         }
     }
 
     /// A user who begins has no claim to what was before.
     fn join(&mut self, user: UserId, class: ClassId, served: u64) {
-        let (share, users) = (place(&mut self.shares, user.0), place(&mut self.users, class.0));
+        let (share, users) = (slot_mut(&mut self.shares, user.0), slot_mut(&mut self.users, class.0));
         share.service = share.service.max(users.peek().map_or(served, |(_, least)| least));
         users.set(user, share.service);
     }
@@ -101,19 +101,19 @@ impl Held {
         if !self.contains(request) {
             return;
         }
-        let share = place(&mut self.shares, user.0);
+        let share = slot_mut(&mut self.shares, user.0);
         self.links.remove(share.line(has_begun), request);
         self.count -= 1;
         if share.first().is_none() {
-            place(&mut self.users, class.0).remove(user);
+            slot_mut(&mut self.users, class.0).remove(user);
         }
     }
 
     /// The user's service in this class becomes more, or less.
     pub(super) fn charge(&mut self, user: UserId, class: ClassId, becomes: impl FnOnce(u64) -> u64) {
-        let share = place(&mut self.shares, user.0);
+        let share = slot_mut(&mut self.shares, user.0);
         share.service = becomes(share.service);
-        let users = place(&mut self.users, class.0);
+        let users = slot_mut(&mut self.users, class.0);
         if users.contains(user) {
             users.set(user, share.service);
         }
@@ -121,12 +121,12 @@ impl Held {
 
     /// A response of the user has begun.
     pub(super) fn begun(&mut self, user: UserId) {
-        place(&mut self.shares, user.0).in_flight += 1;
+        slot_mut(&mut self.shares, user.0).in_flight += 1;
     }
 
     /// A response of the user that had begun is over.
     pub(super) fn over(&mut self, user: UserId) {
-        place(&mut self.shares, user.0).in_flight -= 1;
+        slot_mut(&mut self.shares, user.0).in_flight -= 1;
     }
 
     /// The user changes classes, with what is held.

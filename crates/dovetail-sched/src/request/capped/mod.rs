@@ -88,7 +88,7 @@ use self::{
     response::Response,
 };
 use super::{
-    Accounts, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId, accounts::place,
+    Accounts, ClassId, FarDelay, Request, RequestId, RequestScheduler, RequestSetup, Turn, UserId, accounts::slot_mut,
 };
 use crate::{Knobs, Nanos, PolicyError, Weight};
 
@@ -131,8 +131,8 @@ impl Capped {
     pub fn set_cap(&mut self, class: ClassId, units_per_s: Option<f64>, now: Nanos) {
         let has_windows = self.policy.first_window().is_some();
         match units_per_s {
-            None => *place(&mut self.buckets, class.0) = None,
-            Some(rate) if RequestSetup::is_rate(rate) => match place(&mut self.buckets, class.0) {
+            None => *slot_mut(&mut self.buckets, class.0) = None,
+            Some(rate) if RequestSetup::is_rate(rate) => match slot_mut(&mut self.buckets, class.0) {
                 Some(bucket) => bucket.set_rate(rate, now),
                 none => *none = Some(Bucket::new(rate, has_windows, now)),
             },
@@ -369,7 +369,7 @@ impl RequestScheduler for Capped {
     fn enqueue(&mut self, request: &Request, now: Nanos) {
         let Some(began) = self.accounts.arrived(request.id, request.user) else { return };
         let id = request.id;
-        *place(&mut self.responses, id.0) = Response { total: request.length, ..Response::default() };
+        *slot_mut(&mut self.responses, id.0) = Response { total: request.length, ..Response::default() };
         if self.bucket(began.class).is_some() {
             self.hold(id, began.user, began.class);
         } else {

@@ -32,7 +32,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::accounts::place;
+use super::super::accounts::slot_mut;
 use crate::{HeapKey, IndexedHeap, request::ClassId};
 
 /// The classes' counters and who of them has candidates.
@@ -108,7 +108,7 @@ impl Classes {
 
     /// The class had no request and has one now.
     pub(super) fn began(&mut self, class: ClassId) {
-        let class = place(&mut self.classes, class.0);
+        let class = slot_mut(&mut self.classes, class.0);
         class.service = class.service.max(self.selected.saturating_sub(self.first));
     }
 
@@ -144,7 +144,7 @@ impl Classes {
 
     /// `units` more for a class with this many parts. What its counter grew by.
     pub(super) fn charge(&mut self, class: ClassId, units: u64, parts: f64) -> u128 {
-        let account = place(&mut self.classes, class.0);
+        let account = slot_mut(&mut self.classes, class.0);
         let more = each(units, parts);
         account.service = account.service.saturating_add(more);
         self.moved(class);
@@ -153,7 +153,7 @@ impl Classes {
 
     /// `units` less for a class with this many parts, and no more than `paid`, which its counter grew by for them.
     pub(super) fn refund(&mut self, class: ClassId, units: u64, parts: f64, paid: u128) {
-        let account = place(&mut self.classes, class.0);
+        let account = slot_mut(&mut self.classes, class.0);
         account.service = account.service.saturating_sub(each(units, parts).min(paid));
         self.moved(class);
     }
@@ -169,18 +169,18 @@ impl Classes {
     }
 
     /// Whether the class was further behind than the lag since this was asked last.
-    pub(super) fn has_lost(&mut self, class: ClassId) -> bool {
-        core::mem::take(&mut place(&mut self.classes, class.0).lost)
+    pub(super) fn take_lost(&mut self, class: ClassId) -> bool {
+        core::mem::take(&mut slot_mut(&mut self.classes, class.0).lost)
     }
 
     /// A user of the class counts from now on.
     pub(super) fn count(&mut self, class: ClassId) {
-        place(&mut self.classes, class.0).counted_users += 1;
+        slot_mut(&mut self.classes, class.0).counted_users += 1;
     }
 
     /// A user of the class counts no more.
     pub(super) fn uncount(&mut self, class: ClassId) {
-        place(&mut self.classes, class.0).counted_users -= 1;
+        slot_mut(&mut self.classes, class.0).counted_users -= 1;
     }
 
     /// How many of its users count.
@@ -195,7 +195,7 @@ impl Classes {
     }
 
     fn put(&mut self, class: ClassId) {
-        let account = place(&mut self.classes, class.0);
+        let account = slot_mut(&mut self.classes, class.0);
         let floor = self.selected.saturating_sub(self.lag.saturating_add(self.lead));
         if account.service < floor {
             (account.service, account.lost) = (floor, true);
@@ -293,11 +293,11 @@ mod tests {
         classes.set_candidate(B, false);
         turns(&mut classes, 2, [1.0; 3]);
         classes.set_candidate(B, true);
-        assert!(!classes.has_lost(B), "2,000 behind is not more than the lag");
+        assert!(!classes.take_lost(B), "2,000 behind is not more than the lag");
         classes.set_candidate(B, false);
         turns(&mut classes, 4, [1.0; 3]);
         classes.set_candidate(B, true);
-        assert!(classes.has_lost(B) && !classes.has_lost(B) && !classes.has_lost(A));
+        assert!(classes.take_lost(B) && !classes.take_lost(B) && !classes.take_lost(A));
     }
 
     #[test]

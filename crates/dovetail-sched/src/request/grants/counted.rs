@@ -11,7 +11,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::accounts::place;
+use super::super::accounts::slot_mut;
 use crate::{Nanos, request::UserId};
 
 const NONE: u32 = u32::MAX;
@@ -66,7 +66,7 @@ impl Counted {
 
     /// Something happened to an active user. Whether they count again, or for the first time.
     pub(super) fn heard(&mut self, user: UserId) -> bool {
-        let entry = place(&mut self.users, user.0);
+        let entry = slot_mut(&mut self.users, user.0);
         let was = entry.is;
         match was {
             Is::Busy | Is::Listed => return false,
@@ -83,12 +83,12 @@ impl Counted {
 
     /// The user got nothing of a response that is over.
     pub(super) fn doubt(&mut self, user: UserId) {
-        place(&mut self.users, user.0).doubted = true;
+        slot_mut(&mut self.users, user.0).doubted = true;
     }
 
     /// The user gets something, or is another from now on.
     pub(super) fn trust(&mut self, user: UserId) {
-        place(&mut self.users, user.0).doubted = false;
+        slot_mut(&mut self.users, user.0).doubted = false;
     }
 
     /// After something happened to an active user: whether they have candidates.
@@ -115,7 +115,7 @@ impl Counted {
     /// The user has no requests any more. Whether they counted.
     pub(super) fn idle(&mut self, user: UserId) -> bool {
         self.unlist(user);
-        let was = core::mem::replace(&mut place(&mut self.users, user.0).is, Is::Idle);
+        let was = core::mem::replace(&mut slot_mut(&mut self.users, user.0).is, Is::Idle);
         self.silent -= u32::from(was == Is::Silent);
         matches!(was, Is::Busy | Is::Listed)
     }
@@ -144,7 +144,7 @@ impl Counted {
     }
 
     fn unlist(&mut self, user: UserId) {
-        let User { is, before, after, .. } = *place(&mut self.users, user.0);
+        let User { is, before, after, .. } = *slot_mut(&mut self.users, user.0);
         if is != Is::Listed {
             return;
         }

@@ -164,7 +164,7 @@ use self::{
 };
 use super::{
     Accounts, ClassId, FarDelay, Request, RequestEntry, RequestId, RequestScheduler, RequestSetup, Turn, UserId,
-    accounts::place,
+    accounts::slot_mut,
 };
 use crate::{
     Nanos, PolicyError, Weight,
@@ -343,7 +343,7 @@ impl RequestScheduler for Grants {
             self.users.began(user, class);
         }
         let number = self.number();
-        *place(&mut self.responses, request.id.0) = Response {
+        *slot_mut(&mut self.responses, request.id.0) = Response {
             state: State::Waiting,
             total: request.length,
             age: self.age.at(now),

@@ -53,7 +53,7 @@ impl Grants {
         (response.ready, response.overdue) = (false, false);
         self.withdraw(request, user, class);
         // What was lost since their last turns; both are asked, for both are settled by this one.
-        let has_lost = self.classes.has_lost(class) | self.users.has_lost(user);
+        let has_lost = self.classes.take_lost(class) | self.users.take_lost(user);
         let units = if releases {
             self.release(request, user, class, now)
         } else {

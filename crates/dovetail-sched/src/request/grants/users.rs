@@ -40,7 +40,7 @@
 use alloc::vec::Vec;
 
 use super::{
-    super::accounts::place,
+    super::accounts::slot_mut,
     forest::{Forest, Queue},
     order::Rank,
 };
@@ -124,23 +124,23 @@ impl Users {
 
     /// The user had no request and has one now.
     pub(super) fn began(&mut self, user: UserId, class: ClassId) {
-        let time = place(&mut self.classes, class.0).time;
-        let user = place(&mut self.users, user.0);
+        let time = slot_mut(&mut self.classes, class.0).time;
+        let user = slot_mut(&mut self.users, user.0);
         user.service = user.service.max(time);
     }
 
     /// The user's id is free.
     pub(super) fn forget(&mut self, user: UserId) {
-        let user = place(&mut self.users, user.0);
+        let user = slot_mut(&mut self.users, user.0);
         (user.service, user.lent, user.lost, user.leads) = (0, 0, false, false);
     }
 
     /// The user is of another class. Their lead is kept there.
     pub(super) fn moved(&mut self, user: UserId, from: ClassId, to: ClassId) {
         self.leave(user, from);
-        let left = place(&mut self.classes, from.0).time;
-        let joined = place(&mut self.classes, to.0).time;
-        let entry = place(&mut self.users, user.0);
+        let left = slot_mut(&mut self.classes, from.0).time;
+        let joined = slot_mut(&mut self.classes, to.0).time;
+        let entry = slot_mut(&mut self.users, user.0);
         entry.settle(left);
         entry.service = joined.saturating_add(entry.service.saturating_sub(left));
         self.order(user, to);
@@ -148,8 +148,8 @@ impl Users {
 
     /// The user's requests were charged so much more.
     pub(super) fn charge(&mut self, user: UserId, class: ClassId, units: u64) {
-        let time = place(&mut self.classes, class.0).time;
-        let entry = place(&mut self.users, user.0);
+        let time = slot_mut(&mut self.classes, class.0).time;
+        let entry = slot_mut(&mut self.users, user.0);
         entry.settle(time);
         entry.service = entry.service.saturating_add(units);
         if entry.leads {
@@ -160,8 +160,8 @@ impl Users {
 
     /// The user's requests were charged so much less.
     pub(super) fn refund(&mut self, user: UserId, class: ClassId, units: u64) {
-        let time = place(&mut self.classes, class.0).time;
-        let entry = place(&mut self.users, user.0);
+        let time = slot_mut(&mut self.classes, class.0).time;
+        let entry = slot_mut(&mut self.users, user.0);
         entry.settle(time);
         entry.service = entry.service.saturating_sub(units);
         entry.lent = entry.lent.saturating_sub(units);
@@ -178,7 +178,7 @@ impl Users {
     /// The request may have a turn, and has this rank.
     pub(super) fn put(&mut self, request: RequestId, user: UserId, class: ClassId, rank: Rank) {
         self.n_candidates += usize::from(!self.candidates.contains(request.0));
-        let entry = place(&mut self.users, user.0);
+        let entry = slot_mut(&mut self.users, user.0);
         self.candidates.set(&mut entry.candidates, request.0, rank);
         self.order(user, class);
     }
@@ -186,7 +186,7 @@ impl Users {
     /// The request may not have a turn.
     pub(super) fn take(&mut self, request: RequestId, user: UserId, class: ClassId) {
         self.n_candidates -= usize::from(self.candidates.contains(request.0));
-        let entry = place(&mut self.users, user.0);
+        let entry = slot_mut(&mut self.users, user.0);
         self.candidates.remove(&mut entry.candidates, request.0);
         self.order(user, class);
     }
@@ -228,7 +228,7 @@ impl Users {
     /// The user has a turn, and what they are charged until their next one is lent to them if it `leads`; to a user who is alone
     /// nothing is. Whether it is.
     pub(super) fn goes(&mut self, user: UserId, leads: bool, is_alone: bool) -> bool {
-        let entry = place(&mut self.users, user.0);
+        let entry = slot_mut(&mut self.users, user.0);
         entry.leads = leads && !is_alone;
         if is_alone {
             entry.lent = 0;
@@ -250,8 +250,8 @@ impl Users {
     }
 
     /// Whether the user was further behind than the lag since this was asked last.
-    pub(super) fn has_lost(&mut self, user: UserId) -> bool {
-        core::mem::take(&mut place(&mut self.users, user.0).lost)
+    pub(super) fn take_lost(&mut self, user: UserId) -> bool {
+        core::mem::take(&mut slot_mut(&mut self.users, user.0).lost)
     }
 
     /// Whether the user has candidates.
@@ -271,8 +271,8 @@ impl Users {
 
     /// Puts the user where they belong in their class.
     fn order(&mut self, user: UserId, class: ClassId) {
-        let line = place(&mut self.classes, class.0);
-        let entry = place(&mut self.users, user.0);
+        let line = slot_mut(&mut self.classes, class.0);
+        let entry = slot_mut(&mut self.users, user.0);
         let Some((_, rank)) = self.candidates.peek(entry.candidates) else {
             self.leave(user, class);
             return;
@@ -304,7 +304,7 @@ impl Users {
 
     /// The user is in none of the class's queues.
     fn leave(&mut self, user: UserId, class: ClassId) {
-        let line = place(&mut self.classes, class.0);
+        let line = slot_mut(&mut self.classes, class.0);
         self.by_service.remove(&mut line.by_service, user.0);
         self.eligible.remove(&mut line.eligible, user.0);
         self.ahead.remove(&mut line.ahead, user.0);

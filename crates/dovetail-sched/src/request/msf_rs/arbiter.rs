@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::super::{Accounts, ClassId, Request, RequestId, UserId, accounts::place, lines::ClassLines};
+use super::super::{Accounts, ClassId, Request, RequestId, UserId, accounts::slot_mut, lines::ClassLines};
 use crate::{HeapKey, IndexedHeap, Weight};
 
 /// Classes by the service that they have received. O(log n) for every event, n being the number of active classes.
@@ -140,7 +140,7 @@ impl Arbiter {
     /// The class begins with the least service of the active ones, 0 if it is alone.
     fn activate(&mut self, class: ClassId) {
         let service = self.active.peek().map_or(0.0, |(_, least)| least);
-        *place(&mut self.services, class.0) = service;
+        *slot_mut(&mut self.services, class.0) = service;
         self.active.set(class, service);
     }
 

@@ -1,24 +1,24 @@
-//! Acknowledgements that come in bursts (draft-02, `BBRUpdateACKAggregation`).
+//! Acknowledgements that arrive in bursts (draft-02, `BBRUpdateACKAggregation`).
 //!
-//! Where a path or a receiver holds acknowledgements back, a window of what the path holds is used up before the next ones
-//! come. So what ever arrived beyond what the bandwidth explains is allowed on top.
+//! Where a path or a receiver delays acknowledgements, a window of one bandwidth-delay product is used up before the next
+//! ones arrive. The window is therefore extended by the largest excess over what the bandwidth explains.
 
 use dovetail_sched::Nanos;
 
 use crate::bandwidth::Bandwidth;
 
-/// `BBRExtraAckedFilterLen`, in two halves of so many round trips each.
+/// `BBRExtraAckedFilterLen`, as two halves of this many round trips.
 const ROUNDS_OF_HALF: u8 = 5;
-/// No more is allowed than the path delivers in this time.
+/// The extension is at most what the path delivers in this time.
 const LONGEST: Nanos = Nanos::from_millis(100);
-/// What is delivered over a time is counted anew when it is more than this.
+/// Counting restarts once this many segments are counted.
 const MOST: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aggregation {
     since: Nanos,
     delivered: u64,
-    // The most beyond the bandwidth in this half of the window and in the one before.
+    // The largest excess in this half of the window and in the previous one.
     most: [u32; 2],
     rounds: u8,
 }
@@ -43,7 +43,7 @@ impl Aggregation {
         self.most[0] = self.most[0].max(beyond);
     }
 
-    /// Segments that the window is larger by.
+    /// Segments by which the window is extended.
     pub(super) fn segments(&self, bandwidth: Bandwidth) -> u64 {
         u64::from(self.most[0].max(self.most[1])).min(bandwidth.segments_in(LONGEST))
     }

@@ -1,13 +1,12 @@
 //! The largest bandwidth of the last ten round trips (draft-00, section 4.1.1).
 //!
-//! The largest, because a sample is below what the path can do whenever something else held the sender back; the last ten,
-//! because each eight contain one in which the sender asks for more.
+//! The maximum, because a sample is below the path's capacity whenever something else limited the sender; the last ten,
+//! because any eight of them include one in which the sender probes for more.
 //!
-//! Three samples stand for all (Nichols' windowed maximum, which the draft suggests): the largest, the largest of those
-//! that came later, and the largest of those that came later still. When the first one is out of date the second takes its
-//! place. A second and a third that are as old as the one before are replaced, whatever they are, when a quarter and a half
-//! of the window has passed. So a maximum that ends is followed by one that is no older than that, and may be lower than the
-//! true one.
+//! Three samples represent all (Nichols' windowed maximum, which the draft suggests): the largest, the largest since that
+//! one, and the largest since that. When the first expires, the second replaces it. A second or third sample as old as the
+//! one before it is replaced, whatever its value, after a quarter or half of the window, respectively. So when a maximum
+//! expires, its successor is no older than that, and may be lower than the true one.
 
 use crate::bandwidth::Bandwidth;
 
@@ -86,7 +85,7 @@ mod tests {
         assert_eq!(filter.largest(), of(7));
     }
 
-    /// Beside the true maximum: never larger, and never smaller than the largest of the last quarter of the window.
+    /// Compared with the true maximum: never larger, and never smaller than the largest of the last quarter of the window.
     #[test]
     fn it_is_between_the_maxima_of_a_long_window_and_a_short_one() {
         let mut filter = BandwidthFilter::default();
@@ -94,7 +93,7 @@ mod tests {
         let mut state = 1u64;
         for round in 0..2_000usize {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // What is left of the first digits, so that there are long falls and sudden rises.
+            // Random values scaled by a changing divisor, so that there are long falls and sudden rises.
             samples.push((state >> 33) % 1000 / (1 + round as u64 % 17));
             filter.next_round();
             filter.sample(of(samples[round]));

@@ -1,26 +1,26 @@
-//! How much BBR lets be in flight (draft-00, section 4.2.3).
+//! BBR's congestion window (draft-00, section 4.2.3).
 //!
-//! A multiple of what the path holds, and what hosts need who send and acknowledge in bursts. The window goes there by what is
-//! delivered. While losses are repaired, what is lost is taken off it; in the first round trip of that as much goes out as is
-//! delivered; and when it is over, the window is what it was.
+//! It is a multiple of the bandwidth-delay product, plus an allowance for hosts that send and acknowledge in bursts. The
+//! window approaches this target by what is delivered. During loss recovery it shrinks by what is lost; in the first round
+//! trip of recovery only as much is sent as is delivered; afterwards the window returns to its previous value.
 
 use dovetail_sched::Nanos;
 
 use super::state::{Bbr, Repair, Report};
 use crate::{bandwidth::Gain, congestion::window::Window};
 
-/// `BBRMinPipeCwnd`: fewer segments in flight would wait for delayed acknowledgements (section 4.2.3).
+/// `BBRMinPipeCwnd`: with fewer segments in flight the sender would wait for delayed acknowledgements (section 4.2.3).
 pub(super) const LEAST_WINDOW: u32 = 4;
-/// Hosts hand segments to their cards in bursts of one below this rate, of two below the next, and of a millisecond above
-/// (section 4.2.2); three such bursts are in flight beside what the path holds.
+/// Below this rate hosts hand single segments to the network card; above, bursts of a millisecond, of at least two segments
+/// and at most `LARGEST_BURST_BYTES` (section 4.2.2). Three such bursts are in flight on top of the bandwidth-delay product.
 const SLOW_BYTES_PER_S: u64 = 1_200_000 / 8;
 const BURSTS: u64 = 3;
 const LARGEST_BURST_BYTES: u64 = 1 << 16;
-/// Below so many segments delivered the window grows whatever the model says (section 4.2.3).
+/// Until this many segments are delivered the window grows regardless of the model (section 4.2.3).
 const FIRST_SEGMENTS: u64 = 10;
 
 impl Bbr {
-    /// What of `in_flight` is still there when the next segment leaves, and with it while more is asked for.
+    /// How much of `in_flight` will be left when the next segment is sent, including that burst while probing for more.
     pub(super) fn left_at_departure(&self, in_flight: u32, report: &Report, now: Nanos) -> u32 {
         let bandwidth = self.bandwidth();
         let delivered = bandwidth.segments_before(report.next_leaves_at - now);
@@ -34,7 +34,7 @@ impl Bbr {
         if per_s < SLOW_BYTES_PER_S { 1 } else { ((per_s / 1000).min(LARGEST_BURST_BYTES) / segment).max(2) }
     }
 
-    /// `gain` times what the path holds, and what bursts take (section 4.2.3).
+    /// `gain` times the bandwidth-delay product, plus the allowance for bursts (section 4.2.3).
     pub(super) fn holds(&self, gain: Gain) -> u32 {
         self.with_bursts(self.product(gain))
     }
@@ -45,14 +45,14 @@ impl Bbr {
     }
 
     fn with_bursts(&self, segments: u64) -> u32 {
-        // Even, so that none waits alone for a delayed acknowledgement.
+        // Even, so that no single segment waits for a delayed acknowledgement.
         let even = segments.saturating_add(BURSTS * self.burst).div_ceil(2).saturating_mul(2);
-        // Small paths are also filled (draft-02, `BBRQuantizationBudget`).
+        // Fill small paths as well (draft-02, `BBRQuantizationBudget`).
         let more = if self.modes.asks_for_more() { 2 } else { 0 };
         u32::try_from(even.saturating_add(more)).unwrap_or(u32::MAX)
     }
 
-    /// The window (section 4.2.3).
+    /// Sets the window (section 4.2.3).
     pub(super) fn set_window(&mut self, report: &Report, window: &mut Window) {
         if report.delivered > 0 && !self.recover(report, window) {
             let aggregated = if self.modes.has_filled { self.aggregation.segments(self.bandwidth()) } else { 0 };
@@ -70,7 +70,7 @@ impl Bbr {
         }
     }
 
-    /// Losses; whether as much goes out as is delivered.
+    /// Handles losses; returns whether sending is limited to what is delivered (packet conservation).
     fn recover(&mut self, report: &Report, window: &mut Window) -> bool {
         window.segments = window.segments.saturating_sub(report.lost).max(1);
         let was = core::mem::replace(&mut self.repair, report.repair);
@@ -88,7 +88,7 @@ impl Bbr {
         self.conserves
     }
 
-    /// A loss, or a probe of the round trip: the window will return to what it is.
+    /// A loss or a round-trip probe begins: the window will return to `segments` afterwards.
     pub(in super::super) fn keep(&mut self, segments: u32) {
         let is_undisturbed = self.repair == Repair::Nothing && !self.modes.is_probing_round_trip();
         self.kept = if is_undisturbed { segments } else { self.kept.max(segments) };

@@ -1,16 +1,17 @@
-//! BBR, version 1: a model of the path instead of a window that losses cut (draft-cardwell-iccrg-bbr-congestion-control-00,
-//! "draft-00" here; "draft-02" is a later one that tells more).
+//! BBR, version 1: congestion control by a model of the path instead of by losses
+//! (draft-cardwell-iccrg-bbr-congestion-control-00, "draft-00" here; "draft-02" is a later, more detailed one).
 //!
-//! The model has two figures: the largest bandwidth of the last ten round trips, and the least round trip of the last ten
-//! seconds. Their product is what the path holds without a queue. Segments leave at a *pacing gain* times the bandwidth, and
-//! up to a *window gain* times the product are in flight. Both figures cannot be measured at once, since the one needs a
-//! queue and the other none; so modes take turns that ask for more or for less (`modes`).
+//! The model has two values: the largest bandwidth of the last ten round trips, and the smallest round-trip time of the last
+//! ten seconds. Their product is what the path holds without a queue. Segments are sent at a *pacing gain* times the
+//! bandwidth, with up to a *window gain* times the product in flight. The two cannot be measured at once, since the first
+//! requires a queue and the second an empty one; so BBR alternates between modes that send more and modes that send less
+//! (`modes`).
 //!
-//! A loss lowers no figure of the model. In the first round trip of a recovery as much goes out as was delivered, and the
-//! window of before returns when it is over.
+//! A loss does not change the model. In the first round trip of recovery only as much is sent as is delivered, and the
+//! previous window is restored when recovery ends.
 //!
-//! Linux's `bbr` does more than draft-00 has, and so does this one: it allows for acknowledgements in bursts (`aggregation`)
-//! and for policers (`policer`), and what is in flight counts as of when the next segment leaves.
+//! Linux's `bbr` does more than draft-00, and so does this implementation: it compensates for aggregated acknowledgements
+//! (`aggregation`) and detects policers (`policer`), and it estimates what is in flight at the time the next segment is sent.
 
 mod aggregation;
 mod bandwidth_filter;

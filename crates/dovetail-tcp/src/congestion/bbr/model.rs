@@ -1,4 +1,4 @@
-//! What acknowledgements teach BBR, and the pace that follows (draft-00, sections 4.1 and 4.2.1).
+//! Updates of the model from acknowledgements, and the pacing rate (draft-00, sections 4.1 and 4.2.1).
 
 use dovetail_sched::Nanos;
 
@@ -15,32 +15,32 @@ use crate::{
 
 /// `RTpropFilterLen` (section 4.1.2).
 const LEAST_KEPT: Nanos = Nanos::from_secs(10);
-/// Sent at so many hundredths of the bandwidth, a queue that stands drains (draft-02, `BBRPacingMarginPercent`).
+/// Pacing at this percentage of the bandwidth drains a standing queue (draft-02, `BBRPacingMarginPercent`).
 const PACING_PERCENT: u64 = 99;
-/// What a first round trip is thought to take where none was measured (section 4.2.1).
+/// Assumed for the first round trip if none was measured (section 4.2.1).
 const UNMEASURED: Nanos = Nanos::from_millis(1);
 
 impl Bbr {
-    /// The handshake is over; how long it took, if that is known.
+    /// The handshake is complete; `rtt` is how long it took, if known.
     pub(in super::super) fn opens(&mut self, rtt: Option<Nanos>, window: &Window, now: Nanos) {
         self.least = rtt.map(|rtt| (rtt, now));
         self.first_pace(rtt, window);
     }
 
-    /// The pace before anything was delivered (section 4.2.1).
+    /// The pacing rate before anything is delivered (section 4.2.1).
     fn first_pace(&mut self, rtt: Option<Nanos>, window: &Window) {
         self.has_rtt = rtt.is_some();
         let nominal = Bandwidth::of(window.segments.into(), rtt.unwrap_or(UNMEASURED));
         self.pacing = paced(nominal, modes::HIGH);
     }
 
-    /// At what rate segments leave.
+    /// The pacing rate.
     pub(in super::super) const fn pace(&self) -> Bandwidth {
         self.pacing
     }
 
-    /// An acknowledgement came: the model, the mode, and what follows for pace and window. True while round trips are probed
-    /// and what is delivered says nothing of the bandwidth.
+    /// Processes an acknowledgement: updates the model, the mode, the pacing rate and the window. True while the round-trip
+    /// time is probed, when deliveries say nothing about the bandwidth.
     pub(in super::super) fn steer(&mut self, report: &Report, window: &mut Window, now: Nanos) -> bool {
         self.learn_bandwidth(report, now);
         let bandwidth = self.bandwidth();
@@ -67,7 +67,7 @@ impl Bbr {
         self.modes.is_probing_round_trip()
     }
 
-    /// The bandwidth, and where round trips end (section 4.1.1).
+    /// Updates the bandwidth and detects ends of round trips (section 4.1.1).
     fn learn_bandwidth(&mut self, report: &Report, now: Nanos) {
         self.round_begins = false;
         let Some(rate) = report.rate else { return };
@@ -79,7 +79,7 @@ impl Bbr {
         }
         self.learn_policer(report, rate.is_app_limited, now);
         let bandwidth = Bandwidth::of(rate.segments, rate.interval);
-        // What the application held back says only that there is no less.
+        // An application-limited sample is only a lower bound.
         if !rate.is_app_limited || bandwidth >= self.bandwidths.largest() {
             self.bandwidths.sample(bandwidth);
         }
@@ -98,8 +98,8 @@ impl Bbr {
         }
     }
 
-    /// The least round trip; whether the one that was known is out of date (section 4.1.2). One that is as short does not
-    /// renew it (as in draft-02): where it is met again and again, the queue may still never be empty.
+    /// Updates the smallest round-trip time; returns whether the previous one has expired (section 4.1.2). An equal sample
+    /// does not renew it (as in draft-02): if the same value keeps recurring, the queue may still never be empty.
     fn learn_round_trip(&mut self, report: &Report, now: Nanos) -> bool {
         let is_out_of_date = self.least.is_some_and(|(_, at)| now > at + LEAST_KEPT);
         if let Some(rtt) = report.rtt
@@ -136,7 +136,7 @@ impl Bbr {
         self.modes.after_round_trip_probe(now);
     }
 
-    /// Until the path is full, the pace only rises (section 4.2.1).
+    /// Until the path is full, the pacing rate only rises (section 4.2.1).
     fn set_pace(&mut self) {
         let pace = paced(self.bandwidth(), self.pacing_gain());
         if self.modes.has_filled || pace > self.pacing {
@@ -144,19 +144,19 @@ impl Bbr {
         }
     }
 
-    /// A timeout: what was delivered until then says nothing of whether the path is full.
+    /// A timeout: deliveries so far do not indicate whether the path is full.
     pub(in super::super) fn timed_out(&mut self) {
         (self.repair, self.has_timed_out) = (Repair::Timeout, true);
         self.modes.forget_fullness();
     }
 
-    /// What was sent again was not lost.
+    /// The losses turned out to be spurious.
     pub(in super::super) fn undone(&mut self) {
         self.policer.forget();
         self.modes.forget_fullness();
     }
 
-    /// Sending begins again after a pause for want of data: at the pace of the path, for the queue is empty (section
+    /// Sending resumes after an application-limited pause: at the bandwidth of the path, since the queue is empty (section
     /// 4.3.4.4).
     pub(in super::super) fn resumes(&mut self, window: &mut Window, now: Nanos) {
         self.modes.restarts();

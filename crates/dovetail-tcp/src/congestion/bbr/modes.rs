@@ -1,11 +1,12 @@
 //! The modes of BBR (draft-00, section 4.3).
 //!
-//! - *Startup* asks for 2.89 times the bandwidth, which doubles what is delivered each round trip, until three round trips in a
-//!   row brought less than a quarter more.
-//! - *Drain* sends the inverse of that until the queue that startup left is gone.
-//! - *Probing bandwidth* takes eight phases of a round trip: 5/4, 3/4 to drain what that left, and six times 1. Flows begin in
-//!   different phases.
-//! - *Probing the round trip* leaves four segments in flight for 200 ms and a round trip, when the least one is ten seconds old.
+//! - *Startup* paces at 2.89 times the bandwidth, which doubles the delivery rate each round trip, until three round trips in
+//!   a row have brought less than a quarter more.
+//! - *Drain* paces at the inverse of that until the queue that startup built is gone.
+//! - *Probe bandwidth* cycles through eight phases of a round trip: 5/4, 3/4 to drain the resulting queue, and six times 1.
+//!   Flows begin in different phases.
+//! - *Probe round trip* leaves four segments in flight for 200 ms and a round trip, when the smallest round trip is ten
+//!   seconds old.
 
 use dovetail_sched::Nanos;
 
@@ -14,11 +15,11 @@ use crate::bandwidth::{Bandwidth, Gain};
 /// `BBRHighGain`: 2/ln 2.
 pub(super) const HIGH: Gain = Gain(739);
 const DRAIN: Gain = Gain(256 * 256 / 739);
-/// What is in flight while bandwidth is probed: twice what the path holds, for acknowledgements that are held back.
+/// Window gain while bandwidth is probed: twice the product, to allow for delayed acknowledgements.
 const TWICE: Gain = Gain(512);
 /// Section 4.3.4.
 const CYCLE: [Gain; 8] = [Gain(320), Gain(192), Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE, Gain::ONE];
-/// Growth that says that the path is not full, and round trips without it that say it is (section 4.3.2.2).
+/// Growth that shows that the path is not full, and round trips without it that show that it is (section 4.3.2.2).
 const GROWS: Gain = Gain(320);
 const FULL_ROUNDS: u8 = 3;
 /// `ProbeRTTDuration`.
@@ -28,9 +29,9 @@ const PROBE_LASTS: Nanos = Nanos::from_millis(200);
 enum Mode {
     Startup,
     Drain,
-    /// In this phase of the cycle.
+    /// Index of the phase in the cycle.
     ProbeBandwidth(usize),
-    /// Until then, once few enough are in flight; and whether a round trip has passed since.
+    /// When probing ends, once few enough segments are in flight; and whether a round trip has passed since.
     ProbeRoundTrip(Option<(Nanos, bool)>),
 }
 
@@ -43,7 +44,7 @@ pub(super) struct Modes {
     full: Bandwidth,
     full_rounds: u8,
     restarts: bool,
-    // The state of a generator of phases.
+    // State of the random number generator that picks phases.
     random: u64,
 }
 
@@ -85,13 +86,13 @@ impl Modes {
         matches!(self.mode, Mode::ProbeRoundTrip(_))
     }
 
-    /// Whether more is sent than the path is thought to deliver, to see whether it does.
+    /// Whether more is sent than the estimated bandwidth, to probe for more.
     pub(super) const fn asks_for_more(&self) -> bool {
         matches!(self.mode, Mode::ProbeBandwidth(0))
     }
 
-    /// Goes on to the next phase when this one has lasted a round trip: the first only once it has had its effect, the
-    /// second only as long as it needs (section 4.3.4.3). `held` is what the path holds, times a gain above 1.
+    /// Advances to the next phase when this one has lasted a round trip; the first lasts until it has had its effect, the
+    /// second only as long as needed (section 4.3.4.3). `held` is the bandwidth-delay product times a gain above 1.
     pub(super) fn cycle(&mut self, in_flight: u32, held: u32, has_lost: bool, least: Nanos, now: Nanos) {
         let Mode::ProbeBandwidth(phase) = self.mode else { return };
         let has_lasted = now - self.phase_began > least;
@@ -106,7 +107,7 @@ impl Modes {
         }
     }
 
-    /// A round trip ended in which the path, and not the application, set the rate: is the path full (section 4.3.2.2)?
+    /// A round trip ended that was not application-limited: checks whether the path is full (section 4.3.2.2).
     pub(super) fn check_full(&mut self, bandwidth: Bandwidth) {
         if self.has_filled {
             return;
@@ -119,7 +120,7 @@ impl Modes {
         self.has_filled = self.full_rounds >= FULL_ROUNDS;
     }
 
-    /// Whether the path is full is found out anew, unless it was full already.
+    /// Restarts the check whether the path is full, unless it was full already.
     pub(super) fn forget_fullness(&mut self) {
         (self.full, self.full_rounds) = (Bandwidth::default(), 0);
     }
@@ -134,7 +135,7 @@ impl Modes {
         }
     }
 
-    /// Begins in any phase but the second, which would drain what nothing filled (section 4.3.4.2).
+    /// Begins in any phase but the second, which would drain a queue that does not exist (section 4.3.4.2).
     pub(super) fn probe_bandwidth(&mut self, now: Nanos) {
         let phase = match self.random() % (CYCLE.len() as u64 - 1) {
             0 => 0,
@@ -144,7 +145,7 @@ impl Modes {
         self.phase_began = now;
     }
 
-    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), from the number that the connection began with.
+    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), seeded by the connection's initial number.
     fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -152,7 +153,7 @@ impl Modes {
         z ^ (z >> 31)
     }
 
-    /// Whether the least round trip is to be measured anew; not after a pause, which has emptied the path.
+    /// Whether to measure the round-trip time again; not after a pause, which has emptied the path.
     pub(super) const fn begins_probing_round_trip(&self, is_out_of_date: bool) -> bool {
         is_out_of_date && !self.restarts && !self.is_probing_round_trip()
     }
@@ -161,7 +162,7 @@ impl Modes {
         self.mode = Mode::ProbeRoundTrip(None);
     }
 
-    /// Whether few enough are in flight for the first time.
+    /// Whether few enough segments are in flight for the first time.
     pub(super) fn has_drained(&mut self, in_flight: u32, least_window: u32, now: Nanos) -> bool {
         let has_drained = self.mode == Mode::ProbeRoundTrip(None) && in_flight <= least_window;
         if has_drained {
@@ -170,7 +171,7 @@ impl Modes {
         has_drained
     }
 
-    /// Whether they were so few for long enough.
+    /// Whether they have been few for long enough.
     pub(super) fn has_probed(&mut self, round_begins: bool, now: Nanos) -> bool {
         let Mode::ProbeRoundTrip(Some((until, has_passed))) = &mut self.mode else { return false };
         *has_passed |= round_begins;
@@ -185,12 +186,12 @@ impl Modes {
         }
     }
 
-    /// Sending begins again after a pause.
+    /// Sending resumes after a pause.
     pub(super) const fn restarts(&mut self) {
         self.restarts = true;
     }
 
-    /// What was sent after a pause is delivered.
+    /// A segment sent after the pause is delivered.
     pub(super) const fn has_restarted(&mut self) {
         self.restarts = false;
     }

@@ -1,26 +1,26 @@
-//! Policers: where much is lost at one steady rate, that rate is what the path allows, whatever it delivered for a while.
+//! Policers: if losses are heavy at a steady delivery rate, that rate is what the path allows, whatever it delivered before.
 //!
-//! A token bucket without a queue lets bursts pass at the speed of the link and drops the rest, so the largest bandwidth of
-//! ten round trips is one that cannot be kept (Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 2016,
-//! "Token-Bucket Policers"). No draft says how Linux's `bbr` finds them (`lt_bw`). Intervals from loss to loss of four to
-//! sixteen round trips are watched. Where a fifth as much is lost as is delivered in two of them that follow each other, and their rates differ by
-//! an eighth at most, segments leave at the mean of the two, and nothing is probed, for 48 round trips.
+//! A token bucket without a queue passes bursts at link speed and drops the rest, so the largest bandwidth of ten round trips
+//! cannot be sustained (Cardwell et al., BBR: Congestion-Based Congestion Control, ACM Queue 2016, "Token-Bucket Policers").
+//! No draft describes how Linux's `bbr` detects them (`lt_bw`). It observes intervals of four to sixteen round trips that
+//! begin and end with a loss. If in two successive intervals the losses are at least a fifth of the deliveries and the rates
+//! differ by at most an eighth, segments are paced at the mean of the two rates, without probing, for 48 round trips.
 
 use dovetail_sched::Nanos;
 
 use crate::bandwidth::Bandwidth;
 
-/// Round trips of an interval, and of how long its rate is kept.
+/// Bounds for an interval in round trips, and how long its rate is used.
 const SHORTEST: u32 = 4;
 const LONGEST: u32 = 16;
 const KEPT: u32 = 48;
-/// The least loss: segments lost for each 256 delivered.
+/// Minimum loss: segments lost per 256 delivered.
 const LOST_OF_256: u64 = 50;
-/// Rates of two intervals that are the same, as a part of the earlier; and in any case, in bytes per second.
+/// Largest difference between the rates of two intervals: as a fraction of the earlier, or in bytes per second.
 const NEAR: u64 = 8;
 const NEAR_BYTES_PER_S: u64 = 500;
 
-/// What was delivered and lost, when.
+/// Totals delivered and lost, and when.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tally {
     pub(super) delivered: u64,
@@ -30,11 +30,11 @@ pub(super) struct Tally {
 
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// Nothing is lost.
+    /// No losses.
     Idle,
-    /// An interval began so many round trips ago; with the rate of the one before.
+    /// An interval: totals and round trips since it began, and the rate of the previous one.
     Watches(Tally, u32, Option<Bandwidth>),
-    /// A rate is kept, for so many round trips by now.
+    /// A rate in use, and for how many round trips so far.
     Keeps(Bandwidth, u32),
 }
 
@@ -48,7 +48,7 @@ impl Policer {
         Self { state: State::Idle }
     }
 
-    /// The rate that is kept.
+    /// The rate in use.
     pub(super) const fn rate(&self) -> Option<Bandwidth> {
         match self.state {
             State::Keeps(rate, _) => Some(rate),
@@ -56,12 +56,12 @@ impl Policer {
         }
     }
 
-    /// Nothing was lost after all.
+    /// The losses were spurious.
     pub(super) const fn forget(&mut self) {
         self.state = State::Idle;
     }
 
-    /// Something is delivered or lost. True: the rate was kept for long enough.
+    /// Processes deliveries or losses. True if the rate has been used for long enough.
     pub(super) fn learn(&mut self, news: &News, segment_bytes: u32) -> bool {
         let tally = news.tally;
         match &mut self.state {
@@ -120,7 +120,7 @@ pub(super) struct News {
 mod tests {
     use super::*;
 
-    /// A path of a thousand segments a second, in round trips of 10 ms, each with a loss at its end.
+    /// A path of a thousand segments per second, in round trips of 10 ms, each ending with a loss.
     fn round_trips(policer: &mut Policer, from: u64, count: u64, lost_of_ten: u64) -> bool {
         let mut is_over = false;
         for round in from..from + count {

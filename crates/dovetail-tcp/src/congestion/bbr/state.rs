@@ -1,4 +1,4 @@
-//! What BBR knows of a path, and what it is told.
+//! BBR's state of a path, and its inputs.
 
 use dovetail_sched::Nanos;
 
@@ -8,28 +8,28 @@ use crate::{
     delivery::Rate,
 };
 
-/// What is being repaired.
+/// What is being recovered from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repair {
-    /// Nothing: no segment is believed lost.
+    /// Nothing: no segment is considered lost.
     Nothing,
-    /// What was lost, by fast retransmissions.
+    /// Losses, by fast retransmission.
     Losses,
-    /// What was lost, after a timeout.
+    /// Losses, after a timeout.
     Timeout,
 }
 
-/// An acknowledgement, as a model of the path sees it.
+/// An acknowledgement as seen by a model of the path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Report {
     pub(crate) rate: Option<Rate>,
     pub(crate) rtt: Option<Nanos>,
-    /// Segments that it says are delivered, and lost; and all that ever were delivered.
+    /// Segments that it delivers, segments newly lost, and the totals so far.
     pub(crate) delivered: u32,
     pub(crate) lost: u32,
     pub(crate) delivered_in_all: u64,
     pub(crate) lost_in_all: u64,
-    /// In flight before it and after.
+    /// Segments in flight before and after it.
     pub(crate) before: u32,
     pub(crate) in_flight: u32,
     pub(crate) repair: Repair,
@@ -42,9 +42,9 @@ pub(crate) struct Bbr {
     pub(super) bandwidths: BandwidthFilter,
     pub(super) aggregation: Aggregation,
     pub(super) policer: Policer,
-    // The least round trip, and when it was measured.
+    // The smallest round-trip time, and when it was measured.
     pub(super) least: Option<(Nanos, Nanos)>,
-    // A round trip ends with the first segment delivered that was sent when so many had been.
+    // A round trip ends when a segment is delivered that was sent after this many had been delivered.
     pub(super) round_ends: u64,
     pub(super) round_begins: bool,
     pub(super) modes: Modes,
@@ -53,13 +53,13 @@ pub(crate) struct Bbr {
     pub(super) repair: Repair,
     pub(super) has_timed_out: bool,
     pub(super) conserves: bool,
-    // The window before a recovery or a probe of the round trip.
+    // The window before a recovery or a round-trip probe.
     pub(super) kept: u32,
     pub(super) burst: u64,
 }
 
 impl Bbr {
-    /// `seed` decides the phases that probing begins in.
+    /// `seed` determines the phase in which probing begins.
     pub(in super::super) fn new(seed: u32) -> Self {
         Self {
             bandwidths: BandwidthFilter::default(),
@@ -79,7 +79,7 @@ impl Bbr {
         }
     }
 
-    /// The bandwidth that the path is thought to have.
+    /// The estimated bandwidth.
     pub(super) fn bandwidth(&self) -> Bandwidth {
         self.policer.rate().unwrap_or(self.bandwidths.largest())
     }

@@ -1,11 +1,11 @@
-//! An end among segments that no honest end sends, and what has to hold of it whatever they are.
+//! Drives an end with segments that no honest peer sends, and checks invariants.
 //!
-//! The fuzz target of this crate drives ends with it too.
+//! This crate's fuzz target uses it too.
 
 use dovetail_sched::Nanos;
 use dovetail_tcp::{Config, Connection, Segment};
 
-/// A segment, how long after the one before it comes, and what the application does just then.
+/// A segment, its delay after the previous one, and the application's action at that time.
 #[derive(Debug, Clone)]
 pub struct Step {
     pub segment: Segment,
@@ -13,9 +13,9 @@ pub struct Step {
     pub does: u8,
 }
 
-/// Of an end that sends so many segments at one instant nothing tells whether it ever stops.
+/// An end that sends this many segments at the same instant might never stop.
 const MOST_AT_ONCE: usize = 10_000;
-/// What a window may be off its room by, where its field counts in larger units.
+/// Tolerance of a window relative to its room, if its field counts in larger units.
 const GRAIN_BYTES: u64 = 1 << 14;
 
 /// Nothing panics, no time is in the past, no segment is too long, and memory is bounded by windows.

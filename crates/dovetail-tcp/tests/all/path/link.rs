@@ -1,4 +1,4 @@
-//! The bottleneck: a first-in-first-out buffer before a link of one rate.
+//! The bottleneck: a FIFO buffer in front of a link with a single rate.
 
 use std::collections::VecDeque;
 
@@ -7,16 +7,16 @@ use dovetail_tcp::Ecn;
 
 use super::Packet;
 
-/// A path: a rate with a buffer before it, and a delay on each way.
+/// A path: a rate with a buffer in front of it, and a delay each way.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
     pub bits_per_s: u64,
     pub delay: Nanos,
-    /// Including the packet that is being sent.
+    /// Including the packet being sent.
     pub buffer_packets: usize,
-    /// Packets that join a queue of this many or more are marked, if they may be.
+    /// Packets that join a queue of this many or more are marked, if permitted.
     pub mark_above: usize,
-    /// A token bucket's depth, which it may send at once after a pause; zero: packets take their time on the wire.
+    /// Depth of a token bucket, which may be sent at once after a pause; zero: packets take their transmission time.
     pub bucket_bytes: u64,
 }
 
@@ -24,7 +24,7 @@ pub struct Path {
 #[derive(Debug, Clone, Copy)]
 pub struct Queued {
     pub packet: Packet,
-    /// The data segment's number from 1 on, where it is sent for the first time.
+    /// The data segment's number, from 1, if it is sent for the first time.
     pub first: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Link {
         Self { path, queue: VecDeque::new(), sending: None, tokens: path.bucket_bytes, filled_at: Nanos::ZERO }
     }
 
-    /// False: there was no room.
+    /// False if there was no room.
     pub fn enqueue(&mut self, mut queued: Queued) -> bool {
         let held = self.queue.len() + usize::from(self.sending.is_some());
         if held >= self.path.buffer_packets {
@@ -54,7 +54,7 @@ impl Link {
         true
     }
 
-    /// When the next packet will have been sent, if one can begin now.
+    /// When the next packet will have been sent, if its transmission can begin now.
     pub fn begin(&mut self, now: Nanos) -> Option<Nanos> {
         if self.sending.is_some() {
             return None;
@@ -77,7 +77,7 @@ impl Link {
         if self.path.bucket_bytes == 0 {
             return nanos(bytes);
         }
-        // It goes all at once, as soon as there are tokens for it.
+        // It is sent at once, as soon as there are tokens for it.
         let earned = |time: Nanos| (u128::from(time.0) * u128::from(rate) / 8_000_000_000) as u64;
         self.tokens = (self.tokens + earned(now - self.filled_at)).min(self.path.bucket_bytes);
         let wait = nanos(bytes.saturating_sub(self.tokens));

@@ -1,6 +1,6 @@
-//! A bottleneck between senders and receivers: a rate, a first-in-first-out buffer, a delay, and what it does to packets.
+//! A bottleneck between senders and receivers: a rate, a FIFO buffer, a delay, and mishaps to packets.
 //!
-//! It is the path that the kernel's figures were recorded over (`kernel/src/run.rs`).
+//! It is the path over which the kernel's figures were recorded (`kernel/src/run.rs`).
 
 mod link;
 
@@ -12,60 +12,60 @@ use dovetail_tcp::{Config, Connection, Flags, Segment, State};
 pub use link::Path;
 use link::{Link, Queued};
 
-/// What is written is unlimited.
+/// Bytes of an unlimited flow.
 pub const UNLIMITED: u64 = u64::MAX / 4;
-/// What is written at once, as by `kernel`.
+/// Bytes per write, as in `kernel`.
 const WRITE_BYTES: u64 = 1 << 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Begin(usize),
     Sent,
-    /// A packet, by its place among all.
+    /// A packet, by its index.
     Arrive(usize),
     /// The receiver reads again.
     Resume(usize),
     Wake(usize, bool),
 }
 
-/// A flow of so many bytes that begins at a time.
+/// A flow with its bytes, which begins at a given time.
 #[derive(Debug, Clone)]
 pub struct Flow {
     pub begins: Nanos,
     pub bytes: u64,
-    /// How long the receiver reads nothing.
+    /// How long the receiver does not read.
     pub pauses: Nanos,
     pub config: Config,
 }
 
-/// What happens to packets of the flows, beside what the path does.
+/// What happens to packets of the flows, in addition to the path's effects.
 #[derive(Debug, Clone, Default)]
 pub struct Mishaps {
-    /// SYNs and answers to them that are lost.
+    /// Number of SYNs and SYN-ACKs lost.
     pub syns: u32,
     pub syn_acks: u32,
-    /// Data segments, from 1 on, and how often each is lost.
+    /// Data segments, from 1, and how often each is lost.
     pub lost: Vec<(u32, u32)>,
-    /// Data segments, from 1 on, that arrive after the three packets behind them when they are sent first.
+    /// Data segments, from 1, whose first transmission arrives after the three packets behind them.
     pub late: Vec<u32>,
 }
 
-/// What became of a flow.
+/// Results of a flow.
 #[derive(Debug, Clone, Default)]
 pub struct Got {
     /// Bytes in each tenth of a second.
     pub tenths: Vec<u64>,
-    /// From its beginning until all was read.
+    /// From its beginning until everything was read.
     pub took: Option<Nanos>,
     pub drops: u64,
-    /// Segments that were sent again, SYNs among them.
+    /// Retransmissions, including SYNs.
     pub retransmissions: u64,
     pub timeouts: u64,
-    /// The largest window that the receiver offered.
+    /// The largest window advertised by the receiver.
     pub window_bytes: u64,
 }
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Debug, Clone, Copy)]
 struct Packet {
     flow: usize,
@@ -78,19 +78,19 @@ struct Run<'a> {
     flows: &'a [Flow],
     mishaps: Mishaps,
     ends: Vec<[Connection; 2]>,
-    // When each end is woken next.
+    // The next wake-up of each end.
     wakes: Vec<[Nanos; 2]>,
-    // What is to be written, what was read, and the highest number that was sent.
+    // Bytes to be written, bytes read, and the highest number sent.
     left: Vec<u64>,
     read: Vec<u64>,
     sent: Vec<u64>,
-    // How receivers scale their windows.
+    // Scale of receivers' windows.
     shifts: Vec<u8>,
     heap: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     order: u64,
     link: Link,
     packets: Vec<Packet>,
-    // Packets held back, and how many have still to pass them.
+    // Delayed packets, and how many others have still to pass each.
     held: Vec<(u32, Packet)>,
     got: Vec<Got>,
     traces: bool,
@@ -151,7 +151,7 @@ impl Run<'_> {
         self.order += 1;
     }
 
-    /// An end is to be woken by then; it says again when it is.
+    /// Schedules a wake-up of an end; a stale one reschedules itself.
     fn wake(&mut self, flow: usize, is_sender: bool, at: Nanos) {
         let wake = &mut self.wakes[flow][usize::from(!is_sender)];
         if at < *wake {
@@ -171,7 +171,7 @@ impl Run<'_> {
             Event::Resume(flow) => self.receive(flow, now),
             Event::Wake(flow, is_sender) => {
                 let wake = &mut self.wakes[flow][usize::from(!is_sender)];
-                // It may have been put forward.
+                // It may have been moved forward.
                 if *wake != now {
                     return;
                 }
@@ -206,10 +206,10 @@ impl Run<'_> {
         }
     }
 
-    /// The sender writes and sends what it can. It closes when that is done: what it could send is gone by then, as it is when
-    /// a program writes to a socket and closes it.
+    /// The sender writes and sends what it can. It closes when that is done: everything it could send has been sent by then,
+    /// as when a program writes to a socket and closes it.
     fn send(&mut self, flow: usize, now: Nanos) {
-        // As a program does that is told when a third of its buffer is free (`sk_stream_write_space`).
+        // Like a program that is notified when a third of its buffer is free (`sk_stream_write_space`).
         let room = self.flows[flow].config.send_bytes;
         let is_open = self.ends[flow][0].state() == State::Established;
         if is_open && self.ends[flow][0].unacknowledged_bytes() <= room / 3 * 2 {
@@ -255,7 +255,7 @@ impl Run<'_> {
         };
         let is_dropped = !is_lost && !self.link.enqueue(Queued { packet, first: number.filter(|_| !is_again) });
         self.got[flow].drops += u64::from(is_dropped);
-        // The link may be idle: whatever else is sent now waits behind this packet.
+        // The link may be idle: anything else sent now queues behind this packet.
         if let Some(at) = self.link.begin(now) {
             self.plan(at, Event::Sent);
         }
@@ -272,7 +272,7 @@ impl Run<'_> {
         );
     }
 
-    /// The receiver reads all there is and answers.
+    /// The receiver reads everything available and responds.
     fn receive(&mut self, flow: usize, now: Nanos) {
         let Flow { begins, bytes, pauses, .. } = self.flows[flow];
         let end = &mut self.ends[flow][1];
@@ -308,7 +308,7 @@ impl Run<'_> {
         }
     }
 
-    /// Prints a packet as `kernel` does.
+    /// Prints a packet in the format of `kernel`.
     fn trace(&self, packet: &Packet, what: &str, now: Nanos) {
         if !self.traces {
             return;

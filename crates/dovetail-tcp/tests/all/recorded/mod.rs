@@ -1,4 +1,4 @@
-//! What the kernel did, as `kernel/record.sh` wrote it down.
+//! The kernel's figures, as recorded by `kernel/record.sh`.
 
 use dovetail_sched::Nanos;
 use dovetail_tcp::{Config, Congestion};
@@ -26,7 +26,7 @@ impl Recorded {
     }
 }
 
-/// A run of unlimited flows; lists have a number for each flow.
+/// A run of unlimited flows; lists have one entry per flow.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Goodput {
     pub congestion: String,
@@ -37,7 +37,7 @@ pub struct Goodput {
     pub bucket_bytes: u64,
     pub flows: usize,
     pub stagger: u64,
-    /// Read in the first five seconds, and from then until second 20.
+    /// Bytes read in the first five seconds, and from then until second 20.
     pub early_bytes: Vec<u64>,
     pub late_bytes: Vec<u64>,
     pub drops: Vec<u64>,
@@ -74,7 +74,7 @@ impl Crowd {
     }
 }
 
-/// A run of short transfers beside unlimited flows.
+/// A run of short transfers together with unlimited flows.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Short {
     pub congestion: String,
@@ -95,7 +95,7 @@ impl Short {
     }
 }
 
-/// One transfer, and what happened to it.
+/// One transfer with a mishap.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Event {
     pub name: String,
@@ -130,8 +130,8 @@ fn path(bits_per_s: u64, delay_us: u64, buffer_packets: usize) -> Path {
     Path { bits_per_s, delay, buffer_packets, mark_above: usize::MAX, bucket_bytes: 0 }
 }
 
-/// A host as the recorded ones were set. Its window grows as far as a receiver's buffer lets it, of which the kernel's
-/// overhead takes a part; where that was not fixed, the buffer grows up to what `tcp_rmem` says.
+/// A host with the settings of the recorded ones. Its window grows up to a limit set by the receiver's buffer, part of which
+/// is the kernel's overhead; if the buffer size was not fixed, it grows up to `tcp_rmem`.
 pub fn config(congestion: &str, receive_buffer_bytes: u64) -> Config {
     let mut config = Config::linux();
     config.congestion = match congestion {
@@ -144,7 +144,7 @@ pub fn config(congestion: &str, receive_buffer_bytes: u64) -> Config {
     let buffer = if receive_buffer_bytes == 0 { 6_291_456 } else { receive_buffer_bytes };
     let window = buffer * 162 / 256;
     config.receive_bytes = u32::try_from(window).unwrap();
-    // `tcp_wmem`, of which a segment takes 2,304 bytes.
+    // `tcp_wmem`; a segment takes 2,304 bytes of it.
     config.send_bytes = 4_194_304_u64.div_ceil(2304) * 1460;
     config
 }
